@@ -12,13 +12,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from planner.errors import InputError
-from planner.files import write_atomically
-from planner.report import validation_tables as view
-from planner.report.energy_tables import energy_tables
-from planner.report.picture_file import write_picture
-from planner.report.validation_chart import runs_picture, sources_picture
-from planner.validation.answer import Runs, Validation, validate
+from planner.base.errors import InputError
+from planner.base.files import write_atomically
+from planner.evidence.validation.answer import Runs, Validation, validate
+from planner.report.charts.validation import runs_picture, sources_picture
+from planner.report.pages.picture_file import write_picture
+from planner.report.tables import validation_tables as view
+from planner.report.tables.energy import energy_tables
 
 PICTURES = ("accuracy-runs.svg", "accuracy-sources.svg")
 

@@ -13,11 +13,11 @@ from collections import defaultdict
 import numpy as np
 
 from hardware_db import Calibration, load_calibration
-from planner.calibration.runs import RunSet, fit_runs, with_values
-from planner.errors import InputError
-from planner.localfile import SITE_FACTOR
-from planner.validation.csvfile import published
-from planner.validation.rows import Run, run_of
+from planner.assumptions.local_file import SITE_FACTOR
+from planner.base.errors import InputError
+from planner.evidence.calibration.runs import RunSet, fit_runs, with_values
+from planner.evidence.csvfile import published
+from planner.evidence.runs.rows import Run, run_of
 
 SETS = ("bloomtune", "simumax", "vtrain-multi", "mpt", "titan", "kempner", "tpurec")
 COUNTS = (1, 3, 5)

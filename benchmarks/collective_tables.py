@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 
 from hardware_db import Level, load_cluster
-from planner.collectives.table_making import WORK, make
-from planner.collectives.tables import as_data
-from planner.degraded import with_degraded
+from planner.collectives.tables.making import WORK, make
+from planner.collectives.tables.tables import as_data
+from planner.machine.degraded import with_degraded
+from planner.machine.wiring import rewired
 from planner.network.algorithms import DomainTable, wiring_of
-from planner.wiring import rewired
 
 WORK_OF_HEALTHY = 3.0
 """Of each search for domains without slow links; others have what tables made on demand have."""

@@ -23,10 +23,10 @@ import measuring
 import numpy as np
 from measuring import Report, Table
 
-from planner.collectives.asking import collective_front
-from planner.collectives.machine import Machine
-from planner.collectives.machines import LinkAsked, machine_of
-from planner.files import write_atomically
+from planner.base.files import write_atomically
+from planner.collectives.machines.machine import Machine
+from planner.collectives.machines.machines import LinkAsked, machine_of
+from planner.collectives.questions.fronts import collective_front
 from solvers.collectives.checking import faults
 from solvers.collectives.cuts import cut_bound
 from solvers.collectives.front import pareto

@@ -2,8 +2,9 @@
 
 Asks `planner.solve` which PEs per chip and which wiring are best for one model under a fixed total
 of PEs and under a fixed power, then again with each assumed constant low and high. Constants are
-changed in copies of the records, those of wirings in `planner.card_wiring`. A page holds regions
-between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; each known region is replaced. Without
+changed in copies of the records, those of wirings in `planner.machine.card_wiring`. A page holds
+regions between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; each known region is replaced.
+Without
 --write the tables are printed as Markdown.
 """
 
@@ -25,13 +26,14 @@ from unittest import mock
 import yaml
 
 from hardware_db import load_cluster
-from planner import card_wiring
-from planner.api import solve
-from planner.assumptions import calibrated
-from planner.files import write_atomically
-from planner.report.front_file import front_svg
-from planner.results import PlanResult, SolveResult
-from planner.units import parse_watts, show_joules, show_percent, show_seconds, show_watts
+from planner.answers.api import solve
+from planner.assumptions.assumptions import calibrated
+from planner.base.files import write_atomically
+from planner.base.units import parse_watts, show_joules, show_percent, show_seconds, show_watts
+from planner.machine import card_wiring
+from planner.report.pages.front_file import front_svg
+from planner.results.plan import PlanResult
+from planner.results.result import SolveResult
 
 CHIP, CLUSTER = "h100-sxm5-80", "dgx-h100-ndr"
 PES = (66, 132, 264, 528)
@@ -65,7 +67,7 @@ class Change:
         value: Its value in words.
         records: (dotted path in the chip's or cluster's file, factor or value).
         fields: Fields of the question.
-        routing: Fields of `planner.card_wiring.Routing`.
+        routing: Fields of `planner.machine.card_wiring.Routing`.
     """
 
     name: str

@@ -22,17 +22,18 @@ import numpy as np
 from jobs import GPT3_175B
 from measuring import Cell, Report, Samples, Table
 
+from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
-from planner.plan import AXES, OFFLOADS, ORDERS, FloatArray
-from planner.rules import offloads_allowed
-from planner.search.batch import Tally, build_batch
-from planner.search.engine import Found, Search
+from planner.frameworks.rules import offloads_allowed
+from planner.plan import AXES, OFFLOADS, ORDERS
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import Skeletons, cross_choices, cross_skeletons
-from planner.search.tables import build_placements
+from planner.search.uniform.batch import Tally, build_batch
+from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import Skeletons, cross_choices, cross_skeletons
+from planner.search.uniform.tables import build_placements
 from solvers.mesh import RunningFront
 from solvers.solution import Status
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.cost.context import CostModel
-from planner.request import request_from
-from planner.resolved import resolve
+from planner.question.request import request_from
+from planner.question.resolved import resolve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

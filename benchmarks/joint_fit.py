@@ -24,13 +24,13 @@ import numpy.typing as npt
 from scipy.optimize import least_squares
 
 from hardware_db import Calibration, FrozenMap
-from planner.assumptions import Assumptions, calibrated
-from planner.calibration.posterior import huber_of_rows
+from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.cost.columns import Columns, columns_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import step_times
+from planner.evidence.calibration.posterior import huber_of_rows
+from planner.evidence.runs.rows import Run
 from planner.plan import PlanTable
-from planner.validation.rows import Run
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,16 +15,16 @@ from typing import Any
 import measuring
 from measuring import Report, Table
 
-from planner.validation.csvfile import published
-from planner.validation.failures import Flagged, failures_table
-from planner.validation.memory import (
+from planner.evidence.csvfile import published
+from planner.evidence.runs.rows import Run, run_of
+from planner.evidence.validation.failures import Flagged, failures_table
+from planner.evidence.validation.memory import (
     MemoryErrors,
     MemoryRow,
     errors_by_set,
     memory_row,
     memory_rows,
 )
-from planner.validation.rows import Run, run_of
 
 _BEGIN, _END = "<!-- begin: memory -->", "<!-- end: memory -->"
 _CAUSES: dict[str, dict[str, float | str]] = {

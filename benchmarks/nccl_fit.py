@@ -25,19 +25,19 @@ from accuracy import as_markdown, rewritten
 from scipy.optimize import least_squares
 
 from hardware_db import Calibration, FrozenMap, load_calibration
-from planner.errors import InputError
-from planner.files import write_all
-from planner.report.nccl_chart import nccl_picture
-from planner.report.picture_file import picture_bytes
-from planner.report.validation_tables import Table, collective_table, nccl_table, percent
-from planner.validation.answer import Validation
-from planner.validation.collectives import (
+from planner.base.errors import InputError
+from planner.base.files import write_all
+from planner.evidence.validation.answer import Validation
+from planner.evidence.validation.collectives import (
     Measured,
     collective_scores,
     kind_of,
     measured_collectives,
     nccl_predicted_s,
 )
+from planner.report.charts.nccl import nccl_picture
+from planner.report.pages.picture_file import picture_bytes
+from planner.report.tables.validation_tables import Table, collective_table, nccl_table, percent
 
 Floats = npt.NDArray[np.float64]
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from planner.report.chart import SHAPES, Axis, Chart, Dot, Key, Line, Mark, Picture, Words
-from planner.report.picture_file import write_picture
+from planner.report.drawing.chart import SHAPES, Axis, Chart, Dot, Key, Line, Mark, Picture, Words
+from planner.report.pages.picture_file import write_picture
 
 Rows = list[dict[str, Any]]
 _TONES = ("blue", "orange", "green", "purple")

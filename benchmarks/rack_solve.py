@@ -17,12 +17,12 @@ import measuring
 import numpy as np
 from measuring import cpu_seconds
 
-from planner.plan import FloatArray
-from planner.rack.evaluate import evaluate
-from planner.rack.joint import JointProblem, joint_problem
-from planner.rack.plans import rack_plans
-from planner.rack.question import RackQuestion, micro_batches_of
-from planner.rack.solve_request import rack_request
+from planner.base.arrays import FloatArray
+from planner.studies.rack.model.evaluate import evaluate
+from planner.studies.rack.model.plans import rack_plans
+from planner.studies.rack.solve.joint import JointProblem, joint_problem
+from planner.studies.rack.solve.question import RackQuestion, micro_batches_of
+from planner.studies.rack.solve.request import rack_request
 from solvers.factored_cpsat import front
 from solvers.frontier import nondominated
 

@@ -8,7 +8,7 @@ Only rows of the split `fit` are used; of runs composed from a few measured laye
 cell, of sweeps that were tuned by hand the rows that count. Priors, spreads and noise are in
 refit_priors.yaml. A fit takes several minutes on one core and gives the same file every time. The
 prediction intervals, which rest on the constants, are fitted after them:
-python -m planner.validation.coverage --write.
+python -m planner.evidence.validation.coverage --write.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from joint_fit import (
 )
 
 from hardware_db import Calibration, load_calibration
-from planner.calibration.posterior import Noise, shrunk_median
-from planner.errors import InputError
-from planner.files import write_atomically
-from planner.validation.csvfile import published
-from planner.validation.rows import run_of
+from planner.base.errors import InputError
+from planner.base.files import write_atomically
+from planner.evidence.calibration.posterior import Noise, shrunk_median
+from planner.evidence.csvfile import published
+from planner.evidence.runs.rows import run_of
 
 _HERE = Path(__file__).parent
 _FILE = _HERE.parent / "hardware_db" / "data" / "calibration" / "default.yaml"

@@ -29,8 +29,8 @@ from gpt3_space import reproduced, solved
 from jobs import DEEPSEEK_V3, GPT3_175B, JOBS, LLAMA2_13B, BenchmarkJob
 from measuring import Report, Table
 
-from planner.errors import InputError
-from planner.search.options import SpaceOptions
+from planner.base.errors import InputError
+from planner.question.options import SpaceOptions
 
 _DENSE = ("tp", "pp", "cp", "fsdp")
 _EXPERTS = ("tp", "pp", "ep", "cp", "fsdp")

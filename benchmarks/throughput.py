@@ -7,7 +7,8 @@ Columns, in million candidates per CPU-second, the best of the repetitions:
                        candidates in the order in which the search sees them
   direct, parts        `evaluate_table` on the same: with every part of time, energy and memory
   direct, random       `evaluate_totals` on candidates drawn at random from the whole space
-  tables               `planner.search.candidates.Candidates.costs` (time, energy) on windows spread
+  tables               `planner.search.uniform.candidates.Candidates.costs` (time, energy) on
+  windows spread
                        evenly over the space, every clock of a row at once, expansion counted in
   tables + memory      with the memory of every plan of the space, which neither placement nor
                        clock changes, counted in
@@ -34,15 +35,16 @@ import numpy as np
 from jobs import JOBS, QUICK_JOB, BenchmarkJob
 from measuring import Report, Samples, Table, figure
 
+from planner.base.arrays import IntArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
-from planner.plan import ORDERS, IntArray, PlanTable
-from planner.search.batch import CHUNK
-from planner.search.candidates import Candidates, Rows
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import Space, cross_choices, cross_skeletons
-from planner.search.tables import Placements, build_placements
+from planner.plan import ORDERS, PlanTable
+from planner.question.options import SpaceOptions
+from planner.search.uniform.batch import CHUNK
+from planner.search.uniform.candidates import Candidates, Rows
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import Space, cross_choices, cross_skeletons
+from planner.search.uniform.tables import Placements, build_placements
 
 CHUNKS = (64, 512, 4096, 8192, 16384, 32768, 65536)
 QUICK_CHUNKS = (4096,)

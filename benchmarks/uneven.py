@@ -26,7 +26,7 @@ from measuring import Report, Table
 from stage_study import least_costs, least_times
 from uneven_jobs import Asked, freedom_cells, front_cells, proof_cells
 
-from planner.files import write_atomically
+from planner.base.files import write_atomically
 
 _GPT3 = BenchmarkJob(
     model="gpt3-175b", hardware="dgx-a100-80-hdr", chips=4096, sequences=1536, seq_len=2048

@@ -13,18 +13,19 @@ import numpy as np
 from jobs import BenchmarkJob
 from measuring import Cell
 
+from planner.answers.evaluation import limits_of, options_of
+from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
-from planner.evaluation import limits_of, options_of
-from planner.plan import RECOMPUTES, SHARDINGS, FloatArray, Plan
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.search.engine import Found, Search
+from planner.plan import RECOMPUTES, SHARDINGS, Plan
+from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.results.certificate import UnevenFound
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.clocks import clock_front
-from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import energy_front
+from planner.search.uniform.engine import Found, Search
 from solvers.solution import Status
 
 Made = TypeVar("Made")

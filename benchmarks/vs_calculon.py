@@ -42,9 +42,9 @@ from throughput import prepare, table_seconds
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
+from planner.frameworks.rules import applicable
 from planner.plan import Plan, PlanTable
-from planner.rules import applicable
-from planner.search.options import SpaceOptions
+from planner.question.options import SpaceOptions
 
 MT_NLG_530B = BenchmarkJob(
     model="mt-nlg-530b", hardware="dgx-a100-80-hdr", chips=2240, sequences=1920, seq_len=2048

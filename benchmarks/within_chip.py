@@ -1,9 +1,9 @@
 """CPU microseconds per operator of the within-chip model: one at a time, and in batches.
 
-`planner.cost.within_chip.on_chip_cost` on random matrix multiplications (sizes from 1 to 8,192),
-traffic of both boundaries, cycles and energy. The ratio is that of one call per operator to a
-batch, in the same run; the aim is under one microsecond per operator in batches of 10,000. Results
-of a batch equal those of single calls bit for bit, or nothing is timed.
+`planner.cost.chip.within_chip.on_chip_cost` on random matrix multiplications (sizes from 1 to
+8,192), traffic of both boundaries, cycles and energy. The ratio is that of one call per operator
+to a batch, in the same run; the aim is under one microsecond per operator in batches of 10,000.
+Results of a batch equal those of single calls bit for bit, or nothing is timed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from measuring import Report, Table, figure
 
 from hardware_db import load_chip
-from planner.cost.within_chip import ChipArray, Operators, chip_array, gemm, on_chip_cost
+from planner.cost.chip.within_chip import ChipArray, Operators, chip_array, gemm, on_chip_cost
 
 BATCHES = (1, 100, 1_000, 10_000, 100_000)
 QUICK_BATCHES = (1, 100)

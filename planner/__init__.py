@@ -11,23 +11,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from planner.errors import InfeasibleError as InfeasibleError
-from planner.errors import InputError as InputError
-from planner.errors import PlannerError as PlannerError
-from planner.errors import TimeLimitError as TimeLimitError
-from planner.version import __version__ as __version__
+from planner.base.errors import InfeasibleError as InfeasibleError
+from planner.base.errors import InputError as InputError
+from planner.base.errors import PlannerError as PlannerError
+from planner.base.errors import TimeLimitError as TimeLimitError
+from planner.base.printable import formatters_in
+from planner.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from planner.api import evaluate as evaluate
-    from planner.api import solve as solve
-    from planner.collectives.asking import collective_front as collective_front
-    from planner.explaining import compare as compare
-    from planner.explaining import explain as explain
-    from planner.export_answer import export_file as export_file
-    from planner.feasibility.asking import feasible as feasible
+    from planner.answers.api import evaluate as evaluate
+    from planner.answers.api import solve as solve
+    from planner.answers.explained import compare as compare
+    from planner.answers.explained import explain as explain
+    from planner.answers.exported import export_file as export_file
+    from planner.collectives.questions.fronts import collective_front as collective_front
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
-    from planner.ridgeline.asking import ridgelines as ridgelines
+    from planner.studies.feasibility.asking import feasible as feasible
+    from planner.studies.ridgeline.asking import ridgelines as ridgelines
 
 __all__ = [
     "InfeasibleError",
@@ -47,15 +48,17 @@ __all__ = [
     "solve",
 ]
 
+formatters_in("planner.report.formatters")
+
 _HOME = {
-    "solve": "api",
-    "evaluate": "api",
-    "explain": "explaining",
-    "export_file": "export_answer",
-    "collective_front": "collectives.asking",
-    "compare": "explaining",
-    "feasible": "feasibility.asking",
-    "ridgelines": "ridgeline.asking",
+    "solve": "answers.api",
+    "evaluate": "answers.api",
+    "explain": "answers.explained",
+    "export_file": "answers.exported",
+    "collective_front": "collectives.questions.fronts",
+    "compare": "answers.explained",
+    "feasible": "studies.feasibility.asking",
+    "ridgelines": "studies.ridgeline.asking",
     "Plan": "plan",
     "Stage": "plan",
 }

@@ -278,8 +278,8 @@ def test_the_reading_of_names() -> None:
     named = NAME.findall(page)
     assert named == ["planner.solve", "planner.plan.Plan.tp", "solvers.nothing"]
     assert [is_known(name) for name in named] == [True, True, False]
-    assert is_known("planner.request.Request.model")
-    assert not is_known("planner.request.Request.nothing")
+    assert is_known("planner.question.request.Request.model")
+    assert not is_known("planner.question.request.Request.nothing")
 
 
 def test_the_reading_of_pages() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner import InputError
-from planner.files import (
+from planner.base.files import (
     LARGEST_FILE_BYTES,
     check_writable,
     read_yaml,

@@ -11,7 +11,7 @@ from support.jobs import cost_model, dense_model, moe_model, roofline_model
 from hardware_db import FrozenMap, load_calibration, load_chip
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.intervals import (
+from planner.cost.intervals import (
     has_fitted_chip,
     is_prediction,
     memory_interval,
@@ -20,10 +20,10 @@ from planner.intervals import (
     tie_noise,
     ties,
 )
-from planner.memory_risk import SLOWDOWN, memory_risks
+from planner.cost.memory.risk import SLOWDOWN, memory_risks
+from planner.machine.scaling import with_pes
 from planner.plan import Plan, PlanTable
-from planner.results import plan_results
-from planner.scaling import with_pes
+from planner.results.plan import plan_results
 
 DENSE = dense_model(layers=8, hidden=1024, heads=8, kv_heads=8, width=4096)
 TIMES = np.array([0.1, 1.0, 1.5, 40.0])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from cli.command import planner
 
-from planner.kinds import KINDS, another_kind, kind_of, with_command
+from planner.assumptions.file_kinds import KINDS, another_kind, kind_of, with_command
 
 SCHEMAS: dict[str, dict[str, Any]] = planner("schema").document
 # The kinds that have a schema; those of reference tables and calibrations have the same fields.

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.errors import InputError
-from planner.layout_text import layout_text, parse_layout, short_layout_text
+from planner.base.errors import InputError
+from planner.plan.layout_text import layout_text, parse_layout, short_layout_text
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from planner.frameworks import FRAMEWORKS, Framework
-from planner.memory_risk import (
+from planner.assumptions.software import Framework
+from planner.cost.memory.risk import (
     DOES_NOT_FIT,
     HEADROOM_SHARE,
     RISKY,
@@ -22,6 +22,7 @@ from planner.memory_risk import (
     out_of_memory_probability,
     risk_word,
 )
+from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, PlanTable
 
 ROOM = 77 * 2.0**30

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import InputError
-from planner.messages import (
+from planner.base.messages import (
     Attempts,
     Origin,
     did_you_mean,

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import planner
-from planner.errors import InputError
+from planner.base.errors import InputError
 from planner.plan import AXES, ORDERS, Plan, PlanTable
-from planner.planfile import plan_fields, read_plan_file
-from planner.ranks import Layout, as_layout, as_words, check_layout, moved, regrouped
-from planner.report.front_file import front_csv
-from planner.results import EvaluateResult, SolveResult
+from planner.plan.ranks import Layout, as_layout, as_words, check_layout, moved, regrouped
+from planner.question.files.plan_file import plan_fields, read_plan_file
+from planner.report.pages.front_file import front_csv
+from planner.results.result import EvaluateResult, SolveResult
 
 PARTS = st.lists(st.tuples(st.sampled_from(AXES), st.integers(1, 64)), min_size=1, max_size=7)
 

@@ -6,12 +6,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from planner.answers import FrontLimits
+from planner.answers.notes.uneven import front_note
+from planner.answers.uneven_front import how_proved, laid_out
 from planner.plan import Plan, PlanTable, Stage
-from planner.request import Request
-from planner.search.uneven.found import Certificate, UnevenFound
-from planner.uneven_front import how_proved, laid_out
-from planner.uneven_words import front_note
+from planner.question.request import Request
+from planner.results.certificate import Certificate, UnevenFound
+from planner.results.parts import FrontLimits
 from solvers.solution import Status
 
 POINTS = np.array([[1.0, 9.0], [2.0, 5.0], [4.0, 4.0], [5.0, 1.0]])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import InputError
-from planner.units import (
+from planner.base.units import (
     is_change,
     parse_bytes,
     parse_count,

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from hardware_db import Cluster, list_clusters, load_cluster
-from planner.card_wiring import Routing
-from planner.errors import InputError
+from planner.base.errors import InputError
+from planner.machine.card_wiring import Routing
+from planner.machine.ports import links_of, ports_per_chip
+from planner.machine.scaling import with_pes
+from planner.machine.wiring import UP_WIRINGS, read_wirings, rewired, shape_of, wiring_of
 from planner.network.topology.forms import link_count
 from planner.network.topology.graphs import graph_of
 from planner.network.topology.kinds import Topology
 from planner.network.topology.loads import load_of
 from planner.network.topology.routing import dragonfly_loads
 from planner.network.topology.wiring import wiring_of as wiring_of_graph
-from planner.ports import links_of, ports_per_chip
-from planner.scaling import with_pes
-from planner.wiring import UP_WIRINGS, read_wirings, rewired, shape_of, wiring_of
 
 H100 = load_cluster("dgx-h100-ndr")
 DIRECT = [name for name in UP_WIRINGS if name != "switch"]
@@ -212,7 +212,7 @@ def test_a_dragonfly_gives_half_a_card_beyond_the_leaf(monkeypatch: pytest.Monke
     assert flat[2].oversubscription == 2.0
     assert flat[2].latency_s - tree[1].latency_s == pytest.approx(5 / 2 * (1.70e-6 - 1.21e-6))
     optical = Routing(rate=1.0, links=3, local_optics=1.0, switch_hops=4)
-    monkeypatch.setattr("planner.card_wiring.ROUTING", optical)
+    monkeypatch.setattr("planner.machine.card_wiring.ROUTING", optical)
     minimal = rewired(H100, ["scale-out=dragonfly"]).levels[2]
     assert minimal.oversubscription == 1.0
     assert minimal.switch_power_w_per_chip - flat[2].switch_power_w_per_chip == pytest.approx(

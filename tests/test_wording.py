@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.flat import csv_records
-from planner.messages import LONGEST_NUMBER, Origin, misspelt, mistakes, too_long
-from planner.units import show_steps, show_watt_hours
+from planner.base.flat import csv_records
+from planner.base.messages import LONGEST_NUMBER, Origin, misspelt, mistakes, too_long
+from planner.base.units import show_steps, show_watt_hours
 
 
 class Inner(BaseModel):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from planner.base.errors import InputError
 from planner.cli.options import JOB, OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.calibration.asking import Question
-    from planner.calibration.measure import Measured
+    from planner.evidence.calibration.asking import Question
+    from planner.evidence.calibration.measurement.measure import Measured
 
 _MEASURED = "Measurements"
 _DEFAULT = Path("local.yaml")
@@ -91,7 +91,7 @@ def calibrate(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
         --calibration local.yaml
     """
-    from planner.calibration.asking import Question  # noqa: PLC0415  (numpy; not for --help)
+    from planner.evidence.calibration.asking import Question  # noqa: PLC0415  (numpy; not for --help)
 
     target = output or _DEFAULT
     _check_target(target, given=output is not None)
@@ -119,8 +119,8 @@ def _check_target(path: Path, *, given: bool) -> None:
     Raises:
         InputError: It cannot, or the default name is another kind of file.
     """
-    from planner.files import check_writable  # noqa: PLC0415
-    from planner.localfile import read_local  # noqa: PLC0415
+    from planner.assumptions.local_file import read_local  # noqa: PLC0415
+    from planner.base.files import check_writable  # noqa: PLC0415
 
     if not str(path).strip() or str(path) == ".":
         raise InputError("output: the name of the file is empty")
@@ -138,9 +138,9 @@ def _check_target(path: Path, *, given: bool) -> None:
 
 def _measured(model: str | None, *, quick: bool, as_json: bool) -> tuple[Measured, bool]:
     """What the device of this process gives, and whether this process is the one that answers."""
-    from planner.calibration.measure import measure  # noqa: PLC0415
-    from planner.calibration.torch_device import open_device  # noqa: PLC0415
-    from planner.records import model_named  # noqa: PLC0415
+    from planner.evidence.calibration.measurement.measure import measure  # noqa: PLC0415
+    from planner.evidence.calibration.measurement.torch_device import open_device  # noqa: PLC0415
+    from planner.question.records import model_named  # noqa: PLC0415
 
     shapes = None if model is None else model_named(model)
     device = open_device()
@@ -157,10 +157,10 @@ def _answer(question: Question, measured: Measured | None, target: Path, *, as_j
     """Fits, writes, prints."""
     from dataclasses import replace  # noqa: PLC0415
 
-    from planner.calibration.asking import calibrate as ask  # noqa: PLC0415
-    from planner.calibration.asking import changed_findings  # noqa: PLC0415
-    from planner.calibration.writing import local_text  # noqa: PLC0415
-    from planner.files import write_atomically  # noqa: PLC0415
+    from planner.base.files import write_atomically  # noqa: PLC0415
+    from planner.evidence.calibration.asking import calibrate as ask  # noqa: PLC0415
+    from planner.evidence.calibration.asking import changed_findings  # noqa: PLC0415
+    from planner.evidence.calibration.writing import local_text  # noqa: PLC0415
 
     result = ask(replace(question, measured=measured))
     if changed_findings(result):
@@ -169,7 +169,7 @@ def _answer(question: Question, measured: Measured | None, target: Path, *, as_j
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.calibration_view import calibration_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.calibration import calibration_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(calibration_view(result))

@@ -48,8 +48,8 @@ def bounds(
 
       planner collective bounds --topology switch:16 --lanes 6
     """
-    from planner.collectives.bounding import bounds_of  # noqa: PLC0415  (numpy; not for --help)
-    from planner.collectives.question import question_of  # noqa: PLC0415
+    from planner.collectives.questions.bounds import bounds_of  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.questions.question import question_of  # noqa: PLC0415
 
     asked = {
         "topology": topology,
@@ -68,11 +68,11 @@ def bounds(
     with progress_bar(wanted=not as_json, verb="bounding") as on_progress:
         found = bounds_of(question, on_progress)
     if as_json:
-        from planner.provenance import stamped  # noqa: PLC0415
+        from planner.question.provenance import stamped  # noqa: PLC0415
 
         print_json(stamped(found.to_fields()))
         return
-    from planner.report.collective_view import bounds_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.collective import bounds_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(bounds_view(found))

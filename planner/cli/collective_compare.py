@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
 from planner.cli.collective_options import (
     MACHINE,
     QUESTION,
@@ -28,10 +29,9 @@ from planner.cli.collective_options import (
 )
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
-from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.collectives.comparing import CompareAnswer
+    from planner.collectives.questions.comparison import CompareAnswer
 
 _FAILED = {"infeasible": 3, "time_limit": 4}
 
@@ -144,23 +144,23 @@ def _run_system(
     as_json: bool,
 ) -> None:
     """What a library takes on a real system: asks, writes the picture, then prints."""
-    from planner.collectives.question import sizes_of  # noqa: PLC0415  (numpy; not for --help)
-    from planner.collectives.systems import system_question, system_times  # noqa: PLC0415
-    from planner.files import write_all  # noqa: PLC0415
-    from planner.report.collective_time_chart import time_picture  # noqa: PLC0415
-    from planner.report.picture_file import check_picture, picture_bytes  # noqa: PLC0415
+    from planner.base.files import write_all  # noqa: PLC0415
+    from planner.collectives.questions.question import sizes_of  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.questions.systems import system_question, system_times  # noqa: PLC0415
+    from planner.report.charts.collective_time import time_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture, picture_bytes  # noqa: PLC0415
 
     check_picture(plot)
     found = system_times(system_question(asked, other), sizes_of(sizes))
     if plot is not None:
         write_all({plot: picture_bytes(time_picture(found.curves), plot)})
     if as_json:
-        from planner.provenance import stamped  # noqa: PLC0415
+        from planner.question.provenance import stamped  # noqa: PLC0415
 
         print_json(stamped(found.to_fields()))
         return
-    from planner.report.collective_system_view import system_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.collective_system import system_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(system_view(found))
 
@@ -174,10 +174,10 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the pictures, then prints."""
-    from planner.collectives.comparing import compare as ask  # noqa: PLC0415  (numpy)
-    from planner.collectives.question import question_of, sizes_of  # noqa: PLC0415
-    from planner.files import same_path  # noqa: PLC0415
-    from planner.report.picture_file import check_picture  # noqa: PLC0415
+    from planner.base.files import same_path  # noqa: PLC0415
+    from planner.collectives.questions.comparison import compare as ask  # noqa: PLC0415  (numpy)
+    from planner.collectives.questions.question import question_of, sizes_of  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
     plot, plot_schedule = plots
     check_picture(plot)
@@ -189,12 +189,12 @@ def _run(
         found = ask(question, wanted, constants=constants, on_progress=on_progress)
     _draw(found, plot, plot_schedule)
     if as_json:
-        from planner.provenance import stamped  # noqa: PLC0415
+        from planner.question.provenance import stamped  # noqa: PLC0415
 
         print_json(stamped(found.to_fields()))
     else:
-        from planner.report.collective_compare_view import compare_view  # noqa: PLC0415
-        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.collective_compare import compare_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(compare_view(found))
     if found.found.status in _FAILED:
@@ -203,12 +203,12 @@ def _run(
 
 def _draw(found: CompareAnswer, plot: Path | None, plot_schedule: Path | None) -> None:
     """Writes the pictures that are asked for, both or none."""
-    from planner.collectives.simulate import simulate  # noqa: PLC0415
-    from planner.collectives.spacetime import spacetime  # noqa: PLC0415
-    from planner.files import write_all  # noqa: PLC0415
-    from planner.report.collective_space_chart import space_picture  # noqa: PLC0415
-    from planner.report.collective_time_chart import time_picture  # noqa: PLC0415
-    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.base.files import write_all  # noqa: PLC0415
+    from planner.collectives.runs.simulate import simulate  # noqa: PLC0415
+    from planner.collectives.runs.spacetime import spacetime  # noqa: PLC0415
+    from planner.report.charts.collective_space import space_picture  # noqa: PLC0415
+    from planner.report.charts.collective_time import time_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
     contents: dict[Path, str | bytes] = {}
     if plot is not None:

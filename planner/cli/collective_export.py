@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
 from planner.cli.collective_options import (
     QUESTION,
     Bandwidth,
@@ -25,7 +26,6 @@ from planner.cli.collective_options import (
 )
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -143,11 +143,18 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the file, then prints."""
-    from planner.collectives.asking import answer  # noqa: PLC0415  (numpy; not for --help)
-    from planner.collectives.exporting import exported, options_of, renumbering  # noqa: PLC0415
-    from planner.collectives.question import question_of  # noqa: PLC0415
-    from planner.collectives.saving import check_schedule_file, question_of_file  # noqa: PLC0415
-    from planner.report.collective_view import export_view, front_view  # noqa: PLC0415
+    from planner.collectives.files.saving import (  # noqa: PLC0415
+        check_schedule_file,
+        question_of_file,
+    )
+    from planner.collectives.questions.export import (  # noqa: PLC0415
+        exported,
+        options_of,
+        renumbering,
+    )
+    from planner.collectives.questions.fronts import answer  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.questions.question import question_of  # noqa: PLC0415
+    from planner.report.tables.collective import export_view, front_view  # noqa: PLC0415
 
     if output is None:
         raise InputError("output: is missing; name a file, e.g. -o allgather.xml")
@@ -172,10 +179,10 @@ def _run(
 
 def _show(fields: dict[str, Any], view: RenderableType, *, as_json: bool) -> None:
     if as_json:
-        from planner.provenance import stamped  # noqa: PLC0415
+        from planner.question.provenance import stamped  # noqa: PLC0415
 
         print_json(stamped(fields))
         return
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(view)

@@ -132,10 +132,13 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.collectives.question import question_of, sizes_of  # noqa: PLC0415  (numpy)
-    from planner.collectives.running import changes_of, simulated  # noqa: PLC0415
-    from planner.collectives.saving import question_of_file  # noqa: PLC0415
-    from planner.report.picture_file import check_picture  # noqa: PLC0415
+    from planner.collectives.files.saving import question_of_file  # noqa: PLC0415
+    from planner.collectives.questions.question import (  # noqa: PLC0415  (numpy)
+        question_of,
+        sizes_of,
+    )
+    from planner.collectives.questions.simulation import changes_of, simulated  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
     check_picture(plot, "plot-schedule")
     sizes = sizes_of(how["sizes"])
@@ -153,21 +156,21 @@ def _run(
     if plot is not None:
         _draw(found, plot)
     if as_json:
-        from planner.provenance import stamped  # noqa: PLC0415
+        from planner.question.provenance import stamped  # noqa: PLC0415
 
         print_json(stamped(found.to_fields()))
         return
-    from planner.report.collective_run_view import run_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.collective_run import run_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(run_view(found))
 
 
 def _draw(found: Any, plot: Path) -> None:
-    from planner.collectives.running import one_run, run_title  # noqa: PLC0415
-    from planner.collectives.spacetime import spacetime  # noqa: PLC0415
-    from planner.report.collective_space_chart import space_picture  # noqa: PLC0415
-    from planner.report.picture_file import write_picture  # noqa: PLC0415
+    from planner.collectives.questions.simulation import one_run, run_title  # noqa: PLC0415
+    from planner.collectives.runs.spacetime import spacetime  # noqa: PLC0415
+    from planner.report.charts.collective_space import space_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import write_picture  # noqa: PLC0415
 
     run = one_run(found, float(found.sizes_bytes[-1]))
     write_picture(space_picture(spacetime(run), run_title(found)), plot)

@@ -28,7 +28,7 @@ from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, standing_bar
 
 if TYPE_CHECKING:
-    from planner.collectives.answers import FrontAnswer
+    from planner.collectives.questions.answers import FrontAnswer
 
 _FAILED = {"infeasible": 3, "time_limit": 4}
 
@@ -112,9 +112,9 @@ def synthesize(
 
 def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
     """Asks, writes the schedule, then prints."""
-    from planner.collectives.asking import answer  # noqa: PLC0415  (numpy; not for --help)
-    from planner.collectives.question import question_of  # noqa: PLC0415
-    from planner.collectives.saving import check_schedule_file  # noqa: PLC0415
+    from planner.collectives.files.saving import check_schedule_file  # noqa: PLC0415
+    from planner.collectives.questions.fronts import answer  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.questions.question import question_of  # noqa: PLC0415
 
     if output is not None:
         check_schedule_file(output, ("--graph", asked["graph"]))
@@ -123,12 +123,12 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
         found = answer(question, on_progress)
     saved = None if output is None else _save(found, output)
     if as_json:
-        from planner.provenance import stamped  # noqa: PLC0415
+        from planner.question.provenance import stamped  # noqa: PLC0415
 
         print_json(stamped(found.to_fields()))
     else:
-        from planner.report.collective_view import front_view  # noqa: PLC0415
-        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.collective import front_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(front_view(found, saved))
     if found.status in _FAILED:
@@ -137,8 +137,8 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
 
 def _save(found: FrontAnswer, output: Path) -> str | None:
     """Writes the schedule with the fewest rounds per chunk; a line that says so."""
-    from planner.collectives.answers import row_name  # noqa: PLC0415
-    from planner.collectives.saving import save_schedule  # noqa: PLC0415
+    from planner.collectives.files.saving import save_schedule  # noqa: PLC0415
+    from planner.collectives.questions.answers import row_name  # noqa: PLC0415
 
     if not found.rows:
         return None

@@ -75,7 +75,10 @@ def compare(
 
       planner compare plan.yaml plan.yaml --collectives nccl,best
     """
-    from planner.explaining import compare_files, file_and_row  # noqa: PLC0415  (numpy; not for --help)
+    from planner.answers.explained import (  # noqa: PLC0415  (numpy; not for --help)
+        compare_files,
+        file_and_row,
+    )
 
     flags = {
         "hardware": hardware,
@@ -92,14 +95,14 @@ def compare(
     with schedules_bar(wanted=not as_json):
         result = compare_files(plans, asked, flags=True)
     if plot is not None:
-        from planner.report.compare_chart import compare_picture  # noqa: PLC0415
-        from planner.report.picture_file import write_picture  # noqa: PLC0415
+        from planner.report.charts.compare import compare_picture  # noqa: PLC0415
+        from planner.report.pages.picture_file import write_picture  # noqa: PLC0415
 
         write_picture(compare_picture(result), plot)
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.compare_view import compare_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.compare import compare_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(compare_view(result))

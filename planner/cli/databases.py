@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
+from planner.base.units import plain
+from planner.base.version import SCHEMA_VERSION
 from planner.cli.models_import import import_model
 from planner.cli.once import Once
 from planner.cli.output import print_json
-from planner.errors import InputError
-from planner.messages import not_one_of
-from planner.units import plain
-from planner.version import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from hardware_db import Chip, Cluster
@@ -33,7 +33,7 @@ _NARROW = ("fp8", "fp4")
 
 def _print(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Prints a table with a heading; the first column and numbers are never broken."""
-    from planner.report.tables import print_view, section, table  # noqa: PLC0415
+    from planner.report.tables.tables import print_view, section, table  # noqa: PLC0415
 
     view = table(header, rows, right=_NUMBERS, whole=header[:1])
     print_view(section(title, view), whole_lines=True)
@@ -79,7 +79,7 @@ def _guarded(field: str, name: str, load: Callable[[str], Any]) -> Any:
     """What a database says about a record; its errors become bad input, as `solve` words it."""
     from hardware_db import HardwareError  # noqa: PLC0415  (not for --help, as below)
     from models_db import ModelError  # noqa: PLC0415
-    from planner.records import record_mistakes  # noqa: PLC0415
+    from planner.question.records import record_mistakes  # noqa: PLC0415
 
     try:
         return load(name)
@@ -259,11 +259,11 @@ def schema(  # the flag is there because every command takes it
     """
     import hardware_db  # noqa: PLC0415
     import models_db  # noqa: PLC0415
+    from planner.assumptions.overrides import changes_schema  # noqa: PLC0415
     from planner.network.topology.custom import GraphFile  # noqa: PLC0415
-    from planner.overrides import changes_schema  # noqa: PLC0415
-    from planner.planmodels import PlanFile  # noqa: PLC0415
-    from planner.rack.workload_file import workload_schema  # noqa: PLC0415
-    from planner.request import Request  # noqa: PLC0415
+    from planner.question.files.plan_models import PlanFile  # noqa: PLC0415
+    from planner.question.request import Request  # noqa: PLC0415
+    from planner.studies.rack.model.workload_file import workload_schema  # noqa: PLC0415
 
     schemas = {
         **hardware_db.json_schemas(),

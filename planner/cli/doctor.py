@@ -20,13 +20,16 @@ def doctor(
     Example:
       planner doctor
     """
-    from planner.installation import examine  # noqa: PLC0415  (not for --help)
+    from planner.answers.installation import examine  # noqa: PLC0415  (not for --help)
 
     findings = examine()
     if as_json:
         print_json(findings.to_dict())
     else:
-        from planner.report.tables import pairs, print_view  # noqa: PLC0415  (only for people)
+        from planner.report.tables.tables import (  # noqa: PLC0415  (only for people)
+            pairs,
+            print_view,
+        )
 
         results = [(name, "ok" if ok else "FAILED") for name, ok in findings.checks.items()]
         print_view(pairs([*findings.versions.items(), *results]))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.base.errors import InputError
+from planner.base.files import same_path, write_all
 from planner.cli.launching import (
     From,
     LaunchBatch,
@@ -42,12 +44,10 @@ from planner.cli.plan_options import (
 )
 from planner.cli.solve_fields import names_of
 from planner.cli.tracing import check_trace, trace_content
-from planner.errors import InputError
-from planner.files import same_path, write_all
 
 if TYPE_CHECKING:
-    from planner.resolved import Resolved
-    from planner.results import EvaluateResult
+    from planner.question.resolved import Resolved
+    from planner.results.result import EvaluateResult
 
 
 def evaluate(
@@ -152,8 +152,8 @@ def evaluate(
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.tables import print_view  # noqa: PLC0415
-    from planner.report.terminal import evaluate_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.terminal import evaluate_view  # noqa: PLC0415
 
     print_view(evaluate_view(result))
 
@@ -170,11 +170,11 @@ class _Files:
 
 def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateResult:
     """What a plan costs; the files that are asked for are written."""
-    from planner.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
-    from planner.pool_answer import evaluate_pools  # noqa: PLC0415
-    from planner.pool_request import check_no_pictures  # noqa: PLC0415
-    from planner.pools import resolve_pools  # noqa: PLC0415
-    from planner.resolved import resolve  # noqa: PLC0415
+    from planner.answers.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.answers.pools import evaluate_pools  # noqa: PLC0415
+    from planner.question.pool_request import check_no_pictures  # noqa: PLC0415
+    from planner.question.pools import resolve_pools  # noqa: PLC0415
+    from planner.question.resolved import resolve  # noqa: PLC0415
 
     request, plan, origin = question.request, question.plan, question.origin
     if request.pools is not None:
@@ -189,7 +189,7 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
 
 def _check_files(files: _Files, read: str) -> None:
     """Finds out before the plan is read that a file could not be written, or would cost it."""
-    from planner.report.picture_file import check_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
     check_picture(files.plot)
     written = {"plot": files.plot, "output": files.output}
@@ -210,7 +210,7 @@ def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Pa
     if files.trace is not None:
         texts[files.trace] = trace_content(files.trace, resolved, result.result.plan)
     if files.output is not None:
-        from planner.planfile import plan_text  # noqa: PLC0415  (numpy; not for --help)
+        from planner.question.files.plan_file import plan_text  # noqa: PLC0415  (numpy; not for --help)
 
         heading = [f"The plan of {files.plan.name}, as planner evaluate reads it."]
         folder = files.output.parent
@@ -220,8 +220,8 @@ def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Pa
 
 def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:
     """The pictures of a plan, or as a page its whole report."""
-    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
-    from planner.report.plan_picture import evaluate_picture, piped_timeline  # noqa: PLC0415
+    from planner.report.charts.plan import evaluate_picture, piped_timeline  # noqa: PLC0415
+    from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
     if path.suffix.lower() != ".html":
         timeline = piped_timeline(resolved, result.result.plan)

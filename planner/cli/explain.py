@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.files import write_all
 from planner.cli.launching import (
     From,
     LaunchBatch,
@@ -37,14 +38,13 @@ from planner.cli.plan_options import (
     check_plot,
 )
 from planner.cli.tracing import check_trace, trace_content
-from planner.files import write_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from planner.explanation.answer import ExplainResult
     from planner.plan import Plan
-    from planner.resolved import Resolved
+    from planner.question.resolved import Resolved
 
 
 def explain(
@@ -103,7 +103,7 @@ def explain(
 
       planner explain --from megatron run.sh --model llama2-13b --hardware dgx-a100-80-hdr
     """
-    from planner.resolved import resolve  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.resolved import resolve  # noqa: PLC0415  (numpy; not for --help)
 
     flags = {
         "hardware": hardware,
@@ -133,8 +133,8 @@ def explain(
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.explain_view import explain_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.explain import explain_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(explain_view(result))
 
@@ -143,8 +143,8 @@ def _explained(
     question: Question, resolved: Resolved, objective: str, asked: dict[str, Any], *, quiet: bool
 ) -> ExplainResult:
     """Why the plan costs what it costs; of a launch also what of it was not read."""
-    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
-    from planner.explaining import explain_plan  # noqa: PLC0415
+    from planner.answers.explained import explain_plan  # noqa: PLC0415
+    from planner.collectives.tables.tables import listening  # noqa: PLC0415  (numpy; not for --help)
     from planner.explanation.rivals import rivals_in  # noqa: PLC0415
 
     plan = question.plan
@@ -164,8 +164,8 @@ def _write(
     """The files that were asked for, all of them or none."""
     texts: dict[Path, str | bytes] = {}
     if plot is not None:
-        from planner.report.explain_chart import explain_picture  # noqa: PLC0415
-        from planner.report.picture_file import picture_bytes  # noqa: PLC0415
+        from planner.report.charts.explain import explain_picture  # noqa: PLC0415
+        from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
         texts[plot] = picture_bytes(explain_picture(result), plot)
     if trace is not None:

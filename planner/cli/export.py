@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.base.errors import InputError
+from planner.base.files import same_path, write_all
 from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, row_of
-from planner.errors import InputError
-from planner.files import same_path, write_all
-from planner.targets import TARGETS
+from planner.frameworks.targets import TARGETS
 
 if TYPE_CHECKING:
-    from planner.export_result import ExportResult
+    from planner.results.export import ExportResult
 
 
 def _versions() -> str:
@@ -73,7 +73,7 @@ def export(
 
       planner export plan.yaml --to deepspeed --allow-lossy -o launch
     """
-    from planner.export_answer import export_file  # noqa: PLC0415  (numpy; not for --help)
+    from planner.answers.exported import export_file  # noqa: PLC0415  (numpy; not for --help)
 
     if to is None:
         known = ", ".join(TARGETS)
@@ -88,8 +88,8 @@ def export(
     elif output is None:
         _print_main(result)
     else:
-        from planner.report.export_view import export_view  # noqa: PLC0415
-        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.export import export_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(export_view(result, output))
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from planner.base.messages import Origin
 from planner.cli.options import (
     OUTPUT,
     AsJson,
@@ -25,7 +26,6 @@ from planner.cli.options import (
     option,
 )
 from planner.cli.output import drawing_bar, number, print_json, progress_bar
-from planner.messages import Origin
 
 _QUESTION = "Question"
 
@@ -144,11 +144,11 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
-    from planner.feasibility.asking import feasible as ask  # noqa: PLC0415
-    from planner.feasibility.pictured import check_drawn, pictured  # noqa: PLC0415
-    from planner.report.feasible_chart import check_panels, feasible_picture  # noqa: PLC0415
-    from planner.report.picture_file import write_picture  # noqa: PLC0415
+    from planner.collectives.tables.tables import listening  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.charts.feasible import check_panels, feasible_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import write_picture  # noqa: PLC0415
+    from planner.studies.feasibility.asking import feasible as ask  # noqa: PLC0415
+    from planner.studies.feasibility.pictured import check_drawn, pictured  # noqa: PLC0415
 
     origin = Origin(arguments=frozenset({"model", *asked}), dashes=True)
     panels = check_panels(plot, picture)
@@ -162,8 +162,8 @@ def _run(
     if as_json:
         print_json(result.to_dict())
     else:
-        from planner.report.feasible_view import feasible_view  # noqa: PLC0415
-        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.feasible import feasible_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(feasible_view(result))
     if result.impossible:

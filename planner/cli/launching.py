@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
 from planner.cli.plan_options import row_of
 from planner.cli.solve_fields import fixes_of
-from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.importing import Imported
-    from planner.messages import Origin
+    from planner.base.messages import Origin
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.targets import Target
     from planner.plan import Plan
-    from planner.request import Request
-    from planner.results import EvaluateResult
-    from planner.targets import Target
+    from planner.question.request import Request
+    from planner.results.result import EvaluateResult
 
 _PANEL = "Launches (--from)"
 _EVALUATED = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
@@ -87,7 +87,7 @@ class Question:
     """A job and a plan, from a plan file or from a launch.
 
     Attributes:
-        request, plan, origin, assumed: See `planner.planfile.PlanRead`.
+        request, plan, origin, assumed: See `planner.question.files.plan_file.PlanRead`.
         imported: The launch; None: it was a plan file.
         file: Its name.
         flags: The flags that ask the same of it, of those that explain has too.
@@ -104,7 +104,7 @@ class Question:
     @property
     def targets(self) -> tuple[Target, ...]:
         """What has to run other plans in the place of the launch: its framework."""
-        from planner.targets import TARGETS  # noqa: PLC0415  (not for --help)
+        from planner.frameworks.targets import TARGETS  # noqa: PLC0415  (not for --help)
 
         return () if self.imported is None else (TARGETS[self.imported.source],)
 
@@ -136,7 +136,7 @@ def question_of(
             `read_plan_file` and `read_launch`.
     """
     if launch.source is None:
-        from planner.planfile import read_plan_file  # noqa: PLC0415  (numpy; not for --help)
+        from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415  (numpy; not for --help)
 
         extra = [*launch.given, *(["fix"] if launch.fix else [])]
         if extra:
@@ -146,7 +146,7 @@ def question_of(
             )
         read = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
         return Question(**read._asdict(), imported=None, file=str(plan_file))
-    from planner.importing import read_launch  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.launch import read_launch  # noqa: PLC0415  (numpy; not for --help)
 
     if row is not None:
         raise InputError("row: a launch is one plan; --row is for fronts")

@@ -16,6 +16,9 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
+from planner.base.errors import InputError, PlannerError
+from planner.base.messages import printable, shortened
+from planner.base.version import __version__
 from planner.cli import (
     calibrate,
     collective,
@@ -33,9 +36,6 @@ from planner.cli import (
     validate,
 )
 from planner.cli.once import Once
-from planner.errors import InputError, PlannerError
-from planner.messages import printable, shortened
-from planner.version import __version__
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
+from planner.base.version import __version__
 from planner.cli.options import OUTPUT, AsJson, option
-from planner.errors import InputError
-from planner.version import __version__
 
 if TYPE_CHECKING:
     from models_db.hub import Import
@@ -55,9 +55,9 @@ def import_model(
       planner solve --model my-model.yaml --seq-len 4096 --hardware h100-sxm5-80 --chips 64
     """
     from models_db import ModelError, hub  # noqa: PLC0415  (not for --help)
-    from planner.files import write_atomically  # noqa: PLC0415
-    from planner.records import one_per_line  # noqa: PLC0415
-    from planner.units import parse_whole  # noqa: PLC0415
+    from planner.base.files import write_atomically  # noqa: PLC0415
+    from planner.base.units import parse_whole  # noqa: PLC0415
+    from planner.question.records import one_per_line  # noqa: PLC0415
 
     _check_target(output, path)
     length = None if seq_len is None else parse_whole(seq_len, "seq-len")
@@ -76,8 +76,8 @@ def _check_target(output: Path | None, path: Path) -> None:
     Raises:
         InputError: The name says something else.
     """
-    from planner.files import same_path  # noqa: PLC0415
-    from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
+    from planner.base.files import same_path  # noqa: PLC0415
+    from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
 
     if output is not None and not names_a_file(str(output)):
         raise InputError(f"output: {output}: must end in {' or '.join(YAML_SUFFIXES)}")

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 from typer.core import TyperCommand
 
-from planner.errors import InputError
+from planner.base.errors import InputError
 
 
 class Once(TyperCommand):

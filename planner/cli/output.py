@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from planner.messages import too_long
+from planner.base.messages import too_long
 
 _QUIET_S = 0.7
 _SAID_S = 10.0
@@ -42,7 +42,7 @@ def print_json(fields: Any) -> None:
 @contextmanager
 def schedules_bar(*, wanted: bool) -> Iterator[None]:
     """A bar while tables of synthesized collectives are made, where a question needs new ones."""
-    from planner.collectives.tables import listening  # noqa: PLC0415  (numpy; not for --help)
+    from planner.collectives.tables.tables import listening  # noqa: PLC0415  (numpy; not for --help)
 
     with progress_bar(wanted=wanted, verb="synthesizing") as told, listening(told):
         yield

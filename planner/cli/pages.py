@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from planner.report.report_blocks import Report
-    from planner.resolved import Resolved
-    from planner.results import EvaluateResult, PlanResult, SolveResult
+    from planner.question.resolved import Resolved
+    from planner.report.pages.blocks import Report
+    from planner.results.plan import PlanResult
+    from planner.results.result import EvaluateResult, SolveResult
 
 
 def report_about(
@@ -24,9 +25,9 @@ def report_about(
         resolved: The job of that plan.
         objective: What an explanation compares plans by; default that of the answer, or time.
     """
-    from planner.explaining import explain_plan  # noqa: PLC0415  (numpy; not for --help)
-    from planner.report.report_detail import detail_of  # noqa: PLC0415
-    from planner.report.report_view import kind_of, report_of  # noqa: PLC0415
+    from planner.answers.explained import explain_plan  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.pages.detail import detail_of  # noqa: PLC0415
+    from planner.report.pages.sections import kind_of, report_of  # noqa: PLC0415
 
     if plan is None or resolved is None:
         return report_of(answer)
@@ -40,6 +41,6 @@ def page_about(
     answer: SolveResult | EvaluateResult, plan: PlanResult | None, resolved: Resolved | None
 ) -> str:
     """The page of `report_about`."""
-    from planner.report.report_page import page_of  # noqa: PLC0415
+    from planner.report.pages.report import page_of  # noqa: PLC0415
 
     return page_of(report_about(answer, plan, resolved))

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from planner.errors import InputError
-from planner.files import same_path
-from planner.messages import shown, too_long
+from planner.base.errors import InputError
+from planner.base.files import same_path
+from planner.base.messages import shown, too_long
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
@@ -97,7 +97,7 @@ def check_plot(plot: Path | None, inputs: list[Path]) -> None:
     """
     if plot is None:
         return
-    from planner.report.picture_file import check_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
     check_picture(plot)
     for path in inputs:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from planner.base.errors import InputError
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
-from planner.errors import InputError
 
 _RACK = "Rack"
 _READINGS = "Readings of the report"
@@ -112,9 +112,9 @@ def _figures(
     figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.rack.parallelism_asking import figures_asked  # noqa: PLC0415  (numpy; not for --help)
-    from planner.report.picture_file import check_picture, write_picture  # noqa: PLC0415
-    from planner.report.rack_parallelism_chart import parallelism_picture  # noqa: PLC0415
+    from planner.report.charts.rack_parallelism import parallelism_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
+    from planner.studies.rack.parallelism.asking import figures_asked  # noqa: PLC0415  (numpy; not for --help)
 
     check_picture(plot)
     answer = figures_asked(figure, settings)
@@ -123,8 +123,8 @@ def _figures(
     if as_json:
         print_json(answer.to_dict())
         return
-    from planner.report.rack_parallelism_view import parallelism_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.rack_parallelism import parallelism_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(parallelism_view(answer))
 
@@ -133,8 +133,8 @@ def _beyond(
     figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks for what the report leaves out, then prints."""
-    from planner.rack.beyond import beyond  # noqa: PLC0415  (numpy; not for --help)
-    from planner.rack.parallelism_asking import HARDWARE  # noqa: PLC0415
+    from planner.studies.rack.parallelism.asking import HARDWARE  # noqa: PLC0415
+    from planner.studies.rack.parallelism.beyond import beyond  # noqa: PLC0415  (numpy; not for --help)
 
     given = {**settings, "figure": figure or None, "plot": plot}
     hardware = settings["hardware"]
@@ -149,7 +149,7 @@ def _beyond(
     if as_json:
         print_json(answer.to_dict())
         return
-    from planner.report.rack_beyond_view import beyond_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.rack_beyond import beyond_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(beyond_view(answer))

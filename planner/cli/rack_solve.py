@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
+from planner.base.files import same_path, write_all
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.errors import InputError
-from planner.files import same_path, write_all
 
 if TYPE_CHECKING:
-    from planner.rack.answer import RackAnswer
+    from planner.studies.rack.solve.answer import RackAnswer
 
 _CHOICES = "Choices"
 _BUDGETS = "Budgets"
@@ -159,8 +159,8 @@ def solve(
 
 def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_json: bool) -> None:
     """Solves, writes the front and the picture, then prints."""
-    from planner.rack.joint_solve import solve_rack  # noqa: PLC0415  (numpy; not for --help)
-    from planner.rack.solve_request import rack_request  # noqa: PLC0415
+    from planner.studies.rack.solve.request import rack_request  # noqa: PLC0415
+    from planner.studies.rack.solve.solve import solve_rack  # noqa: PLC0415  (numpy; not for --help)
 
     request = rack_request(**given)
     _check_files(pareto, plot, given)
@@ -177,8 +177,8 @@ def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_js
     if as_json:
         print_json(answer.to_dict())
     else:
-        from planner.report.rack_solve_view import rack_solve_view  # noqa: PLC0415
-        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.rack_solve import rack_solve_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(rack_solve_view(answer))
     if answer.best is None:
@@ -193,8 +193,8 @@ def _check_files(pareto: Path | None, plot: Path | None, given: dict[str, Any]) 
     Raises:
         InputError: It cannot, with the flag.
     """
-    from planner.report.picture_file import check_picture  # noqa: PLC0415
-    from planner.report.rack_solve_files import check_front  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
+    from planner.report.pages.rack_solve_files import check_front  # noqa: PLC0415
 
     if pareto is not None:
         check_front(pareto)
@@ -211,9 +211,9 @@ def _check_files(pareto: Path | None, plot: Path | None, given: dict[str, Any]) 
 
 def _write(answer: RackAnswer, pareto: Path | None, plot: Path | None) -> None:
     """Writes the front and the picture: what was asked for, or none of it."""
-    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
-    from planner.report.rack_solve_chart import solve_picture  # noqa: PLC0415
-    from planner.report.rack_solve_files import front_text  # noqa: PLC0415
+    from planner.report.charts.rack_solve import solve_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
+    from planner.report.pages.rack_solve_files import front_text  # noqa: PLC0415
 
     contents: dict[Path, str | bytes] = {}
     if pareto is not None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.rack.topology_rows import LinkFigures, TopologyResult, TrafficAsked
+    from planner.studies.rack.topology.rows import LinkFigures, TopologyResult, TrafficAsked
 
 _QUESTION = "Question"
 _TRAFFIC = "Traffic"
@@ -141,10 +141,10 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture and the loads, then prints."""
-    from planner.files import check_writable, same_path  # noqa: PLC0415
-    from planner.rack.topologies import compare_topologies  # noqa: PLC0415  (numpy)
-    from planner.report.picture_file import check_picture, write_picture  # noqa: PLC0415
-    from planner.report.rack_topology_chart import topology_picture  # noqa: PLC0415
+    from planner.base.files import check_writable, same_path  # noqa: PLC0415
+    from planner.report.charts.rack_topology import topology_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
+    from planner.studies.rack.topology.asking import compare_topologies  # noqa: PLC0415  (numpy)
 
     chips, proof_s, traffic, figures = _read(given, *sent)
     plot, loads = files
@@ -165,8 +165,8 @@ def _run(
     if as_json:
         print_json(result.to_dict())
     else:
-        from planner.report.rack_topology_view import topology_view  # noqa: PLC0415
-        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.rack_topology import topology_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(topology_view(result))
 
@@ -176,7 +176,7 @@ def _write_loads(result: TopologyResult, path: Path) -> None:
     import csv  # noqa: PLC0415  (only for such files)
     import io  # noqa: PLC0415
 
-    from planner.files import write_atomically  # noqa: PLC0415
+    from planner.base.files import write_atomically  # noqa: PLC0415
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -190,10 +190,10 @@ def _read(
     given: dict[str, str | None], traffic: str, routing: str
 ) -> tuple[int | None, float | None, TrafficAsked, LinkFigures]:
     """The numbers among the flags, all mistakes at once."""
-    from planner.messages import Attempts, Origin  # noqa: PLC0415
+    from planner.base.messages import Attempts, Origin  # noqa: PLC0415
+    from planner.base.units import parse_whole  # noqa: PLC0415
     from planner.network.topology import figures as read  # noqa: PLC0415
-    from planner.rack.topology_rows import LinkFigures, TrafficAsked  # noqa: PLC0415
-    from planner.units import parse_whole  # noqa: PLC0415
+    from planner.studies.rack.topology.rows import LinkFigures, TrafficAsked  # noqa: PLC0415
 
     attempts = Attempts(Origin(), ())
 

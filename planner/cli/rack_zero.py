@@ -123,10 +123,10 @@ def zero(
 
 def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.rack.zero import zero_study  # noqa: PLC0415  (numpy; not for --help)
-    from planner.rack.zero_request import zero_question  # noqa: PLC0415
-    from planner.report.picture_file import check_picture, write_picture  # noqa: PLC0415
-    from planner.report.rack_zero_chart import zero_picture  # noqa: PLC0415
+    from planner.report.charts.rack_zero import zero_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
+    from planner.studies.rack.zero.figures import zero_study  # noqa: PLC0415  (numpy; not for --help)
+    from planner.studies.rack.zero.request import zero_question  # noqa: PLC0415
 
     question, cluster = zero_question(**asked)
     check_picture(plot)
@@ -134,11 +134,11 @@ def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     if plot is not None:
         write_picture(zero_picture(answer), plot)
     if as_json:
-        from planner.rack.zero_json import to_dict  # noqa: PLC0415
+        from planner.studies.rack.zero.json import to_dict  # noqa: PLC0415
 
         print_json(to_dict(answer, cluster))
     else:
-        from planner.report.rack_zero_view import zero_view  # noqa: PLC0415
-        from planner.report.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.rack_zero import zero_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(zero_view(answer, cluster))

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from planner.base.errors import InputError
+from planner.base.files import check_writable, same_path, write_atomically
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.cli.pages import report_about
-from planner.errors import InputError
-from planner.files import check_writable, same_path, write_atomically
 
 _STDIN = "-"
 _ENDINGS = (".html", ".htm")
@@ -54,8 +54,8 @@ def report(
     """
     target = output or (Path("report.html") if str(result) == _STDIN else _beside(result))
     _check_target(target, result)
-    from planner.report.report_page import page_of  # noqa: PLC0415  (numpy; not for --help)
-    from planner.resultfile import read_result  # noqa: PLC0415
+    from planner.answers.files.result_file import read_result  # noqa: PLC0415
+    from planner.report.pages.report import page_of  # noqa: PLC0415  (numpy; not for --help)
 
     with progress_bar(wanted=not as_json, verb="drawing") as progress:
         if progress is not None:
@@ -69,7 +69,7 @@ def report(
     if not as_json:
         print(f"{target}: {len(page.encode('utf-8')) / 1000:,.0f} kB")
         return
-    from planner.provenance import stamped  # noqa: PLC0415
+    from planner.question.provenance import stamped  # noqa: PLC0415
 
     fields = {
         "path": str(target),

@@ -162,11 +162,11 @@ def ridgeline(
 
 def _run(asked: dict[str, Any], plot: Path | None, figure: str | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.report.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
-    from planner.report.ridgeline_chart import ridgeline_picture  # noqa: PLC0415
-    from planner.report.ridgeline_figures import check_drawn, check_figures  # noqa: PLC0415
-    from planner.ridgeline.asking import ridgeline as ask  # noqa: PLC0415
-    from planner.ridgeline.question import question_of  # noqa: PLC0415
+    from planner.report.charts.ridgeline import ridgeline_picture  # noqa: PLC0415
+    from planner.report.charts.ridgeline_figures import check_drawn, check_figures  # noqa: PLC0415
+    from planner.report.pages.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
+    from planner.studies.ridgeline.asking import ridgeline as ask  # noqa: PLC0415
+    from planner.studies.ridgeline.question import question_of  # noqa: PLC0415
 
     figures = check_figures(plot, figure)
     result = ask(question_of(asked))
@@ -177,7 +177,7 @@ def _run(asked: dict[str, Any], plot: Path | None, figure: str | None, *, as_jso
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.ridgeline_view import ridgeline_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.ridgeline import ridgeline_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     print_view(ridgeline_view(result))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.messages import Origin
 from planner.cli.options import (
     JOB,
     LIMITS,
@@ -43,12 +44,11 @@ from planner.cli.solve_fields import (
     stage_fields,
 )
 from planner.cli.solve_files import Outputs
-from planner.messages import Origin
 
 if TYPE_CHECKING:
     from planner.plan import Plan
-    from planner.request import Request
-    from planner.results import SolveResult
+    from planner.question.request import Request
+    from planner.results.result import SolveResult
 
 _SEARCH = "Search"
 _MACHINE = "Machine (decided with the plan)"
@@ -340,7 +340,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the files, then prints: a reader that stops early must not cost the files."""
-    from planner.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
+    from planner.answers.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
     request, origin = _question(job_file, asked)
     outputs.check(job_file, request)
@@ -351,8 +351,8 @@ def _run(
     if as_json:
         print_json(result.to_dict())
     else:
-        from planner.report.tables import print_view  # noqa: PLC0415
-        from planner.report.terminal import solve_view  # noqa: PLC0415
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.terminal import solve_view  # noqa: PLC0415
 
         print_view(solve_view(result))
         _print_leaning(result)
@@ -364,16 +364,16 @@ def _run(
 
 def _say_point(plan: Plan, time_s: float, energy_j: float) -> None:
     """A line on standard error for a proved point of the front; a bar stays below it."""
-    from planner.report.words import point_words  # noqa: PLC0415
+    from planner.results.words import point_words  # noqa: PLC0415
 
     print(point_words(plan, time_s, energy_j), file=sys.stderr, flush=True)
 
 
 def _print_leaning(result: SolveResult) -> None:
     """The numbers that the best plan leans on, from evaluations of its own."""
-    from planner.explaining import leaning_of  # noqa: PLC0415
-    from planner.report.explain_view import short_leaning_view  # noqa: PLC0415
-    from planner.report.tables import print_view  # noqa: PLC0415
+    from planner.answers.explained import leaning_of  # noqa: PLC0415
+    from planner.report.tables.explain import short_leaning_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     with progress_bar(wanted=True, verb="changing") as on_progress:
         found = leaning_of(result, on_progress)
@@ -384,8 +384,8 @@ def _print_leaning(result: SolveResult) -> None:
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
     """The request of a job file and flags, and which of them its fields come from."""
-    from planner.planfile import read_job_file  # noqa: PLC0415
-    from planner.request import request_from  # noqa: PLC0415
+    from planner.question.files.plan_file import read_job_file  # noqa: PLC0415
+    from planner.question.request import request_from  # noqa: PLC0415
 
     fields = {} if job_file is None else read_job_file(job_file)
     origin = Origin(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.base.errors import InputError
+from planner.base.messages import shortened, shown
 from planner.cli.output import number
-from planner.errors import InputError
-from planner.messages import shortened, shown
 
 
 def machine_fields(

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.base.errors import InputError
+from planner.base.files import check_writable, path_as_text, same_path, write_all
+from planner.base.messages import one_line
 from planner.cli.pages import page_about
 from planner.cli.tracing import check_trace_ending, trace_content
-from planner.errors import InputError
-from planner.files import check_writable, path_as_text, same_path, write_all
-from planner.messages import one_line
 
 if TYPE_CHECKING:
-    from planner.request import Request
-    from planner.resolved import Resolved
-    from planner.results import PlanResult, SolveResult
+    from planner.question.request import Request
+    from planner.question.resolved import Resolved
+    from planner.results.plan import PlanResult
+    from planner.results.result import SolveResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +42,10 @@ class Outputs:
         Raises:
             InputError: It cannot, with the flag.
         """
-        from planner.pool_request import check_no_pictures  # noqa: PLC0415
-        from planner.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
-        from planner.report.front_file import writer_for  # noqa: PLC0415
-        from planner.report.picture_file import check_picture  # noqa: PLC0415
+        from planner.question.pool_request import check_no_pictures  # noqa: PLC0415
+        from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
+        from planner.report.pages.front_file import writer_for  # noqa: PLC0415
+        from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
         if request.pools is not None:
             check_no_pictures({"plot": self.plot, "trace": self.trace})
@@ -82,7 +83,7 @@ class Outputs:
         Raises:
             InputError: A file cannot be written, or the plan cannot be simulated.
         """
-        from planner.report.front_file import writer_for  # noqa: PLC0415
+        from planner.report.pages.front_file import writer_for  # noqa: PLC0415
 
         texts: dict[Path, str | bytes] = {}
         if result.best is not None and self.plan is not None:
@@ -99,7 +100,7 @@ class Outputs:
 
 def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
     """The user's own files that a question is read from, by what they are."""
-    from planner.records import FIELDS, names_a_file  # noqa: PLC0415
+    from planner.question.records import FIELDS, names_a_file  # noqa: PLC0415
 
     files = {} if job_file is None else {"job": job_file}
     named = {name: getattr(request, name) for name in FIELDS}
@@ -118,8 +119,8 @@ def _check_distinct(wanted: list[tuple[str, Path]], inputs: Mapping[str, Path]) 
 
 def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) -> str | bytes:
     """The pictures of an answer, or as a page its whole report."""
-    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
-    from planner.report.plan_picture import piped_timeline, solve_picture  # noqa: PLC0415
+    from planner.report.charts.plan import piped_timeline, solve_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
     job = _resolved(request, best)
     if path.suffix.lower() == ".html":
@@ -129,17 +130,17 @@ def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) 
 
 def _resolved(request: Request, best: PlanResult) -> Resolved:
     """The job on the machine of a plan."""
-    from planner.joint_machines import on_machine  # noqa: PLC0415
-    from planner.resolved import resolve  # noqa: PLC0415
+    from planner.question.resolved import resolve  # noqa: PLC0415
+    from planner.search.machines.machines import on_machine  # noqa: PLC0415
 
     return resolve(on_machine(request, best.machine))
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
-    from planner.planfile import plan_text  # noqa: PLC0415
-    from planner.pools import plan_of_pools, resolve_pools  # noqa: PLC0415
-    from planner.report.words import best_words  # noqa: PLC0415
-    from planner.request import ARGUMENTS  # noqa: PLC0415
+    from planner.question.files.plan_file import plan_text  # noqa: PLC0415
+    from planner.question.pools import plan_of_pools, resolve_pools  # noqa: PLC0415
+    from planner.question.request import ARGUMENTS  # noqa: PLC0415
+    from planner.results.words import best_words  # noqa: PLC0415
 
     again = f"evaluate again with: planner evaluate {path_as_text(output.name)}"
     comments = [*best_words(result, best), again]

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planner.errors import InputError
-from planner.files import check_writable, same_path
-from planner.messages import did_you_mean, one_line
+from planner.base.errors import InputError
+from planner.base.files import check_writable, same_path
+from planner.base.messages import did_you_mean, one_line
 
 if TYPE_CHECKING:
-    from planner.pipeline import Timeline
+    from planner.cost.timeline import Timeline
     from planner.plan import Plan
-    from planner.resolved import Resolved
+    from planner.question.resolved import Resolved
 
 TRACES = (".json", ".json.gz")
 PICTURES = (".svg", ".png", ".html")
@@ -58,13 +58,13 @@ def check_trace_ending(path: Path) -> None:
             f"a picture of it as {', '.join(PICTURES[:-1])} or {PICTURES[-1]}{near}"
         )
     if path.suffix.lower() == ".png":
-        from planner.report.plotting import load_pyplot  # noqa: PLC0415  (an extra)
+        from planner.report.drawing.plotting import load_pyplot  # noqa: PLC0415  (an extra)
 
         load_pyplot("trace")
 
 
 def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
-    """What the file holds: the simulated step of a plan; for `planner.files.write_all`.
+    """What the file holds: the simulated step of a plan; for `planner.base.files.write_all`.
 
     Args:
         path: A name that `check_trace_ending` lets pass.
@@ -74,15 +74,15 @@ def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
     Raises:
         InputError: The plan cannot be simulated.
     """
-    from planner.pipeline import timeline_of, why_not_simulated  # noqa: PLC0415  (numpy)
+    from planner.cost.timeline import timeline_of, why_not_simulated  # noqa: PLC0415  (numpy)
 
     if problem := why_not_simulated(resolved.cost, plan):
         raise InputError(f"trace: {problem}")
     timeline = timeline_of(resolved.cost, plan)
     if path.name.lower().endswith(TRACES):
         return _trace(path, resolved, plan, timeline)
-    from planner.report.picture_file import picture_bytes  # noqa: PLC0415
-    from planner.report.timeline_chart import timeline_picture  # noqa: PLC0415
+    from planner.report.charts.timeline import timeline_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
     job, cluster = resolved.cost.job, resolved.cost.cluster
     title = f"{job.model.name} on {plan.chips} x {cluster.chip.name}: one step of the pipeline"
@@ -90,9 +90,9 @@ def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
 
 
 def _trace(path: Path, resolved: Resolved, plan: Plan, timeline: Timeline) -> str | bytes:
-    from planner.pipeline.trace import trace_gzip, trace_text  # noqa: PLC0415
-    from planner.planfile import plan_fields  # noqa: PLC0415
-    from planner.provenance import job_fields, versions  # noqa: PLC0415
+    from planner.cost.timeline.trace import trace_gzip, trace_text  # noqa: PLC0415
+    from planner.question.files.plan_file import plan_fields  # noqa: PLC0415
+    from planner.question.provenance import job_fields, versions  # noqa: PLC0415
 
     about = {"job": job_fields(resolved), "plan": plan_fields(plan), "versions": versions()}
     text = trace_text(timeline, about)

@@ -64,9 +64,12 @@ def validate(
 
       planner validate --what energy
     """
-    from planner.report.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
-    from planner.report.validation_chart import check_runs_plot, validation_picture  # noqa: PLC0415
-    from planner.validation.answer import validate as ask  # noqa: PLC0415
+    from planner.evidence.validation.answer import validate as ask  # noqa: PLC0415
+    from planner.report.charts.validation import (  # noqa: PLC0415
+        check_runs_plot,
+        validation_picture,
+    )
+    from planner.report.pages.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
 
     check_runs_plot(plot, what)
     with progress_bar(wanted=not as_json, verb="predicting") as on_progress:
@@ -84,7 +87,7 @@ def validate(
     if as_json:
         print_json(answer.to_dict())
         return
-    from planner.report.tables import print_view  # noqa: PLC0415
-    from planner.report.validation_view import validation_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.validation import validation_view  # noqa: PLC0415
 
     print_view(validation_view(answer), whole_lines=True)

@@ -7,14 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import Columns
+from planner.cost.communication.data_parallel import gathers_once, late_gather_s
+from planner.cost.communication.traffic import (
+    Traffic,
+    model_flop_per_token,
+    repeated_flop_per_token,
+    traffic,
+)
 from planner.cost.context import CostModel
-from planner.cost.data_parallel import gathers_once, late_gather_s
-from planner.cost.energy import Energy, split_energy
-from planner.cost.layer import LayerTimes
-from planner.cost.memory import MEMORY_PARTS, Memory
-from planner.cost.parameters import trained_share
-from planner.cost.recomputed import RecomputeGroup
+from planner.cost.energy.energy import Energy, split_energy
+from planner.cost.kernels.layer import LayerTimes
+from planner.cost.memory.memory import MEMORY_PARTS, Memory
+from planner.cost.memory.parameters import trained_share
+from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.step import (
     LayerCost,
     StageCost,
@@ -25,13 +32,7 @@ from planner.cost.step import (
     slowest_class,
 )
 from planner.cost.terms import LayerTerms, data_nets, send_s
-from planner.cost.traffic import (
-    Traffic,
-    model_flop_per_token,
-    repeated_flop_per_token,
-    traffic,
-)
-from planner.plan import ALL_TO_ALL, FULL, FloatArray, IntArray
+from planner.plan import ALL_TO_ALL, FULL
 
 TIME_PARTS = (
     "compute",
@@ -81,7 +82,7 @@ class Breakdown:
         memory_parts: Bytes of that stage by `MEMORY_PARTS`.
         host_memory_bytes: Bytes that offloading keeps on the host, per chip.
         tokens_per_s: Of the whole job.
-        mfu: Model FLOP (`planner.cost.traffic.MFU_CONVENTION`) over peak FLOP.
+        mfu: Model FLOP (`planner.cost.communication.traffic.MFU_CONVENTION`) over peak FLOP.
         hfu: The same with what recomputation does again.
         flop: Executed FLOP of one step (causal attention counts the half that is computed).
         memory_traffic_bytes: Bytes between chips and their memories in one step, all chips.

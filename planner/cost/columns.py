@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel, mesh_of, networks
-from planner.cost.dualpipe import rounds
-from planner.cost.layout import StageClasses, stage_classes
-from planner.cost.memory import stage_parameters
-from planner.cost.parameters import LocalParameters
-from planner.cost.recomputed import RecomputeGroup, recompute_groups
+from planner.cost.memory.memory import stage_parameters
+from planner.cost.memory.parameters import LocalParameters
+from planner.cost.stages.layout import StageClasses, stage_classes
+from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.network.collectives import GroupCosts
 from planner.network.placement import Mesh
-from planner.plan import DUALPIPE, FloatArray, IntArray, PlanTable
+from planner.plan import DUALPIPE, PlanTable
+from planner.schedules.dualpipe import rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Columns:
 
     @property
     def rounds(self) -> FloatArray:
-        """(n, 1) times per step that a stage runs its layers (`planner.cost.dualpipe.rounds`)."""
+        """(n, 1) times per step that a stage runs its layers (`planner.schedules.dualpipe.rounds`)."""
         return rounds(self.plans.schedule[:, None], self.m)
 
     @property

@@ -9,20 +9,21 @@ from functools import lru_cache
 import numpy as np
 
 from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
-from planner.assumptions import Assumptions
-from planner.cost.facility import Facility, default_facility
-from planner.cost.parameters import LocalParameters, block_parameters, local_parameters
-from planner.cost.shapes import Shapes, mlp_blocks, shapes_of
-from planner.distinct import distinct
-from planner.errors import InputError
-from planner.frameworks import Framework
-from planner.job import Job
+from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.software import Framework
+from planner.base.arrays import FloatArray, IntArray
+from planner.base.distinct import distinct
+from planner.base.errors import InputError
+from planner.cost.energy.facility import Facility, default_facility
+from planner.cost.job import Job
+from planner.cost.kernels.shapes import Shapes, mlp_blocks, shapes_of
+from planner.cost.memory.parameters import LocalParameters, block_parameters, local_parameters
 from planner.network.axes import with_given_axes
 from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, Tables, build_fabric, no_tables
 from planner.network.placement import EXPERT_GROUPS, Mesh, segments
-from planner.plan import AXES, FloatArray, IntArray, PlanTable
+from planner.plan import AXES, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

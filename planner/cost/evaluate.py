@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.distinct import distinct
 from planner.cost.breakdown import Breakdown, Evaluated, breakdown
 from planner.cost.columns import (
     Columns,
@@ -14,22 +16,23 @@ from planner.cost.columns import (
     parameters_on_chip,
     stage_choices,
 )
+from planner.cost.communication.replicas import with_copies
+from planner.cost.communication.traffic import traffic
 from planner.cost.context import CostModel
-from planner.cost.copies import with_copies
-from planner.cost.energy import component_j, running_w, standing_w
-from planner.cost.layer import LayerTimes
-from planner.cost.layout import StageClasses, stage_classes
-from planner.cost.listed import listed_plans
-from planner.cost.memory import (
+from planner.cost.energy.energy import component_j, running_w, standing_w
+from planner.cost.kernels.layer import LayerTimes
+from planner.cost.memory.memory import (
     Memory,
     activation_bytes,
     memory,
     saved_bytes,
     stage_parameters,
 )
-from planner.cost.parameters import LocalParameters, trained_share
-from planner.cost.recomputed import RecomputeGroup, recompute_groups
-from planner.cost.rounds import wait_s
+from planner.cost.memory.parameters import LocalParameters, trained_share
+from planner.cost.stages.explicit import listed_plans
+from planner.cost.stages.layout import StageClasses, stage_classes
+from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
+from planner.cost.stages.rounds import wait_s
 from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
@@ -43,19 +46,7 @@ from planner.cost.terms import (
     shard_terms,
     state_terms,
 )
-from planner.cost.traffic import traffic
-from planner.distinct import distinct
-from planner.plan import (
-    AXES,
-    COLUMNS,
-    DUALPIPE,
-    GPIPE,
-    ZERO_BUBBLE,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
+from planner.plan import AXES, COLUMNS, DUALPIPE, GPIPE, ZERO_BUBBLE, PlanTable
 
 LayerPair = tuple[LayerCost | None, LayerCost | None]
 """A dense and a mixture-of-experts layer; None where the model has none."""
@@ -79,7 +70,7 @@ def evaluate_table(
 ) -> Breakdown:
     """Time, memory and energy of every plan.
 
-    The plans must satisfy `planner.rules`; chip counts may differ.
+    The plans must satisfy `planner.frameworks.rules`; chip counts may differ.
 
     Args:
         model: Job, cluster, assumptions.

@@ -12,11 +12,11 @@ of each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i wit
     zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
 
 Under DualPipe a stage is a rank with two chunks, that runs m / 2 rounds of both; see
-`planner.cost.dualpipe`. t_i is then a round less what passes side by side hide of it.
+`planner.schedules.dualpipe`. t_i is then a round less what passes side by side hide of it.
 
 Plans that list the chunks of an interleaved pipeline fill it with the longest chunk of each stage
 instead of a v-th of it, C_i with a v-th of the ends, and what rounds of unequal chunks add
-(`planner.cost.rounds`):
+(`planner.cost.stages.rounds`):
 
     interleaved, listed:  bubble = sum_i C_i - t_max / v + (pp - 1) (p2p + c_mb / v) + ...
 
@@ -43,16 +43,17 @@ from functools import reduce
 
 import numpy as np
 
-from planner.assumptions import Assumptions
-from planner.cost import dualpipe, zero_bubble
-from planner.cost.data_parallel import exposed_s, sharded_layer_s
-from planner.cost.zero_bubble import SplitPasses
-from planner.plan import BoolArray, FloatArray, IntArray
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.cost.communication.data_parallel import exposed_s, sharded_layer_s
+from planner.schedules import dualpipe, zero_bubble
+from planner.schedules.zero_bubble import SplitPasses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCost:
-    """Seconds of one layer and micro-batch, as `planner.cost.layer` and ZeRO overlap give them.
+    """Seconds of one layer and micro-batch, as `planner.cost.kernels.layer` and ZeRO overlap give
+    them.
 
     Attributes:
         total: Both passes, everything exposed.
@@ -61,7 +62,7 @@ class LayerCost:
         backward: The backward pass, without them.
         hides: The part of it behind which the reduction of the last micro-batch hides.
         weight_grad: The part of it that waits for nobody.
-        kernels: Seconds at busy power (`planner.cost.layer`).
+        kernels: Seconds at busy power (`planner.cost.kernels.layer`).
         paired: What both passes save where a forward pass runs beside a backward pass.
     """
 
@@ -96,8 +97,8 @@ class StageCost:
         collective: Seconds of the step's reductions on the stage, before overlap.
         optimizer: Seconds of the optimizer step, of which `optimizer_kernels` run kernels.
         extra_w: Power above waiting while kernels run, per chip.
-        longest: Seconds that the layers of its chunks make wait (`planner.cost.rounds`); NaN for
-            plans that do not list their chunks. None: all chunks are v-ths of their stages.
+        longest: Seconds that the layers of its chunks make wait (`planner.cost.stages.rounds`);
+            NaN for plans that do not list their chunks. None: all chunks are v-ths of their stages.
     """
 
     count: FloatArray

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.cost.compute import linear_s
-from planner.cost.context import CostModel
-from planner.cost.data_parallel import (
+from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.cost.communication.data_parallel import (
     DataNets,
     forward_gather_s,
     gathers_once,
@@ -25,20 +24,14 @@ from planner.cost.data_parallel import (
     sharded_layer_s,
     step_collective_s,
 )
-from planner.cost.exchanges import ACTIVATION_BYTES, LayerInputs
-from planner.cost.layer import LayerTimes, layer_times
-from planner.cost.parameters import LocalParameters, padded_vocab
+from planner.cost.communication.exchanges import ACTIVATION_BYTES, LayerInputs
+from planner.cost.context import CostModel
+from planner.cost.kernels.compute import linear_s
+from planner.cost.kernels.layer import LayerTimes, layer_times
+from planner.cost.memory.parameters import LocalParameters, padded_vocab
 from planner.cost.step import EndCost, LayerCost
 from planner.network.collectives import GroupCosts
-from planner.plan import (
-    OFFLOAD_ACTIVATIONS,
-    OFFLOAD_OPTIMIZER,
-    OFFLOAD_WEIGHTS,
-    ZERO3,
-    BoolArray,
-    FloatArray,
-    IntArray,
-)
+from planner.plan import OFFLOAD_ACTIVATIONS, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3
 
 _EMBEDDING_BYTES = 12.0  # per token and hidden element: gather, write, scatter-add in fp32
 

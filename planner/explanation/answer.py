@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from planner.base.frozen import freeze, thawed
+from planner.base.jsonfile import sealed
+from planner.base.printable import Shown
 from planner.explanation.causes import Binding
 from planner.explanation.contenders import Rival
-from planner.explanation.elasticities import Elasticity, Overtaking
 from planner.explanation.judging import Refusal
-from planner.frozen import freeze, thawed
-from planner.jsonfile import sealed
-from planner.printable import Shown
-from planner.results import EvaluateResult, PlanResult
+from planner.explanation.sensitivity.elasticities import Elasticity, Overtaking
+from planner.results.plan import PlanResult
+from planner.results.result import EvaluateResult
 
 DIRECTIONS = ("plan", "machine", "scale")
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from planner.base.units import show_bytes, show_percent, show_seconds
+from planner.cost.memory.risk import headroom_note
 from planner.explanation.judging import is_tie
-from planner.explanation.neighbors import Judged
-from planner.explanation.rebuilding import Rebuilding
 from planner.explanation.reliefs import FASTER, Relief, reliefs
-from planner.memory_risk import headroom_note
-from planner.results import PlanResult
+from planner.explanation.sensitivity.rebuilding import Rebuilding
+from planner.explanation.steps.neighbors import Judged
+from planner.results.plan import PlanResult
 from planner.search.limits import Limits
-from planner.units import show_bytes, show_percent, show_seconds
 
 CAUSES = {
     "compute": "arithmetic (matrix multiplications and attention)",

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals, evaluate_totals
 from planner.explanation.judging import tie_ratio
-from planner.plan import FloatArray, Plan, PlanTable
+from planner.plan import Plan, PlanTable
 
 Objective = Callable[[Totals], FloatArray]
 SAME_COST = 1e-4

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from planner.base.units import is_change, show_change, show_seconds
 from planner.explanation.answer import Explained, Step
 from planner.explanation.causes import why_of
 from planner.explanation.contenders import better_of, objective_of, rivals_of
-from planner.explanation.elasticities import elasticities, leanings, overtakings
 from planner.explanation.judging import is_tie, value_of, verdict_of
-from planner.explanation.machine_steps import machine_steps, scale_steps
-from planner.explanation.neighbors import Judged, judged_steps
-from planner.explanation.numbers import levers
-from planner.explanation.profile import of_framework
-from planner.explanation.rebuilding import rebuilding
+from planner.explanation.sensitivity.elasticities import elasticities, leanings, overtakings
+from planner.explanation.sensitivity.numbers import levers
+from planner.explanation.sensitivity.profile import of_framework
+from planner.explanation.sensitivity.rebuilding import rebuilding
+from planner.explanation.steps.machine import machine_steps, scale_steps
+from planner.explanation.steps.neighbors import Judged, judged_steps
 from planner.plan import Plan
-from planner.plan_words import clock_words, recompute_words, sharding_words
-from planner.resolved import Resolved
-from planner.results import PlanResult
+from planner.plan.words import clock_words, recompute_words, sharding_words
+from planner.question.options import SpaceOptions
+from planner.question.resolved import Resolved
+from planner.results.plan import PlanResult
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.units import is_change, show_change, show_seconds
 
 Progress = Callable[[str, int, int], None]
 """Relative change below which two costs are called the same."""

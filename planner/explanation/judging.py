@@ -8,17 +8,7 @@ from math import exp, log
 
 import numpy as np
 
-from planner.cost.breakdown import Breakdown
-from planner.cost.context import CostModel
-from planner.cost.layout import stage_classes
-from planner.intervals import is_prediction, tie_noise, ties
-from planner.plan import Plan, PlanTable
-from planner.results import PlanResult
-from planner.rules import broken
-from planner.search.limits import Limits
-from planner.search.options import CHOICES, MESH_AXES, SpaceOptions
-from planner.targets import Target
-from planner.units import (
+from planner.base.units import (
     is_change,
     plain,
     show_bytes,
@@ -27,6 +17,17 @@ from planner.units import (
     show_percent,
     show_seconds,
 )
+from planner.cost.breakdown import Breakdown
+from planner.cost.context import CostModel
+from planner.cost.intervals import is_prediction, tie_noise, ties
+from planner.cost.stages.layout import stage_classes
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import Target
+from planner.plan import Plan, PlanTable
+from planner.plan.choices import CHOICES, MESH_AXES
+from planner.question.options import SpaceOptions
+from planner.results.plan import PlanResult
+from planner.search.limits import Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from hardware_db import Chip, FrozenMap
 from planner.cost.context import CostModel
-from planner.explanation.changed import Changed
-from planner.explanation.numbers import faster_level
-from planner.explanation.rebuilding import Rebuilding
+from planner.explanation.sensitivity.changed import Changed
+from planner.explanation.sensitivity.numbers import faster_level
+from planner.explanation.sensitivity.rebuilding import Rebuilding
 from planner.plan import Plan
-from planner.results import PlanResult
+from planner.results.plan import PlanResult
 
 FASTER = 2.0
 """Factor on a rate, a capacity, chips or the batch; latencies are divided by it."""

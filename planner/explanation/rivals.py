@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from planner.errors import InputError
-from planner.frontfile import read_content
+from planner.base.errors import InputError
 from planner.plan import Plan
-from planner.planfile import plan_in
-from planner.request import Request
+from planner.question.files.front_file import read_content
+from planner.question.files.plan_file import plan_in
+from planner.question.request import Request
 
 MOST = 16
 """So many plans are read: the best of a search, then the front from its start."""
@@ -27,7 +27,7 @@ def rivals_in(
         path: A plan file, a front, or an answer as `solve --json` writes it.
         request: The job of the plan that is explained.
         chips: Its chips.
-        changes, flags: As for `planner.planfile.read_plan_file`.
+        changes, flags: As for `planner.question.files.plan_file.read_plan_file`.
     """
     content = read_content(path)
     lists = [content.get(name) for name in ("top", "front")]

@@ -4,7 +4,7 @@ A schedule of S steps and R rounds that cuts its buffer into C chunks costs S la
 R / C rounds of a lane for every byte of that buffer (`solvers.collectives`). A table holds these
 points for every way in which groups of equal form tile a domain of directly wired chips, all
 groups at work at the same time, over each other's chips where that helps. They are read from the
-files of this package, or made when they are needed (`planner.collectives.tables`).
+files of this package, or made when they are needed (`planner.collectives.tables.tables`).
 
     load     rounds of one lane of a healthy link per byte of the full buffer V of a group
     gather   all-gather, and reduce-scatter by the same schedule backwards
@@ -24,9 +24,9 @@ from fractions import Fraction
 import numpy as np
 
 from hardware_db import Level
-from planner.assumptions import COLLECTIVES
+from planner.assumptions.assumptions import COLLECTIVES
+from planner.base.arrays import FloatArray, IntArray
 from planner.network.domains import TILED
-from planner.plan import FloatArray, IntArray
 
 NCCL, SYNTHESIZED, BEST = COLLECTIVES
 LARGEST_DOMAIN = 16
@@ -80,7 +80,7 @@ class DomainTable:
     """The schedules of one domain.
 
     Attributes:
-        wiring: How its chips are wired, as `planner.collectives.tables` names it.
+        wiring: How its chips are wired, as `planner.collectives.tables.tables` names it.
         chips: Chips of the domain.
         groups: One entry per form of group; forms without schedules are not there.
     """

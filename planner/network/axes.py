@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.base.arrays import IntArray
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment
-from planner.plan import IntArray
 
 # The mesh axes whose torus axes serve a group, first given first.
 _SERVED_BY = {

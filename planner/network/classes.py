@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planner.distinct import distinct
+from planner.base.arrays import IntArray
+from planner.base.distinct import distinct
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment
-from planner.plan import IntArray
 
 
 def group_classes(

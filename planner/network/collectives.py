@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.network.algorithms import SYNTHESIZED
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership, merged
@@ -37,7 +38,6 @@ from planner.network.in_switch import in_switch_rows
 from planner.network.rates import level_hops, level_rates, neighbour_rate, pace, ring_rate
 from planner.network.synthesized import NEVER, NO_LINES, Lines, lines_of, synthesized_rows
 from planner.network.torus import torus_average_hops, torus_exchange_s_per_byte
-from planner.plan import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from math import prod
 import numpy as np
 
 from hardware_db import Level, load_reference
-from planner.errors import InputError
-from planner.messages import shown
-from planner.plan import IntArray
+from planner.base.arrays import IntArray
+from planner.base.errors import InputError
+from planner.base.messages import shown
 
 LANES_OF_DGX1 = 6
 """Links of a chip of a hybrid cube mesh."""

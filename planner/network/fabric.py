@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hardware_db import Allocation, Level
-from planner.assumptions import Assumptions
+from planner.assumptions.assumptions import Assumptions
 from planner.network.algorithms import NCCL, DomainTable
 from planner.network.domains import LANES_OF_DGX1, left_for_rings
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.base.arrays import IntArray
 from planner.network.fabric import FabricLevel
-from planner.plan import IntArray
 
 Segment = tuple[IntArray, IntArray]
 

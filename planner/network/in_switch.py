@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from planner.base.arrays import FloatArray
 from planner.network.fabric import Fabric
 from planner.network.groups import Membership
 from planner.network.synthesized import NEVER
-from planner.plan import FloatArray
 
 
 def in_switch_rows(

@@ -1,8 +1,9 @@
 """Which ranks form each communication group of a plan: (size, stride) segments per axis.
 
 `order` lists the axes innermost first; the stride of an axis is the product of the sizes of the
-axes inside it. Where a layout cuts an axis into parts (`planner.ranks`), the axis has a segment
-for each, whose stride is the product of the parts inside it. Experts fold over the other axes but
+axes inside it. Where a layout cuts an axis into parts (`planner.plan.ranks`), the axis has a
+segment for each, whose stride is the product of the parts inside it. Experts fold over the other
+axes but
 pp: an expert group takes ranks from tp, cp and fsdp, innermost first (Megatron-LM,
 `core/parallel_state.py`), and from the replicas of dp only when those are used up, so that what a
 chip holds does not depend on the order of the axes. What is left of those axes replicates or
@@ -16,9 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.base.arrays import IntArray
 from planner.network.groups import Segment
-from planner.plan import AXES, ORDERS, IntArray
-from planner.ranks import Layout
+from planner.plan import AXES, ORDERS
+from planner.plan.ranks import Layout
 
 GROUPS = (
     "tp", "cp", "ep", "pp", "shard", "replica", "data",

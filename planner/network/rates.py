@@ -18,12 +18,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.network.fabric import FabricLevel
 from planner.network.groups import Membership, Segment
 from planner.network.topology.fit import fits
 from planner.network.topology.hops import average_hops, grid_average_hops
 from planner.network.torus import shift_load, torus_ring_rate
-from planner.plan import FloatArray, IntArray
 
 
 def ring_rate(

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.network.algorithms import (
     MOST_POINTS,
     NCCL,
@@ -29,7 +30,6 @@ from planner.network.algorithms import (
 )
 from planner.network.fabric import Fabric
 from planner.network.groups import Membership, Segment
-from planner.plan import BoolArray, FloatArray, IntArray
 
 NEVER = 1e300
 """The latency, in seconds, of an algorithm that the fabric does not offer."""

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.network.fabric import Torus
 from planner.network.groups import Segment, members_inside
 from planner.network.topology.hops import grid_average_hops
-from planner.plan import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 

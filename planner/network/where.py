@@ -11,7 +11,7 @@ from planner.network.fabric import Fabric
 from planner.network.groups import membership
 from planner.network.placement import Mesh, axis_segments, segments
 from planner.plan import AXES
-from planner.ranks import Layout
+from planner.plan.ranks import Layout
 
 _NAMES = "xyzuvw"
 _AXES = ("tp", "cp", "ep", "fsdp", "dp", "pp")

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.cost.evaluate import evaluate_table
-from planner.plan import FloatArray, IntArray, Plan, PlanTable
-from planner.search.batch import Batch, Tally, build_batch
-from planner.search.engine import Search
+from planner.plan import Plan, PlanTable
 from planner.search.objective import values
 from planner.search.ties import SAME
+from planner.search.uniform.batch import Batch, Tally, build_batch
+from planner.search.uniform.engine import Search
 
 RANKED = ("time", "energy", "edp")
 """Objectives whose best few are found."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, FloatArray
 from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
-from planner.cost.memory import Memory
-from planner.cost.traffic import model_flop_per_token
-from planner.plan import BoolArray, FloatArray
+from planner.cost.memory.memory import Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,5 +116,5 @@ def usable_bytes(model: CostModel) -> float:
 
 
 def model_flop(model: CostModel) -> float:
-    """FLOP of one step that count towards utilization; see `planner.cost.traffic`."""
+    """FLOP of one step that count towards utilization; see `planner.cost.communication.traffic`."""
     return model.job.batch_tokens * model_flop_per_token(model.job, model.shapes)

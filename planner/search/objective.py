@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.plan import FloatArray
+from planner.base.arrays import FloatArray
 from solvers.solution import Status
 
 OBJECTIVES = ("time", "energy", "edp", "memory")

@@ -12,30 +12,22 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 
-from planner.assumptions import calibrated
+from planner.assumptions.assumptions import calibrated
+from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
+from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
-from planner.job import LARGEST_BATCH
-from planner.plan import (
-    CP_MODES,
-    RECOMPUTES,
-    SCHEDULES,
-    SHARDINGS,
-    SPLITS,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
-from planner.search.boxes import ENERGY, TIME, Boxes
+from planner.cost.job import LARGEST_BATCH
+from planner.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS, PlanTable
+from planner.question.options import SpaceOptions
 from planner.search.deadline import OutOfTime
-from planner.search.engine import Search, least_memory
 from planner.search.limits import Limits, model_flop, usable_bytes
-from planner.search.meshes import enumerate_meshes
-from planner.search.misses import Witness
-from planner.search.options import SpaceOptions
-from planner.search.space import Skeletons
+from planner.search.near_misses import Witness
+from planner.search.uniform.engine import Search, least_memory
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.nodes import ENERGY, TIME, Boxes
+from planner.search.uniform.space import Skeletons
 from solvers.solution import Status
 
 _DIGITS = 4

@@ -1,4 +1,4 @@
-"""What targets (`planner.targets`) can run of a space: meshes, placements, plans.
+"""What targets (`planner.frameworks.targets`) can run of a space: meshes, placements, plans.
 
 Rules about placement depend on the mesh and on the order of its axes; they decide which placements
 a mesh has, and a mesh without one is dropped. Some look at one more choice of a plan: plans that
@@ -12,21 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, IntArray
+from planner.base.distinct import distinct
 from planner.cost.context import CostModel
-from planner.distinct import distinct
-from planner.plan import (
-    AXES,
-    COLUMNS,
-    DEFAULT_ORDER,
-    ONE_F_ONE_B,
-    ORDERS,
-    BoolArray,
-    IntArray,
-    PlanTable,
-)
-from planner.rules import PLACEMENT, Demand, demands_of
-from planner.search.options import CHOICES, SpaceOptions
-from planner.search.tables import Runs
+from planner.frameworks.rules import PLACEMENT, Demand, demands_of
+from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, ONE_F_ONE_B, ORDERS, PlanTable
+from planner.plan.choices import CHOICES
+from planner.question.options import SpaceOptions
+from planner.search.uniform.tables import Runs
 
 _OF_MESHES = "mesh"
 """`Rule.field` of rules that depend on the mesh alone."""

@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import FloatArray, IntArray, PlanTable
-from planner.search.batch import Batch, Tally, build_batch
-from planner.search.boxes import Boxes
-from planner.search.candidates import Candidates, Rows
+from planner.plan import PlanTable
+from planner.plan.choices import MESH_AXES
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import MESH_AXES, SpaceOptions
+from planner.search.uniform.batch import Batch, Tally, build_batch
+from planner.search.uniform.candidates import Candidates, Rows
+from planner.search.uniform.nodes import Boxes
 
 SAME = 1e-9
 _SKELETONS_AT_A_TIME = 2048

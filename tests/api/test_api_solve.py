@@ -12,12 +12,13 @@ import pytest
 from cli.command import solve as by_flags
 
 import planner
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.results import EvaluateResult, PlanResult, SolveResult
-from planner.search.engine import Search
+from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.results.plan import PlanResult
+from planner.results.result import EvaluateResult, SolveResult
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
+from planner.search.uniform.engine import Search
 
 ASKED: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
 FLAGS = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from export.cases import CASES, Case
 
-from planner.launch_notes import not_launched
+from planner.answers.notes.launch import not_launched
 from planner.plan import Plan
-from planner.request import Request
+from planner.question.request import Request
 
 FLAT = replace(CASES["uneven"], plan=Plan(dp=16, tp=2, pp=4))
 REQUEST = Request(model=FLAT.model, hardware=FLAT.hardware, chips=128)

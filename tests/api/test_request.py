@@ -7,8 +7,8 @@ import pytest
 from hardware_db import list_clusters, load_cluster
 from models_db import list_models
 from planner import InputError
-from planner.request import request_from
-from planner.resolved import resolve
+from planner.question.request import request_from
+from planner.question.resolved import resolve
 
 
 def defaults_of(**fields: Any) -> dict[str, str]:

@@ -10,8 +10,8 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import Plan, PlanTable
-from planner.search.engine import Found
-from planner.search.uneven.found import Certificate, FunnelStage, UnevenFound
+from planner.results.certificate import Certificate, FunnelStage, UnevenFound
+from planner.search.uniform.engine import Found
 from solvers.solution import Status
 
 FUNNEL = (

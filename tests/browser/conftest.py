@@ -17,8 +17,8 @@ from cli.answers import answer_to
 from cli.command import planner
 from explanation.cases import answer
 
-from planner.report.explain_chart import explain_picture
-from planner.report.picture_file import write_picture
+from planner.report.charts.explain import explain_picture
+from planner.report.pages.picture_file import write_picture
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = [

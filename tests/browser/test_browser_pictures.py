@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from report.charts import ALL
 
-from planner.report.chart import Picture
-from planner.report.page import picture_page
+from planner.report.drawing.chart import Picture
+from planner.report.pages.page import picture_page
 
 INK = "getComputedStyle(document.querySelector('.chart text:not([class])')).fill"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from hardware_db import load_calibration
-from planner.calibration.runs import RunSet, with_values
-from planner.validation.rows import Run, run_of
+from planner.evidence.calibration.runs import RunSet, with_values
+from planner.evidence.runs.rows import Run, run_of
 
 _LLAMA = {
     "model_name": "own-8b", "n_layers": "32", "d_model": "4096", "n_heads": "32",

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from hardware_db import load_calibration, load_chip
-from planner.assumptions import calibrated
-from planner.calibration.constants import prior_of
-from planner.calibration.gemm import check_rates, learn_gemms, templates_of
-from planner.calibration.gemm_log import GemmTime, parse_gemm
-from planner.calibration.runs import with_values
-from planner.cost.compute import matmul_s
-from planner.errors import InputError
+from planner.assumptions.assumptions import calibrated
+from planner.base.errors import InputError
+from planner.cost.kernels.compute import matmul_s
+from planner.evidence.calibration.constants import prior_of
+from planner.evidence.calibration.gemm import check_rates, learn_gemms, templates_of
+from planner.evidence.calibration.logs.gemm_log import GemmTime, parse_gemm
+from planner.evidence.calibration.runs import with_values
 
 TABLE = """\
 m,n,k,dtype,tflops

@@ -11,16 +11,16 @@ import pytest
 
 from hardware_db import load_calibration, load_chip, load_cluster
 from models_db import load_model
-from planner.assumptions import calibrated
-from planner.calibration.asking import Question, calibrate, changed_findings
-from planner.calibration.collectives import costs_of, seconds_of
-from planner.calibration.devices import chip_called
-from planner.calibration.measure import STATES, Measured, gemm_shapes, measure
-from planner.calibration.power import PowerMeter
-from planner.calibration.runs import with_values
-from planner.calibration.torch_device import TorchDevice, open_device
-from planner.cost.compute import attention_s, matmul_s
-from planner.errors import InputError
+from planner.assumptions.assumptions import calibrated
+from planner.base.errors import InputError
+from planner.cost.kernels.compute import attention_s, matmul_s
+from planner.evidence.calibration.asking import Question, calibrate, changed_findings
+from planner.evidence.calibration.collectives import costs_of, seconds_of
+from planner.evidence.calibration.measurement.devices import chip_called
+from planner.evidence.calibration.measurement.measure import STATES, Measured, gemm_shapes, measure
+from planner.evidence.calibration.measurement.power import PowerMeter
+from planner.evidence.calibration.measurement.torch_device import TorchDevice, open_device
+from planner.evidence.calibration.runs import with_values
 
 ONE = np.ones(1)
 BASE = load_calibration()

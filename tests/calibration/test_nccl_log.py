@@ -5,12 +5,17 @@ import pytest
 
 from calibration.synthetic import nccl_text
 from hardware_db import load_calibration, load_cluster
-from planner.assumptions import calibrated
-from planner.calibration.collectives import costs_of, learn_collectives, paths_of, seconds_of
-from planner.calibration.constants import prior_of
-from planner.calibration.nccl_log import CollectiveTime, parse_nccl
-from planner.calibration.runs import with_values
-from planner.errors import InputError
+from planner.assumptions.assumptions import calibrated
+from planner.base.errors import InputError
+from planner.evidence.calibration.collectives import (
+    costs_of,
+    learn_collectives,
+    paths_of,
+    seconds_of,
+)
+from planner.evidence.calibration.constants import prior_of
+from planner.evidence.calibration.logs.nccl_log import CollectiveTime, parse_nccl
+from planner.evidence.calibration.runs import with_values
 
 LINES = [(1 << 20, 45e-6), (1 << 24, 120e-6), (1 << 28, 1.05e-3)]
 OLD = """\

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from hardware_db import load_calibration, load_chip
-from planner.calibration.constants import ADJUSTABLE, prior_of
-from planner.calibration.posterior import (
+from planner.assumptions.software import ERAS
+from planner.base.arrays import FloatArray
+from planner.evidence.calibration.constants import ADJUSTABLE, prior_of
+from planner.evidence.calibration.posterior import (
     Noise,
     Prior,
     learnable,
@@ -13,9 +15,7 @@ from planner.calibration.posterior import (
     noise_of,
     shrunk_median,
 )
-from planner.calibration.systematic import SYSTEMATIC, learn, updated
-from planner.frameworks import ERAS
-from planner.plan import FloatArray
+from planner.evidence.calibration.systematic import SYSTEMATIC, learn, updated
 
 NOISE = Noise(usual=0.05)
 RNG = np.random.default_rng(7)

@@ -5,10 +5,16 @@ import pytest
 
 from calibration.synthetic import runs_under
 from hardware_db import load_calibration
-from planner.calibration.constants import SITE_SIGMA
-from planner.calibration.runs import RunSet, RunsFit, enough_for_constants, fit_runs, with_values
-from planner.localfile import SITE_FACTOR
-from planner.plan import FloatArray
+from planner.assumptions.local_file import SITE_FACTOR
+from planner.base.arrays import FloatArray
+from planner.evidence.calibration.constants import SITE_SIGMA
+from planner.evidence.calibration.runs import (
+    RunSet,
+    RunsFit,
+    enough_for_constants,
+    fit_runs,
+    with_values,
+)
 
 BASE = load_calibration()
 GEMM, HOST = "gemm_efficiency.h100", "era.megatron-core.host_s_per_layer"

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import planner.api
-from planner.request import Request
+import planner.answers.api
+from planner.question.request import Request
 
 KEPT = 100  # answers; tests of the same questions follow each other
-ask = planner.api.solve_request
+ask = planner.answers.api.solve_request
 _answers: OrderedDict[tuple[str, ...], Any] = OrderedDict()
 
 
 def _ask_once(request: Request, *others: Any) -> Any:
-    """What `planner.api.solve_request` answers, or has answered to an equal request."""
+    """What `planner.answers.api.solve_request` answers, or has answered to an equal request."""
     question = (request.model_dump_json(), *sorted(request.model_fields_set))
     if request.time_limit is not None or "/" in question[0] or ".yaml" in question[0]:
         return ask(request, *others)  # a clock and files may say something else the next time
@@ -32,11 +32,11 @@ def _ask_once(request: Request, *others: Any) -> Any:
 @contextmanager
 def answering_with(function: Any) -> Iterator[None]:
     """Inside of it the command line has its answers from a function."""
-    before, planner.api.solve_request = planner.api.solve_request, function
+    before, planner.answers.api.solve_request = planner.answers.api.solve_request, function
     try:
         yield
     finally:
-        planner.api.solve_request = before
+        planner.answers.api.solve_request = before
 
 
 def remembered() -> Any:

@@ -10,10 +10,10 @@ import hardware_db
 from cli.command import planner, refused, solve
 from cli.jobs import BASE, BASE_FLAGS
 from planner import InputError
-from planner.assumptions import calibrated
-from planner.defaults import precision_of
-from planner.frameworks import ERAS
-from planner.overrides import overridden
+from planner.assumptions.assumptions import calibrated
+from planner.assumptions.overrides import overridden
+from planner.assumptions.software import ERAS
+from planner.question.defaults import precision_of
 
 
 def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import planner
-from planner.errors import InputError
-from planner.planfile import plan_text
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.results import SolveResult
+from planner.base.errors import InputError
+from planner.question.files.plan_file import plan_text
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.results.result import SolveResult
 
 JOB = {"model": "gpt3-6.7b", "hardware": "v100-32gb-edr", "chips": 8, "batch_tokens": 2**17}
 SLOW = "nvlink:0-2=0.25"

@@ -13,11 +13,11 @@ import hardware_db
 import models_db
 from cli.command import planner
 from planner import InputError
-from planner.api import options_of
-from planner.planfile import read_plan_file
-from planner.planmodels import PlanFile
-from planner.request import Request, request_from
-from planner.resolved import resolve
+from planner.answers.api import options_of
+from planner.question.files.plan_file import read_plan_file
+from planner.question.files.plan_models import PlanFile
+from planner.question.request import Request, request_from
+from planner.question.resolved import resolve
 
 
 def document(*arguments: object) -> Any:
@@ -279,7 +279,7 @@ def test_doctor() -> None:
 
 
 def test_doctor_says_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.installation._PACKAGES", ("numpy", "no-such-package"))
+    monkeypatch.setattr("planner.answers.installation._PACKAGES", ("numpy", "no-such-package"))
     outcome = planner("doctor", "--json")
     assert outcome.code == 1
     assert outcome.document["versions"]["no-such-package"] == "missing"

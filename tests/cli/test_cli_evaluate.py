@@ -12,7 +12,7 @@ from cli.answers import SMALL
 from cli.command import planner, refused, solve
 from cli.jobs import H100, JOBS
 from cli.plan_files import COSTS, DECISIONS, edited, evaluate
-from planner.units import show_bytes
+from planner.base.units import show_bytes
 
 
 @pytest.mark.parametrize("name", JOBS)

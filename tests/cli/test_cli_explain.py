@@ -10,16 +10,16 @@ import yaml
 from explanation.cases import JOB, PLAN, resolved
 
 from cli.command import planner, refused
-from planner.api import evaluate
-from planner.explaining import compare, explain
+from planner.answers.api import evaluate
+from planner.answers.explained import compare, explain
+from planner.base.units import show_seconds
 from planner.explanation.rivals import rivals_in
-from planner.planfile import job_of, plan_fields, read_plan_file
-from planner.report.chart import Bar
-from planner.report.compare_chart import compare_picture
-from planner.report.explain_view import explain_view
-from planner.report.likely import tie_words
-from planner.report.tables import text_of
-from planner.units import show_seconds
+from planner.question.files.plan_file import job_of, plan_fields, read_plan_file
+from planner.report.charts.compare import compare_picture
+from planner.report.drawing.chart import Bar
+from planner.report.tables.explain import explain_view
+from planner.report.tables.likely import tie_words
+from planner.report.tables.tables import text_of
 
 
 @pytest.fixture(scope="module")

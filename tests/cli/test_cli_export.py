@@ -9,9 +9,9 @@ import yaml
 from export.cases import CASES, Case
 
 from cli.command import planner
-from planner.export import export_plan
-from planner.planfile import plan_fields
-from planner.targets import TARGETS, Target
+from planner.frameworks.targets import TARGETS, Target
+from planner.frameworks.writing import export_plan
+from planner.question.files.plan_file import plan_fields
 
 
 def written(case: Case, path: Path, **plan: object) -> Path:

@@ -10,7 +10,7 @@ import yaml
 
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
-from planner.request import Request
+from planner.question.request import Request
 
 LOCAL = str(Path(__file__).parent / "local.yaml")
 # Every field with a value other than its default, and the flags that say the same.

@@ -8,7 +8,7 @@ from cli.answers import SMALL, answer_to
 from cli.command import planner, solve
 from cli.jobs import H100
 from hardware_db import load_cluster
-from planner.frameworks import FRAMEWORKS
+from planner.frameworks.profiles import FRAMEWORKS
 
 GPU = "dense, GPU, clocks"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import solve
-from planner.units import show_seconds
+from planner.base.units import show_seconds
 
 COMMAND = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
 SMALL = ["solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
@@ -65,7 +65,14 @@ def test_help_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize("command", ["solve", "evaluate", "models", "schema"])
 def test_the_help_of_a_command_loads_only_what_typer_needs(command: str) -> None:
     """Typer converts parameters with pydantic; nothing of ours that needs it is loaded."""
-    ours = ("yaml", "planner.request", "planner.api", "hardware_db", "models_db", "solvers")
+    ours = (
+        "yaml",
+        "planner.question.request",
+        "planner.answers.api",
+        "hardware_db",
+        "models_db",
+        "solvers",
+    )
     assert set(loaded_by([command, "--help"], (*HEAVY, *ours))) <= {"pydantic"}
 
 

@@ -7,8 +7,8 @@ import pytest
 from rich.console import RenderableType
 
 from cli.command import planner
-from planner.report import tables
-from planner.report.tables import SplitTable, text_of, width_of
+from planner.report.tables import tables
+from planner.report.tables.tables import SplitTable, text_of, width_of
 
 _COMMANDS = {
     "topology": (

@@ -8,10 +8,10 @@ import pytest
 
 from cli.command import planner, refused
 from hardware_db import load_chip
-from planner.cost.within_chip import chip_array
-from planner.errors import InputError
-from planner.rack.machine import machine_of
-from planner.records import cluster_named
+from planner.base.errors import InputError
+from planner.cost.chip.within_chip import chip_array
+from planner.question.records import cluster_named
+from planner.studies.rack.model.machine import machine_of
 
 TINY = """\
 name: tiny

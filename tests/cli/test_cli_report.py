@@ -15,11 +15,11 @@ import pytest
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, refused, solve
-from planner.jsonfile import sealed
-from planner.report.chart import Dot
-from planner.report.front_chart import front_chart
-from planner.resultfile import read_result
-from planner.results import SolveResult
+from planner.answers.files.result_file import read_result
+from planner.base.jsonfile import sealed
+from planner.report.charts.front import front_chart
+from planner.report.drawing.chart import Dot
+from planner.results.result import SolveResult
 
 FRONT = "dense, GPU, clocks"
 Change = Callable[[dict[str, Any]], None]

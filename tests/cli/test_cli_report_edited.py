@@ -11,7 +11,7 @@ import pytest
 
 from cli.answers import answer_to
 from cli.command import planner, refused
-from planner.jsonfile import sealed
+from planner.base.jsonfile import sealed
 
 FRONT = "dense, GPU, clocks"
 Change = Callable[[dict[str, Any]], None]

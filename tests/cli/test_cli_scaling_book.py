@@ -10,10 +10,10 @@ import planner
 from cli.command import planner as command
 from models_db import load_model
 from planner.cost.evaluate import evaluate_table
-from planner.feasibility.meshes import mesh_limits
-from planner.feasibility.roofline import roofline_row
-from planner.feasibility.strategies import strategies_named
 from planner.plan import Plan, PlanTable
+from planner.studies.feasibility.strategies import strategies_named
+from planner.studies.feasibility.textbook.meshes import mesh_limits
+from planner.studies.feasibility.textbook.roofline import roofline_row
 
 AXES = {"fsdp": 2, "tp": 1}
 

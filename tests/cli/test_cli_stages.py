@@ -13,8 +13,8 @@ import planner as library
 from cli.command import planner
 from cli.plan_files import COSTS, evaluate
 from planner.plan import RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
-from planner.planfile import plan_fields, plan_of
-from planner.planmodels import PlanModel
+from planner.question.files.plan_file import plan_fields, plan_of
+from planner.question.files.plan_models import PlanModel
 
 _COUNTS = st.tuples(st.integers(0, 3), st.integers(0, 3))
 _STAGES = st.builds(

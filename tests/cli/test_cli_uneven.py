@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from cli.command import planner, refused, replaced, solve
-from planner.jsonfile import digest_of
-from planner.units import show_seconds
+from planner.base.jsonfile import digest_of
+from planner.base.units import show_seconds
 
 JOB = (
     "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--batch-tokens", "64Ki",

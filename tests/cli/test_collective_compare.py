@@ -9,7 +9,7 @@ import pytest
 from cli.collective_asking import DGX1, answer, asked
 from cli.command import planner, refused
 from hardware_db import load_cluster
-from planner.collectives.nccl_costs import nccl_time_s
+from planner.collectives.nccl.costs import nccl_time_s
 
 H100 = ("compare", "--system", "h100-sxm5-80", "--chips", 16)
 

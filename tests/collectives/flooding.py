@@ -5,7 +5,7 @@ from collections import Counter, deque
 import numpy as np
 
 import hardware_db
-from planner.collectives.machine import Machine
+from planner.collectives.machines.machine import Machine
 from solvers.collectives.checking import faults
 from solvers.collectives.compose import DUAL, in_turn, local_reduce, reverse
 from solvers.collectives.problem import COMBINING, Network, goal_of

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from planner.collectives.degrade import degrade, fail
-from planner.collectives.machine import Machine
-from planner.collectives.machines import LinkAsked, machine_of
+from planner.collectives.machines.degraded import degrade, fail
+from planner.collectives.machines.machine import Machine
+from planner.collectives.machines.machines import LinkAsked, machine_of
 from solvers.collectives.compose import in_turn, reverse
 from solvers.collectives.schedule import Schedule, Send
 from solvers.collectives.synthesis import synthesize

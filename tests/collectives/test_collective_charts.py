@@ -3,26 +3,26 @@
 import numpy as np
 import pytest
 
-from planner.collectives.degrade import degrade
-from planner.collectives.machines import LinkAsked, machine_of
-from planner.collectives.nccl import baseline_lines
-from planner.collectives.nccl_schedules import CHAINS_WORDS, ring_schedule
-from planner.collectives.program import program_of
-from planner.collectives.simulate import simulate
-from planner.collectives.spacetime import spacetime
-from planner.collectives.times import FastestOf, compare_times, crossovers, schedule_time
-from planner.errors import InputError
-from planner.report.chart import Bar, Dot, Line, Words
-from planner.report.chart_svg import picture_svg
-from planner.report.collective_space_chart import (
+from planner.base.errors import InputError
+from planner.collectives.machines.degraded import degrade
+from planner.collectives.machines.machines import LinkAsked, machine_of
+from planner.collectives.nccl.lines import baseline_lines
+from planner.collectives.nccl.schedules import CHAINS_WORDS, ring_schedule
+from planner.collectives.runs.program import program_of
+from planner.collectives.runs.simulate import simulate
+from planner.collectives.runs.spacetime import spacetime
+from planner.collectives.runs.times import FastestOf, compare_times, crossovers, schedule_time
+from planner.report.charts.collective_space import (
     MOST_ROWS,
     look_of_origin,
     shown_rows,
     space_chart,
     space_picture,
 )
-from planner.report.collective_time_chart import time_picture, verdict_words
-from planner.report.line_ends import apart, below
+from planner.report.charts.collective_time import time_picture, verdict_words
+from planner.report.drawing.chart import Bar, Dot, Line, Words
+from planner.report.drawing.line_ends import apart, below
+from planner.report.drawing.svg import picture_svg
 from solvers.collectives.compose import split
 from solvers.collectives.schedule import Schedule, Send
 from tests.collectives.solved import allgather, allreduce, dgx1, ring_allgather, ring_machine

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from hardware_db import Level, load_cluster
-from planner.collectives import tables
-from planner.collectives.table_making import designs_of, domain_of, make, rounds_on, schedules
-from planner.collectives.tables import as_data, listening, shipped, table_of
-from planner.degraded import with_degraded
+from planner.collectives.tables import tables
+from planner.collectives.tables.making import designs_of, domain_of, make, rounds_on, schedules
+from planner.collectives.tables.tables import as_data, listening, shipped, table_of
+from planner.machine.degraded import with_degraded
 from planner.network.algorithms import DomainTable, side_by_side, wiring_of
 from solvers.collectives.flows import load_bound
 from solvers.collectives.problem import Network, goal_of

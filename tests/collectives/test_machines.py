@@ -7,12 +7,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from planner.collectives.contraction import Cables, contracted
-from planner.collectives.lanes import MOST_LANES, lanes_of
-from planner.collectives.machine import Machine
-from planner.collectives.machines import LinkAsked, machine_of, maps_onto_itself
-from planner.collectives.named import named_wiring
-from planner.errors import InputError
+from planner.base.errors import InputError
+from planner.collectives.machines.contraction import Cables, contracted
+from planner.collectives.machines.lanes import MOST_LANES, lanes_of
+from planner.collectives.machines.machine import Machine
+from planner.collectives.machines.machines import LinkAsked, machine_of, maps_onto_itself
+from planner.collectives.machines.named import named_wiring
 
 NAMED = (
     "dgx-1", "dgx-1:nodes=2", "dgx-1:nodes=4", "nvl72", "ring:2", "ring:7", "torus:4x4",

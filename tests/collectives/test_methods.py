@@ -2,11 +2,11 @@
 
 import pytest
 
-from planner.collectives.answers import FrontAnswer, gap_of
-from planner.collectives.asking import collective_front
-from planner.collectives.large import methods_for
-from planner.collectives.machines import machine_of
-from planner.errors import InputError
+from planner.base.errors import InputError
+from planner.collectives.machines.large import methods_for
+from planner.collectives.machines.machines import machine_of
+from planner.collectives.questions.answers import FrontAnswer, gap_of
+from planner.collectives.questions.fronts import collective_front
 from solvers.collectives.allreduce import allreduce_load
 from solvers.collectives.checking import faults
 from solvers.collectives.grouping import alike_groups, orbit_count

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectives.flooding import dgx1, flooded, gathered, network_of
-from planner.collectives.msccl_limits import broken_limits
-from planner.collectives.msccl_program import from_xml, to_xml
-from planner.collectives.msccl_read import schedule_of
-from planner.collectives.msccl_run import run
-from planner.collectives.msccl_xml import program_of
-from planner.errors import InputError
+from planner.base.errors import InputError
+from planner.collectives.msccl.limits import broken_limits
+from planner.collectives.msccl.program import from_xml, to_xml
+from planner.collectives.msccl.read import schedule_of
+from planner.collectives.msccl.run import run
+from planner.collectives.msccl.xml import program_of
 from solvers.collectives.checking import faults
 from solvers.collectives.problem import Network
 from solvers.collectives.schedule import Schedule, Send

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from planner.collectives.msccl_program import (
+from planner.base.errors import InputError
+from planner.collectives.msccl.program import (
     Gpu,
     Instruction,
     Program,
@@ -12,9 +13,8 @@ from planner.collectives.msccl_program import (
     from_xml,
     to_xml,
 )
-from planner.collectives.msccl_read import schedule_of
-from planner.collectives.msccl_run import run
-from planner.errors import InputError
+from planner.collectives.msccl.read import schedule_of
+from planner.collectives.msccl.run import run
 
 
 def ring_allreduce(nodes: int = 3) -> Program:

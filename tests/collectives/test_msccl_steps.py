@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-from planner.collectives.msccl_run import Transfer
-from planner.collectives.msccl_steps import _vectors, connection, placed
+from planner.collectives.msccl.run import Transfer
+from planner.collectives.msccl.steps import _vectors, connection, placed
 
 
 def transfer(source, target, after=(), not_before=()):

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from planner.collectives.machine import Machine
-from planner.collectives.nccl import baseline_lines, fastest, nccl_lines, protocols
-from planner.collectives.nccl_schedules import (
+from planner.collectives.machines.machine import Machine
+from planner.collectives.nccl.lines import baseline_lines, fastest, nccl_lines, protocols
+from planner.collectives.nccl.schedules import (
     RINGED,
     direct_schedule,
     ring_schedule,

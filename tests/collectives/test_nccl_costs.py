@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 from hardware_db import load_calibration, load_cluster
-from planner.collectives.nccl_costs import (
+from planner.base.errors import InputError
+from planner.collectives.nccl.costs import (
     NETWORKS,
     PROTOCOL_NAMES,
     nccl_assumptions,
     nccl_costs,
     nccl_time_s,
 )
-from planner.errors import InputError
-from planner.report.chart import Dot
-from planner.report.nccl_chart import LOOKS, calls_of, nccl_picture
-from planner.validation.collectives import (
+from planner.evidence.validation.collectives import (
     Measured,
     collective_scores,
     kind_of,
     measured_collectives,
 )
+from planner.report.charts.nccl import LOOKS, calls_of, nccl_picture
+from planner.report.drawing.chart import Dot
 
 H100 = load_cluster("h100-sxm5-80")
 CONSTANTS = load_calibration("nccl")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from collectives.flooding import dgx1, flooded, gathered, machine, network_of
-from planner.collectives.msccl_run import run
-from planner.collectives.msccl_xml import program_of
-from planner.collectives.renumber import (
+from planner.base.errors import InputError
+from planner.collectives.machines.renumber import (
     link_matrix,
     order_for,
     orders_between,
@@ -16,7 +15,8 @@ from planner.collectives.renumber import (
     renumbered_machine,
     renumbered_network,
 )
-from planner.errors import InputError
+from planner.collectives.msccl.run import run
+from planner.collectives.msccl.xml import program_of
 from solvers.collectives.checking import faults
 from solvers.collectives.synthesis import synthesize
 

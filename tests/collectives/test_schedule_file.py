@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from collectives.flooding import dgx1, flooded, gathered, machine
-from planner.collectives.degrade import degrade
-from planner.collectives.machines import machine_of
-from planner.collectives.schedule_file import (
+from planner.base.errors import InputError
+from planner.collectives.files.schedule_file import (
     MscclOptions,
     read_schedule,
     schedule_json,
     write_schedule,
 )
-from planner.errors import InputError
+from planner.collectives.machines.degraded import degrade
+from planner.collectives.machines.machines import machine_of
 from solvers.collectives.greedy import rounds_of
 from solvers.collectives.problem import Network, Shared
 from solvers.collectives.schedule import Schedule

@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.collectives.asking import timing_of
-from planner.collectives.degrade import degrade
-from planner.collectives.machine import Machine
-from planner.collectives.machines import machine_of
-from planner.collectives.program import program_of
-from planner.collectives.simulate import (
+from planner.base.errors import InputError
+from planner.collectives.machines.degraded import degrade
+from planner.collectives.machines.machine import Machine
+from planner.collectives.machines.machines import machine_of
+from planner.collectives.questions.fronts import timing_of
+from planner.collectives.runs.program import program_of
+from planner.collectives.runs.simulate import (
     MODES,
     formula_s,
     run,
@@ -21,8 +22,7 @@ from planner.collectives.simulate import (
     synchronous_s,
     times_s,
 )
-from planner.collectives.turns import turns_of
-from planner.errors import InputError
+from planner.collectives.runs.turns import turns_of
 from solvers.collectives.checking import faults
 from solvers.collectives.compose import reverse, split
 from solvers.collectives.problem import Network, Shared

@@ -7,21 +7,21 @@ from functools import cache
 import numpy as np
 import pytest
 
-from planner.collectives.bounding import least_time
-from planner.collectives.degrade import degrade, fail, pair_of
-from planner.collectives.machines import machine_of
-from planner.collectives.program import program_of
-from planner.collectives.question import question_of
-from planner.collectives.resynthesis import Resynthesis, resynthesis
-from planner.collectives.running import (
+from planner.base.errors import InputError
+from planner.collectives.machines.degraded import degrade, fail, pair_of
+from planner.collectives.machines.machines import machine_of
+from planner.collectives.questions.bounds import least_time
+from planner.collectives.questions.question import question_of
+from planner.collectives.questions.simulation import (
     changed_machine,
     changes_of,
     one_run,
     run_title,
     simulated,
 )
-from planner.collectives.simulate import run
-from planner.errors import InputError
+from planner.collectives.runs.program import program_of
+from planner.collectives.runs.resynthesis import Resynthesis, resynthesis
+from planner.collectives.runs.simulate import run
 from solvers.collectives.checking import faults
 from solvers.collectives.problem import Network
 from solvers.collectives.schedule import Schedule, Send

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from hardware_db import Cluster, load_cluster
 from models_db import Model, load_model
-from planner.assumptions import Assumptions, calibrated
+from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import violations
 from planner.plan import ORDERS, SPLITS, Plan, PlanTable, Stage
-from planner.rules import violations
 
 CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72", "tpu-v5p", "mi300x-8way", "tpu-v5e")
 DENSE = ("llama3-8b", "gpt3-1.3b", "falcon-40b", "gemma2-9b", "llama2-13b", "opt-1.3b", "olmo2-7b")

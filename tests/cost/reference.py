@@ -31,8 +31,8 @@ from cost.reference_memory import (
 )
 from cost.reference_network import Net, machine, nets
 from hardware_db import Chip, Cluster
-from planner.assumptions import Assumptions
-from planner.job import Job
+from planner.assumptions.assumptions import Assumptions
+from planner.cost.job import Job
 from planner.plan import Plan
 
 

@@ -9,7 +9,7 @@ from cost.reference_memory import (
     stages_of,
 )
 from hardware_db import Chip, Cluster
-from planner.job import Job
+from planner.cost.job import Job
 from planner.plan import Plan
 
 

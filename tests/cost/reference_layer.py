@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from cost.reference_network import Net
 from models_db import Model
-from planner.assumptions import Assumptions
-from planner.job import Job
+from planner.assumptions.assumptions import Assumptions
+from planner.cost.job import Job
 
 CAUSES = ("compute", "memory", "tp", "cp", "ep")
 

@@ -3,7 +3,7 @@
 Sources: Korthikanti et al., arXiv:2205.05198, section 4 (activations); Rajbhandari et al., ZeRO,
 arXiv:1910.02054, section 5 (states); Narayanan et al., arXiv:2104.04473, section 2.2 and Qi et
 al., arXiv:2401.10241, table 2 (micro-batches in flight); bytes per item are the profiles of
-`planner.frameworks`.
+`planner.frameworks.profiles`.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cost.reference_layer import kv_heads_on_chip
 from models_db import Model
-from planner.job import Job
+from planner.cost.job import Job
 from planner.plan import Plan
 
 

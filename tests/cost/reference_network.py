@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from cost.reference_torus import Footprint, IrregularError, footprint_of
 from hardware_db import Cluster, Level
-from planner.assumptions import Assumptions
+from planner.assumptions.assumptions import Assumptions
 
 Sizes = tuple[int, int, int, int, int]
 AXES = ("tp", "cp", "fsdp", "dp", "pp")

@@ -11,9 +11,9 @@ from cost import reference
 from cost.cases import Case, case_of, runnable
 from cost.test_cost_schedules import WEIGHTLESS_ENDS
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
-from planner.cost.layout import every_stage
+from planner.cost.stages.layout import every_stage
+from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import violations
 
 OVERLAPS: list[dict[str, Any]] = [
     {"dualpipe_overlap": 0.0},

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from cost.cases import case_of
 from hardware_db import list_chips, load_chip
-from planner.cost.clock import busy_w, check_cap, clock_at, clock_under_cap
-from planner.cost.energy import BOUNDARIES, Z_80
+from planner.base.errors import InputError
+from planner.cost.energy.clock import busy_w, check_cap, clock_at, clock_under_cap
+from planner.cost.energy.energy import BOUNDARIES, Z_80
+from planner.cost.energy.facility import Facility, default_facility
 from planner.cost.evaluate import evaluate_table
-from planner.cost.facility import Facility, default_facility
-from planner.errors import InputError
 from planner.plan import Plan, PlanTable
 
 H100 = load_chip("h100-sxm5-80")

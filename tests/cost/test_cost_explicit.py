@@ -8,12 +8,12 @@ import pytest
 
 from cost.cases import Case, case_of, runnable
 from cost.test_cost_tables import equal_outputs
+from planner.base.errors import InputError
 from planner.cost.evaluate import evaluated
-from planner.cost.held import held_chunks, in_flight
-from planner.errors import InputError
-from planner.pipeline.orders import BACKWARD, FORWARD, orders_of
+from planner.cost.memory.in_flight import held_chunks, in_flight
+from planner.frameworks.rules import violations
 from planner.plan import INTERLEAVED, Plan, PlanTable, Stage
-from planner.rules import violations
+from planner.schedules.orders import BACKWARD, FORWARD, orders_of
 
 PLAN = Plan(pp=4, dp=2, sharding="zero1", sequence_parallel=False)
 KINDS = ["llama3-8b", "deepseek-v2-lite"]  # the latter: one dense layer, then experts

@@ -6,7 +6,7 @@ import pytest
 
 import planner
 from cost.cases import Case, case_of
-from planner.cost.parameters import trained_share
+from planner.cost.memory.parameters import trained_share
 from planner.plan import Plan
 
 

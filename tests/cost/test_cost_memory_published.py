@@ -10,10 +10,11 @@ import pytest
 from cost.cases import assumptions_of
 from hardware_db import load_cluster
 from models_db import Model, load_model
+from planner.assumptions.software import Framework
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
-from planner.frameworks import FRAMEWORKS, Framework
-from planner.job import Job
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, PlanTable
 
 DATA = Path(__file__).parent / "data"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
 from hardware_db import Cluster, Level
 from planner.cost.breakdown import TIME_PARTS
-from planner.cost.memory import MEMORY_PARTS
+from planner.cost.memory.memory import MEMORY_PARTS
 from planner.plan import Plan
 
 FILTERED = (HealthCheck.filter_too_much, HealthCheck.too_slow)

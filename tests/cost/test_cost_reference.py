@@ -21,10 +21,10 @@ from cost.reference_torus import IrregularError
 from cost.reference_volume import executed_flop, wire
 from models_db import list_models, load_model
 from planner.cost.breakdown import TIME_PARTS, Breakdown
-from planner.cost.layout import stage_layers
-from planner.cost.memory import MEMORY_PARTS
-from planner.cost.parameters import local_parameters as code_parameters
-from planner.cost.shapes import mean_context as code_context
+from planner.cost.kernels.shapes import mean_context as code_context
+from planner.cost.memory.memory import MEMORY_PARTS
+from planner.cost.memory.parameters import local_parameters as code_parameters
+from planner.cost.stages.layout import stage_layers
 from planner.plan import SPLITS, Plan
 
 RELATIVE = 1e-9

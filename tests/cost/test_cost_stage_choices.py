@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from cost.cases import case_of, runnable
-from planner.frameworks import FRAMEWORKS
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import broken, violations
+from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import broken, violations
-from planner.targets import TARGETS
 
 
 @pytest.mark.parametrize("sharding", ["zero1", "zero3"])

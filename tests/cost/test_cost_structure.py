@@ -8,9 +8,9 @@ import pytest
 from cost.cases import case_of, short_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
-from planner.cost.parameters import adapter_parameters, trained_share
+from planner.cost.memory.parameters import adapter_parameters, trained_share
+from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
-from planner.rules import violations
 
 EXCHANGE = Plan(dp=1, sharding="zero1", cp_mode="all-to-all", sequence_parallel=False)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
 from planner.cost.breakdown import Breakdown
 from planner.cost.evaluate import evaluate_table, memory_table
-from planner.cost.layout import stage_layers
+from planner.cost.stages.layout import stage_layers
 from planner.plan import SPLITS, Plan, PlanTable, Stage
 
 SETTINGS = settings(

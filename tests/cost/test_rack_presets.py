@@ -10,16 +10,16 @@ import pytest
 
 from cost.cases import Case, case_of
 from hardware_db import Cluster, load_cluster
+from planner.assumptions.rack_presets import rack_energy, rack_zero
+from planner.base.errors import InputError
+from planner.cost.communication.traffic import Traffic
 from planner.cost.context import CostModel
-from planner.cost.energy import component_j
-from planner.cost.traffic import Traffic
-from planner.errors import InputError
+from planner.cost.energy.energy import component_j
+from planner.machine.wiring import UP_WIRINGS, rewired, shape_of, wiring_of
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import build_fabric
 from planner.network.topology.hops import average_hops
 from planner.plan import Plan
-from planner.rack_presets import rack_energy, rack_zero
-from planner.wiring import UP_WIRINGS, rewired, shape_of, wiring_of
 
 RACK = load_cluster("c2c-ndr400-rack")
 NVLINK, NDR = RACK.levels

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from hardware_db import Cluster, list_clusters, load_cluster
 from models_db import Model, load_model
-from planner.assumptions import Assumptions
+from planner.assumptions.assumptions import Assumptions
+from planner.cost.communication.ledger import layer_ledger
 from planner.cost.context import CostModel, mesh_of, networks
 from planner.cost.evaluate import evaluate_table
-from planner.cost.ledger import layer_ledger
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, PlanTable
 
 EXACT = 1e-12

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import planner
+from planner.cost.facts import PlanFacts
 from planner.plan import Plan, Stage
-from planner.results import EvaluateResult
-from planner.stage_facts import PlanFacts
+from planner.results.result import EvaluateResult
 
 A100: dict[str, Any] = {"hardware": "a100-sxm4-80", "batch_tokens": 2**18, "seq_len": 2048}
 PIPED = Plan(dp=2, pp=4, micro_batch=1, schedule="1f1b", sharding="zero1", order=("dp", "pp"))

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardware_db import FrozenMap, load_chip, load_cluster
-from planner.cost.within_chip import (
+from planner.base.errors import InputError
+from planner.cost.chip.within_chip import (
     ChipArray,
     OnChipCost,
     chip_array,
@@ -21,8 +22,7 @@ from planner.cost.within_chip import (
     joined,
     on_chip_cost,
 )
-from planner.errors import InputError
-from planner.scaling import with_pes
+from planner.machine.scaling import with_pes
 
 DATA = Path(__file__).parent / "data"
 ENGINE = json.loads((DATA / "accelforge.json").read_text(encoding="utf-8"))

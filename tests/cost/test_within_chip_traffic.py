@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.cost.tiling import (
+from planner.cost.chip.tiling import (
     divisor_traffic_elements,
     divisors,
     least_traffic,

@@ -8,8 +8,8 @@ from typing import Any
 import planner
 from planner.explanation.answer import ExplainResult
 from planner.plan import Plan
-from planner.request import request_from
-from planner.resolved import Resolved, resolve
+from planner.question.request import request_from
+from planner.question.resolved import Resolved, resolve
 
 JOB: dict[str, Any] = {
     "model": "gpt3-1.3b", "hardware": "dgx-h100-ndr", "batch_tokens": 2**19, "seq_len": 2048,

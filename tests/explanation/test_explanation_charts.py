@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 
 from explanation.cases import answer
-from planner.explanation.compare_answer import Waterfall
-from planner.explanation.elasticities import LEAST, Elasticity, Number
-from planner.report.chart import Bar, Chart, Line, Words
-from planner.report.compare_chart import waterfall_chart
-from planner.report.explain_chart import leaning_chart, steps_chart
-from planner.report.looks import look_of
+from planner.explanation.comparison.answer import Waterfall
+from planner.explanation.sensitivity.elasticities import LEAST, Elasticity, Number
+from planner.report.charts.compare import waterfall_chart
+from planner.report.charts.explain import leaning_chart, steps_chart
+from planner.report.drawing.chart import Bar, Chart, Line, Words
+from planner.report.drawing.looks import look_of
 
 
 def bars(chart: Chart) -> list[Bar]:

@@ -12,10 +12,10 @@ import yaml
 
 import planner
 from explanation.cases import JOB, PLAN
-from planner.explanation.compare_answer import CompareResult
-from planner.planfile import plan_fields
-from planner.report.compare_view import compare_view
-from planner.report.tables import text_of
+from planner.explanation.comparison.answer import CompareResult
+from planner.question.files.plan_file import plan_fields
+from planner.report.tables.compare import compare_view
+from planner.report.tables.tables import text_of
 
 PLANS = {
     "a": PLAN,

@@ -11,11 +11,12 @@ import pytest
 import planner
 from explanation.cases import JOB, PLAN, answer, resolved
 from hardware_db import FrozenMap
-from planner.assumptions import Assumptions
+from planner.assumptions.assumptions import Assumptions
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.cost.intervals import tie_noise
 from planner.explanation.contenders import rivals_of
-from planner.explanation.elasticities import (
+from planner.explanation.sensitivity.elasticities import (
     ASSUMED,
     LARGEST,
     NEAREST,
@@ -23,10 +24,9 @@ from planner.explanation.elasticities import (
     largest_of_time,
     leanings,
 )
-from planner.explanation.numbers import SETTINGS, Lever, faster_level, for_time, levers
-from planner.explanation.profile import of_framework
-from planner.explanation.rebuilding import rebuilding
-from planner.intervals import tie_noise
+from planner.explanation.sensitivity.numbers import SETTINGS, Lever, faster_level, for_time, levers
+from planner.explanation.sensitivity.profile import of_framework
+from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.plan import Plan, PlanTable
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")

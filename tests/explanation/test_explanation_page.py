@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli.command import planner
 
-from planner.report.explain_view import meaning_words
+from planner.report.tables.explain import meaning_words
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "explain.md"

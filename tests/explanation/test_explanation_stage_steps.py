@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from planner.explanation.judging import tie_ratio
-from planner.explanation.neighbors import judged_steps
-from planner.explanation.steps import steps
+from planner.explanation.steps.neighbors import judged_steps
+from planner.explanation.steps.steps import steps
+from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable, Stage
-from planner.request import request_from
-from planner.resolved import Resolved, resolve
-from planner.rules import violations
+from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import Resolved, resolve
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 
 DENSE: dict[str, Any] = {
     "model": "gpt3-1.3b", "hardware": "dgx-h100-ndr", "batch_tokens": 2**19, "seq_len": 2048,

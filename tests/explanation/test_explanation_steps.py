@@ -10,17 +10,17 @@ import pytest
 import planner
 from explanation.cases import JOB, PLAN, answer, resolved
 from hardware_db import FrozenMap
-from planner.assumptions import calibrated
+from planner.assumptions.assumptions import calibrated
 from planner.cost.evaluate import evaluate_table
 from planner.explanation.answer import Step
 from planner.explanation.causes import CAPACITY, KINDS, binding_of
 from planner.explanation.judging import Refusal, binding_stages, over
-from planner.explanation.neighbors import Judged
-from planner.explanation.rebuilding import Rebuilding, rebuilding
 from planner.explanation.reliefs import Relief, reliefs
+from planner.explanation.sensitivity.rebuilding import Rebuilding, rebuilding
+from planner.explanation.steps.neighbors import Judged
+from planner.frameworks.rules import RULES
 from planner.plan import Plan, PlanTable
-from planner.results import PlanResult, plan_results
-from planner.rules import RULES
+from planner.results.plan import PlanResult, plan_results
 
 
 def steps_of(direction: str) -> list[Step]:

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from export.cases import CASES
-from planner.export import Export, export_plan
-from planner.targets import TARGETS
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITES = os.environ.get("PLANNER_WRITE_GOLDEN") == "1"

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from hardware_db import load_cluster
 from models_db import load_model
-from planner.assumptions import calibrated
+from planner.assumptions.assumptions import calibrated
 from planner.cost.context import CostModel
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, Stage
 
 

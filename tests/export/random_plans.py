@@ -13,14 +13,15 @@ import numpy as np
 
 from export.cases import CASES, Case
 from models_db import Model
-from planner.assumptions import PRECISIONS, peak_flop_per_s
+from planner.assumptions.assumptions import PRECISIONS, peak_flop_per_s
+from planner.base.arrays import BoolArray
+from planner.base.errors import InputError
 from planner.cost.context import CostModel
-from planner.errors import InputError
-from planner.export import Export, export_plan
-from planner.job import JOB_KINDS
-from planner.plan import AXES, BoolArray, Plan, PlanTable, Stage
-from planner.rules.checking import applicable, judged_for
-from planner.targets import Target
+from planner.cost.job import JOB_KINDS
+from planner.frameworks.rules.checking import applicable, judged_for
+from planner.frameworks.targets import Target
+from planner.frameworks.writing import Export, export_plan
+from planner.plan import AXES, Plan, PlanTable, Stage
 
 MODELS = tuple(name for name in CASES if name != "one-chip")
 DRAWN_AT_ONCE, DRAWS, JOBS = 500, 16, 5

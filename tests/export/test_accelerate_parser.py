@@ -13,9 +13,9 @@ import pytest
 from export.accepted_files import digests, exported, record_acceptance
 from export.cases import CASES
 from export.random_plans import runnable
-from planner.export import Export, export_plan
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan
-from planner.targets import TARGETS
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 TARGET = TARGETS["accelerate"]

@@ -17,9 +17,9 @@ from export.cases import CASES
 from export.test_hf_types import small
 from models_db import Model
 from planner.cost.context import CostModel
-from planner.export import Export, export_plan
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan
-from planner.targets import TARGETS
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 STAND_INS = Path(__file__).parent / "on_cpu"

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from export.cases import CASES
-from planner.export import export_plan
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
 from planner.plan import Plan
-from planner.targets import TARGETS
 
 BRIDGE = TARGETS["megatron-bridge"]
 

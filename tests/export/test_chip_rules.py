@@ -9,14 +9,14 @@ import pytest
 import planner
 from export.cases import CASES, Case
 from hardware_db import load_chip, load_cluster
-from planner.diagnose import refused_jobs
-from planner.export.export import Export
-from planner.export.exporting import export_plan
+from planner.answers.diagnosis.uniform import refused_jobs
+from planner.frameworks.rules import applicable, broken
+from planner.frameworks.rules.alike import DEVICE_FILE
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing.export import Export
+from planner.frameworks.writing.exporting import export_plan
 from planner.plan import Plan, PlanTable
-from planner.rules import applicable, broken
-from planner.rules.alike import DEVICE_FILE
-from planner.search.options import SpaceOptions
-from planner.targets import TARGETS
+from planner.question.options import SpaceOptions
 
 SHARDED = CASES["dense-sharded"]
 SEVERAL = {"mi250x": 2, "tpu-v2": 2, "tpu-v3": 2, "tpu-v7": 2, "trainium1": 2, "trainium2": 4}

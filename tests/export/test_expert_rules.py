@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from export.cases import CASES
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable
-from planner.rules import broken
-from planner.targets import TARGETS
 
 WIDE = Plan(fsdp=32, tp=2, sharding="zero3")
 FOLDED = replace(WIDE, ep=8)

@@ -8,11 +8,11 @@ import pytest
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
-from planner.errors import InputError
-from planner.export import Export, export_plan
+from planner.base.errors import InputError
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import broken
-from planner.targets import TARGETS
 
 TARGET = TARGETS["deepspeed"]
 TOP_LEVEL = (

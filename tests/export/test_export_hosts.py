@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from export.cases import CASES
-from planner.export import export_plan
-from planner.export.hosts import hosts_of
-from planner.export.launch import Launch
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
+from planner.frameworks.writing.hosts import hosts_of
+from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan
-from planner.targets import TARGETS
 
 RACKS = CASES["latent-experts"]
 

@@ -21,16 +21,16 @@ from export.accepted_files import (
 )
 from export.cases import CASES
 from export.random_plans import MODELS, random_plan, runnable
+from planner.base.errors import InputError
 from planner.cost.context import CostModel
-from planner.errors import InputError
-from planner.export import Export, export_plan
-from planner.export.jax import FILE
-from planner.export.jax_axes import mesh_axes, product
-from planner.export.jax_specs import arrays
-from planner.export.launch import Launch
+from planner.frameworks.jax.axes import mesh_axes, product
+from planner.frameworks.jax.specs import arrays
+from planner.frameworks.jax.write import FILE
+from planner.frameworks.rules import applicable, broken, judged_for
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
+from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan, PlanTable
-from planner.rules import applicable, broken, judged_for
-from planner.targets import TARGETS
 
 TARGET = TARGETS["jax"]
 

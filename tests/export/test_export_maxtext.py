@@ -9,15 +9,16 @@ from export.accepted_files import accepted_files, agrees_with_golden, digests, e
 from export.cases import CASES, Case
 from hardware_db import load_cluster
 from models_db import Model, load_model
-from planner.errors import InputError
-from planner.export import Export, export_plan, maxtext_model
-from planner.export.launch import Launch
-from planner.export.maxtext_slices import slice_name
+from planner.base.errors import InputError
+from planner.frameworks.maxtext import model as maxtext_model
+from planner.frameworks.maxtext.models import block_of
+from planner.frameworks.maxtext.slices import slice_name
+from planner.frameworks.rules import broken
+from planner.frameworks.rules.slices import slice_mesh
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
+from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import broken
-from planner.rules.maxtext_models import block_of
-from planner.rules.slices import slice_mesh
-from planner.targets import TARGETS
 
 TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]

@@ -11,15 +11,15 @@ import pytest
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
 from models_db import Model, load_model
-from planner.errors import InputError
-from planner.export import Export, export_plan
-from planner.export.launch import Launch
-from planner.export.megatron import export
-from planner.export.megatron_bridge_keys import listed
-from planner.export.megatron_model import padded_vocabulary, pattern
-from planner.layout_text import parse_layout
+from planner.base.errors import InputError
+from planner.frameworks.megatron.bridge.keys import listed
+from planner.frameworks.megatron.write import export
+from planner.frameworks.megatron.writing.model import padded_vocabulary, pattern
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
+from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan, Stage
-from planner.targets import TARGETS
+from planner.plan.layout_text import parse_layout
 
 TARGET, BRIDGE = TARGETS["megatron"], TARGETS["megatron-bridge"]
 UNEVEN = CASES["uneven"]

@@ -17,12 +17,12 @@ from export.accepted_files import (
     record_acceptance,
 )
 from export.cases import CASES, Case
-from planner.errors import InputError
-from planner.export import Export, export_plan
-from planner.export.nanotron import FILE, VERSION
+from planner.base.errors import InputError
+from planner.frameworks.nanotron.write import FILE, VERSION
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import broken
-from planner.targets import TARGETS
 
 TARGET = TARGETS["nanotron"]
 DENSE = replace(

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from export.cases import CASES
-from planner.assumptions import PRESETS, Assumptions
+from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.cost.context import CostModel
-from planner.degraded import with_degraded
-from planner.export import Lost, export_plan
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Lost, export_plan
+from planner.machine.degraded import with_degraded
 from planner.plan import Plan
-from planner.request import Request
-from planner.resolved import resolve
-from planner.targets import TARGETS
+from planner.question.request import Request
+from planner.question.resolved import resolve
 
 USUAL = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 64, "batch_tokens": 2**20}
 WIRED = {"hardware": "mi300x-8way"}

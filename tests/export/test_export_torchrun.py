@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from export.cases import CASES
-from planner.export import Export, export_plan
-from planner.importing.commands import command_in
-from planner.importing.torchtitan_names import known_settings
-from planner.targets import TARGETS
+from planner.frameworks.reading.commands import command_in
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.torchtitan.reading.names import known_settings
+from planner.frameworks.writing import Export, export_plan
 
 MANY, ONE, RACKS = "dense-hybrid", "one-chip", "latent-experts"
 LAUNCHES = [("torchtitan", "0.3"), ("torchtitan", "0.2"), ("torchtitan", "main"), ("nanotron", "")]

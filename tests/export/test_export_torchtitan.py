@@ -12,12 +12,12 @@ import pytest
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
 from models_db import load_model
-from planner.errors import InputError
-from planner.export import Export, export_plan
+from planner.base.errors import InputError
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.torchtitan.models import FLAVORS, flavor_of
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import broken
-from planner.rules.torchtitan_models import FLAVORS, flavor_of
-from planner.targets import TARGETS
 
 TARGET = TARGETS["torchtitan"]
 VERSIONS = TARGET.versions

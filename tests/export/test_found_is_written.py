@@ -8,19 +8,19 @@ import pytest
 from export.cases import CASES
 from hardware_db import load_cluster
 from models_db import load_model
-from planner.assumptions import PRECISIONS, calibrated
+from planner.answers.diagnosis.uniform import diagnose
+from planner.assumptions.assumptions import PRECISIONS, calibrated
+from planner.base.errors import InputError
 from planner.cost.context import CostModel
-from planner.diagnose import diagnose
-from planner.errors import InputError
-from planner.export import export_plan
-from planner.frameworks import FRAMEWORKS
-from planner.job import JOB_KINDS, Job
+from planner.cost.job import JOB_KINDS, Job
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import TARGET, applicable, broken, judged_for
+from planner.frameworks.targets import TARGETS, Target
+from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
-from planner.rules import TARGET, applicable, broken, judged_for
-from planner.search.engine import Found, Search
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.targets import TARGETS, Target
+from planner.search.uniform.engine import Found, Search
 
 MODELS = ("gpt3-125m", "llama3-8b", "qwen3-8b", "gemma2-9b", "mixtral-8x7b", "deepseek-v2-lite",
           "gpt-oss-20b", "llama4-scout", "phi-4", "olmo2-7b")  # fmt: skip

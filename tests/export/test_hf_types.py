@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from models_db import Model, list_models, load_model
-from planner.export.hf_model import dimensions, keys_of_weights
-from planner.rules.hf_types import TYPES, flash_attention, transformers_type
+from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
+from planner.frameworks.hugging_face.types import TYPES, flash_attention, transformers_type
 
 KINDS = {
     "llama2-13b": "llama",

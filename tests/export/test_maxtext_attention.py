@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 from export.cases import Case
-from planner.errors import InputError
-from planner.export import Export, export_plan
+from planner.base.errors import InputError
+from planner.frameworks.maxtext.kernels import gpu_rings, why_no_ring
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan, PlanTable
-from planner.rules import broken
-from planner.rules.maxtext_attention import gpu_rings, why_no_ring
-from planner.targets import TARGETS
 
 TARGET = TARGETS["maxtext"]
 RING = Plan(fsdp=2, cp=4, sharding="zero3")

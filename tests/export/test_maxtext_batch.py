@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from export.cases import CASES, Case
-from planner.export import export_plan
+from planner.frameworks.maxtext.batch import batch_share
+from planner.frameworks.rules import RULES
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
-from planner.rules import RULES
-from planner.rules.maxtext_batch import batch_share
-from planner.targets import TARGETS
 
 TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]

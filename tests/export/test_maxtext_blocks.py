@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 from export.cases import CASES, Case
-from planner.errors import InputError
-from planner.export import export_plan
+from planner.base.errors import InputError
+from planner.frameworks.maxtext.blocks import MAXTEXT_BLOCKS
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
-from planner.rules import broken
-from planner.rules.maxtext_blocks import MAXTEXT_BLOCKS
-from planner.targets import TARGETS
 
 TARGET = TARGETS["maxtext"]
 OWN = {rule.name for rule in MAXTEXT_BLOCKS}

@@ -9,9 +9,9 @@ import pytest
 from export.cases import CASES
 from models_db import Model, load_model
 from models_db.hub import import_model
-from planner.export import maxtext_model
-from planner.export.launch import Launch
-from planner.rules.maxtext_models import NAMED, name_of
+from planner.frameworks.maxtext import model as maxtext_model
+from planner.frameworks.maxtext.models import NAMED, name_of
+from planner.frameworks.writing.launch import Launch
 
 CONFIGS = Path(__file__).parents[1] / "models_db" / "hub" / "configs"
 SAME = {"llama3.1-8b": "llama3-8b", "llama3.1-70b": "llama3-70b"}

@@ -7,10 +7,10 @@ import yaml
 
 from export.cases import CASES, Case
 from models_db import Model, load_model
-from planner.export import export_plan
+from planner.frameworks.rules import RULES
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
-from planner.rules import RULES
-from planner.targets import TARGETS
 
 TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]

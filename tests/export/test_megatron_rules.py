@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from export.cases import CASES, Case
-from planner.frameworks import FRAMEWORKS
+from planner.frameworks.megatron.recompute import stages_told_at_once
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import RULES, applicable, broken
+from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import RULES, applicable, broken
-from planner.rules.megatron_recompute import stages_told_at_once
-from planner.targets import TARGETS
 
 TARGET = TARGETS["megatron"]
 UNEVEN, EXPERTS = CASES["uneven"], CASES["experts"]

@@ -12,10 +12,10 @@ import pytest
 from export.cases import CASES, Case
 from export.random_plans import random_plan
 from planner.cost.context import CostModel
-from planner.frameworks import FRAMEWORKS
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import Rule, applicable, judged_for
+from planner.frameworks.targets import TARGETS, Target
 from planner.plan import Plan, PlanTable
-from planner.rules import Rule, applicable, judged_for
-from planner.targets import TARGETS, Target
 
 PLANS, MOST = 80, 3
 OF_PLAN = ("dp", "fsdp", "tp", "cp", "pp", "ep", "micro_batch", "interleave")

@@ -16,10 +16,10 @@ from export.cases import CASES, Case
 from export.random_plans import runnable
 from export.test_oracle_megatron import HERE, HOME, RUNS, question, run
 from models_db import list_models
-from planner.errors import InputError
-from planner.export import Export, export_plan
+from planner.base.errors import InputError
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan
-from planner.targets import TARGETS
 
 TARGET = TARGETS["megatron-bridge"]
 BRIDGE = os.environ.get("PLANNER_MEGATRON_BRIDGE", "")

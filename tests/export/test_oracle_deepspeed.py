@@ -14,9 +14,9 @@ from export.accepted_files import exported, record_acceptance
 from export.cases import CASES
 from export.random_plans import MODELS, runnable
 from export.test_export_deepspeed import TOP_LEVEL
-from planner.export import Export, export_plan
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan
-from planner.targets import TARGETS
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 TARGET = TARGETS["deepspeed"]

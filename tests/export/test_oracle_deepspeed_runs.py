@@ -14,13 +14,13 @@ import pytest
 from export.test_hf_types import small
 from hardware_db import load_cluster
 from models_db import Model
-from planner.assumptions import calibrated
+from planner.assumptions.assumptions import calibrated
 from planner.cost.context import CostModel
-from planner.export import export_plan
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
 from planner.plan import Plan, Stage
-from planner.targets import TARGETS
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 STEPS = 30

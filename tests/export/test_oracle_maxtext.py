@@ -1,9 +1,10 @@
 """MaxText's own parser and mesh check on what is exported for it.
 
-`PLANNER_MAXTEXT` is a checkout of MaxText at the commit of `planner.export.maxtext.VERSION`,
-`PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later) with jax, flax, omegaconf, pydantic, packaging,
-pathwaysutils and jinja2; without it, this one. Models are built where it also has grain, tokamax,
-qwix, aqtp, drjax, transformers, pillow, sympy and jaxtyping.
+`PLANNER_MAXTEXT` is a checkout of MaxText at the commit of
+`planner.frameworks.maxtext.write.VERSION`, `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later) with
+jax, flax, omegaconf, pydantic, packaging, pathwaysutils and jinja2; without it, this one. Models
+are built where it also has grain, tokamax, qwix, aqtp, drjax, transformers, pillow, sympy and
+jaxtyping.
 """
 
 import itertools
@@ -24,16 +25,17 @@ from export.cases import CASES, Case
 from export.random_plans import MODELS, runnable
 from hardware_db import load_cluster
 from models_db import load_model
-from planner.export import Export, export_plan, maxtext_model
-from planner.export.jax_specs import vocabulary
-from planner.export.launch import Launch
-from planner.export.maxtext import VERSION
-from planner.export.maxtext_slices import SLICES as NAMED_SLICES
-from planner.export.maxtext_slices import slice_name
+from planner.frameworks.jax.specs import vocabulary
+from planner.frameworks.maxtext import model as maxtext_model
+from planner.frameworks.maxtext.models import NAMED, TOKEN_ROWS, block_of, name_of
+from planner.frameworks.maxtext.slices import SLICES as NAMED_SLICES
+from planner.frameworks.maxtext.slices import slice_name
+from planner.frameworks.maxtext.write import VERSION
+from planner.frameworks.rules.slices import slice_mesh
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
+from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan
-from planner.rules.maxtext_models import NAMED, TOKEN_ROWS, block_of, name_of
-from planner.rules.slices import slice_mesh
-from planner.targets import TARGETS
 
 TARGET = TARGETS["maxtext"]
 HOME = os.environ.get("PLANNER_MAXTEXT", "")

@@ -13,10 +13,10 @@ import pytest
 from export.cases import CASES, Case
 from export.test_maxtext_blocks import RUNS, STOPS
 from export.test_oracle_maxtext import HOME, TARGET, built, parameters, question
-from planner.export import export_plan
+from planner.frameworks.rules import broken
+from planner.frameworks.rules.numbers import divisors
+from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
-from planner.rules import broken
-from planner.rules.numbers import divisors
 
 pytestmark = [
     pytest.mark.oracle,

@@ -1,7 +1,8 @@
 """Megatron-LM's own checks of what is exported for it.
 
-`PLANNER_MEGATRON` is a checkout of Megatron-LM at the commit of `planner.export.megatron.VERSION`,
-`PLANNER_MEGATRON_PYTHON` a Python with torch; without it, this one.
+`PLANNER_MEGATRON` is a checkout of Megatron-LM at the commit of
+`planner.frameworks.megatron.write.VERSION`, `PLANNER_MEGATRON_PYTHON` a Python with torch; without
+it, this one.
 """
 
 import json
@@ -22,13 +23,13 @@ from export.accepted_files import exported, record_acceptance
 from export.cases import CASES, Case
 from export.random_plans import runnable
 from models_db import list_models
-from planner.errors import InputError
-from planner.export import Export, export_plan
-from planner.export.launch import Launch
-from planner.export.megatron import export
+from planner.base.errors import InputError
+from planner.frameworks.megatron.write import export
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import Export, export_plan
+from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan, PlanTable, Stage
-from planner.rules import broken
-from planner.targets import TARGETS
 
 TARGET = TARGETS["megatron"]
 HOME = os.environ.get("PLANNER_MEGATRON", "")

@@ -7,11 +7,11 @@ import pytest
 
 from export.cases import CASES, Case
 from export.random_plans import runnable
-from planner.cost.layout import plan_chunks
-from planner.export import Export, export_plan
-from planner.importing import LaunchRead, read_launch
+from planner.cost.stages.layout import plan_chunks
+from planner.frameworks.targets import target_named
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan
-from planner.targets import target_named
+from planner.question.launch import LaunchRead, read_launch
 
 FILES = {"megatron": "args.txt", "torchtitan": "torchtitan.sh", "deepspeed": "ds_config.json"}
 TOLD = {"megatron": (), "torchtitan": (), "deepspeed": ("pp", "tp", "cp", "recompute")}

@@ -22,11 +22,11 @@ from export.accepted_files import digests, exported, record_acceptance
 from export.cases import CASES, Case
 from export.random_plans import runnable
 from models_db import load_model
-from planner.export import Export, export_plan
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.torchtitan.models import FLAVORS, flavor_of
+from planner.frameworks.torchtitan.versions import SOURCES
+from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan
-from planner.rules.torchtitan_models import FLAVORS, flavor_of
-from planner.rules.torchtitan_versions import SOURCES
-from planner.targets import TARGETS
 
 pytestmark = pytest.mark.oracle
 PARSER = Path(__file__).with_name("torchtitan_parser.py")

@@ -1,4 +1,4 @@
-"""Numbers that How to Scale Your Model, part 5, prints, from `planner.feasibility`."""
+"""Numbers that How to Scale Your Model, part 5, prints, from `planner.studies.feasibility`."""
 
 import math
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import planner
-from planner.feasibility import algebra
-from planner.feasibility.continuous import nearest_split
-from planner.feasibility.curves import Machine
+from planner.studies.feasibility.textbook import algebra
+from planner.studies.feasibility.textbook.continuous import nearest_split
+from planner.studies.feasibility.textbook.curves import Machine
 
 C, W, DCN = 4.59e14, 1.8e11, 6.25e9
 ALPHA = C / W

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.errors import InputError
-from planner.feasibility.pictured import Pictured, pictured
-from planner.messages import Origin
-from planner.report.chart import Chart, Dot, Line, Picture, Words
-from planner.report.chart_frame import SMALL, frame_of
-from planner.report.chart_svg import SIDE_BY_SIDE, WIDTH, picture_svg
-from planner.report.feasible_chart import PANELS, check_panels, feasible_picture
-from planner.report.lettering import width_of
+from planner.base.errors import InputError
+from planner.base.messages import Origin
+from planner.report.charts.feasible import PANELS, check_panels, feasible_picture
+from planner.report.drawing.chart import Chart, Dot, Line, Picture, Words
+from planner.report.drawing.chart_frame import SMALL, frame_of
+from planner.report.drawing.lettering import width_of
+from planner.report.drawing.svg import SIDE_BY_SIDE, WIDTH, picture_svg
+from planner.studies.feasibility.pictured import Pictured, pictured
 
 NAMES = ["FSDP or DP", "TP", "FSDP + TP"]
 

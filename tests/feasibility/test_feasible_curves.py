@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from feasibility.test_feasible_model import BY_NAME, roofline
-from planner.feasibility.curves import machine_of
-from planner.feasibility.meshes import mesh_limits
-from planner.feasibility.pictured import pictured
-from planner.messages import Origin
+from planner.base.messages import Origin
+from planner.studies.feasibility.pictured import pictured
+from planner.studies.feasibility.textbook.curves import machine_of
+from planner.studies.feasibility.textbook.meshes import mesh_limits
 
 
 @pytest.mark.parametrize(("hardware", "axes"), [("tpu-v5p", 2.0), ("tpu-v5e", 1.0)])

@@ -8,15 +8,15 @@ from support.jobs import cost_model, dense_model, moe_model
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.feasibility.default import default_rows, largest_chips, most_tokens
-from planner.feasibility.strategies import NAMES, STRATEGIES, Strategy, with_batch
-from planner.feasibility.sweep import EXPOSED, plans_of, runs, sweep
+from planner.frameworks.rules import violations
 from planner.plan import ORDERS, PlanTable
-from planner.rules import violations
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import cross_choices, cross_skeletons
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.studies.feasibility.fitted import default_rows, largest_chips, most_tokens
+from planner.studies.feasibility.strategies import NAMES, STRATEGIES, Strategy, with_batch
+from planner.studies.feasibility.sweep import EXPOSED, plans_of, runs, sweep
 
 BY_NAME = dict(zip(NAMES, STRATEGIES, strict=True))
 SEQ = 2048

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from hardware_db import load_cluster
 from models_db import load_model
-from planner.assumptions import Assumptions
+from planner.assumptions.assumptions import Assumptions
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.feasibility.inverse import largest_chips, most_chips_bound
-from planner.feasibility.meshes import MeshLimits, mesh_limits
-from planner.feasibility.roofline import roofline_row
-from planner.feasibility.strategies import NAMES, STRATEGIES, Strategy, with_batch
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
 from planner.search.limits import usable_bytes
+from planner.studies.feasibility.strategies import NAMES, STRATEGIES, Strategy, with_batch
+from planner.studies.feasibility.textbook.inverse import largest_chips, most_chips_bound
+from planner.studies.feasibility.textbook.meshes import MeshLimits, mesh_limits
+from planner.studies.feasibility.textbook.roofline import roofline_row
 
 CLUSTERS = ("tpu-v5p", "tpu-v5e", "tpu-v4", "dgx-h100-ndr", "gb200-nvl72", "dgx-a100-80-hdr")
 MODELS = ("llama2-13b", "llama3-70b", "gpt3-13b", "llama3-8b", "gpt3-175b")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from support.jobs import dense_model, roofline_model
 
 from planner.cost.context import CostModel, mesh_of, networks
-from planner.feasibility.meshes import mesh_limits
-from planner.feasibility.placed import least_communication
-from planner.feasibility.strategies import STRATEGIES
 from planner.plan import Plan, PlanTable
+from planner.studies.feasibility.strategies import STRATEGIES
+from planner.studies.feasibility.textbook.meshes import mesh_limits
+from planner.studies.feasibility.textbook.placed import least_communication
 from solvers.torus import patterns_of
 
 SLICES = [("tpu-v5p", 64), ("tpu-v5p", 4), ("tpu-v5p", 128), ("tpu-v5e", 64), ("tpu-v4", 32)]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from importing.deepspeed_own import own_settings
-from planner.importing.deepspeed_effects import EFFECTS, REMOVED
-from planner.importing.deepspeed_names import READ, SECTIONS, reasons_by_name
+from planner.frameworks.deepspeed.effects import EFFECTS, REMOVED
+from planner.frameworks.deepspeed.names import READ, SECTIONS, reasons_by_name
 
 LISTED = Path(__file__).with_name("deepspeed-0.19.8.txt").read_text(encoding="utf-8").split()
 """Those of DeepSpeed 0.19.8, as `own_settings` finds them in the package."""

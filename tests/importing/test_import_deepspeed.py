@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import InputError
-from planner.importing import LaunchRead, read_launch
+from planner.base.errors import InputError
+from planner.question.launch import LaunchRead, read_launch
 
 BASE = {
     "train_batch_size": 256,

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from export.cases import CASES
 
-from planner.errors import InputError
-from planner.export import export_plan
-from planner.importing import LaunchRead, read_launch
-from planner.importing.megatron_names import known_flags
+from planner.base.errors import InputError
+from planner.frameworks.megatron.reading.names import known_flags
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
 from planner.plan import Stage
-from planner.targets import TARGETS
+from planner.question.launch import LaunchRead, read_launch
 
 # Megatron-LM examples/gpt3/train_gpt3_175b_distributed.sh, d98e8a64dd.
 GPT3 = """

@@ -2,9 +2,9 @@
 
 import pytest
 
-from planner.errors import InputError
-from planner.importing.commands import command_in
-from planner.importing.shell_run import Shell, whole_sum
+from planner.base.errors import InputError
+from planner.frameworks.reading.commands import command_in
+from planner.frameworks.reading.shell_run import Shell, whole_sum
 
 KNOWN = ("--lr", "--bf16", "--split", "--seed")
 

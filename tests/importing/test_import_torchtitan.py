@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import InputError
-from planner.importing import LaunchRead, read_launch
+from planner.base.errors import InputError
+from planner.question.launch import LaunchRead, read_launch
 
 # torchtitan models/llama3/train_configs/llama3_70b.toml, v0.2.2 73a0e69.
 LLAMA3_70B = """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.importing import read_launch
+from planner.question.launch import read_launch
 
 GOLDEN = Path(__file__).parents[1] / "export" / "golden" / "megatron"
 SENT = "--moe-token-dispatcher-type"

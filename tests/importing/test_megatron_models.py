@@ -6,9 +6,9 @@ import pytest
 from export.cases import CASES
 
 from importing.test_import_megatron import LLAMA, MIXTRAL, launch, refused
-from planner.export import export_plan
-from planner.importing.megatron_names import known_flags
-from planner.targets import TARGETS
+from planner.frameworks.megatron.reading.names import known_flags
+from planner.frameworks.targets import TARGETS
+from planner.frameworks.writing import export_plan
 
 GONE = "Megatron-LM no longer takes it; give"
 LATENT_CHIPS = 256

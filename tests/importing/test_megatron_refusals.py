@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from importing.test_import_megatron import LLAMA, MIXTRAL, launch, refused
-from planner.importing.megatron_classes import ASSUMED, NO_PART, reasons
-from planner.importing.megatron_names import GROUPS, known_flags
+from planner.frameworks.megatron.reading.classes import ASSUMED, NO_PART, reasons
+from planner.frameworks.megatron.reading.names import GROUPS, known_flags
 from planner.plan import Stage
 
 TAKES = "Megatron-LM takes it"

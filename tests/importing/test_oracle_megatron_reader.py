@@ -14,13 +14,13 @@ import pytest
 from export.test_oracle_megatron import HERE, HOME, PYTHON, asked
 
 from models_db import load_model
-from planner.cost.layout import plan_chunks
-from planner.errors import InputError
-from planner.importing import LaunchRead, read_launch
-from planner.importing.megatron_names import GROUPS, known_flags
+from planner.base.errors import InputError
+from planner.cost.stages.layout import plan_chunks
+from planner.frameworks.megatron.reading.names import GROUPS, known_flags
+from planner.frameworks.rules import broken
 from planner.plan import PlanTable
-from planner.resolved import resolve
-from planner.rules import broken
+from planner.question.launch import LaunchRead, read_launch
+from planner.question.resolved import resolve
 
 pytestmark = [
     pytest.mark.oracle,

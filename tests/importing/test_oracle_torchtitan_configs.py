@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from planner.importing.torchtitan_registry import REGISTRY, Registered
+from planner.frameworks.torchtitan.reading.registry import REGISTRY, Registered
 
 pytestmark = pytest.mark.oracle
 ASKS = Path(__file__).with_name("torchtitan_configs.py")

@@ -9,7 +9,7 @@ from cost.cases import assumptions_of
 
 from hardware_db import Cluster, load_cluster
 from network.enumeration import segments_of
-from planner.assumptions import Assumptions
+from planner.assumptions.assumptions import Assumptions
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, build_fabric
 

@@ -10,14 +10,14 @@ from cost.reference_network import grouping
 
 from hardware_db import load_chip, load_cluster
 from network.enumeration import groups_of, segments_of
-from planner.assumptions import calibrated
+from planner.assumptions.assumptions import calibrated
 from planner.network.collectives import group_costs
 from planner.network.fabric import Torus, build_fabric
 from planner.network.placement import GROUPS, Mesh, axis_segments, group_segments, segments
 from planner.network.torus import torus_exchange_s_per_byte, torus_ring_rate
 from planner.network.where import crossed_levels, torus_words
 from planner.plan import AXES, ORDERS
-from planner.ranks import Layout
+from planner.plan.ranks import Layout
 
 LAYOUTS: tuple[Layout, ...] = (
     (("fsdp", 4), ("tp", 2), ("fsdp", 3)),

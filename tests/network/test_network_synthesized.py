@@ -9,9 +9,9 @@ import pytest
 
 from hardware_db import Cluster, load_cluster, load_reference
 from network.enumeration import segments_of
-from planner.assumptions import Assumptions, calibrated
-from planner.collectives.tables import shipped, table_of
-from planner.degraded import with_degraded
+from planner.assumptions.assumptions import Assumptions, calibrated
+from planner.collectives.tables.tables import shipped, table_of
+from planner.machine.degraded import with_degraded
 from planner.network.algorithms import forms, front_of, group_keys, key_of, side_by_side
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.domains import lanes_between, left_for_rings

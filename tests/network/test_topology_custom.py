@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from planner.errors import InputError
+from planner.base.errors import InputError
 from planner.network.topology.custom import read_graph
 from planner.network.topology.figures import (
     parse_bandwidth,

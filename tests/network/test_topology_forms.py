@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from planner.errors import InputError
+from planner.base.errors import InputError
 from planner.network.topology import forms
 from planner.network.topology.fit import fits, fitted, most_cubic, nearest_chips
 from planner.network.topology.graphs import dgx1_graph, graph_of, has_graph

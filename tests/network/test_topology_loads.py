@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.errors import InputError
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
 from planner.network.topology.graphs import dgx1_graph, graph_of
 from planner.network.topology.hops import exact_average_hops
 from planner.network.topology.loads import load_of, shortest_loads
@@ -16,7 +17,6 @@ from planner.network.topology.routing import routed_loads
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.traffic import PATTERNS, traffic_matrix
 from planner.network.topology.wiring import FIGURES, Wiring, wiring_of
-from planner.plan import FloatArray
 
 SPECS = [
     "linear:6",

@@ -8,10 +8,11 @@ import pytest
 from oracles.dualpipe import Chunk, groups_of, makespan
 
 from pipeline.test_pipeline_simulation import lasting
-from planner.cost.dualpipe import RankTimes, pipeline_s
-from planner.pipeline.orders import BACKWARD, FORWARD, WEIGHT_GRAD, orders_of
-from planner.pipeline.simulate import simulate
-from planner.plan import DUALPIPE, FloatArray
+from planner.base.arrays import FloatArray
+from planner.plan import DUALPIPE
+from planner.schedules.dualpipe import RankTimes, pipeline_s
+from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, orders_of
+from planner.schedules.simulate import simulate
 
 SIZES = [(pp, m) for pp in (2, 4, 6, 8) for m in (2 * pp, 2 * pp + 2, 5 * pp)]
 NAMES = {FORWARD: "F", BACKWARD: "B", WEIGHT_GRAD: "W"}
@@ -54,7 +55,7 @@ def test_numbers_that_it_does_not_run_are_refused(pp: int, m: int) -> None:
 
 
 def closed_form(chunks: list[Chunk], m: int) -> float:
-    """`planner.cost.dualpipe.pipeline_s` of chunks."""
+    """`planner.schedules.dualpipe.pipeline_s` of chunks."""
 
     def column(value: float) -> FloatArray:
         return np.array([[value]])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from oracles import pipeline_simulator as oracle
 
-from planner.cost.held import in_flight
-from planner.pipeline.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders, orders_of
+from planner.cost.memory.in_flight import in_flight
 from planner.plan import GPIPE, INTERLEAVED, ONE_F_ONE_B, ZERO_BUBBLE
+from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders, orders_of
 
 KIND = {FORWARD: oracle.Kind.F, BACKWARD: oracle.Kind.B, WEIGHT_GRAD: oracle.Kind.W}
 SINGLE = [

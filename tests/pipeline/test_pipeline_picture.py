@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 from cost.cases import case_of
 
-from planner.pipeline import Timeline, timeline_of
+from planner.cost.timeline import Timeline, timeline_of
 from planner.plan import Plan
-from planner.report.chart import Bar, Chart, Line
-from planner.report.chart_frame import frame_of
-from planner.report.chart_places import box_of, words_inside
-from planner.report.chart_svg import picture_svg
-from planner.report.looks import look_of
-from planner.report.timeline_chart import (
+from planner.report.charts.timeline import (
     MOST_ROWS,
     difference_words,
     shown_stages,
@@ -23,6 +18,11 @@ from planner.report.timeline_chart import (
     timeline_picture,
     windows_of,
 )
+from planner.report.drawing.chart import Bar, Chart, Line
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.looks import look_of
+from planner.report.drawing.places import box_of, words_inside
+from planner.report.drawing.svg import picture_svg
 
 
 @cache

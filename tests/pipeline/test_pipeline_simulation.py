@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from oracles import pipeline_simulator as oracle
 
 from pipeline.test_pipeline_orders import as_oracle
-from planner.pipeline.durations import Durations
-from planner.pipeline.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders, orders_of
-from planner.pipeline.simulate import Run, simulate
-from planner.plan import GPIPE, INTERLEAVED, ONE_F_ONE_B, ZERO_BUBBLE, FloatArray
+from planner.base.arrays import FloatArray
+from planner.plan import GPIPE, INTERLEAVED, ONE_F_ONE_B, ZERO_BUBBLE
+from planner.schedules.durations import Durations
+from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders, orders_of
+from planner.schedules.simulate import Run, simulate
 
 
 def lasting(

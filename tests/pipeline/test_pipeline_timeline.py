@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from cost.cases import Case, case_of, runnable
 
+from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_table, evaluated
-from planner.cost.layout import every_stage
-from planner.errors import InputError
-from planner.pipeline import Timeline, timeline_of, why_not_simulated
-from planner.pipeline.durations import durations_of
-from planner.pipeline.orders import OPTIMIZER, OVERHEAD, REDUCTION
+from planner.cost.stages.layout import every_stage
+from planner.cost.timeline import Timeline, timeline_of, why_not_simulated
+from planner.cost.timeline.durations import durations_of
 from planner.plan import Plan, PlanTable, Stage
+from planner.schedules.orders import OPTIMIZER, OVERHEAD, REDUCTION
 
 # As in tests/cost/test_cost_schedules.py: stages with the same layers are then equal.
 WEIGHTLESS_ENDS: dict[str, Any] = {

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from cost.cases import case_of
 
-from planner.pipeline import Timeline, timeline_of
-from planner.pipeline.trace import chrome_trace, trace_gzip, trace_text
+from planner.cost.timeline import Timeline, timeline_of
+from planner.cost.timeline.trace import chrome_trace, trace_gzip, trace_text
 from planner.plan import Plan
 
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from planner.errors import InputError
+from planner.base.errors import InputError
 from planner.network.topology.forms import link_count, ports_per_chip, sizes_of
-from planner.rack.evaluate import RackCost, evaluate
-from planner.rack.plans import RackPlans, rack_plans
-from planner.rack.question import RackQuestion
+from planner.studies.rack.model.evaluate import RackCost, evaluate
+from planner.studies.rack.model.plans import RackPlans, rack_plans
+from planner.studies.rack.solve.question import RackQuestion
 
 FIELDS = ("dp", "tp", "pp", "zero", "pes", "topology")
 

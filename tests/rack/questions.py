@@ -8,16 +8,16 @@ from random import Random
 import numpy as np
 
 from hardware_db import load_cluster
-from planner.rack.assumptions import RackAssumptions
-from planner.rack.machine import Link, Machine, machine_of
-from planner.rack.question import BUDGETS, STRATEGIES, RackQuestion
-from planner.rack.workloads import (
+from planner.studies.rack.model.assumptions import RackAssumptions
+from planner.studies.rack.model.machine import Link, Machine, machine_of
+from planner.studies.rack.model.workloads import (
     Workload,
     attention,
     convolution,
     feed_forward,
     fully_connected,
 )
+from planner.studies.rack.solve.question import BUDGETS, STRATEGIES, RackQuestion
 from rack.brute_force import everything
 
 _TOPOLOGIES = ("linear", "ring", "fully-connected", "mesh", "torus", "hypercube", "star", "switch")

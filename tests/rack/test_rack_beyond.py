@@ -8,13 +8,20 @@ from pathlib import Path
 import pytest
 
 import hardware_db
+from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_table
-from planner.errors import InputError
+from planner.frameworks.rules.checking import violations
 from planner.plan import PlanTable
-from planner.rack.beyond import CHIPS, SEQ_LEN, SEQUENCES, BeyondAnswer, Change, beyond
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.rules.checking import violations
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.studies.rack.parallelism.beyond import (
+    CHIPS,
+    SEQ_LEN,
+    SEQUENCES,
+    BeyondAnswer,
+    Change,
+    beyond,
+)
 
 RACK = "c2c-ndr400-rack"
 Table = Mapping[tuple[str, str], Change]
@@ -83,7 +90,7 @@ def test_other_plans_hold_less(table: Table) -> None:
 
 def test_both_ends_are_the_presets(table: Table) -> None:
     """`everything` goes from rack-energy to calibrated, as `planner evaluate` has them."""
-    from planner.rack.beyond import _PLANS  # noqa: PLC0415
+    from planner.studies.rack.parallelism.beyond import _PLANS  # noqa: PLC0415
 
     change = table["everything", "TP"]
     for preset, costs in (("rack-energy", change.before), ("calibrated", change.after)):
@@ -96,7 +103,7 @@ def test_both_ends_are_the_presets(table: Table) -> None:
 
 
 def test_the_plans_obey_the_rules_of_arithmetic() -> None:
-    from planner.rack.beyond import _PLANS  # noqa: PLC0415
+    from planner.studies.rack.parallelism.beyond import _PLANS  # noqa: PLC0415
 
     asked = {"hardware": RACK, "chips": CHIPS, "seq_len": SEQ_LEN, "assumptions": "rack-energy"}
     batch = {"batch_tokens": float(SEQ_LEN * SEQUENCES)}

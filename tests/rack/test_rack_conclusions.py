@@ -2,9 +2,9 @@
 
 import pytest
 
-from planner.rack.answer import RackAnswer
-from planner.rack.joint_solve import solve_rack
-from planner.rack.solve_request import rack_request
+from planner.studies.rack.solve.answer import RackAnswer
+from planner.studies.rack.solve.request import rack_request
+from planner.studies.rack.solve.solve import solve_rack
 
 
 def ask(**given: str) -> RackAnswer:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planner.rack.answer import RackAnswer
-from planner.rack.joint import JointProblem, joint_problem
-from planner.rack.joint_search import Search
-from planner.rack.joint_solve import solve_rack
-from planner.rack.solve_request import rack_request
+from planner.studies.rack.solve.answer import RackAnswer
+from planner.studies.rack.solve.joint import JointProblem, joint_problem
+from planner.studies.rack.solve.request import rack_request
+from planner.studies.rack.solve.search import Search
+from planner.studies.rack.solve.solve import solve_rack
 from rack.brute_force import Everything, everything, front_of
 from rack.questions import random_question
 from solvers.factored import brute_force_minimum
@@ -196,7 +196,7 @@ def test_some_plans_of_a_large_question_are_listed(monkeypatch: pytest.MonkeyPat
     request = rack_request(workload="fc", gpus="1-40", pes="4,8,12,16,20,24,28,32,64,128")
     joint = joint_problem(request.question)
     whole = {(point.latency_s, point.energy_j) for point in Search(joint).listed()}
-    monkeypatch.setattr("planner.rack.joint_search._LISTED", 700)
+    monkeypatch.setattr("planner.studies.rack.solve.search._LISTED", 700)
     some = Search(joint, 0.0).listed()
     assert {point.pes for point in some} <= {4, 8, 12, 16, 24, 28, 32, 64, 128}
     assert {point.chips for point in some} <= {2**k for k in range(6)} | {3, 6, 12, 24}
@@ -236,7 +236,7 @@ def test_the_time_limit_counts_from_the_start(monkeypatch: pytest.MonkeyPatch) -
     def unwanted(*_: Any) -> Any:
         raise AssertionError("a proof is begun after the limit")
 
-    monkeypatch.setattr("planner.rack.joint_solve.joint_problem", late)
+    monkeypatch.setattr("planner.studies.rack.solve.solve.joint_problem", late)
     monkeypatch.setattr("solvers.factored_cpsat.Model", unwanted)
     found = solve_rack(question, time_limit_s=0.15)
     assert found.status == "feasible"
@@ -259,7 +259,7 @@ def test_a_proof_that_is_cut_off_keeps_its_plan_and_bound(
             return found
         return replace(found, status=Status.FEASIBLE, bound=found.bound // 2)
 
-    monkeypatch.setattr("planner.rack.joint_search.minimize", cut_off)
+    monkeypatch.setattr("planner.studies.rack.solve.search.minimize", cut_off)
     answer = solve_rack(question, objective)
     assert (answer.status, answer.best) == ("feasible", whole.best)
     floor = Search(joint_problem(question)).floor(objective)

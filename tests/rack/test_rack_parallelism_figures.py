@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hardware_db import Cluster, load_cluster
-from planner.rack.machine import machine_of
-from planner.rack.parallelism import FIGURES, GPUS, figures
-from planner.rack.parallelism_setting import Setting
-from planner.rack.workloads import attention
+from planner.studies.rack.model.machine import machine_of
+from planner.studies.rack.model.workloads import attention
+from planner.studies.rack.parallelism.figures import FIGURES, GPUS, figures
+from planner.studies.rack.parallelism.setting import Setting
 from rack.test_report_parallelism import WEIGHTS, X, cost_of
 
 

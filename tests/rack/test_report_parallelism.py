@@ -1,8 +1,8 @@
 """The report on energy and latency: what its text claims, recomputed by hand.
 
 The figures on the right of a comparison come from closed forms written here, not from
-`planner.rack`: rings of n members send (n - 1) / n of their buffer per member and pass, links cost
-1.3 and 20 pJ per bit and take 1 / 900 and 1 / 50 ns per byte.
+`planner.studies.rack`: rings of n members send (n - 1) / n of their buffer per member and pass,
+links cost 1.3 and 20 pJ per bit and take 1 / 900 and 1 / 50 ns per byte.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from hardware_db import load_cluster
-from planner.errors import InputError
-from planner.rack.assumptions import RACK_ENERGY, RackAssumptions
-from planner.rack.communication import Transfer
-from planner.rack.evaluate import BACKWARD, FORWARD, RackCost, evaluate
-from planner.rack.machine import Machine, machine_of, with_threads
-from planner.rack.parallelism import BLOCK_SIZES, GPUS, figures, plans_for
-from planner.rack.parallelism_setting import Setting
-from planner.rack.plans import RackPlans, rack_plans
-from planner.rack.workloads import Workload, attention, feed_forward
+from planner.base.errors import InputError
+from planner.studies.rack.model.assumptions import RACK_ENERGY, RackAssumptions
+from planner.studies.rack.model.communication import Transfer
+from planner.studies.rack.model.evaluate import BACKWARD, FORWARD, RackCost, evaluate
+from planner.studies.rack.model.machine import Machine, machine_of, with_threads
+from planner.studies.rack.model.plans import RackPlans, rack_plans
+from planner.studies.rack.model.workloads import Workload, attention, feed_forward
+from planner.studies.rack.parallelism.figures import BLOCK_SIZES, GPUS, figures, plans_for
+from planner.studies.rack.parallelism.setting import Setting
 
 RACKS = (4, 8, 16, 32)
 TOKENS, HIDDEN, WIDTH = 32_768, 4096, 14_336

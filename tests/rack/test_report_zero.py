@@ -10,13 +10,19 @@ import numpy as np
 import pytest
 
 from planner.network.topology.fit import fitted
-from planner.rack.assumptions import BASES
-from planner.rack.fetching import exact_latency_ratio, fixed, named_fetch_factor
-from planner.rack.readings import busiest_link, readings
-from planner.rack.workloads import convolution, fully_connected
-from planner.rack.zero import Comparison, ZeroQuestion, compare, last_hidden, zero_study
-from planner.rack.zero_json import to_dict
-from planner.rack.zero_request import zero_question
+from planner.studies.rack.model.assumptions import BASES
+from planner.studies.rack.model.fetching import exact_latency_ratio, fixed, named_fetch_factor
+from planner.studies.rack.model.workloads import convolution, fully_connected
+from planner.studies.rack.zero.figures import (
+    Comparison,
+    ZeroQuestion,
+    compare,
+    last_hidden,
+    zero_study,
+)
+from planner.studies.rack.zero.json import to_dict
+from planner.studies.rack.zero.readings import busiest_link, readings
+from planner.studies.rack.zero.request import zero_question
 
 WEIGHTS, RATE, CYCLES, HOP_J = 7680, 32, 480, 1.6e-10
 """Bytes, bytes per cycle and GPU, cycles on sixteen PEs, joules per byte and hop."""

@@ -2,7 +2,18 @@
 
 from dataclasses import replace
 
-from planner.report.chart import HATCHES, SHAPES, Area, Axis, Bar, Chart, Dot, Key, Line, Words
+from planner.report.drawing.chart import (
+    HATCHES,
+    SHAPES,
+    Area,
+    Axis,
+    Bar,
+    Chart,
+    Dot,
+    Key,
+    Line,
+    Words,
+)
 
 PLANE = Chart(
     title="Plane of <one> & another socket",

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 
 from planner.plan import Plan
-from planner.report.certificate_view import certificate_notes, uneven_proof_words
-from planner.report.gains import gain_words, unconfirmed_words
-from planner.search.uneven.found import Certificate, FunnelStage
+from planner.report.tables.certificate import certificate_notes, uneven_proof_words
+from planner.results.certificate import Certificate, FunnelStage
+from planner.results.gains import gain_words, unconfirmed_words
 
 FUNNEL = (
     FunnelStage(name="LB0", rows=70, meshes=6, dropped=41, lowest=13.9),

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from planner.report.chart import Axis, Bar, Chart, Dot, Picture
-from planner.report.chart_svg import sheet_of
-from planner.report.palette import LIGHT
+from planner.report.drawing.chart import Axis, Bar, Chart, Dot, Picture
+from planner.report.drawing.palette import LIGHT
+from planner.report.drawing.svg import sheet_of
 from report.charts import ALL, PLANE, ROWS
 
 pytest.importorskip("matplotlib")
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.picture
 
 
 def test_a_picture_is_the_same_png_twice_and_as_large_as_its_svg() -> None:
-    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
 
     picture = Picture(title="costs $5 & more $x^2$", charts=ALL, columns=2)
     drawn, again = picture_png(picture), picture_png(picture)
@@ -31,7 +31,7 @@ def test_marks_have_their_colours_where_they_stand() -> None:
 
     from matplotlib import image  # noqa: PLC0415
 
-    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
 
     picture = Picture(title=PLANE.title, charts=(PLANE,))
     (place,) = sheet_of(picture).places
@@ -52,7 +52,7 @@ def test_many_bars_are_as_few_bars_drawn() -> None:
 
     from matplotlib import image  # noqa: PLC0415
 
-    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
 
     bars = [replace(mark, left=3.0 * at, right=3.0 * at + 2, words="")
             for at, mark in enumerate(ROWS.marks[:40]) if isinstance(mark, Bar)]  # fmt: skip
@@ -73,7 +73,7 @@ def test_faint_dots_are_seen_where_they_stand() -> None:
 
     from matplotlib import image  # noqa: PLC0415
 
-    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
 
     axis = Axis(label="", low=0, high=10)
     dots = [Dot(x=x, y=5, tone="blue", shape=shape, faint=True)

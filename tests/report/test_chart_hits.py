@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from planner.report.chart import Axis, Chart, Dot
-from planner.report.chart_frame import frame_of
-from planner.report.chart_places import HIT, hits_of
-from planner.report.chart_svg import chart_svg
+from planner.report.drawing.chart import Axis, Chart, Dot
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.places import HIT, hits_of
+from planner.report.drawing.svg import chart_svg
 
 
 @pytest.mark.parametrize("away", [0.0, 3.0, 10.0, 16.0, 60.0])

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from planner.report.chart import Axis, Chart, Dot, Line, Picture
-from planner.report.chart_frame import frame_of
-from planner.report.chart_svg import chart_svg, sheet_of
-from planner.report.palette import LIGHT
+from planner.report.drawing.chart import Axis, Chart, Dot, Line, Picture
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.palette import LIGHT
+from planner.report.drawing.svg import chart_svg, sheet_of
 from report.charts import BOXES, STAGES
 
 
@@ -78,7 +78,7 @@ def test_a_png_has_the_same_widths_strengths_and_words() -> None:
 
     from matplotlib import image  # noqa: PLC0415
 
-    from planner.report.chart_figure import picture_png  # noqa: PLC0415
+    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
 
     ten = Axis(label="", low=0.0, high=10.0, hidden=True)
     marks = (

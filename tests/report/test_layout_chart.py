@@ -4,18 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.layout_text import parse_layout
-from planner.layout_words import (
+from planner.plan import Plan, Stage
+from planner.plan.layout_text import parse_layout
+from planner.plan.layout_words import (
     chunk_layers,
     clocks_by_stage,
     layers_by_chunk,
     recomputed_by_chunk,
     shardings_by_stage,
 )
-from planner.plan import Plan, Stage
-from planner.report.chart import Bar, Words
-from planner.report.layout_chart import layout_chart
-from planner.report.words import choice_words
+from planner.report.charts.layout import layout_chart
+from planner.report.drawing.chart import Bar, Words
+from planner.results.words import choice_words
 
 
 def plan_of(*stages: Stage, **changes: object) -> Plan:

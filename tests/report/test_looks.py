@@ -6,16 +6,16 @@ import pytest
 
 import planner
 from planner.cost.breakdown import TIME_PARTS
-from planner.cost.memory import MEMORY_PARTS
-from planner.pipeline import timeline_of
+from planner.cost.memory.memory import MEMORY_PARTS
+from planner.cost.timeline import timeline_of
 from planner.plan import Plan
-from planner.report.breakdown_chart import breakdown_charts
-from planner.report.chart import HATCHES, TONES, Bar, Chart
-from planner.report.looks import LEVELS, LOOKS, SAME, is_known, level_look, look_of
-from planner.report.plan_picture import evaluate_picture
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.results import EvaluateResult
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.report.charts.breakdown import breakdown_charts
+from planner.report.charts.plan import evaluate_picture
+from planner.report.drawing.chart import HATCHES, TONES, Bar, Chart
+from planner.report.drawing.looks import LEVELS, LOOKS, SAME, is_known, level_look, look_of
+from planner.results.result import EvaluateResult
 
 PIPED = Plan(dp=2, tp=4, pp=4, micro_batch=1, schedule="1f1b", sharding="zero1",
              sequence_parallel=True, order=("tp", "dp", "pp"))  # fmt: skip

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from planner.report.chart import Picture
-from planner.report.page import data_block, page_html, picture_page, table_html
+from planner.report.drawing.chart import Picture
+from planner.report.pages.page import data_block, page_html, picture_page, table_html
 from report.charts import ALL, PLANE
 
 VOID = {"meta", "br", "link", "input", "img", "hr", "path", "rect", "circle", "polygon"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.errors import InputError
-from planner.report.chart import Picture
-from planner.report.picture_file import check_picture, picture_bytes, write_picture
+from planner.base.errors import InputError
+from planner.report.drawing.chart import Picture
+from planner.report.pages.picture_file import check_picture, picture_bytes, write_picture
 from report.charts import STAGES
 
 PICTURE = Picture(title=STAGES.title, charts=(STAGES,))

@@ -10,21 +10,31 @@ import pytest
 from rich.console import Console
 
 import planner
+from planner.base.units import show_bytes, show_seconds
+from planner.cost.facts import PlanFacts
 from planner.plan import Plan
-from planner.report.breakdown_chart import STATIC, breakdown_charts, breakdown_picture, wholes
-from planner.report.breakdown_view import breakdown_view, stage_view
-from planner.report.chart import HATCHES, SHAPES, TONES, Bar, Chart, Dot, Line, Picture, Words
-from planner.report.chart_figure import picture_png
-from planner.report.chart_frame import frame_of
-from planner.report.chart_places import labels_of
-from planner.report.chart_svg import picture_svg
-from planner.report.front_chart import front_chart, is_refused
-from planner.report.memory_chart import memory_chart
-from planner.report.mesh_chart import level_boxes, mesh_chart
-from planner.report.plan_picture import evaluate_picture, solve_picture
-from planner.results import EvaluateResult, SolveResult
-from planner.stage_facts import PlanFacts
-from planner.units import show_bytes, show_seconds
+from planner.report.charts.breakdown import STATIC, breakdown_charts, breakdown_picture, wholes
+from planner.report.charts.front import front_chart, is_refused
+from planner.report.charts.memory import memory_chart
+from planner.report.charts.mesh import level_boxes, mesh_chart
+from planner.report.charts.plan import evaluate_picture, solve_picture
+from planner.report.drawing.chart import (
+    HATCHES,
+    SHAPES,
+    TONES,
+    Bar,
+    Chart,
+    Dot,
+    Line,
+    Picture,
+    Words,
+)
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.figure import picture_png
+from planner.report.drawing.places import labels_of
+from planner.report.drawing.svg import picture_svg
+from planner.report.tables.breakdown import breakdown_view, stage_view
+from planner.results.result import EvaluateResult, SolveResult
 
 JOB: dict[str, Any] = {"model": "llama2-7b", "hardware": "a100-sxm4-80", "seq_len": 2048,
                        "batch_tokens": 2**19}  # fmt: skip

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import pytest
 
-from planner.rack.parallelism import Figure
-from planner.rack.parallelism_asking import figures_asked
-from planner.report.chart import Bar, Dot, Line, Words
-from planner.report.rack_parallelism_chart import parallelism_chart, parallelism_picture
-from planner.units import show_joules
+from planner.base.units import show_joules
+from planner.report.charts.rack_parallelism import parallelism_chart, parallelism_picture
+from planner.report.drawing.chart import Bar, Dot, Line, Words
+from planner.studies.rack.parallelism.asking import figures_asked
+from planner.studies.rack.parallelism.figures import Figure
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,16 @@ from itertools import combinations
 
 import pytest
 
-from planner.rack.answer import RackAnswer
-from planner.rack.joint import joint_problem
-from planner.rack.joint_search import Search
-from planner.rack.joint_solve import solve_rack
-from planner.rack.solve_request import rack_request
-from planner.report.chart import Bar, Chart, Dot, Line
-from planner.report.chart_frame import frame_of
-from planner.report.chart_places import labels_of
-from planner.report.chart_svg import WIDTH
-from planner.report.rack_solve_chart import front_chart, front_picture, solve_picture
+from planner.report.charts.rack_solve import front_chart, front_picture, solve_picture
+from planner.report.drawing.chart import Bar, Chart, Dot, Line
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.places import labels_of
+from planner.report.drawing.svg import WIDTH
+from planner.studies.rack.solve.answer import RackAnswer
+from planner.studies.rack.solve.joint import joint_problem
+from planner.studies.rack.solve.request import rack_request
+from planner.studies.rack.solve.search import Search
+from planner.studies.rack.solve.solve import solve_rack
 
 CROWDED = {"workload": "fc", "strategy": "dp,zero,tp"}
 

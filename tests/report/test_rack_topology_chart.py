@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from planner.rack.topologies import compare_topologies
-from planner.rack.topology_rows import LinkFigures, TopologyResult, TrafficAsked
-from planner.report.chart import Bar, Chart, Dot, Line, Words
-from planner.report.chart_frame import frame_of
-from planner.report.chart_svg import sheet_of
-from planner.report.rack_topology_chart import topology_picture
+from planner.report.charts.rack_topology import topology_picture
+from planner.report.drawing.chart import Bar, Chart, Dot, Line, Words
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.svg import sheet_of
+from planner.studies.rack.topology.asking import compare_topologies
+from planner.studies.rack.topology.rows import LinkFigures, TopologyResult, TrafficAsked
 
 SPECS = ["linear:4", "ring:6", "mesh:3x3", "torus:3x3x3", "star:4", "dgx-1", "fat-tree:k=4",
          "dragonfly:a=2,h=2,p=2", "ring:500"]  # fmt: skip

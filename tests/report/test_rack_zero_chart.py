@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from planner.rack.zero import ZeroAnswer, zero_study
-from planner.rack.zero_request import zero_question
-from planner.report.chart import Chart, Dot, Line
-from planner.report.rack_zero_chart import zero_chart, zero_picture
+from planner.report.charts.rack_zero import zero_chart, zero_picture
+from planner.report.drawing.chart import Chart, Dot, Line
+from planner.studies.rack.zero.figures import ZeroAnswer, zero_study
+from planner.studies.rack.zero.request import zero_question
 
 
 def answer_to(**given: object) -> ZeroAnswer:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from planner.explanation import causes, contenders, elasticities
-from planner.files import LARGEST_FILE_BYTES
-from planner.pipeline.trace import MOST_TRACED
-from planner.report.timeline_chart import MOST_ROWS
+from planner.base.files import LARGEST_FILE_BYTES
+from planner.cost.timeline.trace import MOST_TRACED
+from planner.explanation import causes, contenders
+from planner.explanation.sensitivity import elasticities
+from planner.report.charts.timeline import MOST_ROWS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 COUNTS = {3: "three", 4: "four"}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from planner.report import validation_tables
-from planner.report.fitted import Fitted
-from planner.report.tables import text_of
-from planner.report.validation_view import fitting, run_tables, validation_view
-from planner.validation.answer import Runs, Validation, validate
+from planner.evidence.validation.answer import Runs, Validation, validate
+from planner.report.tables import validation_tables
+from planner.report.tables.fitted import Fitted
+from planner.report.tables.tables import text_of
+from planner.report.tables.validation import fitting, run_tables, validation_view
 
 WIDTHS = (40, 60, 80, 100)
 

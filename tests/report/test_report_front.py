@@ -16,11 +16,11 @@ import pytest
 
 import planner
 from planner import InputError
-from planner.flat import csv_records, csv_text
-from planner.report.front_file import front_csv, front_svg, writer_for
-from planner.report.report_front import front_figure
-from planner.report.words import choice_words, mesh_words
-from planner.results import SolveResult
+from planner.base.flat import csv_records, csv_text
+from planner.report.pages.front import front_figure
+from planner.report.pages.front_file import front_csv, front_svg, writer_for
+from planner.results.result import SolveResult
+from planner.results.words import choice_words, mesh_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUESTIONS: dict[str, dict[str, Any]] = {

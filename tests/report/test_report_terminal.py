@@ -10,13 +10,13 @@ from cli.command import planner as command
 from rich.console import Console, Group
 
 import planner
+from planner.base.units import show_bytes, show_joules, show_seconds
 from planner.plan import Plan, Stage
-from planner.report.breakdown_view import stage_view
-from planner.report.scatter import HEIGHT, WIDTH, scatter
-from planner.report.terminal import evaluate_view, solve_view
-from planner.report.words import mesh_words, placement_words, plan_rows, schedule_words
-from planner.results import SolveResult
-from planner.units import show_bytes, show_joules, show_seconds
+from planner.report.tables.breakdown import stage_view
+from planner.report.tables.scatter import HEIGHT, WIDTH, scatter
+from planner.report.tables.terminal import evaluate_view, solve_view
+from planner.results.result import SolveResult
+from planner.results.words import mesh_words, placement_words, plan_rows, schedule_words
 
 QUESTION: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
 

@@ -6,10 +6,10 @@ import pytest
 from cli.command import planner, refused
 
 import planner as api
-from planner.report.ridgeline_view import ridgeline_view
-from planner.report.tables import text_of
-from planner.ridgeline.asking import ridgeline
-from planner.ridgeline.question import question_of
+from planner.report.tables.ridgeline import ridgeline_view
+from planner.report.tables.tables import text_of
+from planner.studies.ridgeline.asking import ridgeline
+from planner.studies.ridgeline.question import question_of
 
 XEON = ("ridgeline", "--hardware", "xeon-clx-socket")
 HEADER = "name,flop,memory_bytes,network_bytes,measured_s\n"

@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 from cli.command import planner
 
+from planner.base.units import show_seconds
 from planner.plan import Plan
-from planner.report.chart import Area, Chart, Dot, Line, Words
-from planner.report.chart_frame import frame_of
-from planner.report.chart_places import labels_of
-from planner.report.ridgeline_chart import ridgeline_picture
-from planner.report.ridgeline_figures import FIGURES, OF_THE_PAPER
-from planner.report.ridgeline_labels import TONES, Room
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.ridgeline.answer import RidgelineResult
-from planner.ridgeline.asking import ridgeline
-from planner.ridgeline.of_plan import plan_ridgeline
-from planner.ridgeline.question import question_of
-from planner.units import show_seconds
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.report.charts.ridgeline import ridgeline_picture
+from planner.report.charts.ridgeline_figures import FIGURES, OF_THE_PAPER
+from planner.report.charts.ridgeline_labels import TONES, Room
+from planner.report.drawing.chart import Area, Chart, Dot, Line, Words
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.places import labels_of
+from planner.studies.ridgeline.answer import RidgelineResult
+from planner.studies.ridgeline.asking import ridgeline
+from planner.studies.ridgeline.of_plan import plan_ridgeline
+from planner.studies.ridgeline.question import question_of
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cli.command import planner
 
-from planner.ridgeline.plane import NEAR_SHARE
+from planner.studies.ridgeline.plane import NEAR_SHARE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ridgeline.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())

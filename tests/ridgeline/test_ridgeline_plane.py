@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.cost.traffic import carried_bytes
-from planner.errors import InputError
-from planner.rack.workloads import workload_named
-from planner.records import cluster_named
-from planner.ridgeline.machine import ridges_of
-from planner.ridgeline.plane import REGIONS, Counts, Ridge, place
-from planner.ridgeline.products import case_counts, case_of_gemms, case_of_workload
+from planner.base.errors import InputError
+from planner.cost.communication.traffic import carried_bytes
+from planner.question.records import cluster_named
+from planner.studies.rack.model.workloads import workload_named
+from planner.studies.ridgeline.machine import ridges_of
+from planner.studies.ridgeline.plane import REGIONS, Counts, Ridge, place
+from planner.studies.ridgeline.products import case_counts, case_of_gemms, case_of_workload
 
 SIZES = st.floats(1e3, 1e18)
 RATES = st.floats(1e6, 1e17)

@@ -5,28 +5,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planner.base.errors import InputError
+from planner.cost.communication.traffic import flop_without_repeats, model_flop_per_token
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.cost.traffic import flop_without_repeats, model_flop_per_token
-from planner.errors import InputError
+from planner.cost.facts import plan_facts
 from planner.plan import Plan, PlanTable, Stage
-from planner.report.chart import Chart, Dot
-from planner.report.chart_frame import frame_of
-from planner.report.chart_places import labels_of
-from planner.report.ridgeline_chart import ridgeline_picture
-from planner.report.ridgeline_view import ridgeline_view
-from planner.report.tables import text_of
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.ridgeline.asking import ridgeline
-from planner.ridgeline.layer import layer_counts
-from planner.ridgeline.machine import ridges_of
-from planner.ridgeline.of_plan import plan_ridgeline
-from planner.ridgeline.plane import REGIONS
-from planner.ridgeline.plans import SWEEPS, mean_clock
-from planner.ridgeline.question import question_of
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.report.charts.ridgeline import ridgeline_picture
+from planner.report.drawing.chart import Chart, Dot
+from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.places import labels_of
+from planner.report.tables.ridgeline import ridgeline_view
+from planner.report.tables.tables import text_of
 from planner.search.limits import Limits
-from planner.stage_facts import plan_facts
+from planner.studies.ridgeline.asking import ridgeline
+from planner.studies.ridgeline.layer import layer_counts
+from planner.studies.ridgeline.machine import ridges_of
+from planner.studies.ridgeline.of_plan import plan_ridgeline
+from planner.studies.ridgeline.plane import REGIONS
+from planner.studies.ridgeline.plans import SWEEPS, mean_clock
+from planner.studies.ridgeline.question import question_of
 
 PLAN = Plan(dp=8, tp=4, pp=2, micro_batch=1)
 

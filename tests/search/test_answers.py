@@ -11,18 +11,16 @@ from search.test_engine import everything
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
 from models_db import load_model
+from planner.answers.diagnosis.uniform import diagnose
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.diagnose import diagnose
 from planner.plan import ORDERS, RECOMPUTES, PlanTable
-from planner.results import PASSED
+from planner.plan.choices import fixed_values
+from planner.question.options import SpaceOptions
+from planner.results.result import PASSED
 from planner.search.deadline import Deadline, OutOfTime
-from planner.search.engine import Found, Search, least_memory
 from planner.search.limits import Limits
-from planner.search.mesh_memory import skeleton_bytes
-from planner.search.meshes import enumerate_meshes
-from planner.search.misses import Witness
-from planner.search.options import SpaceOptions, fixed_values
+from planner.search.near_misses import Witness
 from planner.search.remedies import (
     fewer_chips,
     first_possible,
@@ -30,8 +28,11 @@ from planner.search.remedies import (
     more_chips,
     rounded_up,
 )
-from planner.search.skeleton_bounds import SkeletonBounds
-from planner.search.space import SKELETON, cross_choices, cross_skeletons
+from planner.search.uniform.bounds import SkeletonBounds
+from planner.search.uniform.engine import Found, Search, least_memory
+from planner.search.uniform.mesh_memory import skeleton_bytes
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import SKELETON, cross_choices, cross_skeletons
 from solvers.solution import Status
 
 

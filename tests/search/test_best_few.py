@@ -6,12 +6,12 @@ from support.jobs import random_chips, random_cost_model
 
 from planner.cost.evaluate import evaluate_table
 from planner.plan import PlanTable
-from planner.search.batch import Tally, build_batch
+from planner.question.options import SpaceOptions
 from planner.search.best_few import best_few
-from planner.search.engine import Search
 from planner.search.limits import Limits
 from planner.search.objective import optimum, values
-from planner.search.options import SpaceOptions
+from planner.search.uniform.batch import Tally, build_batch
+from planner.search.uniform.engine import Search
 
 
 def keys_of(plans: PlanTable) -> list[tuple[int, ...]]:

@@ -9,18 +9,19 @@ from support.jobs import cost_model, dense_model, random_chips, random_cost_mode
 from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
+from planner.frameworks.rules import applicable
 from planner.plan import ORDERS, PlanTable
-from planner.rules import applicable
-from planner.search.candidates import Candidates
-from planner.search.engine import Found, Search
+from planner.plan.choices import fixed_values
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits, usable_bytes
-from planner.search.mesh_memory import NOTHING_FITS, least_recompute
-from planner.search.meshes import enumerate_meshes, factorizations
 from planner.search.objective import optimum, values
-from planner.search.options import SpaceOptions, fixed_values
-from planner.search.skeleton_bounds import skeleton_corners
-from planner.search.space import SKELETON, cross_choices, cross_skeletons
-from planner.search.tables import build_placements
+from planner.search.uniform.bounds import skeleton_corners
+from planner.search.uniform.candidates import Candidates
+from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute
+from planner.search.uniform.meshes import enumerate_meshes, factorizations
+from planner.search.uniform.space import SKELETON, cross_choices, cross_skeletons
+from planner.search.uniform.tables import build_placements
 from solvers.frontier import nondominated
 from solvers.solution import Status
 

@@ -11,20 +11,21 @@ import pytest
 from support.jobs import dense_model, moe_model, random_chips, random_cost_model
 
 import hardware_db
-from planner.assumptions import calibrated
+from planner.assumptions.assumptions import calibrated
+from planner.base.arrays import IntArray
 from planner.cost.context import CostModel
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
-from planner.plan import DUALPIPE, NO_RECOMPUTE, ORDERS, ZERO_BUBBLE, IntArray
-from planner.search import engine
-from planner.search.candidates import Candidates
-from planner.search.engine import Search
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.plan import DUALPIPE, NO_RECOMPUTE, ORDERS, ZERO_BUBBLE
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.skeleton_bounds import skeleton_corners
-from planner.search.space import Skeletons, Space, cross_choices, cross_skeletons
-from planner.search.tables import build_placements
+from planner.search.uniform import engine
+from planner.search.uniform.bounds import skeleton_corners
+from planner.search.uniform.candidates import Candidates
+from planner.search.uniform.engine import Search
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import Skeletons, Space, cross_choices, cross_skeletons
+from planner.search.uniform.tables import build_placements
 
 SPLIT = ("zero-bubble", "dualpipe")
 CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "mi300x-8way", "gb200-nvl72", "dgx1-v100", "gaudi2")

@@ -9,15 +9,15 @@ import pytest
 
 import planner
 from hardware_db import load_cluster
-from planner.api import limits_of, options_of
+from planner.answers.api import limits_of, options_of
 from planner.cost.evaluate import evaluate_totals
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.scaling import with_pes
-from planner.search.engine import Search
-from planner.search.oracle import mesh_problem
-from planner.variants import Budgets, choices_of, counts_within, use_of
-from planner.wiring import rewired
+from planner.machine.scaling import with_pes
+from planner.machine.variants import Budgets, choices_of, counts_within, use_of
+from planner.machine.wiring import rewired
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.search.oracle.oracle import mesh_problem
+from planner.search.uniform.engine import Search
 from solvers.factored_cpsat import front
 from solvers.frontier import nondominated
 from solvers.machines import Option, master_problem

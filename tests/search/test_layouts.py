@@ -13,21 +13,21 @@ from support.jobs import cost_model, dense_model, moe_model
 import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
+from planner.frameworks.rules import applicable
 from planner.network.fabric import Torus
 from planner.plan import AXES, ORDERS, PlanTable
-from planner.ranks import Layout
-from planner.rules import applicable
-from planner.search.candidates import Candidates
-from planner.search.engine import Search
-from planner.search.layouts import torus_of
+from planner.plan.ranks import Layout
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.oracle import mesh_problem
-from planner.search.patterns import layouts_of, patterns, unbeaten
-from planner.search.skeleton_bounds import SkeletonBounds
-from planner.search.space import Space, cross_choices, cross_skeletons
-from planner.search.tables import build_placements
+from planner.search.oracle.oracle import mesh_problem
+from planner.search.placements.layouts import torus_of
+from planner.search.placements.patterns import layouts_of, patterns, unbeaten
+from planner.search.uniform.bounds import SkeletonBounds
+from planner.search.uniform.candidates import Candidates
+from planner.search.uniform.engine import Search
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import Space, cross_choices, cross_skeletons
+from planner.search.uniform.tables import build_placements
 from solvers.factored_cpsat import minimize
 from solvers.frontier import nondominated
 

@@ -10,14 +10,14 @@ from support.jobs import random_chips, random_cost_model
 import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.explanation.neighbors import neighbors
+from planner.explanation.steps.neighbors import neighbors
 from planner.plan import RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.results import PlanResult, plan_results
-from planner.search.engine import Search
+from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.results.plan import PlanResult, plan_results
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
+from planner.search.uniform.engine import Search
 
 CHOICES = {"split": SPLITS, "schedule": SCHEDULES, "sharding": SHARDINGS, "recompute": RECOMPUTES}
 

@@ -8,13 +8,13 @@ import pytest
 import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
-from planner.cost.offload import offloads_only_cost
+from planner.cost.memory.offload import offloads_only_cost
 from planner.plan import OFFLOAD_OPTIMIZER
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import cross_choices, cross_skeletons
+from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_skeletons
 
 
 def model_of(**fields: object) -> CostModel:

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
-from planner.collectives.tables import table_of
+from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
+from planner.frameworks.rules import violations
 from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE
-from planner.rules import violations
-from planner.search.engine import Search
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits, usable_bytes
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.oracle import MeshProblem, mesh_problem
-from planner.search.space import cross_choices, cross_skeletons
+from planner.search.oracle.oracle import MeshProblem, mesh_problem
+from planner.search.uniform.engine import Search
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_skeletons
 from solvers.factored import ARRAY_OPS, brute_force_front, enumerate_assignments
 from solvers.factored_cpsat import front, minimize
 from solvers.solution import Status

@@ -9,14 +9,14 @@ from search.test_engine import everything, run
 from support.jobs import random_cost_model
 
 from hardware_db import Chip, load_cluster
-from planner.assumptions import Assumptions
+from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.rack_presets import rack_energy, rack_zero
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.rack_presets import rack_energy, rack_zero
+from planner.machine.wiring import rewired
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.oracle import mesh_problem
-from planner.wiring import rewired
+from planner.search.oracle.oracle import mesh_problem
 from solvers.frontier import nondominated
 from solvers.solution import Status
 

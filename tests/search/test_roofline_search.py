@@ -10,13 +10,14 @@ from support.jobs import dense_model, roofline_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals, evaluate_table, evaluate_totals, memory_table
 from planner.plan import ORDERS, PlanTable
-from planner.search.engine import Search
+from planner.plan.choices import MESH_AXES
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import MESH_AXES, SpaceOptions
-from planner.search.oracle import mesh_problem
-from planner.search.space import cross_choices, cross_skeletons
+from planner.search.oracle.oracle import mesh_problem
 from planner.search.ties import Ties
+from planner.search.uniform.engine import Search
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_skeletons
 from solvers.factored import brute_force_minimum
 from solvers.frontier import nondominated
 from solvers.solution import Status

@@ -8,19 +8,20 @@ import pytest
 from support.jobs import dense_model, random_chips, random_cost_model
 
 from hardware_db import Cluster, load_cluster
-from planner.assumptions import calibrated
+from planner.assumptions.assumptions import calibrated
+from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
-from planner.plan import ALL_TO_ALL, ORDERS, BoolArray, PlanTable
-from planner.rules import RULES, applicable, broken, judged_for
-from planner.search.engine import Found, Search
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import RULES, applicable, broken, judged_for
+from planner.frameworks.targets import TARGETS, Target
+from planner.plan import ALL_TO_ALL, ORDERS, PlanTable
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import cross_choices, cross_skeletons
-from planner.targets import TARGETS, Target
+from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_skeletons
 from solvers.frontier import nondominated
 from solvers.solution import Status
 

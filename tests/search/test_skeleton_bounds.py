@@ -8,20 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardware_db
-from planner.assumptions import calibrated
-from planner.collectives.tables import table_of
+from planner.assumptions.assumptions import calibrated
+from planner.base.arrays import IntArray
+from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.frameworks.rules import divisors
 from planner.network.collectives import group_costs
 from planner.network.fabric import Fabric, build_fabric
-from planner.plan import ORDERS, IntArray, PlanTable
-from planner.request import request_from
-from planner.resolved import resolve
-from planner.rules import divisors
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.skeleton_bounds import least_gather_s_per_byte, skeleton_corners
-from planner.search.space import cross_choices, cross_skeletons
+from planner.plan import ORDERS, PlanTable
+from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.search.uniform.bounds import least_gather_s_per_byte, skeleton_corners
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_skeletons
 
 MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 PIPELINE = ("micro_batch", "schedule", "interleave", "split")

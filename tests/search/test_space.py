@@ -8,12 +8,12 @@ from support.jobs import cost_model, random_chips, random_cost_model
 
 from models_db import load_model
 from planner.cost.context import CostModel
-from planner.cost.layout import stage_layers
+from planner.cost.stages.layout import stage_layers
+from planner.frameworks.rules import violations
 from planner.plan import CP_MODES, SPLITS, Plan, PlanTable
-from planner.rules import violations
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import cross_choices, cross_skeletons
+from planner.question.options import SpaceOptions
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_skeletons
 
 SIZES = ("tp", "cp", "fsdp", "dp", "pp")
 

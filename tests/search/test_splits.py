@@ -7,7 +7,8 @@ import pytest
 from support.jobs import cost_model
 
 from models_db import load_model
-from planner.diagnose import diagnose
+from planner.answers.diagnosis.uniform import diagnose
+from planner.frameworks.rules import violations
 from planner.plan import (
     EVEN,
     EVEN_COUNTED,
@@ -18,12 +19,11 @@ from planner.plan import (
     Plan,
     PlanTable,
 )
-from planner.rules import violations
-from planner.search.engine import Search
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits, usable_bytes
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import Skeletons, cross_choices, cross_skeletons
+from planner.search.uniform.engine import Search
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import Skeletons, cross_choices, cross_skeletons
 
 EVERYTHING = SpaceOptions()
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
+from planner.base.distinct import distinct, packed_key
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.distinct import distinct, packed_key
 from planner.plan import ORDERS, PlanTable
-from planner.search.candidates import Candidates
-from planner.search.meshes import enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.space import Space, cross_choices, cross_skeletons
-from planner.search.tables import build_placements
+from planner.question.options import SpaceOptions
+from planner.search.uniform.candidates import Candidates
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import Space, cross_choices, cross_skeletons
+from planner.search.uniform.tables import build_placements
 
 OPTIONS = SpaceOptions(all_orders=True)
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from planner.base.arrays import IntArray
 from planner.network.fabric import Torus
 from planner.network.placement import group_segments
 from planner.network.torus import torus_ring_rate
-from planner.plan import AXES, IntArray
-from planner.search.patterns import layouts_of, patterns
+from planner.plan import AXES
+from planner.search.placements.patterns import layouts_of, patterns
 from solvers.solution import Status
 from solvers.torus import TorusMesh, TorusProblem, patterns_of, place
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from hardware_db import load_cluster
 from models_db import Model, load_model
-from planner.assumptions import Assumptions, calibrated
+from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.cost.context import CostModel
-from planner.frameworks import FRAMEWORKS
-from planner.job import Job
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
 
 CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72", "tpu-v5p", "mi300x-8way", "trn1")
 

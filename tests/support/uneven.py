@@ -8,10 +8,10 @@ import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.cost.listed import chunk_kinds
+from planner.cost.stages.explicit import chunk_kinds
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 from planner.search.uneven.aligned import device_sizes, fullest_devices
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 

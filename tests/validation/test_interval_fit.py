@@ -10,8 +10,8 @@ import yaml
 from scipy.stats import binomtest, norm
 
 from hardware_db import load_calibration
-from planner.validation import coverage as page
-from planner.validation.interval_fit import (
+from planner.evidence.validation import coverage as page
+from planner.evidence.validation.interval_fit import (
     Entry,
     Outcome,
     classes,

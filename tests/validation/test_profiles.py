@@ -2,9 +2,9 @@
 
 import pytest
 
-from planner.errors import InputError
-from planner.validation.profiles import profile_of
-from planner.validation.rows import run_of
+from planner.base.errors import InputError
+from planner.evidence.runs.profiles import profile_of
+from planner.evidence.runs.rows import run_of
 
 ROW = {
     "id": "a",

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.report.chart import Area, Bar, Chart, Dot, Line
-from planner.report.chart_svg import SIDE_BY_SIDE, picture_svg
-from planner.report.validation_chart import (
+from planner.evidence.validation.answer import Runs, validate
+from planner.report.charts.validation import (
     FAMILIES,
     MOST,
     SOME,
@@ -18,7 +17,8 @@ from planner.report.validation_chart import (
     sources_picture,
     validation_picture,
 )
-from planner.validation.answer import Runs, validate
+from planner.report.drawing.chart import Area, Bar, Chart, Dot, Line
+from planner.report.drawing.svg import SIDE_BY_SIDE, picture_svg
 
 
 @pytest.fixture(scope="module")

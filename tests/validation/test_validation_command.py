@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from cli.command import planner, refused
 
-from planner.report import validation_tables as view
-from planner.validation.answer import validate
-from planner.validation.clocks import cap_table, clock_table
-from planner.validation.failures import failures_table
-from planner.validation.power import power_table
+from planner.evidence.power.clocks import cap_table, clock_table
+from planner.evidence.power.power import power_table
+from planner.evidence.validation.answer import validate
+from planner.evidence.validation.failures import failures_table
+from planner.report.tables import validation_tables as view
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("vtrain-multi", "bloomtune", "simumax")

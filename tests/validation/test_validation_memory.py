@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from planner.cost.evaluate import evaluate_table
-from planner.memory_risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
-from planner.plan import PlanTable
-from planner.validation.csvfile import published
-from planner.validation.failures import MARGINS, MODES, FailuresTable, failures_table
-from planner.validation.memory import (
+from planner.cost.memory.risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
+from planner.evidence.csvfile import published
+from planner.evidence.runs.rows import nanotron_stages, run_of
+from planner.evidence.validation.failures import MARGINS, MODES, FailuresTable, failures_table
+from planner.evidence.validation.memory import (
     MemoryErrors,
     MemoryRow,
     cost_model,
     errors_by_set,
     memory_rows,
 )
-from planner.validation.rows import nanotron_stages, run_of
+from planner.plan import PlanTable
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,10 @@ import pytest
 from rich.console import Console, RenderableType
 
 from hardware_db import load_chip
-from planner.assumptions import calibrated
-from planner.report.validation_tables import collective_table, nccl_table
-from planner.report.validation_view import fitting, validation_view
-from planner.validation.answer import validate
-from planner.validation.collectives import (
+from planner.assumptions.assumptions import calibrated
+from planner.evidence.csvfile import shipped
+from planner.evidence.validation.answer import validate
+from planner.evidence.validation.collectives import (
     cluster_of,
     collective_scores,
     measured_collectives,
@@ -19,8 +18,9 @@ from planner.validation.collectives import (
     seconds_of,
     system_of,
 )
-from planner.validation.csvfile import shipped
-from planner.validation.microbench import benchmarks, matmul_flop_per_s
+from planner.evidence.validation.microbench import benchmarks, matmul_flop_per_s
+from planner.report.tables.validation import fitting, validation_view
+from planner.report.tables.validation_tables import collective_table, nccl_table
 
 
 def test_a_time_follows_from_the_printed_bandwidth() -> None:

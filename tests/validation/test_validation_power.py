@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from hardware_db import load_chip
-from planner.validation.clocks import SWEPT, cap_table, clock_table
-from planner.validation.csvfile import published
-from planner.validation.power import ErrorSummary, power_table
+from planner.evidence.csvfile import published
+from planner.evidence.power.clocks import SWEPT, cap_table, clock_table
+from planner.evidence.power.power import ErrorSummary, power_table
 
 TABLE = power_table()
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from hardware_db import FrozenMap, load_calibration
-from planner.api import evaluate_plan
-from planner.assumptions import calibrated
+from planner.answers.api import evaluate_plan
+from planner.assumptions.assumptions import calibrated
 from planner.cost.context import CostModel
-from planner.request import Request
-from planner.resolved import Resolved
-from planner.validation.csvfile import shipped
-from planner.validation.predicting import Predictions, predict
-from planner.validation.reading import MeasuredRun, Reading, Skipped, read_runs
+from planner.evidence.csvfile import shipped
+from planner.evidence.runs.reading import MeasuredRun, Reading, Skipped, read_runs
+from planner.evidence.validation.predicting import Predictions, predict
+from planner.question.request import Request
+from planner.question.resolved import Resolved
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_what_a_row_leaves_out_is_listed(every: Predictions) -> None:
 
 @pytest.mark.parametrize("name", ["runs", "sets", "failed", "collectives", "microbench", "energy"])
 def test_the_data_travel_in_the_package(name: str) -> None:
-    assert (resources.files("planner.validation") / "data" / f"{name}.csv.gz").is_file()
+    assert (resources.files("planner.evidence.validation") / "data" / f"{name}.csv.gz").is_file()
     lines = shipped(name)
     assert lines
     assert not [line for line in lines if line.problem]

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from planner.validation.baselines import CITED, computed_peers, constant_mfu_s
-from planner.validation.predicting import Predictions, predict
-from planner.validation.reading import of_sources as only
-from planner.validation.reading import read_runs
-from planner.validation.scores import (
+from planner.evidence.runs.reading import of_sources as only
+from planner.evidence.runs.reading import read_runs
+from planner.evidence.validation.baselines import CITED, computed_peers, constant_mfu_s
+from planner.evidence.validation.predicting import Predictions, predict
+from planner.evidence.validation.scores import (
     choice_groups,
     choice_of,
     errors_of,
@@ -19,7 +19,7 @@ from planner.validation.scores import (
     score,
     spearman,
 )
-from planner.validation.targets import TARGETS, Target, reached
+from planner.evidence.validation.targets import TARGETS, Target, reached
 
 
 def test_errors_of_four_rows() -> None:

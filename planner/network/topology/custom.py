@@ -31,10 +31,10 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from planner.errors import InputError
-from planner.fields import refusal
-from planner.files import read_text, read_yaml
-from planner.messages import Origin, mistakes, printable, shown
+from planner.base.errors import InputError
+from planner.base.fields import refusal
+from planner.base.files import read_text, read_yaml
+from planner.base.messages import Origin, mistakes, printable, shown
 from planner.network.topology.graphs import MOST_NODES
 
 if TYPE_CHECKING:

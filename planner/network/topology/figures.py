@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 
-from planner.errors import InputError
-from planner.messages import shown
-from planner.units import parse_bytes, parse_count, parse_seconds, parse_watts
+from planner.base.errors import InputError
+from planner.base.messages import shown
+from planner.base.units import parse_bytes, parse_count, parse_seconds, parse_watts
 
 MOST = {
     "bytes": 1e24,

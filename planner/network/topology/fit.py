@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import math
 
-from planner.errors import InputError
-from planner.messages import shown
+from planner.base.errors import InputError
+from planner.base.messages import shown
 from planner.network.topology.kinds import GRIDS, MOST_CHIPS, Topology, check_name
 
 DIMENSIONS = {"mesh": 2, "torus": 3, "hyperx": 2}

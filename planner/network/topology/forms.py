@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from planner.base.arrays import IntArray
 from planner.network.topology.fit import fitted
 from planner.network.topology.hops import whole_chips
 from planner.network.topology.kinds import LINES, check_name, chips_of
-from planner.plan import IntArray
 
 Sizes = Sequence[IntArray | int]
 _Form = Callable[[list[IntArray]], IntArray]

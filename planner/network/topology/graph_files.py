@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from planner.errors import InputError
+from planner.base.errors import InputError
 from planner.network.topology.custom import graph_label, read_graph
 from planner.network.topology.wiring import Wiring, wiring_of
 

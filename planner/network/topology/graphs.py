@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hardware_db
-from planner.errors import InputError
+from planner.base.errors import InputError
 from planner.network.topology import forms
 from planner.network.topology.kinds import GRIDS, Topology
 

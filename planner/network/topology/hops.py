@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from planner.errors import InputError
+from planner.base.arrays import FloatArray, IntArray
+from planner.base.errors import InputError
 from planner.network.topology.fit import check_chips, fitted
 from planner.network.topology.kinds import LINES, Topology, check_name, chips_of
-from planner.plan import FloatArray, IntArray
 
 
 def average_hops(name: str, n: npt.ArrayLike) -> FloatArray:

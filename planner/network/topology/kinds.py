@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.errors import InputError
-from planner.messages import not_one_of
-from planner.plan import IntArray
+from planner.base.arrays import IntArray
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
 
 LINES = ("linear", "ring", "fully-connected", "star", "switch")
 """Topologies whose only size is the number of chips."""

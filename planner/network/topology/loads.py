@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.network.topology.measures import distances
 from planner.network.topology.wiring import Wiring
-from planner.plan import FloatArray, IntArray
 
 _BLOCK = 2**20
 """Entries of the arrays of one block of sources."""

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.network.topology.wiring import Wiring
-from planner.plan import FloatArray, IntArray
 
 _REFINED = 512
 

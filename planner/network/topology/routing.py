@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.errors import InputError
+from planner.base.arrays import FloatArray, IntArray
+from planner.base.errors import InputError
 from planner.network.topology.graphs import gateway
 from planner.network.topology.kinds import GRIDS, Topology
 from planner.network.topology.loads import shortest_loads
 from planner.network.topology.wiring import Wiring
-from planner.plan import FloatArray, IntArray
 
 ROUTINGS = ("shortest", "fixed")
 _AS_GRIDS = {"linear": "mesh", "ring": "torus", "fully-connected": "hyperx"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from planner.errors import InputError
-from planner.messages import not_one_of, shown
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of, shown
 from planner.network.topology.fit import check_chips, fitted
 from planner.network.topology.kinds import (
     DGX1,

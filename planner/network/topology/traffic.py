@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.errors import InputError
-from planner.files import read_bytes, read_text, read_yaml
-from planner.messages import not_one_of, shown
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
+from planner.base.files import read_bytes, read_text, read_yaml
+from planner.base.messages import not_one_of, shown
 from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.wiring import Wiring
-from planner.plan import FloatArray
 
 PATTERNS = ("uniform", "all-gather", "ring", "pipeline", "opposite", "permutation")
 _ENDINGS = (".csv", ".yaml", ".yml", ".npy")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from planner.errors import InputError
-from planner.messages import not_one_of, shown
+from planner.base.arrays import FloatArray, IntArray
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of, shown
 from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.graphs import MOST_EDGES, MOST_NODES
-from planner.plan import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -12,8 +12,9 @@ u_k = floor(n / v) layers, the first n mod v of them one more, and no chunk of a
 Beside the e layers that the last device lacks fewer than pp are lacking, pp n - L - e; where n is
 more than ceil(L / pp), so few that a device before the last has n. Where longer chunks come first,
 rounds of chunks go at the pace of the slowest device, which the step time of `planner.cost.step`
-counts, but for what `planner.cost.rounds` adds. Where shorter ones come first, or a device makes up
-for one long chunk by short ones, devices wait for one another, which that step time does not see.
+counts, but for what `planner.cost.stages.rounds` adds. Where shorter ones come first, or a device
+makes up for one long chunk by short ones, devices wait for one another, which that step time does
+not see.
 
 Layers that recompute are dealt out over the chunks of a device in two ways:
 
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.plan import BoolArray, FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 
 MORE = 2
 """Layers of the fullest device beyond its share, at most."""

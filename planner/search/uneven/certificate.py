@@ -1,10 +1,10 @@
 """The fastest plan over all rows and all ways to fill their stages, with the proof that it is.
 
 The fastest uniform plan is the first incumbent. LB0 drops meshes with micro-batch and schedule,
-LB1, LB2 and a limit on power drop rows (`planner.search.uneven.bounds`, `power`); the rows that are
-left have their stage problems solved exactly, the least bound first, until the next bound is no
-better than the incumbent, which every solved row may improve. What is dropped has a bound, and the
-least of all bounds is that of the answer.
+LB1, LB2 and a limit on power drop rows (`planner.search.uneven.bounds.time`, `power`); the rows
+that are left have their stage problems solved exactly, the least bound first, until the next bound
+is no better than the incumbent, which every solved row may improve. What is dropped has a bound,
+and the least of all bounds is that of the answer.
 """
 
 from __future__ import annotations
@@ -16,26 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
-from planner.plan import FloatArray, PlanTable
-from planner.rules import TARGET, broken
-from planner.search.deadline import Deadline, OutOfTime
-from planner.search.engine import Found
-from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.space import Skeletons
-from planner.search.uneven.bounds import (
-    RowForms,
-    clocked_forms,
-    first_bound,
-    gains_from_waiting,
-    longest_step_s,
-    skeleton_lower,
-)
-from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.counted import Counted, funnel_stage, mesh_count
-from planner.search.uneven.found import (
+from planner.frameworks.rules import TARGET, broken
+from planner.plan import PlanTable
+from planner.question.options import SpaceOptions
+from planner.results.certificate import (
     ROUNDING,
     TOLD,
     Certificate,
@@ -43,13 +30,27 @@ from planner.search.uneven.found import (
     UnevenFound,
     within,
 )
-from planner.search.uneven.opened import OpenRow, OpenRows
-from planner.search.uneven.power import powered_bound, ranged_bound
-from planner.search.uneven.room import roomy, second_step_s
+from planner.search.deadline import Deadline, OutOfTime
+from planner.search.limits import Limits
+from planner.search.uneven.bounds.launchable_memory import told_bound
+from planner.search.uneven.bounds.memory import roomy, second_step_s
+from planner.search.uneven.bounds.power import powered_bound, ranged_bound
+from planner.search.uneven.bounds.time import (
+    RowForms,
+    clocked_forms,
+    first_bound,
+    gains_from_waiting,
+    longest_step_s,
+    skeleton_lower,
+)
+from planner.search.uneven.columns.columns import RowColumns, row_columns
+from planner.search.uneven.counts import Counted, funnel_stage, mesh_count
+from planner.search.uneven.launchable import told
+from planner.search.uneven.open_rows import OpenRow, OpenRows
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
-from planner.search.uneven.told import told
-from planner.search.uneven.told_room import told_bound
+from planner.search.uniform.engine import Found
+from planner.search.uniform.space import Skeletons
 from solvers.solution import Solution, Status
 from solvers.stages.backend import Question, UnansweredError
 from solvers.stages.problem import Choice, TooManyColumnsError

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, evaluated
-from planner.cost.layout import plan_chunks
-from planner.cost.listed import chunk_kinds
+from planner.cost.stages.explicit import chunk_kinds
+from planner.cost.stages.layout import plan_chunks
 from planner.cost.step import (
     StageCost,
     ends_s,
@@ -27,9 +28,9 @@ from planner.cost.step import (
     passes_s,
     run_s,
 )
-from planner.plan import DUALPIPE, SCHEDULES, FloatArray, IntArray, Plan, PlanTable, Stage
-from planner.search.uneven.fills import pair_parts
-from planner.search.uneven.integers import Units
+from planner.plan import DUALPIPE, SCHEDULES, Plan, PlanTable, Stage
+from planner.search.uneven.columns.integers import Units
+from planner.search.uneven.columns.stage_choices import pair_parts
 from solvers.frontier import nondominated
 from solvers.stages.problem import Choice, Columns, Form, Ints, StageProblem
 from solvers.stages.solving import exact_front
@@ -242,7 +243,7 @@ def _seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, Floa
 
 
 def _pair_seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, FloatArray]:
-    """(k,) seconds of a pair of ranks at every clock: see `planner.search.uneven.fills`."""
+    """(k,) seconds of a pair of ranks at every clock: see `planner.search.uneven.columns.stage_choices`."""
     parts = pair_parts(model.assumptions, stage, x.inputs)
     parts |= {
         "exposed": exposed_reduction_s(model.assumptions, stage, x.inputs),

@@ -1,7 +1,7 @@
 """Which rows of an uneven search may hold a plan of the front of time and energy, and why not.
 
 LB0, LB1, LB2   a step so long that waiting alone draws more than a known plan
-                (`planner.search.uneven.bounds`); LB2 also drops what memory does not hold
+                (`planner.search.uneven.bounds.time`); LB2 also drops what memory does not hold
 LB_E            joules of every limit on the time above those of known plans
 memory, ranges, columns   `planner.search.uneven.energy_rows`
 """
@@ -13,23 +13,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, FloatArray, IntArray
-from planner.rules import TARGET
+from planner.frameworks.rules import TARGET
+from planner.question.options import SpaceOptions
+from planner.results.certificate import TOLD, FunnelStage
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.space import Skeletons
-from planner.search.uneven.bounds import RowForms, clocked_forms, first_bound, skeleton_lower
-from planner.search.uneven.energy_bounds import mean_bounds, memory_bounds, open_rows
+from planner.search.uneven.bounds.energy import mean_bounds, memory_bounds, open_rows
+from planner.search.uneven.bounds.launchable_memory import told_bound
+from planner.search.uneven.bounds.memory import second_step_s
+from planner.search.uneven.bounds.power import soonest_within
+from planner.search.uneven.bounds.time import RowForms, clocked_forms, first_bound, skeleton_lower
+from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.found import TOLD, FunnelStage
-from planner.search.uneven.integers import Units
-from planner.search.uneven.power import soonest_within
-from planner.search.uneven.room import second_step_s
+from planner.search.uneven.launchable import told
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
-from planner.search.uneven.told import told
-from planner.search.uneven.told_room import told_bound
+from planner.search.uniform.space import Skeletons
 from solvers.stages.energy_bounds import MeanBound
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 

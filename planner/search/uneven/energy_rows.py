@@ -17,16 +17,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
-from planner.plan import BoolArray, FloatArray, IntArray, Plan
+from planner.plan import Plan
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
-from planner.search.uneven.bounds import RowForms
-from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.energy_bounds import full_work, slowest_ranges
-from planner.search.uneven.integers import Units
-from planner.search.uneven.power import price_within, ranges_within
+from planner.search.uneven.bounds.energy import full_work, slowest_ranges
+from planner.search.uneven.bounds.power import price_within, ranges_within
+from planner.search.uneven.bounds.time import RowForms
+from planner.search.uneven.columns.columns import RowColumns, row_columns
+from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.rows import Rows
 from solvers.stages.backend import UnansweredError
 from solvers.stages.energy_bounds import BottleneckBound, MeanBound, bottleneck_bound

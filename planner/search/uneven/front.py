@@ -3,7 +3,8 @@
 Limits on the step time fall from the slowest time at which a plan can be the cheapest to the
 proved least step time; under each the cheapest plan of all rows is proved
 (`solvers.stages.family`). Uniform plans, and the fastest plan, are known from the start. Time and
-joules count in units of which `planner.search.uneven.integers.FINEST` make up the slowest time; the
+joules count in units of which `planner.search.uneven.columns.integers.FINEST` make up the slowest
+time; the
 front is exact on those integers: a plan that beats it does so by less than the rounding of the
 integer tables, a few millionths of a percent.
 """
@@ -16,19 +17,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
+from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
-from planner.errors import InputError
-from planner.plan import FloatArray, Plan, PlanTable
+from planner.plan import Plan, PlanTable
+from planner.question.options import SpaceOptions
+from planner.results.certificate import ROUNDING, Certificate, TimeStep, UnevenFound, within
 from planner.search.deadline import Deadline, OutOfTime
-from planner.search.engine import Found, Progress
 from planner.search.limits import Limits
 from planner.search.objective import optimum
-from planner.search.options import SpaceOptions
 from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.found import ROUNDING, Certificate, TimeStep, UnevenFound, within
+from planner.search.uniform.engine import Found, Progress
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question, UnansweredError

@@ -6,7 +6,8 @@ Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`); h
 fullest has is one more choice of a row. Interleaves that no equal chunks go with are searched where
 they are asked for. Layouts that are given may have any chunks. Under DualPipe
 a device is a pair of ranks that hold the same two chunks, which are about equal
-(`planner.search.uneven.pairs`). Plans that keep parts on the host are not among the rows.
+(`planner.search.uneven.columns.dualpipe`). Plans that keep parts on the host are not among the
+rows.
 """
 
 from __future__ import annotations
@@ -16,32 +17,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
+from planner.frameworks.rules import Demand, Rule, applicable, demands_of, freedom_of
 from planner.network.collectives import GroupCosts
-from planner.plan import (
-    DUALPIPE,
-    INTERLEAVED,
-    SHARDINGS,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    PlanTable,
-)
-from planner.rules import Demand, Rule, applicable, demands_of, freedom_of
+from planner.plan import DUALPIPE, INTERLEAVED, SHARDINGS, PlanTable
+from planner.question.options import SpaceOptions
 from planner.search.deadline import NEVER, Deadline
-from planner.search.meshes import Meshes, enumerate_meshes
-from planner.search.options import SpaceOptions
-from planner.search.placed_groups import EVERY, NO_LAYOUTS
+from planner.search.placements.groups import EVERY, NO_LAYOUTS
 from planner.search.runnable import fields_beside, ordered_plans, runnable_placements, without
-from planner.search.space import (
+from planner.search.uneven.aligned import fullest_devices, usual
+from planner.search.uniform.meshes import Meshes, enumerate_meshes
+from planner.search.uniform.space import (
     Skeletons,
     Space,
     cross_exchanges,
     cross_skeletons,
     recomputes,
 )
-from planner.search.tables import Placements, build_placements
-from planner.search.uneven.aligned import fullest_devices, usual
+from planner.search.uniform.tables import Placements, build_placements
 
 _OF_SPLITS = ("layers", "split-offered")
 _RECOMPUTE = "recompute"

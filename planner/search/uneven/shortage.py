@@ -1,8 +1,8 @@
 """Where no uneven plan fits in memory: a lean one, and by how much its fullest stage is over.
 
 Every row has a least limit at which its stages have room for all layers, by the relaxation of
-`planner.search.uneven.room`: no plan holds fewer bytes than the least of those. On the row where
-it is least, the limit then rises from there until the stages can be filled.
+`planner.search.uneven.bounds.memory`: no plan holds fewer bytes than the least of those. On the
+row where it is least, the limit then rises from there until the stages can be filled.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven.bounds import row_forms
-from planner.search.uneven.columns import row_columns
-from planner.search.uneven.room import roomy, second_bound
+from planner.search.uneven.bounds.memory import roomy, second_bound
+from planner.search.uneven.bounds.time import row_forms
+from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
 from solvers.stages.backend import Question

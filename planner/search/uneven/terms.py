@@ -13,14 +13,15 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from planner.base.arrays import FloatArray, IntArray
+from planner.base.distinct import distinct
+from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
-from planner.cost.copies import copied_bytes
-from planner.cost.dualpipe import rounds
 from planner.cost.evaluate import layer_columns
-from planner.cost.layer import LayerTimes
-from planner.cost.layout import StageClasses
-from planner.cost.memory import stage_parameters
-from planner.cost.parameters import trained_share
+from planner.cost.kernels.layer import LayerTimes
+from planner.cost.memory.memory import stage_parameters
+from planner.cost.memory.parameters import trained_share
+from planner.cost.stages.layout import StageClasses
 from planner.cost.step import EndCost, LayerCost
 from planner.cost.terms import (
     StateTerms,
@@ -32,11 +33,11 @@ from planner.cost.terms import (
     shard_terms,
     state_terms,
 )
-from planner.distinct import distinct
 from planner.network.collectives import GroupCosts
-from planner.plan import SHARDINGS, FloatArray, IntArray
-from planner.search.tables import LAYER_GROUPS
+from planner.plan import SHARDINGS
+from planner.schedules.dualpipe import rounds
 from planner.search.uneven.rows import Rows
+from planner.search.uniform.tables import LAYER_GROUPS
 
 KINDS = ("dense", "moe")
 EVERY_SHARDING = np.arange(len(SHARDINGS))

@@ -9,8 +9,8 @@ from support.jobs import cost_model
 from support.uneven import first_chunks_first, nearly_equal, random_sizes, sizes_of
 
 from models_db import load_model
-from planner.cost.listed import chunk_kinds
-from planner.pipeline.timeline import timeline_of
+from planner.cost.stages.explicit import chunk_kinds
+from planner.cost.timeline.timeline import timeline_of
 from planner.plan import Plan, Stage
 from planner.search.uneven.aligned import (
     dealt,

@@ -12,19 +12,19 @@ from support.uneven import device_of, first_chunks_first, random_sizes
 from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.cost.listed import chunk_kinds
+from planner.cost.stages.explicit import chunk_kinds
+from planner.frameworks.rules import violations
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
-from planner.rules import violations
+from planner.question.options import SpaceOptions
 from planner.search.deadline import Deadline
-from planner.search.engine import Search
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven.bounds import first_bound, row_forms, skeleton_lower
+from planner.search.uneven.bounds.memory import second_bound
+from planner.search.uneven.bounds.time import first_bound, row_forms, skeleton_lower
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.room import second_bound
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.shortage import shortage
 from planner.search.uneven.terms import row_terms
+from planner.search.uniform.engine import Search
 from solvers.solution import Status
 
 ROUNDED = 1 + 2e-12

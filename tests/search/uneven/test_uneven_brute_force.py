@@ -11,16 +11,16 @@ from support.uneven import every_plan, rows_of, values
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import PlanTable
-from planner.search.engine import Search
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 from planner.search.uneven.aligned import fullest_devices
-from planner.search.uneven.bounds import first_bound, row_forms
+from planner.search.uneven.bounds.memory import roomy, second_bound
+from planner.search.uneven.bounds.time import first_bound, row_forms
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.columns import RowColumns, row_columns
-from planner.search.uneven.room import roomy, second_bound
+from planner.search.uneven.columns.columns import RowColumns, row_columns
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
+from planner.search.uniform.engine import Search
 from solvers.solution import Status
 from solvers.stages.backend import Question
 from solvers.stages.solving import solve_stages

@@ -7,9 +7,10 @@ import pytest
 from support.jobs import cost_model, dense_model
 from test_uneven_front import same_staircase, with_clocks
 
+from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import FloatArray, Plan, PlanTable
+from planner.plan import Plan, PlanTable
 from planner.search.uneven.clocks import clock_front, listed_plan, with_stage_clocks
 from solvers.frontier import nondominated
 

@@ -11,7 +11,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import DUALPIPE, INTERLEAVED, PlanTable
 from planner.search.limits import Limits
-from planner.search.uneven.columns import RowColumns, row_columns
+from planner.search.uneven.columns.columns import RowColumns, row_columns
 from solvers.stages.problem import Choice, StageProblem
 
 FAR = 1e6

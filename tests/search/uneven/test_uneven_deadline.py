@@ -11,17 +11,18 @@ from test_uneven_pools import pools_of
 import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
-from planner.report.gains import nothing_found_words
+from planner.question.options import SpaceOptions
+from planner.results.gains import nothing_found_words
 from planner.search.deadline import Deadline, OutOfTime
-from planner.search.engine import Search
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven import certificate, energy_rows, pools
+from planner.search.pools import pools
+from planner.search.pools.columns import pooled_columns
+from planner.search.uneven import certificate, energy_rows
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.columns import row_columns
+from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.front import energy_front
-from planner.search.uneven.pool_columns import pooled_columns
 from planner.search.uneven.rows import cross_rows, uneven_skeletons
+from planner.search.uniform.engine import Search
 from solvers.solution import Status
 
 CHIPS = 4

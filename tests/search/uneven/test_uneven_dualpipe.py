@@ -10,13 +10,14 @@ from support.uneven import every_plan, rows_of, searched_sizes
 from test_uneven_bounds import random_plan
 from test_uneven_brute_force import check_row
 
+from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import DUALPIPE, FloatArray, Plan, PlanTable
+from planner.plan import DUALPIPE, Plan, PlanTable
 from planner.search.limits import Limits
-from planner.search.uneven.bounds import row_forms
-from planner.search.uneven.columns import row_columns
-from planner.search.uneven.energy_bounds import full_work, mean_bounds, memory_bounds
+from planner.search.uneven.bounds.energy import full_work, mean_bounds, memory_bounds
+from planner.search.uneven.bounds.time import row_forms
+from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
 from solvers.solution import Status

@@ -8,15 +8,15 @@ from support.jobs import cost_model, dense_model
 from support.uneven import every_plan
 
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
+from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
+from planner.question.options import SpaceOptions
 from planner.search.deadline import NEVER
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
+from planner.search.uneven.bounds.power import ranges_within
 from planner.search.uneven.energy_funnel import Funnel, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.power import ranges_within
 from solvers.stages.energy_bounds import BottleneckBound
 
 

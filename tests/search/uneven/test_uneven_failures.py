@@ -12,12 +12,12 @@ from support.jobs import cost_model, dense_model
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.search.engine import Search
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 from planner.search.uneven import certificate, energy_rows, front
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import energy_front
+from planner.search.uniform.engine import Search
 from solvers.solution import Solution, Status
 from solvers.stages.answers import out_of_time
 from solvers.stages.backend import Question, UnansweredError

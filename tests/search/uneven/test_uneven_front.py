@@ -9,19 +9,20 @@ import pytest
 from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import every_plan, rows_of
 
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.errors import InputError
-from planner.plan import FloatArray, Plan, PlanTable
-from planner.search.engine import Found, Search
+from planner.plan import Plan, PlanTable
+from planner.question.options import SpaceOptions
+from planner.results.certificate import UnevenFound
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven.bounds import row_forms
+from planner.search.uneven.bounds.energy import full_work, mean_bounds, memory_bounds
+from planner.search.uneven.bounds.time import row_forms
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.energy_bounds import full_work, mean_bounds, memory_bounds
-from planner.search.uneven.found import UnevenFound
 from planner.search.uneven.front import energy_front
 from planner.search.uneven.terms import row_terms
+from planner.search.uniform.engine import Found, Search
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.energy_bounds import bottleneck_bound

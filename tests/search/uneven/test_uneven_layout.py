@@ -11,11 +11,11 @@ from support.uneven import counted, device_of, first_recomputed
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.cost.listed import chunk_kinds
+from planner.cost.stages.explicit import chunk_kinds
 from planner.plan import SHARDINGS, Plan, PlanTable, Stage
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven.columns import row_columns
+from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from solvers.solution import Status
 from solvers.stages.backend import Question

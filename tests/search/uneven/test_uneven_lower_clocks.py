@@ -7,14 +7,15 @@ import pytest
 from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import every_plan, rows_of
 
+from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, memory_table
-from planner.plan import FloatArray, PlanTable
+from planner.plan import PlanTable
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven.bounds import clocked_forms, first_bound
+from planner.search.uneven.bounds.memory import second_bound
+from planner.search.uneven.bounds.time import clocked_forms, first_bound
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.room import second_bound
 from solvers.solution import Status
 
 CLOCKS = (1.0, 0.9)

@@ -11,17 +11,17 @@ import pytest
 from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import counted, sizes_of
 
+from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_table
-from planner.cost.pooled import evaluate_pooled, evaluate_stages
-from planner.cost.pools import Pool, owners, without_pools
-from planner.errors import InputError
+from planner.cost.pools.evaluate import evaluate_pooled, evaluate_stages
+from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.plan import SHARDINGS, Plan, PlanTable, Stage
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven import pools as pool_search
-from planner.search.uneven.pool_bounds import pooled_forms, pooled_second
-from planner.search.uneven.pool_rows import PooledRows, pooled_rows
-from planner.search.uneven.pools import best_on_pools
+from planner.search.pools import pools as pool_search
+from planner.search.pools.bounds import pooled_forms, pooled_second
+from planner.search.pools.pools import best_on_pools
+from planner.search.pools.rows import PooledRows, pooled_rows
 from solvers.solution import Status
 from solvers.stages.backend import UnansweredError
 

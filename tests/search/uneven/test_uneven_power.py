@@ -9,18 +9,18 @@ from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import every_plan, rows_of
 
 from planner.cost.context import CostModel
-from planner.cost.energy import standing_w
+from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import PlanTable
+from planner.question.options import SpaceOptions
+from planner.results.certificate import UnevenFound
 from planner.search.deadline import NEVER, OutOfTime
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 from planner.search.uneven import certificate
-from planner.search.uneven.bounds import row_forms
+from planner.search.uneven.bounds.power import powered_bound, ranged_bound
+from planner.search.uneven.bounds.time import row_forms
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.found import UnevenFound
-from planner.search.uneven.opened import OpenRows
-from planner.search.uneven.power import powered_bound, ranged_bound
+from planner.search.uneven.open_rows import OpenRows
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
 from solvers.solution import Status

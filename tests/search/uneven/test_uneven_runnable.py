@@ -10,14 +10,14 @@ from support.uneven import every_plan, rows_of
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
+from planner.frameworks.rules import broken, demands_of, freedom_of
+from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable
-from planner.rules import broken, demands_of, freedom_of
-from planner.search.engine import Search
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import energy_front
-from planner.targets import TARGETS
+from planner.search.uniform.engine import Search
 from solvers.frontier import nondominated
 from solvers.solution import Status
 

@@ -9,17 +9,17 @@ from support.uneven import every_plan, first_recomputed, rows_of
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.cost.listed import chunk_kinds
+from planner.cost.stages.explicit import chunk_kinds
+from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable, Stage
+from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.options import SpaceOptions
-from planner.search.uneven.bounds import row_forms
+from planner.search.uneven.bounds.memory import second_bound
+from planner.search.uneven.bounds.time import row_forms
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.columns import row_columns
-from planner.search.uneven.room import second_bound
+from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.rows import cross_rows, uneven_skeletons
 from planner.search.uneven.terms import row_terms
-from planner.targets import TARGETS
 from solvers.solution import Status
 from solvers.stages.backend import Question
 from solvers.stages.solving import solve_stages

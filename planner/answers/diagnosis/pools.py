@@ -1,0 +1,184 @@
+"""Why no plan on pools of different chips fits: which stage, by how much, and what frees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from planner.answers.diagnosis.uniform import cost_diagnosis
+from planner.answers.pool_plan import pool_uses
+from planner.base.errors import InputError
+from planner.base.units import show_bytes
+from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.pools.evaluate import evaluate_pooled
+from planner.cost.pools.pools import Pool
+from planner.plan import Plan
+from planner.question.options import SpaceOptions
+from planner.results.parts import Diagnosis
+from planner.results.pool_use import PoolUse
+from planner.results.words import choice_words, mesh_words
+from planner.search.limits import Limits, model_flop, usable_bytes
+from planner.search.pools.pools import PooledFound, best_on_pools
+from planner.search.pools.shortage import ANY, lean_plan
+from planner.search.remedies import rounded_up
+
+_MOST = 4
+_MORE_CHIPS = (2, 4, 8, 16)
+SECONDS = 20.0
+"""For the search for reasons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledQuestion:
+    """What was asked of pools.
+
+    Attributes:
+        pools: The pools.
+        options, limits: What was searched, and within what.
+        deadline: `time.perf_counter` value at which the search for reasons ends.
+    """
+
+    pools: tuple[Pool, ...]
+    options: SpaceOptions
+    limits: Limits
+    deadline: float
+
+    def any_plan(self) -> Plan | None:
+        """Some plan; None where there is none, or none is found in time."""
+        return self.searched(ANY).plan
+
+    def searched(self, gap: float = 0.0) -> PooledFound:
+        """The fastest plan, within a gap."""
+        return best_on_pools(self.pools, self.options, self.limits, gap=gap, deadline=self.deadline)
+
+
+def diagnose_pools(asked: PooledQuestion, rows: int) -> Diagnosis:
+    """What forbids every plan on the pools.
+
+    Args:
+        asked: The question, of which it is proved that no plan answers it.
+        rows: Rows that the rules leave.
+    """
+    if not rows:
+        return Diagnosis(
+            constraint="rules",
+            explanation="no mesh with as many chips on every stage obeys the rules and what is "
+            "fixed",
+            remedies=_first(_freer(asked)),
+        )
+    if asked.limits.on_costs:
+        fastest = replace(asked, limits=asked.limits.without_costs()).searched()
+        if fastest.plan is not None:
+            return _costs(asked, fastest)
+    return _memory(asked, rows)
+
+
+def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
+    """The leanest plan that is known, and the stage on which it lacks the most memory."""
+    room = ", ".join(
+        f"{show_bytes(asked.limits.chip_bytes(pool.model))} of each chip of {pool.name}"
+        for pool in asked.pools
+    )
+    within = (
+        f"on none of {rows:,} rows do the stages of all pools hold all layers within the limits"
+    )
+    plan = lean_plan(asked.pools, asked.options, asked.limits, asked.deadline)
+    if plan is None:
+        return Diagnosis(
+            constraint="memory",
+            explanation=f"memory: {within} ({room})",
+            remedies=_first(_freer(asked), _more_chips(asked)),
+        )
+    use, stage = _most_lacking(asked, plan)
+    needed, limit = use.memory_bytes, use.memory_limit_bytes
+    return Diagnosis(
+        constraint="memory",
+        explanation=(
+            f"memory: {within}; the leanest plan that is known ({mesh_words(plan)}; "
+            f"{choice_words(plan)}) needs {show_bytes(needed)} of the {show_bytes(limit)} that may "
+            f"be filled on each {use.chip} of {use.name}, on stage {stage}: "
+            f"{show_bytes(needed - limit)} too much"
+        ),
+        needed=needed,
+        available=limit,
+        remedies=_first(_more_memory(asked, plan), _freer(asked), _more_chips(asked)),
+    )
+
+
+def _most_lacking(asked: PooledQuestion, plan: Plan) -> tuple[PoolUse, int]:
+    """The pool that a plan overfills the most, and its fullest stage."""
+    cost = evaluate_pooled(asked.pools, plan)
+    uses = pool_uses(asked.pools, cost, asked.limits)
+    use = max(uses, key=lambda use: use.memory_bytes - use.memory_limit_bytes)
+    held = cost.costs.memory.total[0]
+    return use, max(use.stages, key=lambda stage: float(held[stage]))
+
+
+def _more_memory(asked: PooledQuestion, plan: Plan) -> Iterator[str]:
+    """The limit under which the leanest plan fits, where all chips have so much."""
+    if asked.limits.memory_bytes is None:
+        return
+    needed = max(
+        use.memory_bytes
+        for use in pool_uses(asked.pools, evaluate_pooled(asked.pools, plan), asked.limits)
+    )
+    text = rounded_up(needed / 1e9)
+    most = min(usable_bytes(pool.model) for pool in asked.pools)
+    if float(text) * 1e9 <= most and asked.limits.memory_margin is None:
+        yield f"--max-memory {text}GB"
+
+
+def _freer(asked: PooledQuestion) -> Iterator[str]:
+    """To leave the layers, or a value that is fixed, to the search, where that helps."""
+    options = asked.options
+    if options.layers is not None:
+        free = replace(asked, options=replace(options, layers=None))
+        if free.any_plan() is not None:
+            yield "--layout uneven (the layers are decided)"
+    for name in options.fixed:
+        fixed = {other: values for other, values in options.fixed.items() if other != name}
+        if replace(asked, options=replace(options, fixed=fixed)).any_plan() is not None:
+            yield f"without --fix {name}"
+
+
+def _more_chips(asked: PooledQuestion) -> Iterator[str]:
+    """The fewest times as many chips of every pool that help."""
+    for times in _MORE_CHIPS:
+        pools = tuple(replace(pool, chips=times * pool.chips) for pool in asked.pools)
+        try:
+            found = replace(asked, pools=pools).any_plan()
+        except InputError:  # a cluster has no more
+            return
+        if found is not None:
+            given = ",".join(f"{pool.name}={pool.chips}" for pool in pools)
+            yield f"--pools {given}"
+            return
+
+
+def _costs(asked: PooledQuestion, fastest: PooledFound) -> Diagnosis:
+    """Plans fit in memory, but none meets the limits on time, utilization and power."""
+    limits, pools = asked.limits, asked.pools
+    time_s, power_w = fastest.time_s, fastest.energy_j / fastest.time_s
+    peak = sum(pool.chips * peak_flop_per_s(pool.model) for pool in pools)
+    mfu = model_flop(pools[0].model) / (peak * time_s)
+    which = "the fastest plan on the pools"
+    remedies = _first(_looser(asked, fastest), _freer(asked), _more_chips(asked))
+    return cost_diagnosis(limits, which, (time_s, mfu, power_w), f"; {which}", remedies)
+
+
+def _looser(asked: PooledQuestion, fastest: PooledFound) -> Iterator[str]:
+    """The limits on costs that the fastest plan breaks, as it keeps them."""
+    limits, flags = asked.limits, []
+    if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
+        flags.append(f"--max-step-time {rounded_up(fastest.time_s)}s")
+    power_w = fastest.energy_j / fastest.time_s
+    if limits.power_w is not None and power_w > limits.power_w:
+        flags.append(f"--max-power {rounded_up(power_w / 1e3)}kW")
+    if flags and limits.mfu is None:
+        yield " ".join(flags)
+
+
+def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
+    """The first few remedies."""
+    return tuple(islice((remedy for some in remedies for remedy in some), _MOST))

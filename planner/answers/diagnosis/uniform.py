@@ -1,0 +1,387 @@
+"""Why no plan fits, by how much, and the smallest change that frees it; each remedy is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
+from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
+from planner.frameworks.rules import DEVICES_RULE, RULES, TARGET, demands_of
+from planner.plan import Plan, PlanTable
+from planner.plan.words import recompute_words
+from planner.question.options import SpaceOptions
+from planner.results.parts import Diagnosis
+from planner.search.deadline import OutOfTime
+from planner.search.limits import Limits
+from planner.search.near_misses import NearMisses, Witness
+from planner.search.remedies import (
+    fewer_chips,
+    in_time_only,
+    larger_batch,
+    least_host,
+    looser_limits,
+    mfu_of,
+    more_chips,
+    more_memory,
+    other_batch,
+    other_options,
+    other_precision,
+    possible_on_any,
+)
+from planner.search.uniform.engine import Found, Search, least_memory
+from solvers.solution import Status
+
+_MOST = 4
+_RULES = {
+    "axes": "the axes and values that were asked for",
+    "fixed": "the values that were asked for",
+    "framework": "pipeline parallelism, which the framework does not have",
+    "heads": "attention heads or MLP width that tp does not divide",
+    "sequence": "a sequence length that cp does not divide",
+    "layers": "layers that pp does not divide",
+    "batch": "a global batch that the data ranks do not divide",
+    "experts": "ranks that ep does not divide",
+    "micro_batches": "micro-batches that an interleaved pipeline does not divide",
+}
+_WAYS = {
+    "factorizations": "way to write {chips} as tp x cp x pp x data ranks",
+    "meshes": "mesh of tp, cp, pp, dp, fsdp and ep on {chips}",
+    "skeletons": "micro-batch and pipeline on {chips}",
+    "plans": "plan on {chips}",
+}
+
+
+def diagnose(
+    model: CostModel,
+    chips: int,
+    options: SpaceOptions,
+    limits: Limits,
+    found: Found,
+    deadline: float | None = None,
+) -> Diagnosis:
+    """What forbids every plan on exactly `chips` chips.
+
+    Args:
+        model: Job, cluster, assumptions.
+        chips: Chips asked for.
+        options, limits: What was searched, and within what.
+        found: The search that proved that nothing fits.
+        deadline: `time.perf_counter` value after which nothing further is looked for.
+    """
+    search = Search(model=model, options=options, limits=limits, deadline=deadline)
+    if refused := refused_jobs(model, chips, options):
+        return Diagnosis(
+            constraint="runnable-in",
+            explanation="; ".join(refused),
+            remedies=_first(other_precision(search, chips), other_options(search, chips)),
+        )
+    if found.misses.fastest is not None:
+        return _cost_limit(search, chips, found.misses)
+    roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
+    leanest = least_memory(model, chips, options, roomy, deadline)
+    if leanest.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return _unfinished(limits)
+    if len(leanest.points) == 0:
+        return _rules(search, chips, leanest)
+    return _memory(search, chips, leanest.plans, _kept_out(search, chips, found))
+
+
+def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[str]:
+    """Why what is to run the plans takes none of this job, whatever the plan; a line each."""
+    plan = Plan(dp=chips, sharding="zero1" if chips > 1 else "ddp")
+    table = PlanTable.from_plans([plan])
+    refused = [
+        demand
+        for demand in demands_of(model, options.runnable_in)
+        if demand.rule.of_job and not demand.holds(table)[0]
+    ]
+    elsewhere = {demand.target for demand in refused if demand.rule.of_other_chips}
+    return [
+        f"{demand.target.title}: {demand.rule.explain(demand.model, plan)}"
+        for demand in refused
+        if demand.rule.name != DEVICES_RULE or demand.target not in elsewhere
+    ]
+
+
+def _unfinished(limits: Limits) -> Diagnosis:
+    """No plan meets the limits, but no time is left to find the leanest that the rules allow."""
+    given = "" if limits.memory_bytes is None else f" of {show_bytes(limits.memory_bytes)}"
+    return Diagnosis(
+        constraint="memory or divisibility",
+        explanation=(
+            f"no plan that the rules of divisibility allow fits in the memory limit{given}; the "
+            "time limit ended the search for the leanest one, and for changes that would free it"
+        ),
+    )
+
+
+def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
+    """The rules leave nothing, whatever the memory: at the stage after which nothing is left."""
+    stage = next(name for name in reversed(_WAYS) if found.counts[name].get("considered"))
+    counts = found.counts[stage]
+    passed = ("considered", "kept", "searched", "opened")
+    reasons = "; ".join(
+        f"{count:,} by {_RULES.get(name) or _of_framework(name)}"
+        for name, count in counts.items()
+        if name not in passed
+    )
+    noun = "chip" if chips == 1 else "chips"
+    way = _WAYS[stage].format(chips=f"{chips:,} {noun}")
+    return Diagnosis(
+        constraint="divisibility",
+        explanation=(
+            f"no {way} can run {search.model.job.model.name}: {counts['considered']:,} were "
+            f"excluded, {reasons}"
+        ),
+        remedies=_first(
+            other_options(search, chips),
+            fewer_chips(search, chips),
+            more_chips(search, chips),
+            other_batch(search, chips),
+        ),
+    )
+
+
+def _of_framework(name: str) -> str:
+    """A rule of the table, with where it is enforced."""
+    rule = next(rule for rule in RULES if rule.name == name.rpartition(TARGET)[2])
+    return f"the rule {name} ({rule.source})"
+
+
+def _kept_out(search: Search, chips: int, found: Found) -> str:
+    """The rules of targets that drop plans which fit; empty where there are none."""
+    dropped = [
+        f"{count:,} {stage} by {_of_framework(name)}"
+        for stage, counts in found.counts.items()
+        for name, count in counts.items()
+        if TARGET in name
+    ]
+    if not dropped or not _fits_without_targets(search, chips):
+        return ""
+    return f"; plans that fit are dropped by what is to run them: {'; '.join(dropped)}"
+
+
+def _fits_without_targets(search: Search, chips: int) -> bool:
+    try:
+        return possible_on_any(search, chips)
+    except OutOfTime:
+        return False
+
+
+def _memory(search: Search, chips: int, leanest: PlanTable, kept_out: str) -> Diagnosis:
+    """What holds the fewest bytes does not fit on the chip, or what fits there not on the host.
+
+    `kept_out` says which rules of targets drop plans that do fit, if any do.
+    """
+    model, limits = search.model, search.limits
+    limit, host_limit = limits.chip_bytes(model), limits.host_limit(model)
+    needed = float(memory_table(model, leanest).peak[0])
+    if limit == 0.0:
+        return _no_room(search, chips, needed)
+    plan, which, over = leanest, "the leanest plan", []
+    if needed > limit:
+        what = f"that may be filled on each {model.chip.name}"
+        over = [("memory", needed, limit, what)]
+    elif (fitting := _least_host(search, chips)) is not None:
+        plan, which = fitting, "of the plans that fit on the chip the leanest on the host"
+    host = float(memory_table(model, plan).host_peak[0])
+    if host > host_limit:
+        over.append(("host memory", host, host_limit, "of host memory that each chip has"))
+    figures = ", and ".join(
+        f"{show_bytes(need)} of the {show_bytes(have)} {what}" for _, need, have, what in over
+    )
+    excess = " and ".join(show_bytes(need - have) for _, need, have, _ in over)
+    names = " and ".join(name for name, *_ in over)
+    return Diagnosis(
+        constraint=names,
+        explanation=(
+            f"{names}: {which} ({_said(plan.plan(0))}) needs {figures}: {excess} too much{kept_out}"
+        ),
+        needed=over[0][1],
+        available=over[0][2],
+        remedies=_first(
+            more_memory(search, chips),
+            larger_batch(search, chips) if kept_out else iter(()),
+            other_options(search, chips),
+            more_chips(search, chips),
+        ),
+    )
+
+
+def _least_host(search: Search, chips: int) -> PlanTable | None:
+    try:
+        return least_host(search, chips)
+    except OutOfTime:
+        return None
+
+
+def _no_room(search: Search, chips: int, needed: float) -> Diagnosis:
+    """The framework's reserve leaves nothing of the chip's memory."""
+    chip, framework = search.model.chip, search.model.framework
+    return Diagnosis(
+        constraint="memory",
+        explanation=(
+            f"memory: the reserve of {framework.name} alone "
+            f"({show_bytes(framework.reserve_bytes)} for context and communication buffers) takes "
+            f"all {show_bytes(chip.memory_bytes)} of each {chip.name}; the leanest plan needs "
+            f"{show_bytes(needed)} more"
+        ),
+        needed=needed,
+        available=0.0,
+        remedies=_first(other_options(search, chips), more_chips(search, chips)),
+    )
+
+
+def _said(plan: Plan) -> str:
+    """The choices of a plan that decide its memory."""
+    mesh = " ".join(f"{name} {size}" for name, size in plan.mesh.items() if size > 1) or "one chip"
+    moved = f", offload {', '.join(plan.offload)}" if plan.offload else ""
+    return f"{mesh}, micro-batch {plan.micro_batch}, recompute {recompute_words(plan)}{moved}"
+
+
+def _cost_limit(search: Search, chips: int, misses: NearMisses) -> Diagnosis:
+    """Plans fit in memory, but none meets the limits on time, utilization and power."""
+    limits = search.limits
+    if misses.coolest_fast is None:
+        assert misses.fastest is not None
+        return _too_slow(search, chips, misses.fastest, misses)
+    if misses.fastest_cool is None:
+        assert misses.coolest is not None
+        return _too_hot(search, chips, misses.coolest, misses.coolest_fast)
+    assert limits.power_w is not None
+    cool, fast = misses.fastest_cool, misses.coolest_fast
+    names = [
+        name
+        for name, limit in (("max-step-time", limits.step_time_s), ("min-mfu", limits.mfu))
+        if limit is not None
+    ]
+    return Diagnosis(
+        constraint=" and ".join([*names, "max-power"]),
+        explanation=(
+            f"the limits exclude each other: within {_allowed_time(limits)} the least power is "
+            f"{show_watts(fast.power_w)}, the limit is {show_watts(limits.power_w)}; within that "
+            f"power the fastest plan takes {show_seconds(cool.time_s)}"
+            + (f" (MFU {show_percent(mfu_of(search.model, cool))})" if limits.mfu else "")
+        ),
+        needed=fast.power_w,
+        available=limits.power_w,
+        remedies=_first(
+            looser_limits(search.model, limits, fast),
+            looser_limits(search.model, limits, cool),
+            _other_searches(search, chips),
+        ),
+    )
+
+
+def cost_diagnosis(
+    limits: Limits,
+    which: str,
+    costs: tuple[float, float, float],
+    power_words: str,
+    remedies: tuple[str, ...],
+) -> Diagnosis:
+    """The first limit that the fastest plan breaks: on the step time, on utilization, on power.
+
+    Args:
+        limits: What was asked for; the plan breaks one of them.
+        which: What the plan is called.
+        costs: Its step in seconds, its MFU, its mean power in watts.
+        power_words: What is said of the power, after the limit.
+        remedies: What frees it.
+    """
+    time_s, mfu, power_w = costs
+    if limits.step_time_s is not None and time_s > limits.step_time_s:
+        return _slower(limits.step_time_s, which, time_s, remedies)
+    if limits.mfu is not None and mfu < limits.mfu:
+        return _less_used(limits.mfu, which, mfu, remedies)
+    assert limits.power_w is not None
+    return Diagnosis(
+        constraint="max-power",
+        explanation=f"power: no plan within the other limits draws at most "
+        f"{show_watts(limits.power_w)}{power_words} draws {show_watts(power_w)}",
+        needed=power_w,
+        available=limits.power_w,
+        remedies=remedies,
+    )
+
+
+def _slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...]) -> Diagnosis:
+    return Diagnosis(
+        constraint="max-step-time",
+        explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
+        f"{show_seconds(limit_s)}",
+        needed=time_s,
+        available=limit_s,
+        remedies=remedies,
+    )
+
+
+def _less_used(limit: float, which: str, mfu: float, remedies: tuple[str, ...]) -> Diagnosis:
+    return Diagnosis(
+        constraint="min-mfu",
+        explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit is "
+        f"{show_percent(limit)}",
+        needed=limit,
+        available=mfu,
+        remedies=remedies,
+    )
+
+
+def _allowed_time(limits: Limits) -> str:
+    """The limits on time and utilization in words."""
+    words = [] if limits.step_time_s is None else [f"a step of {show_seconds(limits.step_time_s)}"]
+    words += [] if limits.mfu is None else [f"an MFU of at least {show_percent(limits.mfu)}"]
+    return " and ".join(words)
+
+
+def _too_slow(search: Search, chips: int, fastest: Witness, misses: NearMisses) -> Diagnosis:
+    limits, model = search.limits, search.model
+    remedies = _first(
+        *(looser_limits(model, limits, w) for w in (misses.fastest_cool, fastest) if w),
+        _other_searches(search, chips),
+    )
+    if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
+        return _slower(limits.step_time_s, "the fastest plan", fastest.time_s, remedies)
+    assert limits.mfu is not None
+    return _less_used(limits.mfu, "the best plan", mfu_of(model, fastest), remedies)
+
+
+def _too_hot(search: Search, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
+    limit = search.limits.power_w or 0.0
+    given = _allowed_time(search.limits)
+    more = f"; within {given} the least is {show_watts(fast.power_w)}" if given else ""
+    return Diagnosis(
+        constraint="max-power",
+        explanation=(
+            f"power: every plan draws at least {show_watts(coolest.power_w)}, the limit is "
+            f"{show_watts(limit)}{more}"
+        ),
+        needed=coolest.power_w,
+        available=limit,
+        remedies=_first(
+            looser_limits(search.model, search.limits, fast), _other_searches(search, chips)
+        ),
+    )
+
+
+def _other_searches(search: Search, chips: int) -> Iterator[str]:
+    """Changes of anything but the limits on time, utilization and power."""
+    limits = search.limits
+    yield from more_memory(search, chips)
+    yield from other_options(search, chips)
+    if limits.step_time_s is not None:
+        yield from more_chips(search, chips)
+    if limits.step_time_s is None or limits.power_w is not None or limits.mfu is not None:
+        yield from fewer_chips(search, chips)
+
+
+def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
+    """The first few remedies, each once; none is looked for in vain."""
+    found: dict[str, None] = {}
+    for remedy in in_time_only(chain(*remedies)):
+        found[remedy] = None
+        if len(found) == _MOST:
+            break
+    return tuple(found)

@@ -1,0 +1,131 @@
+"""What one plan of a resolved job costs, and what a request says of limits and of the space."""
+
+from __future__ import annotations
+
+from planner.answers.notes.caveats import caveats
+from planner.answers.notes.likely import spread_of
+from planner.answers.simulated import simulated_facts
+from planner.base.errors import InputError
+from planner.cost.communication.traffic import mfu_convention
+from planner.cost.evaluate import evaluate_table
+from planner.frameworks.rules import unmet, violations
+from planner.frameworks.targets import TARGETS, Target
+from planner.plan import Plan, PlanTable
+from planner.plan.choices import fixed_values
+from planner.plan.layout_text import parse_layout
+from planner.question.facility import under_limit
+from planner.question.fields import LAYOUTS
+from planner.question.files.plan_file import asked_of, job_of
+from planner.question.options import SpaceOptions
+from planner.question.provenance import job_fields, sources_of, versions
+from planner.question.request import Request
+from planner.question.resolved import Resolved
+from planner.results.parts import TrainingRun
+from planner.results.plan import PlanResult, plan_results
+from planner.results.result import EvaluateResult
+from planner.search.limits import Limits
+
+_DAY_S = 86400.0
+
+
+def evaluate_plan(
+    resolved: Resolved, plan: Plan, assumed: tuple[tuple[str, str, str], ...] = ()
+) -> EvaluateResult:
+    """What a plan costs for a resolved job; `assumed`: what the source of the plan left out.
+
+    Raises:
+        InputError: The plan breaks a rule of arithmetic, or the cluster cannot give its chips.
+    """
+    model = resolved.cost
+    _check_without_pools(plan)
+    plan = under_limit(plan, model.clock_limit)
+    table = PlanTable.from_plans([plan])
+    if broken := violations(model, table, arithmetic_only=True):
+        raise InputError("\n".join(f"plan: {line}" for line in broken))
+    allocation = model.allocation(plan.chips)
+    costs = evaluate_table(model, table)
+    result = plan_results(model, table, costs)[0]
+    limits = limits_of(resolved.request)
+    fits, _ = limits.memory(model, costs.memory)
+    all_orders = resolved.request.placement == "all"
+    broken = violations(model, table, all_orders=all_orders)
+    broken += unmet(model, table, targets_of(resolved.request), broken)
+    return EvaluateResult(
+        result=result,
+        fits=bool(fits[0]),
+        memory_limit_bytes=limits.chip_bytes(model),
+        warnings=(*broken, *caveats(model, result, limits)),
+        run=training_run(resolved.request, result),
+        losses=allocation.losses,
+        defaults=resolved.defaults + assumed,
+        job={**job_fields(resolved), "chips": plan.chips},
+        plan_job=job_of(resolved),
+        asked=asked_of(resolved.request),
+        versions=versions(),
+        sources=sources_of(model),
+        mfu_convention=mfu_convention(resolved.cost.assumptions),
+        spread=spread_of(model),
+        facts=simulated_facts(model, plan, limits.chip_bytes(model)),
+    )
+
+
+def _check_without_pools(plan: Plan) -> None:
+    """Refuses stages on pools of chips, of a job that has none."""
+    for at, stage in enumerate(plan.stages or ()):
+        if stage.pool is not None:
+            raise InputError(
+                f"stages: stage {at} is on pool {stage.pool!r}, but the job names no pools; leave "
+                "pool out of the stages, or give the job pools instead of hardware"
+            )
+
+
+def limits_of(request: Request) -> Limits:
+    """The constraints that a request states."""
+    return Limits(
+        memory_bytes=request.max_memory,
+        memory_margin=request.memory_margin,
+        power_w=request.max_power,
+        step_time_s=request.max_step_time,
+        mfu=request.min_mfu,
+    )
+
+
+def options_of(request: Request) -> SpaceOptions:
+    """The space that a request asks for."""
+    axes = None if request.axes is None else frozenset(request.axes)
+    if axes is not None and (unknown := sorted(axes - {"tp", "cp", "pp", "dp", "fsdp", "ep"})):
+        raise InputError(f"axes: {unknown[0]!r} is not one of tp, cp, pp, dp, fsdp, ep")
+    return SpaceOptions(
+        axes=axes,
+        fixed={name: fixed_values(name, values) for name, values in request.fix.items()},
+        offload=request.offload,
+        clocks=request.clocks,
+        all_orders=request.placement == "all",
+        torus=request.placement == "torus",
+        layers=None if request.layout in LAYOUTS else parse_layout(request.layout),
+        runnable_in=targets_of(request),
+    )
+
+
+def targets_of(request: Request) -> tuple[Target, ...]:
+    """What a request wants plans to run in."""
+    return tuple(TARGETS[name] for name in dict.fromkeys(request.runnable_in or ()))
+
+
+def training_run(request: Request, result: PlanResult) -> TrainingRun | None:
+    """Days, energy, money and CO2 of the run whose tokens were given."""
+    if request.train_tokens is None:
+        return None
+    seconds = request.train_tokens / result.tokens_per_s
+    steps = seconds / result.step_time_s
+    mwh = steps * result.energy_per_step_j / 3.6e9
+    price, carbon = request.price_per_chip_hour, request.carbon_intensity
+    return TrainingRun(
+        tokens=request.train_tokens,
+        steps=steps,
+        days=seconds / _DAY_S,
+        energy_mwh=mwh,
+        facility_energy_mwh=steps * result.boundaries[-1].energy_j / 3.6e9,
+        cost=None if price is None else price * result.chips * seconds / 3600.0,
+        co2_t=None if carbon is None else carbon * mwh * 1e-3,
+    )

@@ -1,0 +1,242 @@
+"""`planner.explain` and `planner.compare`: why a plan costs what it costs, and against others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from planner.answers.evaluation import evaluate_plan, limits_of, options_of
+from planner.base.errors import InputError
+from planner.base.files import is_file
+from planner.base.frozen import thawed
+from planner.base.messages import not_one_of, shown
+from planner.base.units import plural
+from planner.explanation.answer import ExplainResult
+from planner.explanation.comparison.answer import CompareResult
+from planner.explanation.comparison.comparing import Asked, compared
+from planner.explanation.explaining import explained
+from planner.explanation.rivals import rivals_in
+from planner.explanation.sensitivity.elasticities import Elasticity, largest_of_time
+from planner.explanation.sensitivity.numbers import for_time, levers
+from planner.explanation.sensitivity.rebuilding import rebuilding
+from planner.frameworks.targets import Target
+from planner.plan import Plan
+from planner.question.files.plan_file import check_chips, read_plan_file
+from planner.question.request import OBJECTIVES, request_from
+from planner.question.resolved import Resolved, resolve
+from planner.results.result import SolveResult
+
+Progress = Callable[[str, int, int], None]
+_FEWEST = 2
+FEW = 4
+"""Numbers of each kind that the end of a search names."""
+_DIGITS = 15
+
+
+def explain(
+    source: str | Path | Plan,
+    *,
+    objective: str = "time",
+    on_progress: Progress | None = None,
+    **fields: Any,
+) -> ExplainResult:
+    """Why one plan costs what it costs: what binds it, its neighbours, what it leans on.
+
+    Args:
+        source: Path of a plan file, or a `Plan` (then `fields` say the job).
+        objective: What plans are compared by: time, energy, edp or memory.
+        on_progress: Called with (what, done, of).
+        **fields: Fields of `planner.question.request.Request` that override those of the file.
+
+    Raises:
+        InputError: The file or the plan cannot be used.
+    """
+    if isinstance(source, Plan):
+        request = request_from(fields)
+        check_chips(request.chips, source, "chips")
+        resolved = resolve(request, chips=source.chips)
+        return explain_plan(resolved, source, objective, on_progress=on_progress)
+    request, plan, origin, assumed = read_plan_file(Path(source), fields)
+    resolved = resolve(request, origin, plan.chips)
+    rivals = rivals_in(Path(source), request, plan.chips, fields)
+    return explain_plan(resolved, plan, objective, assumed, on_progress, rivals)
+
+
+def explain_plan(
+    resolved: Resolved,
+    plan: Plan,
+    objective: str = "time",
+    assumed: tuple[tuple[str, str, str], ...] = (),
+    on_progress: Progress | None = None,
+    rivals: Sequence[Plan] = (),
+    targets: tuple[Target, ...] = (),
+) -> ExplainResult:
+    """`explain` for a resolved job.
+
+    Args:
+        resolved: The job.
+        plan: The plan.
+        objective: What plans are compared by.
+        assumed: What the source of the plan left out.
+        on_progress: Called with (what, done, of).
+        rivals: Plans that might overtake it, beside those one step away.
+        targets: What has to run the plans one step away, beside those that the job names.
+
+    Raises:
+        InputError: The plan breaks a rule of arithmetic, the cluster cannot give its chips, or
+            the objective is unknown.
+    """
+    if objective not in OBJECTIVES:
+        raise InputError(f"objective: {not_one_of(objective, OBJECTIVES)}")
+    evaluated = evaluate_plan(resolved, plan, assumed)
+    request = resolved.request
+    asked = options_of(request)
+    runs = tuple(dict.fromkeys((*asked.runnable_in, *targets)))
+    options = replace(asked, offload=True, clocks=True, axes=None, fixed={}, runnable_in=runs)
+    return ExplainResult(
+        evaluated=evaluated,
+        explained=explained(
+            resolved,
+            evaluated.result,
+            limits_of(request),
+            options,
+            objective,
+            rivals=rivals,
+            on_progress=on_progress,
+        ),
+    )
+
+
+def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tuple[Elasticity, ...]:
+    """What the time of the best plan of a search leans on, largest first; empty without a plan.
+
+    The `FEW` largest of what is known and of what is assumed.
+
+    Args:
+        result: The answer of `planner.solve`.
+        on_progress: Called with (what, done, of).
+    """
+    best = result.best
+    if best is None or result.pools:
+        return ()
+    job = {**thawed(result.plan_job), **({} if best.machine is None else best.machine.fields)}
+    resolved = resolve(request_from(job), chips=best.chips)
+    found = for_time(levers(rebuilding(resolved), best.chips)[0])
+    return tuple(largest_of_time(resolved.cost, found, best.plan, FEW, on_progress))
+
+
+def compare(*sources: str | Path, **fields: Any) -> CompareResult:
+    """Plans beside each other: what differs, what each costs, what makes the difference.
+
+    Args:
+        *sources: Two or more plan files, or rows of fronts written as `front.json:2`.
+        **fields: Fields of `planner.question.request.Request` that override those of every file.
+
+    Raises:
+        InputError: A file or a plan cannot be used, or the plans cannot be compared.
+    """
+    return compare_files([str(source) for source in sources], fields)
+
+
+def compare_files(
+    sources: Sequence[str], fields: dict[str, Any], *, flags: bool = False
+) -> CompareResult:
+    """`compare` for a list; `flags`: the fields are flags of the command line.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    if len(sources) < _FEWEST:
+        raise InputError(
+            f"plans: {len(sources) or 'none'} given; two or more are compared: plan files, or rows "
+            "of a front such as front.json:2"
+        )
+    lines: list[str] = []
+    asked: list[Asked] = []
+    seen: dict[tuple[Path, int | None, str, str], str] = {}
+    machines = _machines(fields.get("hardware"), len(sources))
+    modes = _modes(fields.get("collectives"), len(sources))
+    twice = {source for source in sources if list(sources).count(source) > 1}
+    for source, machine, mode in zip(sources, machines, modes, strict=True):
+        path, row = file_and_row(source)
+        key = (path.resolve(), row, machine, mode)
+        if key in seen:
+            lines.append(
+                f"plans: {source} is the same as {seen[key]}; give different plans, or a machine "
+                "for each, e.g. --hardware h100-sxm5-80,h200-sxm5-141, or --collectives nccl,best"
+            )
+            continue
+        seen[key] = source
+        other = {"hardware": machine, "collectives": mode}
+        own = {**fields, **{name: value for name, value in other.items() if value}}
+        name = source
+        if source in twice:
+            name += f" on {machine}" if len(set(machines)) > 1 else ""
+            name += f" with {mode}" if len(set(modes)) > 1 else ""
+        try:
+            asked.append(_asked(name, path, row, own, flags=flags))
+        except InputError as error:
+            lines += str(error).split("\n")
+    if lines:
+        raise InputError("\n".join(dict.fromkeys(lines)))
+    return compared(asked)
+
+
+def _machines(hardware: object, plans: int) -> list[str]:
+    """The machine of each plan, where others than those of the files are asked for, or "".
+
+    Raises:
+        InputError: Several, but not one for each plan.
+    """
+    if not isinstance(hardware, str) or "," not in hardware or is_file(Path(hardware)):
+        return [hardware if isinstance(hardware, str) else ""] * plans
+    machines = [name.strip() for name in hardware.split(",")]
+    if len(machines) != plans or not all(machines):
+        named = plural(sum(map(bool, machines)), "machine")
+        raise InputError(
+            f"hardware: {shown(hardware)} names {named} for {plans} plans; give one for all, or "
+            "one for each"
+        )
+    return machines
+
+
+def _modes(collectives: object, plans: int) -> list[str]:
+    """The collectives of each plan, where others than those of the files are asked for, or "".
+
+    Raises:
+        InputError: Several, but not one for each plan.
+    """
+    if not isinstance(collectives, str) or "," not in collectives:
+        return [collectives if isinstance(collectives, str) else ""] * plans
+    modes = [name.strip() for name in collectives.split(",")]
+    if len(modes) != plans or not all(modes):
+        named = plural(sum(map(bool, modes)), "mode")
+        raise InputError(
+            f"collectives: {shown(collectives)} names {named} for {plans} plans; give one for all, "
+            "or one for each"
+        )
+    return modes
+
+
+def file_and_row(source: str) -> tuple[Path, int | None]:
+    """`front.json:2` as file and row; anything else is a file."""
+    name, colon, row = source.rpartition(":")
+    if colon and name and row.isascii() and row.isdigit() and not is_file(Path(source)):
+        return Path(name), int(row[:_DIGITS])
+    return Path(source), None
+
+
+def _asked(
+    source: str, path: Path, row: int | None, fields: dict[str, Any], *, flags: bool
+) -> Asked:
+    request, plan, origin, assumed = read_plan_file(path, fields, flags=flags, row=row)
+    resolved = resolve(request, origin, plan.chips)
+    machine = {name: ", ".join(map(str, given)) for name, given in request.machine.items()}
+    return Asked(
+        name=source,
+        model=resolved.cost,
+        machine=machine,
+        evaluated=evaluate_plan(resolved, plan, assumed),
+    )

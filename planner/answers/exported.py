@@ -1,0 +1,69 @@
+"""A plan file written for a target: the answer of `planner export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.answers.evaluation import limits_of
+from planner.answers.notes.caveats import caveats
+from planner.base.errors import InputError
+from planner.cost.evaluate import evaluate_table
+from planner.frameworks.targets import Target, target_named
+from planner.frameworks.writing import export_plan
+from planner.plan import Plan, PlanTable
+from planner.question.facility import under_limit
+from planner.question.files.plan_file import read_plan_file
+from planner.question.provenance import job_fields
+from planner.question.resolved import Resolved, resolve
+from planner.results.export import ExportResult
+from planner.results.plan import plan_results
+
+
+def export_file(
+    path: str | Path,
+    to: str,
+    version: str = "",
+    *,
+    allow_lossy: bool = False,
+    row: int | None = None,
+) -> ExportResult:
+    """A plan file in the words of a target.
+
+    Args:
+        path: A plan file, or a front.
+        to: Name of the target, a key of `planner.frameworks.targets.TARGETS`.
+        version: Version of the target's input; empty: the default one.
+        allow_lossy: Write also what runs another plan than this one.
+        row: Which plan of a front, from 1.
+
+    Raises:
+        InputError: The file, the target or the version is none, the plan breaks a rule, or the
+            target cannot run it; a line each.
+    """
+    target = target_named(to)
+    request, plan, origin, _ = read_plan_file(Path(path), {}, flags=True, row=row)
+    if request.pools is not None:
+        raise InputError(
+            "pools: the plan has stages on several kinds of chips, which no target can be told"
+        )
+    resolved = resolve(request, origin, plan.chips)
+    return _exported(resolved, plan, target, version, allow_lossy=allow_lossy)
+
+
+def _exported(
+    resolved: Resolved, plan: Plan, target: Target, version: str, *, allow_lossy: bool
+) -> ExportResult:
+    model = resolved.cost
+    plan = under_limit(plan, model.clock_limit)
+    export = export_plan(model, plan, target, version, allow_lossy=allow_lossy)
+    model.allocation(plan.chips)
+    table = PlanTable.from_plans([plan])
+    result = plan_results(model, table, evaluate_table(model, table))[0]
+    return ExportResult(
+        export=export,
+        target=target,
+        plan=plan,
+        job={**job_fields(resolved), "chips": plan.chips},
+        step_time_s=result.step_time_s,
+        warnings=tuple(caveats(model, result, limits_of(resolved.request))),
+    )

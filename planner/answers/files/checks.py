@@ -1,0 +1,266 @@
+"""Documents of answers: which fields they have, and whether what they say can be true.
+
+Costs and words about a plan are worked out again elsewhere. What a search alone knows (how it
+ended, what it counted) cannot be, short of searching again: here it has to agree with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+
+from planner.answers.files.reevaluation import differences
+from planner.base.fields import refusal
+from planner.explanation.judging import value_of
+from planner.question.pool_request import is_pooled
+from planner.question.request import Request
+from planner.question.uneven_request import UNEVEN, is_uneven, limits_on_front
+from planner.results.certificate import TOLD, Certificate
+from planner.results.parts import Diagnosis, FrontLimits, MachineSearch
+from planner.results.plan import PlanResult
+
+Objective = Literal["time", "energy", "edp", "memory"]
+Whole = Annotated[int, Field(ge=0)]
+_CONSIDERED = "considered"
+SOLVED = "stages"
+SPLIT = (SOLVED, "LB_E again")
+"""Stages of a funnel to which interleaved rows come once for each of the layers that their fullest
+device may have."""
+"""The stage of a funnel whose rows are solved to proof or left."""
+_SAME = 1e-9
+_OF_OBJECTIVE = {
+    "time": "step_time_s",
+    "energy": "energy_per_step_j",
+    "memory": "memory_per_chip_bytes",
+}
+
+
+def _adding_up(stages: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Counts of stages in each of which all that was considered was dropped, left or passed."""
+    for name, counts in stages.items():
+        total = sum(count for what, count in counts.items() if what != _CONSIDERED)
+        if counts and counts.get(_CONSIDERED) != total:
+            raise refusal(f"{name}: {_CONSIDERED} is not the sum of the others, {total:,}")
+    return stages
+
+
+Counts = Annotated[dict[str, dict[str, Whole]], AfterValidator(_adding_up)]
+
+
+class _Loose(BaseModel):
+    """Fields that documents have beside these are compared with what is worked out again."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class DefaultTaken(_Loose):
+    """A value that was assumed."""
+
+    name: str
+    value: str
+    reason: str
+
+
+class _Known(_Loose):
+    """What every answer has."""
+
+    job: dict[str, Any]
+    plan_job: dict[str, Any]
+    versions: dict[str, str]
+
+
+class SolvedDocument(_Known):
+    """What `planner solve --json` prints beside its plans."""
+
+    asked: dict[str, Any]
+    status: Literal["optimal", "feasible", "infeasible", "time_limit"]
+    objective_name: Objective
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    best: dict[str, Any] | None
+    front: list[dict[str, Any]]
+    front_objectives: tuple[Literal["time", "energy", "memory"], ...]
+    front_complete: bool
+    front_limits: FrontLimits | None
+    front_note: str
+    top: list[dict[str, Any]]
+    top_complete: bool
+    diagnosis: Diagnosis | None
+    losses: tuple[str, ...]
+    defaults: list[DefaultTaken]
+    counts: Counts
+    front_counts: Counts
+    seconds: Annotated[FiniteFloat, Field(ge=0)]
+    mfu_convention: str
+    machines: tuple[MachineSearch, ...]
+    layout: str
+    certificate: Certificate | None
+    uniform: dict[str, Any] | None
+
+
+class FrontDocument(_Known):
+    """What `planner solve --pareto front.json` writes beside its plans."""
+
+    objectives: tuple[Literal["time", "energy", "memory"], ...]
+    complete: bool
+    note: str
+    front: list[dict[str, Any]] = Field(min_length=1)
+
+
+class EvaluatedDocument(_Known):
+    """What `planner evaluate --json` prints beside its plan; `planner explain --json` has more."""
+
+    asked: dict[str, Any]
+    defaults: list[DefaultTaken]
+    objective_name: Objective | None = None
+
+
+def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
+    """How the end of a search contradicts the plans, the counts or the time that was given."""
+    status, lines = file.status, []
+    if (file.best is not None) != (status in ("optimal", "feasible")):
+        word = "no best plan" if file.best is None else "a best plan"
+        lines.append(f"status: {status!r} contradicts {word}")
+    early = request.time_limit is not None or (status == "feasible" and request.gap is not None)
+    if status in ("feasible", "time_limit") and not early:
+        lines.append(f"status: {status!r} contradicts a search without a time limit")
+    if (file.diagnosis is not None) != (status == "infeasible"):
+        word = "no diagnosis" if file.diagnosis is None else "a diagnosis"
+        lines.append(f"status: {status!r} contradicts {word}")
+    if bool(file.front) != bool(file.top) or bool(file.front) != (file.best is not None):
+        lines.append("best, front, top: one is empty, another is not")
+    wanted = {
+        "objective_name": request.objective,
+        "front_objectives": request.front,
+        "layout": request.layout,
+    }
+    other = [name for name, value in wanted.items() if getattr(file, name) != value]
+    lines += _front_limit_mistakes(file, request)
+    certified = is_uneven(request) and file.best is not None
+    if (file.certificate is not None) != certified:
+        lines.append("certificate: contradicts the layout that was asked for")
+    return lines + [f"{name}: contradicts what was asked" for name in other]
+
+
+def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
+    """How the limits that make up a front contradict what was asked, or its plans."""
+    wanted = limits_on_front(request) if file.best is not None else None
+    if (file.front_limits and file.front_limits.asked) != wanted:
+        return ["front_limits: contradicts what was asked"]
+    if file.front_limits is not None and not 0 <= file.front_limits.proved <= (wanted or 0):
+        return [f"front_limits.proved: {file.front_limits.proved:,} of {wanted:,} limits"]
+    return []
+
+
+def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
+    """How an objective, a bound and a gap contradict the best plan or one another."""
+    value, bound = value_of(best, file.objective_name), file.bound
+    if bound is None:
+        return ["bound: is missing beside a best plan"]
+    gap = (value - bound) / value if value > 0 else 0.0
+    told = {"objective": file.objective, "gap": file.gap}
+    if bound > value * (1 + _SAME):
+        return [f"bound: {bound:g} is above the objective, {value:g}"]
+    if lines := list(differences(told, {"objective": value, "gap": gap})):
+        return lines
+    if file.status == "optimal" and gap > 1e-6:
+        return [f"status: 'optimal' contradicts a gap of {gap:.3g}"]
+    return []
+
+
+def certificate_mistakes(
+    file: SolvedDocument, request: Request, uniform: PlanResult | None
+) -> list[str]:
+    """How a certificate contradicts the proof, the best uniform plan or itself.
+
+    Args:
+        file: The answer.
+        request: The question.
+        uniform: The best uniform plan, evaluated again.
+    """
+    found = file.certificate
+    if found is None:
+        return []
+    value = None if uniform is None else value_of(uniform, file.objective_name)
+    told = {name: getattr(found, name) for name in ("objective", "bound", "uniform")}
+    wanted = {"objective": file.objective, "bound": file.bound, "uniform": value}
+    lines = [f"certificate.{line}" for line in differences(told, wanted)]
+    if lines or file.objective is None or file.bound is None:
+        return lines
+    within = file.layout == UNEVEN  # a layout that is given excludes uniform plans
+    if within and value is not None and file.objective > value * (1 + _SAME):
+        lines.append(f"certificate.uniform: {value:g} is below the objective, {file.objective:g}")
+    split = within and request.fix.get("interleave") != ("1",) and not is_pooled(request)
+    lines += _funnel_mistakes(found, split=split)
+    lowest = [("lowest_left", found.lowest_left)]
+    lowest += [(f"funnel.{at}.lowest", one.lowest) for at, one in enumerate(found.funnel, start=1)]
+    lines += [
+        f"certificate.{name}: {least:g} is below the bound, {file.bound:g}"
+        for name, least in lowest
+        if file.objective_name != "edp" and least is not None and least < file.bound * (1 - _SAME)
+    ]
+    least = min((step.product_js for step in found.steps), default=file.bound)
+    if least < file.bound * (1 - _SAME):
+        lines.append(f"certificate.steps: {least:g} J s is below the bound, {file.bound:g}")
+    if file.status == "optimal" and found.left:
+        lines.append(f"certificate.left: {found.left:,} rows contradict the status 'optimal'")
+    return lines
+
+
+def _funnel_mistakes(found: Certificate, *, split: bool) -> list[str]:
+    """Rows that are lost between the stages of a funnel, or after stage problems.
+
+    The first stage counts rows before their placements, each of which is a row to the next; so is
+    each way to tell a target of a row.
+
+    Args:
+        found: With the funnel.
+        split: Whether rows may be interleaved, see `SPLIT`.
+    """
+    lines = []
+    funnel = found.funnel
+    for at, stage in enumerate(funnel):
+        left = stage.rows - stage.dropped
+        if at + 1 < len(funnel):
+            told = funnel[at + 1].name.endswith(TOLD) and not stage.name.endswith(TOLD)
+            fullest = split and funnel[at + 1].name in SPLIT
+            more = (at == 0 or told or fullest) and left > 0
+            after = left if more else funnel[at + 1].rows
+        else:
+            after = found.solved + found.left if stage.name == SOLVED else max(left, 0)
+        if left != after:
+            lines.append(
+                f"certificate.funnel.{at + 1}: {stage.rows:,} rows less {stage.dropped:,} dropped "
+                f"leave {left:,}, not {after:,}"
+            )
+    return lines
+
+
+def front_mistakes(points: Sequence[PlanResult], objectives: Sequence[str]) -> list[str]:
+    """Plans of a front that are out of order, or that another one beats in everything.
+
+    Args:
+        points: As the front has them.
+        objectives: What they are compared by.
+    """
+    times = np.array([point.step_time_s for point in points])
+    late = np.flatnonzero(times[1:] < times[:-1] * (1 - _SAME))
+    lines = [f"front.{row + 2}: is faster than the plan before it" for row in late]
+    costs = np.array(
+        [[getattr(point, _OF_OBJECTIVE[name]) for name in objectives] for point in points]
+    )
+    one, other = costs[:, None, :], costs[None, :, :]
+    beaten = np.all(other <= one, axis=2) & np.any(other < one * (1 - _SAME), axis=2)
+    rows = np.flatnonzero(np.any(beaten, axis=1))
+    return lines + [f"front.{row + 1}: front.{beaten[row].argmax() + 1} beats it" for row in rows]
+
+
+def rank_mistakes(best: PlanResult, ranked: Sequence[PlanResult]) -> list[str]:
+    """Whether the best plans begin with the best one."""
+    if ranked and ranked[0].plan != best.plan:
+        return ["top.1: is not the best plan"]
+    return []

@@ -1,0 +1,362 @@
+"""Answers as `--json` prints them, read back: checked, and every plan evaluated again.
+
+A file is taken at its word only where this planner comes to the same figures: versions and hashes
+of the databases must be those of this installation, and each plan must evaluate to the costs that
+the file gives. What comes back is the answer as `planner.solve` or `planner.evaluate` return it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from planner.answers.evaluation import evaluate_plan, limits_of, options_of, training_run
+from planner.answers.files.checks import (
+    EvaluatedDocument,
+    FrontDocument,
+    SolvedDocument,
+    certificate_mistakes,
+    front_mistakes,
+    proof_mistakes,
+    rank_mistakes,
+    status_mistakes,
+)
+from planner.answers.files.reevaluation import Rereading
+from planner.answers.notes.front import better_on_fewer, front_note
+from planner.answers.notes.likely import against_first, spread_of
+from planner.answers.notes.uneven import with_uneven_words
+from planner.answers.simulated import simulated_facts
+from planner.answers.uniform import about_job, reasons
+from planner.assumptions.file_kinds import with_command
+from planner.base.errors import InputError
+from planner.base.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
+from planner.base.jsonfile import SEAL, digest_of, json_object
+from planner.base.messages import mistakes, shown
+from planner.cost.facts import PlanFacts
+from planner.question.files.front_file import read_content
+from planner.question.files.plan_file import asked_of, left_out
+from planner.question.provenance import job_fields, sources_of, versions
+from planner.question.request import Request
+from planner.question.resolved import Resolved, resolve
+from planner.results.plan import PlanResult
+from planner.results.result import EvaluateResult, SolveResult
+from planner.search.machines.joint import is_joint, reticle_words, use_words
+from planner.search.machines.machines import budgets_of, on_machine
+
+Kind = Literal["solve", "front", "evaluate"]
+_STDIN = Path("-")
+_OF_SOLVE = frozenset({"status", "front", "best", "plan_job"})
+_OF_FRONT = frozenset({"objectives", "complete", "front", "plan_job"})
+_OF_EVALUATE = frozenset({"breakdown", "fits", "mesh"})
+_OF_PLAN = "plan."
+_WANTED = (
+    "what planner solve --json, planner evaluate --json, planner explain --json or solve --pareto "
+    "front.json write"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultFile:
+    """An answer that was read back.
+
+    Attributes:
+        kind: Which command gave it: solve, evaluate, or a front of solve.
+        answer: The answer; of a front without a best plan.
+        plan: The plan that details are about: the best one, the one that was evaluated, or of a
+            front the fastest; None where no plan was found.
+        resolved: Its job.
+        objective: What an explanation compares plans by; None: it is none.
+    """
+
+    kind: Kind
+    answer: SolveResult | EvaluateResult
+    plan: PlanResult | None
+    resolved: Resolved | None
+    objective: str | None = None
+
+
+def read_result(path: Path) -> ResultFile:
+    """An answer of `solve`, its front, or of `evaluate` or `explain`; `-`: standard input.
+
+    Raises:
+        InputError: It cannot be read, is no such answer or one of another version, or its plans
+            do not cost what it says; one line per mistake.
+    """
+    name = "standard input" if path == _STDIN else str(path)
+    content = _standard_input() if path == _STDIN else read_bytes(path)
+    try:
+        data, text = json_object(content, name)
+    except InputError as error:
+        raise _of_another_kind(path, name) or error from error
+    kind = _kind_of(data, name)
+    _check_versions(data, name)
+    _check_seal(data, name)
+    reading = Rereading(name=name, path=path)
+    if kind == "evaluate":
+        return _evaluated(data, _validated(EvaluatedDocument, text, name), reading)
+    if kind == "front":
+        return _front(data, _validated(FrontDocument, text, name), reading)
+    return _solved(data, _validated(SolvedDocument, text, name), reading)
+
+
+def _standard_input() -> bytes:
+    """What another program sends.
+
+    Raises:
+        InputError: There is no standard input, or it cannot be read.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input: is closed; name a file")
+    content = sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1)
+    if len(content) > LARGEST_FILE_BYTES:
+        raise InputError(f"standard input: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
+    return content
+
+
+def _kind_of(data: Mapping[str, Any], name: str) -> Kind:
+    """Which answer a document is.
+
+    Raises:
+        InputError: None that is known.
+    """
+    if data.keys() >= _OF_EVALUATE:
+        return "evaluate"
+    if data.keys() >= _OF_FRONT:
+        return "front"
+    if data.keys() >= _OF_SOLVE:
+        return "solve"
+    other = with_command(data, "an answer that a report is of", "front", "evaluation")
+    raise InputError(f"{name}: {other or 'is no answer of this planner'}; a report needs {_WANTED}")
+
+
+def _of_another_kind(path: Path, name: str) -> InputError | None:
+    """What a file is that is no JSON, where that can be told: a plan, a job file, a front."""
+    if path == _STDIN or path.suffix.lower() == ".json":  # its fault as JSON says more
+        return None
+    try:
+        other = with_command(read_content(path), "an answer")
+    except InputError:
+        return None
+    if "is a plan" in other:
+        other += f"; planner evaluate {path_as_text(name)} --plot report.html reports it"
+    return InputError(f"{name}: {other}; a report needs {_WANTED}") if other else None
+
+
+def _check_seal(data: Mapping[str, Any], name: str) -> None:
+    """Refuses an answer that is not, to the letter, the one that was written.
+
+    Raises:
+        InputError: It is not, or has no digest.
+    """
+    if SEAL not in data:
+        raise InputError(
+            f"{name}: {SEAL}: is missing; an older planner wrote it, or it was edited: solve again"
+        )
+    if data[SEAL] != digest_of(data):
+        raise InputError(
+            f"{name}: was edited since it was written, or is damaged ({SEAL} is of other content): "
+            "solve again"
+        )
+
+
+def _check_versions(data: Mapping[str, Any], name: str) -> None:
+    """Refuses an answer that this installation would not give.
+
+    Raises:
+        InputError: One line per difference.
+    """
+    here, there = versions(), data.get("versions")
+    if not isinstance(there, dict):
+        raise InputError(f"{name}: versions: is missing, so nothing says which planner wrote it")
+    again = "solve again with this one"
+    given = str(data.get("schema_version", "missing"))
+    found = {**there, "schema": given}
+    words = {
+        "planner": "was written by planner {0}, this is planner {1}",
+        "schema": "schema_version is {0}, this planner reads version {1}",
+        "hardware_db": "the hardware database has changed since (hash {0} then, {1} now)",
+        "models_db": "the model database has changed since (hash {0} then, {1} now)",
+    }
+    lines = [
+        f"{name}: {words[key].format(_plain(found.get(key, 'unknown')), mine)}; {again}"
+        for key, mine in here.items()
+        if found.get(key) != mine
+    ]
+    if lines:
+        raise InputError("\n".join(lines))
+
+
+def _plain(value: object) -> str:
+    """A version without quotes, whatever the file holds."""
+    return value if isinstance(value, str) and value.isalnum() else shown(value).strip("'")
+
+
+def _validated(model: type[Any], text: str, name: str) -> Any:
+    """The fields of a document.
+
+    Raises:
+        InputError: Some are missing or of the wrong kind.
+    """
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+
+        def label(steps: Any) -> str:
+            return f"{name}: {'.'.join(map(str, steps))}"
+
+        raise InputError("\n".join(mistakes(error, label, model.model_fields))) from error
+
+
+def _evaluated(data: Mapping[str, Any], file: EvaluatedDocument, reading: Rereading) -> ResultFile:
+    """The answer of `planner evaluate` or `planner explain`, computed again."""
+    read = reading.read(data, file.plan_job, "the plan")
+    resolved = resolve(reading.request(file.asked), reading.origin("asked"), read.plan.chips)
+    names = [one.name.removeprefix(_OF_PLAN) for one in file.defaults if _OF_PLAN in one.name]
+    answer = evaluate_plan(resolved, read.plan, left_out(read.plan, names))
+    reading.compare(data, answer.to_dict(), "")
+    return ResultFile(
+        kind="evaluate",
+        answer=answer,
+        plan=answer.result,
+        resolved=resolved,
+        objective=file.objective_name,
+    )
+
+
+def _front(data: Mapping[str, Any], file: FrontDocument, reading: Rereading) -> ResultFile:
+    """A front as `solve --pareto front.json` writes it."""
+    points, reads = reading.costed([(point, f"front.{n}") for n, point in _numbered(file.front)],
+                                   file.plan_job)  # fmt: skip
+    resolved = reading.resolve(reads[0])
+    job = {**job_fields(resolved), "chips": file.job.get("chips")}
+    reading.compare(file.job, job, "job.")
+    reading.refuse(front_mistakes(points, file.objectives))
+    answer = SolveResult(
+        status="front", objective_name="", objective=None, bound=None, gap=None, best=None,
+        front=tuple(points), front_objectives=file.objectives, front_complete=file.complete,
+        front_note=file.note, why=(), neighbors=(), run=None, diagnosis=None, losses=(),
+        defaults=(), counts={}, seconds=0.0, job=file.job, versions=file.versions,
+        plan_job=file.plan_job, sources=sources_of(resolved.cost), spread=spread_of(resolved.cost),
+        facts=_facts(resolved, points[0]), front_proved=_proved(file.front),
+    )  # fmt: skip
+    return ResultFile(kind="front", answer=answer, plan=points[0], resolved=resolved)
+
+
+def _proved(points: list[dict[str, Any]]) -> tuple[bool, ...]:
+    return tuple(point.get("proved") is True for point in points)
+
+
+def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    return list(enumerate(points, start=1))
+
+
+def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -> ResultFile:
+    """The answer of `planner solve`, of which all but the search itself is worked out again."""
+    asked = [(file.best, "best")] if file.best is not None else []
+    asked += [(point, f"front.{number}") for number, point in _numbered(file.front)]
+    asked += [(plan, f"top.{number}") for number, plan in _numbered(file.top)]
+    asked += [(file.uniform, "uniform")] if file.uniform is not None else []
+    request = reading.request(file.asked)
+    reading.refuse(status_mistakes(file, request))
+    costed, _ = reading.costed(asked, file.plan_job)
+    if file.best is None:
+        answer, resolved, best = _without_plan(file, request, reading), None, None
+    else:
+        best, rest = costed[0], costed[1:]
+        uniform = None if file.uniform is None else rest.pop()
+        front, ranked = rest[: len(file.front)], rest[len(file.front) :]
+        reading.refuse(proof_mistakes(file, best))
+        reading.refuse(front_mistakes(front, file.front_objectives))
+        reading.refuse(rank_mistakes(best, ranked))
+        reading.refuse(certificate_mistakes(file, request, uniform))
+        resolved = _on_machine(request, best, reading)
+        answer = _with_plan(file, resolved, best, front, ranked, asked_of(request))
+        if answer.certificate is not None:
+            answer = with_uneven_words(resolved, answer, uniform)
+    said = answer.to_dict()
+    reading.compare(file.job, said["job"], "job.")
+    reading.compare(data, said, "")
+    return ResultFile(kind="solve", answer=answer, plan=best, resolved=resolved)
+
+
+def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:
+    """The job on the machine of the best plan; where machines were a decision, with its chips."""
+    resolved = resolve(on_machine(request, best.machine), reading.origin("asked"))
+    if not is_joint(request):
+        return resolved
+    changes = {"chips": best.chips, "chips_exact": True}
+    return replace(resolved, request=resolved.request.model_copy(update=changes))
+
+
+def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
+    """The stages and levels of a plan."""
+    limit = limits_of(resolved.request).chip_bytes(resolved.cost)
+    return simulated_facts(resolved.cost, plan.plan, limit)
+
+
+def _of_search(file: SolvedDocument) -> dict[str, Any]:
+    """What only the search knows; its seal and `SolvedDocument` are all that speaks for it."""
+    names = (
+        "status", "objective_name", "objective", "bound", "gap", "front_objectives",
+        "front_complete", "top_complete", "diagnosis", "counts", "front_counts", "seconds",
+        "machines", "layout", "certificate", "front_limits",
+    )  # fmt: skip
+    return {name: getattr(file, name) for name in names} | {"front_proved": _proved(file.front)}
+
+
+def _without_plan(file: SolvedDocument, request: Request, reading: Rereading) -> SolveResult:
+    """The answer that there is no plan; of several machines it names the nearest."""
+    said: dict[str, Any] = {
+        "defaults": tuple((one.name, one.value, one.reason) for one in file.defaults),
+        "losses": file.losses, "job": file.job, "plan_job": file.plan_job,
+        "mfu_convention": file.mfu_convention, "versions": file.versions,
+    }  # fmt: skip
+    if not is_joint(request):
+        resolved = resolve(request, reading.origin("asked"))
+        assert request.chips is not None
+        said = about_job(resolved) | {"losses": resolved.cost.allocation(request.chips).losses}
+    return SolveResult(
+        **_of_search(file), **said | {"asked": asked_of(request)}, best=None, front=(),
+        front_note="", why=(), neighbors=(), run=None,
+    )  # fmt: skip
+
+
+def _with_plan(
+    file: SolvedDocument,
+    resolved: Resolved,
+    best: PlanResult,
+    front: list[PlanResult],
+    ranked: list[PlanResult],
+    asked: Mapping[str, Any],
+) -> SolveResult:
+    """The answer with the plans that were evaluated again, and what is said of them."""
+    request, model = resolved.request, resolved.cost
+    limits, options = limits_of(request), options_of(request)
+    why, near = reasons(resolved, best, limits, options, file.objective_name)
+    losses = model.allocation(best.chips).losses
+    note = front_note(request, model, len(front), proved=file.front_complete)
+    note = " ".join([note, *better_on_fewer(best, front)])
+    if best.machine is not None:
+        why = (*why, *use_words(model, budgets_of(request), best.chips))
+        losses = (*losses, *reticle_words(model, request))
+        note = file.front_note
+    return SolveResult(
+        **_of_search(file),
+        **about_job(resolved) | {"asked": dict(asked)},
+        best=best,
+        front=tuple(best if best == point else point for point in front),
+        front_note=note,
+        top=against_first(model, ranked, file.objective_name),
+        why=why,
+        neighbors=near,
+        run=training_run(request, best),
+        losses=losses,
+        sources=sources_of(model),
+        spread=spread_of(model),
+        facts=_facts(resolved, best),
+    )

@@ -1,0 +1,199 @@
+"""What a user should know about an evaluated plan beside the rules that it breaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from planner.assumptions.software import Framework
+from planner.base.units import show_bytes
+from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
+from planner.cost.memory.risk import headroom_note
+from planner.frameworks.megatron.recompute import stages_told_at_once
+from planner.frameworks.profiles import default_framework
+from planner.frameworks.rules import applicable
+from planner.frameworks.rules.alike import CUDA_VENDORS
+from planner.frameworks.targets import TARGETS
+from planner.plan import Plan, PlanTable, code_of
+from planner.plan.words import recompute_words, sharding_words
+from planner.results.plan import PlanResult
+from planner.search.limits import Limits
+from planner.search.uneven.aligned import is_aligned
+from planner.search.uniform.meshes import equal_chunks
+
+_TAKES_LAYOUTS = frozenset({"megatron", "torchtitan", "torchtitan-2024"})
+
+
+def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
+    """What does not fit, is outside the search, or is predicted less surely; a line each."""
+    return [
+        *_memory_warnings(model, result, limits),
+        *_headroom_warnings(model, result),
+        *_gather_warnings(model, result.plan),
+        *_clock_warnings(model, result.plan),
+        *_framework_warnings(model),
+        *_chunk_warnings(model, result.plan),
+        *_dualpipe_warnings(model, result.plan),
+        *_stage_warnings(model, result.plan),
+    ]
+
+
+def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
+    """What does not fit: on the chip, on its share of the host."""
+    memories = (
+        ("memory", result.memory_per_chip_bytes, limits.chip_bytes(model), "that may be filled"),
+        (
+            "host memory",
+            result.host_memory_bytes,
+            model.chip.host_memory_bytes,
+            "that the host has for each chip",
+        ),
+    )
+    return [
+        f"{name}: {show_bytes(held)} of {show_bytes(limit)} {which}"
+        for name, held, limit, which in memories
+        if held > limit
+    ]
+
+
+def _headroom_warnings(model: CostModel, result: PlanResult) -> list[str]:
+    """A chip so full that the allocator may slow the step down."""
+    if not result.lacks_headroom:
+        return []
+    return [f"headroom: {headroom_note(result.memory_per_chip_bytes, model.chip.memory_bytes)}"]
+
+
+def _gather_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """Both ends of the memory where the profile does not say whether gathered inputs are kept."""
+    framework = model.framework
+    if framework.keeps_gathered != "unknown" or plan.tp == 1 or not plan.sequence_parallel:
+        return []
+    table, ends = PlanTable.from_plans([plan]), []
+    for mode in ("never", "always"):
+        job = replace(model.job, framework=replace(framework, keeps_gathered=mode))
+        ends.append(show_bytes(float(memory_table(replace(model, job=job), table).peak[0])))
+    return [
+        f"memory: {ends[0]} if {framework.name} gathers the inputs of its column-parallel layers "
+        f"again (tp_recompute_allgather), {ends[1]} if it keeps them; the prediction is between"
+    ]
+
+
+def _clock_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """Clocks between the levels that a search tries."""
+    clocks = {plan.clock, *(stage.clock for stage in plan.stages or () if stage.clock is not None)}
+    levels = model.chip.clock_levels
+    return [
+        f"clock: {clock:g} is none of the levels that the search tries on {model.chip.name}: "
+        f"{', '.join(f'{level:g}' for level in sorted(levels, reverse=True))}"
+        for clock in sorted(clocks - {*levels, model.clock_limit})
+        if model.chip.clock_settable
+    ]
+
+
+def _framework_warnings(model: CostModel) -> list[str]:
+    """A framework whose constants were fitted on other chips than these."""
+    framework, chip = model.job.framework, model.chip
+    usual = default_framework(chip.vendor)
+    elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in CUDA_VENDORS
+    if framework == usual or not elsewhere or model.assumptions.mlp_blocks:
+        return []
+    if not _runs(model, usual):
+        return [f"framework: the constants of {framework.name} were fitted on other chips"]
+    return [
+        f"framework: {framework.name} is not the usual one on {chip.vendor} chips, which is "
+        f"{usual.name}; its constants were fitted on other chips"
+    ]
+
+
+def _runs(model: CostModel, framework: Framework) -> bool:
+    """Whether no rule of a framework refuses the chips, whatever the plan."""
+    judged = replace(model, job=replace(model.job, framework=framework))
+    rules = applicable(framework, TARGETS.get(framework.name))
+    one = PlanTable.from_plans([Plan()])
+    return all(rule.holds(judged, one).all() for rule in rules if rule.of_other_chips)
+
+
+def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """Interleaved chunks that are gathered again, or whose unequal rounds the time does not see."""
+    if plan.interleave == 1:
+        return []
+    lines, framework = [], model.framework
+    if 0 < framework.most_chunks < plan.interleave and plan.sharding == "zero3":
+        lines.append(
+            f"interleave: {framework.name} keeps {framework.most_chunks} chunks of a stage "
+            f"gathered, not {plan.interleave}; the gathers that it repeats are not counted"
+        )
+    chunks = plan.pp * plan.interleave
+    estimate = "the step time is an estimate, which may be up to {} % too low"
+    if plan.stages is not None:
+        sizes = tuple(stage.layers for stage in plan.stages)
+        if len(set(sizes)) > 1:
+            words = estimate.format(12 if is_aligned(sizes, plan.pp) else 15)
+            lines.append(f"interleave: the {chunks} chunks have unequal layers; {words}")
+    elif not equal_chunks(model, chunks, code_of("split", plan.split)):
+        lines.append(
+            f"interleave: {model.job.model.layers} layers make no {chunks} equal chunks; "
+            f"{estimate.format(25)}"
+        )
+    return lines
+
+
+def _dualpipe_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """DualPipe, of which no published run tells what its passes hide."""
+    if plan.schedule != "dualpipe":
+        return []
+    a = model.assumptions
+    return [
+        f"dualpipe: assumed, not fitted: passes side by side hide {a.dualpipe_overlap:.0%} of "
+        f"all-to-alls and messages, products run at {a.dualpipe_kernels:.0%} of their rate beside "
+        "all-to-alls (dualpipe_overlap, dualpipe_kernels)"
+    ]
+
+
+def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
+    """What stages choose for themselves and the framework cannot be told, or cannot run."""
+    return [*_empty_stages(plan), *(f"stages: {line}" for line, _ in untold(model, plan))]
+
+
+def _empty_stages(plan: Plan) -> list[str]:
+    """Chunks without a layer, neither the first nor the last, which only pass activations on."""
+    empty = [at for at, stage in enumerate((plan.stages or ())[1:-1], start=1) if not stage.layers]
+    if not empty:
+        return []
+    which = "chunks" if plan.interleave > 1 else "stages"
+    return [
+        f"stages: {which} {', '.join(map(str, empty))} hold no layer; frameworks build pipelines "
+        "with a layer at least on all but the first and the last"
+    ]
+
+
+def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
+    """What a framework cannot be told of the stages of a plan, and a flag that avoids it.
+
+    Sources: Megatron-LM --pipeline-model-parallel-layout, and what
+    `planner.frameworks.megatron.recompute` says; torchtitan module_fqns_per_model_part; DeepSpeed
+    runtime/pipe/module.py (partition_method).
+    """
+    name = model.framework.name
+    if plan.stages is None or name == "textbook":
+        return []
+    found = []
+    if name not in _TAKES_LAYOUTS and plan.pp > 1:
+        line = f"{name} deals out layers by a rule, it takes no list of them"
+        found.append((line, "--layout uniform"))
+    if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:
+        line = f"{name} has one sharding for all stages, not {sharding_words(plan)}"
+        found.append((line, f"--fix sharding={_most_common(plan)}"))
+    at_once = name == "megatron" and stages_told_at_once(model.job.model, plan)
+    if recompute_words(plan) == "by stage" and not at_once:
+        block = "the first N layers of every stage" if name == "megatron" else "all layers"
+        line = f"{name} recomputes {block} in one way, the same on all stages; these differ"
+        found.append((line, "--fix recompute=none or --fix recompute=full"))
+    return found
+
+
+def _most_common(plan: Plan) -> str:
+    """The sharding of the most stages."""
+    counts = Counter(stage.sharding or plan.sharding for stage in plan.stages or ())
+    return max(counts, key=lambda name: counts[name])

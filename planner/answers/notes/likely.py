@@ -1,0 +1,69 @@
+"""How sure an answer is: what its intervals rest on, and which plans are too close to call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.cost.intervals import LEVEL, is_prediction, situation, tie_noise
+from planner.explanation.judging import is_tie, value_of
+from planner.plan import PlanTable
+from planner.results.parts import Spread
+from planner.results.plan import PlanResult, RankedPlan, plan_results
+from planner.search.best_few import RANKED, best_few
+from planner.search.uniform.engine import Search
+from solvers.solution import Status
+
+
+def spread_of(model: CostModel) -> Spread | None:
+    """What the intervals of a job's plans rest on; None where times are bounds."""
+    if not is_prediction(model.assumptions):
+        return None
+    found = situation(model.job, model.cluster, local_runs=model.assumptions.local_runs)
+    return Spread(
+        level=LEVEL,
+        situation=found.name,
+        words=found.words,
+        low=found.low,
+        high=found.high,
+        rows=found.rows,
+        sources=found.sources,
+        tie_factor=math.exp(tie_noise(model.job)),
+    )
+
+
+def ranked(
+    search: Search, objective: str, best: PlanTable, status: Status
+) -> tuple[tuple[RankedPlan, ...], bool]:
+    """The best three plans that differ in mesh or micro-batch, and whether that is proved.
+
+    Args:
+        search: After its run on exactly the chips asked for.
+        objective: What is minimized; for memory only the best plan is returned.
+        best: One row, the best plan.
+        status: Of the search that proved it.
+    """
+    plans, proved = best, False
+    if objective in RANKED and search.last is not None:
+        few = best_few(search, objective, best)
+        plans, proved = few.plans, few.proved and status is Status.OPTIMAL
+    model = search.model
+    results = plan_results(model, plans, evaluate_table(model, plans))
+    return against_first(model, results, objective), proved
+
+
+def against_first(
+    model: CostModel, results: Sequence[PlanResult], objective: str
+) -> tuple[RankedPlan, ...]:
+    """Plans against the first of them, the best one: how far they are, and whether they tie."""
+    least = value_of(results[0], objective)
+    return tuple(
+        RankedPlan(
+            result=result,
+            difference=value_of(result, objective) / least - 1,
+            tie=is_tie(model, results[0], result, objective),
+        )
+        for result in results
+    )

@@ -1,0 +1,282 @@
+"""The answers of `planner.solve` and `planner.evaluate` on pools of different chips."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, diagnose_pools
+from planner.answers.evaluation import limits_of, options_of, training_run
+from planner.answers.notes.caveats import caveats
+from planner.answers.pool_plan import (
+    fullest_stage,
+    pool_uses,
+    pooled_facts,
+    pooled_result,
+    widest_spread,
+)
+from planner.base.errors import InputError
+from planner.base.units import plural, show_percent, show_seconds
+from planner.cost.communication.traffic import mfu_convention
+from planner.cost.memory.risk import lacks_headroom
+from planner.cost.pools.evaluate import PooledCost, evaluate_pooled
+from planner.cost.pools.pools import Pool, without_pools
+from planner.cost.step import ends_s
+from planner.frameworks.rules import violations
+from planner.plan import Plan, PlanTable
+from planner.plan.choices import MESH_AXES
+from planner.question.files.plan_file import asked_of
+from planner.question.options import SpaceOptions
+from planner.question.pools import ResolvedPools
+from planner.question.provenance import versions
+from planner.results.plan import PlanResult, RankedPlan
+from planner.results.pool_use import PoolUse
+from planner.results.result import EvaluateResult, SolveResult
+from planner.search.limits import Limits
+from planner.search.pools.pools import PooledFound, best_on_pools
+from planner.search.uneven.certificate import best_time
+from planner.search.uniform.engine import Progress, Search
+from solvers.solution import Status
+
+_NOTE = (
+    "On pools of chips the fastest plan alone is searched, at full clock; energy is that of this "
+    "plan."
+)
+
+
+def solve_pools(
+    resolved: ResolvedPools, on_progress: Progress | None, started: float
+) -> SolveResult:
+    """The fastest plan on all pools, why none is faster, and what each pool alone would do.
+
+    Args:
+        resolved: The job on its pools.
+        on_progress: Called with (what, done, of).
+        started: `time.perf_counter` value at which the work began.
+    """
+    request = resolved.request
+    limits, options = limits_of(request), options_of(request)
+    deadline = None if request.time_limit is None else started + request.time_limit
+    found = best_on_pools(
+        resolved.pools,
+        options,
+        limits,
+        gap=request.gap or 0.0,
+        deadline=deadline,
+        on_progress=on_progress,
+    )
+    if found.plan is None:
+        return _without_plan(resolved, found, deadline, started)
+    cost = evaluate_pooled(resolved.pools, found.plan)
+    result = pooled_result(resolved.pools, found.plan, cost, limits)
+    uses = tuple(
+        _with_alone(use, pool, options, limits, deadline)
+        for use, pool in zip(pool_uses(resolved.pools, cost, limits), resolved.pools, strict=True)
+    )
+    certificate = found.certificate
+    assert certificate is not None
+    return SolveResult(
+        **_shared(resolved, found, started),
+        objective=certificate.objective,
+        bound=certificate.bound,
+        gap=certificate.gap,
+        best=result,
+        front=(result,),
+        front_complete=False,
+        front_note=_NOTE,
+        why=_why(resolved.pools, cost, uses),
+        run=training_run(request, result),
+        diagnosis=None,
+        sources=resolved.sources,
+        top=(RankedPlan(result=result, difference=0.0, tie=True),),
+        spread=widest_spread(resolved.pools),
+        facts=pooled_facts(resolved.pools, cost, limits),
+        certificate=certificate,
+        pools=uses,
+    )
+
+
+def _shared(resolved: ResolvedPools, found: PooledFound, started: float) -> dict[str, Any]:
+    """What an answer says with a plan and without one."""
+    losses = [
+        f"{pool.name}: {loss}"
+        for pool in resolved.pools
+        for loss in pool.model.allocation(pool.chips).losses
+    ]
+    dropped = sum(count for name, count in found.counts.items() if name != "considered")
+    considered = found.counts.get("considered", 0)
+    return {
+        "status": found.status.value,
+        "objective_name": "time",
+        "front_objectives": resolved.request.front,
+        "front_proved": (found.status is Status.OPTIMAL,),
+        "neighbors": (),
+        "losses": tuple(losses),
+        "defaults": resolved.defaults,
+        "counts": {"rows before placement": {**found.counts, "kept": considered - dropped}},
+        "seconds": time.perf_counter() - started,
+        "job": resolved.job,
+        "plan_job": resolved.plan_job(),
+        "asked": asked_of(resolved.request),
+        "versions": versions(),
+        "mfu_convention": mfu_convention(resolved.pools[0].model.assumptions),
+        "layout": resolved.request.layout,
+    }
+
+
+def _with_alone(
+    use: PoolUse, pool: Pool, options: SpaceOptions, limits: Limits, deadline: float | None
+) -> PoolUse:
+    """A pool with the step time of the best plan on it alone, of any mesh and layers."""
+    free = _of_any_mesh(options)
+    search = Search(model=pool.model, options=free, limits=limits, deadline=deadline)
+    uniform = search.run((pool.chips,))
+    found = best_time(pool.model, free, limits, pool.chips, uniform=uniform, deadline=deadline)
+    known = float(found.points[0, 0]) if len(found.points) else None
+    return replace(use, alone_s=known, alone=found.status.value)
+
+
+def _of_any_mesh(options: SpaceOptions) -> SpaceOptions:
+    """The space without layers and sizes of the mesh that are given: those are of all pools."""
+    kept = {name: values for name, values in options.fixed.items() if name not in MESH_AXES}
+    return replace(options, fixed=kept, layers=None)
+
+
+def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tuple[str, ...]:
+    """How work is dealt to the pools, and which of them the step waits for."""
+    factor = float(cost.whole.step.factor[0, 0])
+    inputs = cost.whole.inputs
+    times = [
+        factor * float((stage.sum_layers("total") + ends_s(stage, inputs))[0, 0])
+        for stage in cost.whole.stages
+    ]
+    lines = []
+    for at, use in enumerate(uses):
+        slow = max(times[stage] for stage in use.stages)
+        each = use.layers / len(use.stages)
+        lines.append(
+            f"{use.name}: {use.layers} layers on {plural(len(use.stages), 'stage')} of "
+            f"{pools[at].chips // len(use.stages):,} chips, {each:.3g} each; its slowest stage "
+            f"takes {show_seconds(slow)} per micro-batch."
+        )
+    lines.append(
+        f"The fastest stage takes {show_percent(min(times) / max(times))} of the time of the "
+        "slowest."
+    )
+    return tuple(lines)
+
+
+def _without_plan(
+    resolved: ResolvedPools, found: PooledFound, deadline: float | None, started: float
+) -> SolveResult:
+    """The answer when no plan fits, or none was found in time."""
+    latest = time.perf_counter() + SECONDS
+    asked = PooledQuestion(
+        pools=resolved.pools,
+        options=options_of(resolved.request),
+        limits=limits_of(resolved.request),
+        deadline=latest if deadline is None else min(deadline, latest),
+    )
+    proved = found.status is Status.INFEASIBLE
+    return SolveResult(
+        **_shared(resolved, found, started),
+        objective=None,
+        bound=None if proved else found.bound_s or None,
+        gap=None,
+        best=None,
+        front=(),
+        front_complete=proved,
+        front_note="",
+        why=(),
+        run=None,
+        diagnosis=diagnose_pools(asked, found.rows) if proved else None,
+    )
+
+
+def evaluate_pools(
+    resolved: ResolvedPools, plan: Plan, assumed: tuple[tuple[str, str, str], ...] = ()
+) -> EvaluateResult:
+    """What a plan on pools costs; `assumed`: what the source of the plan left out.
+
+    Raises:
+        InputError: The plan breaks a rule of arithmetic, or its stages are not on these pools.
+    """
+    pools, request = resolved.pools, resolved.request
+    limits = limits_of(request)
+    broken = _broken(pools, plan, arithmetic_only=True)
+    if broken:
+        raise InputError("\n".join(f"plan: {line}" for line in broken))
+    cost = evaluate_pooled(pools, plan)
+    result = pooled_result(pools, plan, cost, limits)
+    uses = pool_uses(pools, cost, limits)
+    _, limit = fullest_stage(uses, cost)
+    losses = [
+        f"{pool.name}: {loss}"
+        for pool in pools
+        for loss in pool.model.allocation(pool.chips).losses
+    ]
+    warnings = [*_broken(pools, plan), *_caveats(pools, plan, result, uses, limits)]
+    return EvaluateResult(
+        result=result,
+        fits=all(use.fits for use in uses),
+        memory_limit_bytes=limit,
+        warnings=tuple(dict.fromkeys(warnings)),
+        run=training_run(request, result),
+        losses=tuple(losses),
+        defaults=resolved.defaults + assumed,
+        job=resolved.job,
+        plan_job=resolved.plan_job(),
+        asked=asked_of(request),
+        versions=versions(),
+        sources=resolved.sources,
+        mfu_convention=mfu_convention(pools[0].model.assumptions),
+        spread=widest_spread(pools),
+        facts=pooled_facts(pools, cost, limits),
+        pools=uses,
+    )
+
+
+def _seen_by(pool: Pool, plan: Plan) -> Plan:
+    """The plan as one of the pool's chips, at the clocks of its own stages."""
+    limit = pool.model.clock_limit
+    stages = plan.stages or ()
+    own = [stage if stage.pool == pool.name else replace(stage, clock=limit) for stage in stages]
+    clocks = [plan.clock if stage.clock is None else stage.clock for stage in own]
+    clock = min(max(clocks, default=plan.clock), limit)
+    return without_pools(replace(plan, stages=tuple(own), clock=clock))
+
+
+def _broken(pools: Sequence[Pool], plan: Plan, *, arithmetic_only: bool = False) -> list[str]:
+    """Rules that the plan breaks on some pool."""
+    lines: dict[str, None] = {}
+    for pool in pools:
+        table = PlanTable.from_plans([_seen_by(pool, plan)])
+        lines |= dict.fromkeys(violations(pool.model, table, arithmetic_only=arithmetic_only))
+    return list(lines)
+
+
+def _caveats(
+    pools: Sequence[Pool],
+    plan: Plan,
+    result: PlanResult,
+    uses: Sequence[PoolUse],
+    limits: Limits,
+) -> list[str]:
+    """What a user should know beside, of every pool."""
+    lines = []
+    for pool, use in zip(pools, uses, strict=True):
+        framework, held = pool.model.framework, np.array(use.memory_bytes)
+        seen = replace(
+            result,
+            plan=_seen_by(pool, plan),
+            memory_per_chip_bytes=use.memory_bytes,
+            lacks_headroom=bool(lacks_headroom(framework, held, pool.model.chip.memory_bytes)),
+        )
+        of_pool = caveats(pool.model, seen, limits)
+        memory = ("memory: ", "headroom: ")
+        lines += [f"{use.name}: {line}" if line.startswith(memory) else line for line in of_pool]
+    return lines

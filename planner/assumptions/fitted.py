@@ -1,0 +1,72 @@
+"""The fitted constants behind `calibrated`: what each is called in a calibration file."""
+
+from __future__ import annotations
+
+from hardware_db import Calibration, Chip
+from planner.assumptions.software import Era
+
+SHARED = {
+    "sink_attention": "attention_efficiency.sinks",
+    "half_k": "gemm.half_k",
+    "half_mn": "gemm.half_mn",
+    "matmul_overhead_s": "gemm.overhead_s",
+    "wave_exponent": "gemm.wave_exponent",
+    "exchange_efficiency": "moe.link_efficiency",
+    "full_copy_share": "moe.full_copy_share",
+    "ep_overlap": "moe.overlap",
+    "host_s_per_tp_rank": "host_s_per_tp_rank",
+    "micro_batch_s": "micro_batch_overhead_s",
+    "step_s": "step_overhead_s",
+    "scale_up_efficiency": "network.scale_up_efficiency",
+    "scale_out_efficiency": "network.scale_out_efficiency",
+    "scale_up_latency_s": "network.scale_up_latency_s",
+    "scale_out_latency_s": "network.scale_out_latency_s",
+    "ring_hop_s": "network.per_node_latency_s",
+    "bucket_hop_s": "network.bucket_hop_latency_s",
+    "p2p_exposed": "pipeline.p2p_exposed",
+    "dualpipe_overlap": "pipeline.dualpipe_overlap",
+    "dualpipe_kernels": "pipeline.dualpipe_kernels",
+    "optimizer_traffic_bytes": "optimizer_bytes_per_param",
+    "accumulation_bytes": "gradient_accumulation_bytes",
+    "jitter_per_doubling": "jitter_per_doubling",
+}
+"""Field of `Assumptions` to the constant that all chips and eras share."""
+
+
+def expert_constants(
+    chip: Chip, era: Era, precision: str, constants: Calibration
+) -> dict[str, float]:
+    """How fast mixture-of-experts layers run: fused kernels exist for 8 and 4 bits on Blackwell."""
+    narrow = precision not in ("bf16", "fp16", "fp32")
+    fused = era.experts == "fused" and narrow and is_blackwell(chip)
+    level = era.experts if fused or era.experts != "fused" else "grouped"
+    blocks = precision in ("mxfp8", "fp4")  # their operands are quantized expert by expert
+    launch = f"moe.{level}.host_s_per_expert" + ("" if blocks else "_plain")
+    return {
+        "expert_efficiency": constants.value(f"moe.{level}.gemm_efficiency"),
+        "routing_bytes": constants.value(f"moe.{level}.routing_bytes"),
+        "moe_host_s": constants.value(f"moe.{level}.host_s_per_layer"),
+        "expert_host_s": constants.value(launch) if era.launches_experts else 0.0,
+    }
+
+
+def of_era(era: Era, constants: Calibration) -> dict[str, float]:
+    """What differs between generations of software: kernels, host, overlaps."""
+    names = ("elementwise", "host_s_per_layer", "fixed_s_per_layer", "zero3_overlap", "dp_overlap")
+    found = {name: constants.value(f"era.{era.key}.{name}") for name in names}
+    found["dp_overlap"] *= era.hides_reduction
+    found["tp_overlap"] = constants.value("overlap.tensor_parallel") * era.overlaps_tp
+    felt = constants.value("pipeline.interleaved_p2p")
+    return found | {"interleaved_p2p": felt if era.overlaps_p2p else 1.0}
+
+
+def is_blackwell(chip: Chip) -> bool:
+    """Whether a chip is of the Blackwell family."""
+    return chip.architecture.lower().startswith("blackwell")
+
+
+def byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
+    """Bytes that element-wise work moves, with and without fused attention."""
+    group = f"elementwise_bytes.{'fused' if era.fused_attention else 'unfused'}"
+    found = {f"{n}_bytes": constants.value(f"{group}.{n}") for n in ("row", "tp", "ffn")}
+    return found | {"score_bytes": constants.value("elementwise_bytes.unfused.attention")}

@@ -1,0 +1,68 @@
+"""A user's file of changes to the assumptions: its form, and the assumptions that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Annotated, Any, get_args, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from planner.assumptions.assumptions import PRESETS, Assumptions
+from planner.base.errors import InputError
+from planner.base.fields import choice
+from planner.base.messages import Origin, mistakes
+
+
+@cache
+def changes_model() -> type[BaseModel]:
+    """The form of a file of changes: every field of `Assumptions` may be there, none has to."""
+    hints = get_type_hints(Assumptions, include_extras=True)
+    changeable: Any = {
+        name: (hint, Field(default=None, description=_meaning(hint)))
+        for name, hint in hints.items()
+        if name != "name"
+    }
+    changeable["preset"] = (
+        Annotated[str, choice(PRESETS)],
+        Field(default=None, description="Preset that the file changes; default calibrated."),
+    )
+    config = ConfigDict(extra="forbid", strict=True)
+    return create_model("AssumptionChanges", __config__=config, **changeable)
+
+
+def _meaning(hint: Any) -> str:
+    """The words beside a field of `Assumptions`."""
+    return str(get_args(hint)[-1])
+
+
+def changes_schema() -> dict[str, Any]:
+    """The JSON Schema of a file of changes."""
+    schema = changes_model().model_json_schema()
+    for field in schema["properties"].values():
+        field.pop("default")
+    return {**schema, "description": "Constants of the cost model to change; SI units."}
+
+
+def overridden(base: Assumptions, changes: dict[str, Any], file: str = "") -> Assumptions:
+    """A copy with some fields changed.
+
+    Args:
+        base: What stays where nothing is said.
+        changes: Field name to value.
+        file: Where the changes come from, for messages.
+
+    Raises:
+        InputError: A field is unknown or its value is impossible; one line per mistake.
+    """
+    origin = Origin(file=file)
+    lists = {name: tuple(given) for name, given in changes.items() if isinstance(given, list)}
+    try:
+        found = changes_model().model_validate({**changes, **lists})
+    except ValidationError as error:
+        known = changes_model().model_fields
+        raise InputError("\n".join(mistakes(error, origin.label, known))) from error
+    changed = replace(base, **found.model_dump(exclude_unset=True, exclude={"preset"}))
+    if changed.tile_m > 0 and changed.tile_n == 0:
+        raise InputError(f"{origin.label(['tile_n'])}: 0: must be at least 1 where tile_m is set")
+    return changed

@@ -1,0 +1,216 @@
+"""What a training framework keeps in memory, sends, overlaps and allows, as data.
+
+Two things differ between frameworks for the same plan: the *memory profile* (bytes kept per
+parameter and per token) and the *software era* (how fast its kernels and host code are; those
+constants live in `hardware_db/data/calibration`). `Framework` holds the first and names the
+second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+GIB = 2.0**30
+DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
+PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Era:
+    """A generation of software: which kernels it uses and what it hides.
+
+    Attributes:
+        name: As typed by the user.
+        constants: Key of the calibration file's `era` group; empty: the name.
+        experts: Key of the calibration's `moe` group: how mixture-of-experts layers are fused.
+        launches_experts: Whether the host launches the kernels of every expert.
+        overlaps_p2p: Whether stages of an interleaved schedule send while they compute.
+        hides_reduction: Whether gradients are reduced during the backward pass; Megatron-LM got
+            `--overlap-grad-reduce` in 2023.
+        hides_gather: Whether zero1 and zero2 gather the updated weights behind the next forward
+            pass; else that gathering ends the step.
+        fused_attention: FlashAttention-like kernels (no S x S matrix in memory).
+        hopper_attention: Key of `attention_efficiency` on Hopper and newer GPUs.
+        overlaps_tp: Whether tensor-parallel collectives hide behind GEMMs.
+        gradient_wire_bytes: Bytes per gradient element in the data-parallel reduction.
+        bucket_bytes: Size of the buckets of that reduction.
+        splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
+    """
+
+    name: str
+    fused_attention: bool
+    hopper_attention: str
+    overlaps_tp: bool = False
+    gradient_wire_bytes: float = 4.0
+    bucket_bytes: float = 200e6
+    splits_p2p: bool = False
+    constants: str = ""
+    experts: str = "grouped"
+    launches_experts: bool = True
+    overlaps_p2p: bool = False
+    hides_reduction: bool = True
+    hides_gather: bool = False
+
+    @property
+    def key(self) -> str:
+        """Key of the calibration file's `era` group."""
+        return self.constants or self.name
+
+
+# NVIDIA's performance recipes reduce gradients in 16 bits (`grad_reduce_in_fp32 = False`).
+_MEGATRON_CORE = Era(
+    name="megatron-core",
+    fused_attention=True,
+    hopper_attention="cudnn",
+    overlaps_tp=True,
+    gradient_wire_bytes=2.0,
+    experts="fused",
+    overlaps_p2p=True,
+    hides_gather=True,
+)
+ERAS = {
+    era.name: era
+    for era in (
+        Era(
+            name="megatron-deepspeed",
+            fused_attention=False,
+            hopper_attention="fa2_hopper",
+            gradient_wire_bytes=2.0,
+            splits_p2p=True,
+        ),
+        Era(
+            name="megatron-2022",
+            fused_attention=False,
+            hopper_attention="fa2_hopper",
+            hides_reduction=False,
+        ),
+        Era(
+            name="nanotron", fused_attention=True, hopper_attention="fa2_hopper", bucket_bytes=25e6
+        ),
+        Era(
+            name="llm-foundry",
+            fused_attention=True,
+            hopper_attention="fa2_hopper",
+            gradient_wire_bytes=2.0,
+        ),
+        Era(name="torch-fsdp", fused_attention=True, hopper_attention="fa2_hopper"),
+        replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts="permuted"),
+        replace(
+            _MEGATRON_CORE,
+            name="megatron-core-2026.04",
+            constants="megatron-core",
+            experts="grouped",
+        ),
+        _MEGATRON_CORE,  # NeMo 26.06 and later
+        Era(
+            name="jax",
+            fused_attention=True,
+            hopper_attention="cudnn",
+            launches_experts=False,
+            hides_gather=True,
+        ),
+        Era(
+            name="neuron",
+            fused_attention=True,
+            hopper_attention="cudnn",
+            launches_experts=False,
+            hides_gather=True,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Framework:
+    """The memory profile and the habits of one framework.
+
+    Attributes:
+        name: As typed by the user.
+        era: Default software era (key of `ERAS`).
+        weight_bytes, gradient_bytes, optimizer_bytes: Per parameter, before sharding. Weights
+            count what stays resident beside the optimizer's master copy.
+        gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
+            and without gating (6: fused SwiGLU keeps its two inputs and the product; 8: eager).
+        logits_bytes: Per logit on the last stage: 14 eager fp32 cross-entropy, 10 compiled,
+            6 fused.
+        lingering_logits_bytes: Per logit, added while the previous micro-batch's logits live.
+        vocab_parallel_loss: Logits are divided by tp.
+        keeps_gathered: "never", "always", or "unknown" (the expected share of
+            `planner.cost.memory.memory.kept_share`): whether the gathered inputs of
+            column-parallel layers are saved under sequence parallelism. nanotron: its option
+            `tp_recompute_allgather`, which the published runs do not state.
+        gather_buffers: Bytes per token and hidden unit, times 1 - 1/tp, that gathers hold once:
+            nanotron gathers into a buffer that stays (2 B) and multiplies a gradient of full width
+            before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
+        selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
+            with fused attention) or "half-matmuls" (all but half of the matmul outputs).
+        derived_from: The framework whose rules hold too; empty: none.
+        most_chunks: Chunks per stage up to which interleaved plans are searched; 0: any number.
+            PyTorch keeps at most three chunks of a stage gathered
+            (torch/distributed/pipelining/schedules.py, `_add_unshard_reshard`).
+        gathers_once_under_pp: Under zero3 with pp > 1 the whole stage and its gradients stay
+            unsharded from the first micro-batch to the last: one gather of
+            the weights and one reduction of the gradients per step. Without, both are done with
+            every micro-batch. torchtitan: `fsdp_reshard_after_forward: default` does not reshard
+            under pp, and PyTorch's `torch.distributed.pipelining.stage` reduces with the last
+            backward pass only (`backward_maybe_with_nosync`).
+        reduces_replicas_every_micro_batch: Without a pipeline the all-reduce of ddp and that across
+            the replicas of hybrid zero3 are done with every micro-batch. torchtitan, whose trainer
+            never holds them back (train.py and trainer.py, no `set_requires_all_reduce`); under pp
+            PyTorch reduces with the last backward pass only, as above.
+        weight_gradient_buffer: Bytes per parameter of one layer kept as dummy weight gradients.
+        gradient_residue: Bytes per parameter that stay beside the gradients.
+        embedding_residue: Bytes per embedding parameter on the first stage.
+        optimizer_phase: Bytes per parameter allocated during the optimizer step.
+        gathered_layers: Layers that zero3 holds gathered at once, with their gradients.
+        constant_bytes: Workspaces counted by the allocator.
+        reserve_bytes: Outside the allocator: context and communication buffers.
+        usable_share: Share of (capacity - reserve) that a plan may fill.
+        headroom_share: Share of the whole capacity above which PyTorch's allocator may slow a
+            step down, so that no plan fills more by default (`planner.cost.memory.risk`); XLA lays
+            its memory out before the run, so 1 there.
+        slows_without_headroom: Whether published runs of the framework were slower above it.
+        memory_knowledge: How well published runs bear the profile out: "profile" or
+            "unmeasured" (keys of `planner.cost.memory.risk.SPREADS`).
+        vocab_multiple: The vocabulary is padded to this times tp.
+        splits: Layer-to-stage rules it offers (names of `planner.plan.SPLITS`).
+        schedules: Pipeline schedules it offers.
+        shardings: Data-parallel shardings it offers.
+        orders: Orders of the mesh axes that its rank layout offers, innermost first; empty: any.
+        lacks: Mesh axes that it does not have: they must be 1.
+    """
+
+    name: str
+    era: str
+    weight_bytes: float
+    gradient_bytes: float
+    optimizer_bytes: float
+    gated_saved: float = 6.0
+    plain_saved: float = 4.0
+    logits_bytes: float = 6.0
+    lingering_logits_bytes: float = 0.0
+    vocab_parallel_loss: bool = True
+    keeps_gathered: str = "never"
+    gather_buffers: float = 0.0
+    selective: str = "core-attention"
+    gathers_once_under_pp: bool = False
+    reduces_replicas_every_micro_batch: bool = False
+    derived_from: str = ""
+    most_chunks: int = 0
+    weight_gradient_buffer: float = 0.0
+    gradient_residue: float = 0.0
+    embedding_residue: float = 0.0
+    optimizer_phase: float = 0.0
+    gathered_layers: float = 2.0
+    constant_bytes: float = 0.5 * GIB
+    reserve_bytes: float = 2.5 * GIB
+    usable_share: float = 0.90
+    headroom_share: float = 0.88
+    slows_without_headroom: bool = False
+    memory_knowledge: str = "profile"
+    splits: tuple[str, ...] = ("even",)
+    vocab_multiple: int = 1
+    schedules: tuple[str, ...] = ("1f1b",)
+    shardings: tuple[str, ...] = ("ddp", "zero1", "zero2", "zero3")
+    orders: tuple[tuple[str, ...], ...] = (DATA_INSIDE,)
+    lacks: tuple[str, ...] = ()

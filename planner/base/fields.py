@@ -1,0 +1,130 @@
+"""What types of fields are made of: numbers of other libraries, shares, words of a closed set.
+
+A Python caller may pass a numpy number or a `pathlib.Path`; everything else is as strict as
+pydantic's strict mode.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Annotated, Any
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, core_schema
+
+from planner.base.messages import not_one_of, too_long
+from planner.base.units import parse_share, pattern_of
+
+_PERCENT = re.compile(pattern_of("share"))
+_MOST = 4  # wrong words of one list that are reported
+
+
+def plain(value: Any) -> Any:
+    """Numbers and paths of other libraries as Python's own; anything else as it is."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def plain_whole(value: Any) -> Any:
+    """As `plain`; a floating-point number that is whole, such as 1e9, is the whole number."""
+    number = plain(value)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def as_number(value: Any) -> Any:
+    """As `plain`; of text, which is no number here, that which is only too long says so."""
+    if isinstance(value, str) and (refused := too_long(value)):
+        raise refusal(refused)
+    return plain(value)
+
+
+def _percent(value: Any) -> Any:
+    """A percentage, such as `40%`, as the share that it is; any other text is no number."""
+    number = as_number(value)
+    text = isinstance(number, str) and _PERCENT.fullmatch(number)
+    return parse_share(number, "share") if text else number
+
+
+def number_schema(quantity: str, number: dict[str, Any], *examples: Any) -> WithJsonSchema:
+    """A number, or text that `planner.base.units` reads as one."""
+    text = {"type": "string", "pattern": pattern_of(quantity)}
+    shown = {"examples": list(examples)} if examples else {}
+    return WithJsonSchema({"anyOf": [number, text], **shown})
+
+
+def share_schema(least: float) -> WithJsonSchema:
+    """The JSON Schema of a share from `least` to 1, both included."""
+    return number_schema("share", {"type": "number", "minimum": least, "maximum": 1}, 0.4, "40%")
+
+
+POSITIVE = {"type": "number", "exclusiveMinimum": 0}
+Percent = BeforeValidator(_percent)
+Share = Annotated[
+    float,
+    Field(gt=0, le=1, allow_inf_nan=False),
+    Percent,
+    number_schema("share", {**POSITIVE, "maximum": 1}, 0.4, "40%"),
+]
+
+
+def refusal(text: str) -> PydanticCustomError:
+    """What a validator raises: the message says itself what the value was."""
+    return PydanticCustomError("worded", "{text}", {"text": text})
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A closed set of words: checked here, listed in the JSON Schema for editors."""
+
+    names: tuple[str, ...]
+    several: bool
+    text: int = 0  # the field takes text too: at least so many words with commas between them
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        word = {"type": "string", "enum": list(self.names)}
+        if not self.several:
+            return word
+        one = rf"\s*({'|'.join(self.names)})\s*"
+        several = {"type": "array", "items": word}
+        with_commas = {"type": "string", "pattern": f"^{one}(,{one}){{{self.text - 1},}}$"}
+        return {"anyOf": [several, with_commas]} if self.text else several
+
+    def _checked(self, value: Any) -> Any:
+        wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
+        if wrong:
+            raise refusal("\n".join(not_one_of(word, self.names) for word in wrong[:_MOST]))
+        if self.several and not value:
+            raise refusal(f"[] names none of {', '.join(self.names)}")
+        return value
+
+
+def choice(names: Iterable[str]) -> Any:
+    """A text field that holds one of some words."""
+    return _Words(tuple(names), several=False)
+
+
+def choices(names: Iterable[str], *, text: int = 0) -> Any:
+    """A list whose entries are among some words; or, if wanted, text of at least `text` of them."""
+    return _Words(tuple(names), several=True, text=text)

@@ -1,0 +1,325 @@
+"""Writing files whole or not at all, and reading YAML with clear messages."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.messages import did_you_mean, one_line, shown, too_long
+
+LARGEST_FILE_BYTES = 10 * 2**20
+DEEPEST = 40
+_NEW_FILE_MODE = 0o666  # less what the umask takes away
+_LONGEST = 200
+_BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a character
+# What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
+_BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+_END = "..."  # the mark that ends a YAML document
+_WHOLE = "# whole only if its last line is three dots"
+_EXPONENT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes a text file by way of a temporary one, so that it is never half there.
+
+    Raises:
+        InputError: The folder does not exist or cannot be written to; the path is a folder, a
+            device or a pipe.
+    """
+    write_all({path: text})
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file that is no text as `write_atomically` does, with the same errors."""
+    write_all({path: content})
+
+
+def write_all(texts: Mapping[Path, str | bytes]) -> None:
+    """Writes files, each whole; none of them where one cannot be written.
+
+    A symbolic link is written through. A new file gets the mode that the umask asks for, an
+    existing one keeps its own.
+
+    Raises:
+        InputError: See `write_atomically`.
+    """
+    with contextlib.ExitStack() as stack:
+        ready = []
+        for path, text in texts.items():
+            with _writing(path):
+                ready.append((path, *stack.enter_context(_prepared(path, text))))
+        for path, temporary, target in ready:
+            with _writing(path):
+                os.replace(temporary, target)
+
+
+def check_writable(*paths: Path) -> None:
+    """Finds out before a long search that its answer could not be written.
+
+    Raises:
+        InputError: See `write_atomically`; one line per path.
+    """
+    problems = []
+    for path in paths:
+        try:
+            with _writing(path), _prepared(path, ""):
+                pass
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _BAD_PATHS as error:
+        raise InputError(f"{_name(path)}: cannot be written ({_reason(error)})") from error
+
+
+@contextlib.contextmanager
+def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
+    """A temporary file beside the target with the content in it; gone at the end if it still is."""
+    target = os.path.realpath(path)
+    mode = _mode_of(target)
+    temporary = os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        yield temporary, target
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _mode_of(target: str) -> int | None:
+    """Permissions of the file that is there already.
+
+    Raises:
+        OSError: It cannot be replaced by a file.
+    """
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise OSError("it is a folder")
+    if not stat.S_ISREG(mode):
+        raise OSError("it is not a regular file")
+    if not os.access(target, os.W_OK):
+        raise OSError("the file there is read-only")
+    return stat.S_IMODE(mode)
+
+
+def same_path(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, through symbolic links as well."""
+    try:
+        return os.path.realpath(one) == os.path.realpath(other)
+    except _BAD_PATHS:
+        return False
+
+
+def path_as_text(path: str) -> str:
+    """A path as UTF-8 text, whatever the locale with which the program read it."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def text_as_path(text: str) -> str:
+    """A path from a UTF-8 file, as the locale of this program spells it; undoes `path_as_text`."""
+    try:
+        return os.fsdecode(text.encode("utf-8"))
+    except ValueError:  # half a character, which no file name has
+        return text
+
+
+def _name(path: Path) -> str:
+    return one_line(str(path))
+
+
+def _reason(error: OSError | ValueError) -> str:
+    words = error.strerror if isinstance(error, OSError) else None
+    return one_line(words or str(error)).lower()
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file.
+
+    Raises:
+        InputError: The file is missing, too large, not text, not YAML, or not a mapping; aliases
+            and keys that are no text are refused, as their content could be of any size.
+    """
+    import yaml  # noqa: PLC0415  (not needed when all comes from flags)
+
+    name = _name(path)
+    text = read_text(path)
+    if _cut_off(text):
+        raise InputError(f"{name}: is cut off: the line of three dots that ends it is missing")
+    try:
+        _check_structure(text)
+        data = yaml.load(text, Loader=_unique_key_loader())
+    except (yaml.YAMLError, *_BAD_SCALARS) as error:
+        raise InputError(f"{name}:{_yaml_mistake(error, text)}") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: must be a mapping of fields to values")
+    if odd := [key for key in data if not isinstance(key, str)]:
+        raise InputError(f"{name}: field names must be text, not {shown(odd[0])}")
+    return data
+
+
+def _yaml_mistake(error: Exception, text: str) -> str:
+    """` line 3: not valid YAML: what is wrong`; the line is left out where it is not known."""
+    import yaml  # noqa: PLC0415
+
+    mark = getattr(error, "problem_mark", None)
+    line = None if mark is None else mark.line + 1
+    problem = one_line(getattr(error, "problem", None) or str(error))
+    if not isinstance(error, yaml.YAMLError):
+        problem = "a date that does not exist, or a value that contradicts its tag"
+    if isinstance(error, yaml.reader.ReaderError):  # its text is about the loader's buffer
+        odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
+        line = text.count("\n", 0, odd.start()) + 1 if odd else None
+        problem = f"{f'the character U+{ord(odd[0]):04X}' if odd else 'a character'} is not text"
+    where = "" if line is None else f" line {line}:"
+    return f"{where} not valid YAML: {problem[:_LONGEST]}"
+
+
+def with_end(comments: str, yaml_text: str) -> str:
+    """A YAML file whose last line is a mark, and a comment that says so; see `_cut_off`."""
+    return f"{comments}{_WHOLE}\n{yaml_text}{_END}\n"
+
+
+def _cut_off(text: str) -> bool:
+    """Whether a file that `with_end` wrote has lost its end; other files have no such mark."""
+    lines = text.removeprefix("\ufeff").splitlines()
+    head = takewhile(lambda line: not line.strip() or line.startswith("#"), lines)
+    if _WHOLE not in (line.rstrip() for line in head):
+        return False
+    return next(line.strip() for line in reversed(lines) if line.strip()) != _END
+
+
+def read_text(path: Path) -> str:
+    """The content of a text file, a pipe or standard input.
+
+    Raises:
+        InputError: The file is missing, too large or not text.
+    """
+    content = read_bytes(path)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{_name(path)}: not a text file (byte {error.start} is not UTF-8)"
+        ) from error
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, a pipe or standard input.
+
+    Raises:
+        InputError: The file is missing or too large.
+    """
+    name = _name(path)
+    try:
+        with path.open("rb") as file:
+            too_large = os.fstat(file.fileno()).st_size > LARGEST_FILE_BYTES
+            content = b"" if too_large else file.read(LARGEST_FILE_BYTES + 1)
+    except _BAD_PATHS as error:
+        raise InputError(
+            f"{name}: cannot be read ({_reason(error)}){similar_file(path)}"
+        ) from error
+    if too_large or len(content) > LARGEST_FILE_BYTES:
+        raise InputError(f"{name}: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
+    return content
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; False for names that no file can have."""
+    try:
+        return path.is_file()
+    except _BAD_PATHS:
+        return False
+
+
+def similar_file(path: Path) -> str:
+    """For a path that does not exist: a hint at a file of a similar name in the same folder."""
+    try:
+        if path.exists():
+            return ""
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except _BAD_PATHS:
+        return ""
+    return one_line(did_you_mean(path.name, names))
+
+
+def _check_structure(text: str) -> None:
+    """Refuses what a small file can make large: aliases and deep nesting."""
+    import yaml  # noqa: PLC0415
+
+    depth = 0
+    for event in yaml.parse(text, Loader=_base_loader()):
+        if isinstance(event, yaml.AliasEvent):
+            raise _refused("aliases (*name) are not used here", event.start_mark)
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise _refused(f"nested deeper than {DEEPEST} levels", event.start_mark)
+
+
+def _refused(problem: str, mark: Any) -> Exception:
+    import yaml  # noqa: PLC0415
+
+    error: Exception = yaml.constructor.ConstructorError(None, None, problem, mark)
+    return error
+
+
+def _base_loader() -> Any:
+    """PyYAML's safe loader, the one in C where it is built in."""
+    import yaml  # noqa: PLC0415
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _unique_key_loader() -> Any:
+    """A safe loader that refuses keys that appear twice or are no single word.
+
+    Unlike YAML 1.1 it reads `3e-6`, an exponent without a dot, as a number.
+    """
+    import yaml  # noqa: PLC0415
+
+    base: Any = _base_loader()
+
+    class Loader(base):  # type: ignore[misc]
+        """Safe loader with unique keys and numbers such as 3e-6."""
+
+    def mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _refused("field names must be text", key.start_mark)
+            if key.value in seen:
+                raise _refused(f"field {key.value!r} appears twice", key.start_mark)
+            seen.add(key.value)
+        result: dict[Any, Any] = loader.construct_mapping(node, deep=True)
+        return result
+
+    def number(loader: Any, node: yaml.ScalarNode) -> Any:
+        if isinstance(node.value, str) and (problem := too_long(node.value)):
+            raise _refused(problem, node.start_mark)
+        return base.yaml_constructors[node.tag](loader, node)
+
+    for tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
+        Loader.add_constructor(tag, number)
+    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
+    return Loader

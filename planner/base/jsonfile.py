@@ -1,0 +1,125 @@
+"""JSON documents that people hand to the planner, read strictly; and the seal on our own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.files import DEEPEST
+from planner.base.messages import LONGEST_NUMBER, shown
+
+SEAL = "digest"
+_WHOLE = 2.0**53  # floats below it that are whole are exact as whole numbers
+
+
+def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with the digest of all that it says, by which an edit is noticed."""
+    return {**fields, SEAL: digest_of(fields)}
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document without its own digest, whatever its layout: `sha256:4f1c...`.
+
+    It is that of its JSON in ASCII with sorted names and without blanks. Whole numbers are written
+    without a point, as some programs that pass JSON on write them.
+    """
+    said = {name: _plain(value) for name, value in fields.items() if name != SEAL}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return f"sha256:{hashlib.sha256(text.encode('ascii')).hexdigest()}"
+
+
+def _plain(value: Any) -> Any:
+    """A value in which whole numbers are integers, and sequences lists."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE:
+        return int(value)
+    return value
+
+
+def json_object(content: bytes, name: str) -> tuple[dict[str, Any], str]:
+    """The one JSON object in a file, and its text.
+
+    Args:
+        content: Bytes of the file.
+        name: What messages call it.
+
+    Raises:
+        InputError: It is no text, no JSON, no object or cut off; it holds NaN or infinity, a name
+            twice, or more levels than any of ours.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not a text file (byte {error.start} is not UTF-8)") from error
+    if not text.strip():
+        raise InputError(f"{name}: is empty")
+    try:
+        data = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite,
+            parse_int=_whole,
+        )  # fmt: skip
+    except json.JSONDecodeError as error:
+        raise InputError(f"{name}: {_mistake(error, text)}") from error
+    except _RefusedError as error:
+        raise InputError(f"{name}: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{name}: nested deeper than {DEEPEST} levels") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: must be one JSON object, not {shown(data)}")
+    if _depth(data) > DEEPEST:
+        raise InputError(f"{name}: nested deeper than {DEEPEST} levels")
+    return data, text
+
+
+class _RefusedError(ValueError):
+    """A value that JSON, or we, do not have."""
+
+
+def _mistake(error: json.JSONDecodeError, text: str) -> str:
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        return "is cut off: the JSON in it has no end"
+    return f"line {error.lineno}: not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _RefusedError(f"the name {shown(twice)} appears twice in one object")
+    return fields
+
+
+def _constant(word: str) -> Any:
+    raise _RefusedError(f"{word} is no number that JSON has")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise _RefusedError(f"the number {shown(text)} is too large")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise _RefusedError(f"a number of {len(text):,} digits is too long")
+    return int(text)
+
+
+def _depth(value: Any) -> int:
+    """Levels of objects and lists, without recursion."""
+    deepest, left = 0, [(value, 1)]
+    while left:
+        item, level = left.pop()
+        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        deepest = max(deepest, level)
+        left += [(one, level + 1) for one in inner]
+    return deepest

@@ -1,0 +1,272 @@
+"""How mistakes are worded: values as YAML shows them, nearest names, one short line per mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from planner.base.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LONGEST_NUMBER = 640  # digits; Python reads so many whatever its settings
+_LONGEST = 60
+_MOST = 4
+_DEEPEST = 2
+_BITS = 256
+_WHOLE = 1e15
+_LONG_WORD = re.compile(r"\S{300,}")
+
+
+def shown(value: object, depth: int = 0) -> str:
+    """A value as a YAML file shows it, cut short whatever it holds.
+
+    >>> shown(None), shown(True), shown("80Gb"), shown([1, "a"])
+    ('null', 'true', "'80Gb'", "[1, 'a']")
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return repr(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
+    if isinstance(value, list | tuple | dict):
+        return _shown_collection(value, depth)
+    text = one_line(str(value))
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+def _shown_collection(value: list[Any] | tuple[Any, ...] | dict[Any, Any], depth: int) -> str:
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    if depth >= _DEEPEST:
+        return f"{opening}...{closing}" if value else opening + closing
+    first = list(value)[:_MOST]
+    if isinstance(value, dict):
+        parts = [f"{shown(key, _DEEPEST)}: {shown(value[key], depth + 1)}" for key in first]
+    else:
+        parts = [shown(item, depth + 1) for item in first]
+    more = ["..."] if len(value) > _MOST else []
+    return opening + ", ".join(parts + more) + closing
+
+
+def one_line(text: str) -> str:
+    """Text without the characters that end a line: those are escaped."""
+    if len(text.splitlines()) <= 1 and not text.endswith("\n"):
+        return text
+    return "".join(char if len(f"{char}.".splitlines()) == 1 else _escaped(char) for char in text)
+
+
+def printable(text: str) -> str:
+    """Text that neither ends a line nor steers a terminal: what is not printable is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def too_long(number: str) -> str:
+    """What is said of a number with more digits than any that can be meant, else nothing."""
+    digits = sum(char.isdigit() for char in number)
+    if digits <= LONGEST_NUMBER:
+        return ""
+    return f"a number of {digits:,} digits is too long; at most {LONGEST_NUMBER} are read"
+
+
+def shortened(text: str) -> str:
+    """Text whose very long words, such as a file name of 5,000 characters, lose their middle."""
+    return _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST]}...{word[0][-_LONGEST:]}", text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """`; did you mean 'dp' or 'pp'?`: the nearest names, or nothing where none is near."""
+    near = nearest(word, names)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def nearest(word: str, names: Iterable[str]) -> list[str]:
+    """The names that are spelled most like a word, if any is."""
+    from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415  (only when wrong)
+
+    short = word[:_LONGEST]
+    near = get_close_matches(short, sorted(set(names)), n=_MOST)
+    likeness = {name: SequenceMatcher(None, name, short).ratio() for name in near}
+    return sorted(name for name in near if likeness[name] == max(likeness.values()))
+
+
+def not_one_of(value: object, names: Iterable[str]) -> str:
+    """`'gpip' is not one of gpipe, 1f1b; did you mean 'gpipe'?`."""
+    allowed = list(names)
+    hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
+    return f"{shown(value)} is not one of {', '.join(allowed)}{hint}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where values come from, so that a message names each as it was written.
+
+    Attributes:
+        file: The file they are in; empty: all are arguments.
+        section: What precedes their names in the file, e.g. "job.".
+        arguments: Those that were given beside the file.
+        dashes: Arguments are flags of the command line, written with dashes.
+    """
+
+    file: str = ""
+    section: str = ""
+    arguments: frozenset[str] = frozenset()
+    dashes: bool = False
+
+    def label(self, path: Sequence[int | str]) -> str:
+        """`seq-len` for a flag, `job.yaml: seq_len` in a file, `seq_len` in Python."""
+        first, *rest = [one_line(str(step))[:_LONGEST] for step in path] or ["file"]
+        if self.file and first not in self.arguments:
+            return f"{one_line(self.file)}: {self.section}{'.'.join([first, *rest])}"
+        return ".".join([first.replace("_", "-") if self.dashes else first, *rest])
+
+    def blame(self, line: str, fields: Container[str]) -> str:
+        """A line `field: what is wrong` with the field named as it was written."""
+        name, colon, text = line.partition(": ")
+        field = name.replace("-", "_")
+        return f"{self.label([field])}: {text}" if colon and field in fields else line
+
+
+class Attempts:
+    """Calls that may fail on bad input, so that all of their mistakes are reported at once."""
+
+    def __init__(self, origin: Origin, fields: Container[str]) -> None:
+        self.origin = origin
+        self.fields = fields
+        self.problems: list[str] = []
+
+    def attempt(self, call: Callable[P, T], *given: P.args, **named: P.kwargs) -> T | None:
+        """What the call returns, or None where the input is bad."""
+        try:
+            return call(*given, **named)
+        except InputError as error:
+            self.add(str(error).split("\n"))
+            return None
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Notes mistakes, each named as the user wrote it."""
+        self.problems += [self.origin.blame(line, self.fields) for line in lines]
+
+    def error(self) -> InputError:
+        """All of them."""
+        return InputError("\n".join(self.problems))
+
+
+def mistakes(
+    error: ValidationError,
+    label: Callable[[Sequence[int | str]], str],
+    known: Iterable[str],
+) -> list[str]:
+    """What pydantic found, one line per mistake.
+
+    Args:
+        error: What validation raised.
+        label: From the path of a value to its name for the user, e.g. `Origin.label`.
+        known: Names of fields, for suggestions.
+    """
+    names = list(known)
+    found = error.errors(include_url=False)
+    meant = set(_misspelt(found, names))
+    lines: dict[str, None] = {}
+    for item in found:
+        if item["type"] == "missing" and item["loc"] in meant:
+            continue
+        name = label([step for step in item["loc"] if step != "[key]"])
+        for text in _sentence(item, names).split("\n"):
+            lines[f"{name}: {text}"] = None
+    return list(lines)
+
+
+def misspelt(error: ValidationError, known: Iterable[str]) -> set[str]:
+    """Fields at the top that are there under a name that is not quite theirs."""
+    found = _misspelt(error.errors(include_url=False), list(known))
+    return {str(path[0]) for path in found if len(path) == 1}
+
+
+def _misspelt(items: Iterable[Any], known: list[str]) -> Iterator[tuple[int | str, ...]]:
+    """Paths of the fields that unknown ones stand for: such a field is not missing as well."""
+    for item in items:
+        if item["type"] == "extra_forbidden":
+            *outer, word = item["loc"]
+            yield from ((*outer, name) for name in nearest(str(word), known))
+
+
+_WANTED = {
+    "bool": "must be true or false",
+    "dict": "must be a mapping of fields to values",
+    "float": "must be a number",
+    "int": "must be a whole number",
+    "list": "must be a list",
+    "model": "must be a mapping of fields to values",
+    "string": "must be text",
+    "tuple": "must be a list",
+}
+_LIMITS = {
+    "greater_than": ("gt", "must be greater than"),
+    "greater_than_equal": ("ge", "must be at least"),
+    "less_than": ("lt", "must be less than"),
+    "less_than_equal": ("le", "must be at most"),
+    "multiple_of": ("multiple_of", "must be a multiple of"),
+}
+_SIZES = {
+    "too_short": ("min_length", "at least", ("entry", "entries")),
+    "too_long": ("max_length", "at most", ("entry", "entries")),
+    "string_too_short": ("min_length", "at least", ("character", "characters")),
+    "string_too_long": ("max_length", "at most", ("character", "characters")),
+}
+_OTHERS = {
+    "finite_number": "must be a finite number",
+    "string_pattern_mismatch": "is not written as it has to be here",
+    "string_unicode": "must be text",
+}
+
+
+def _as_typed(value: object) -> object:
+    """A whole number that was read as a floating-point one as the whole number that it was."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE
+    return int(value) if isinstance(value, float) and whole else value
+
+
+def _sentence(item: Any, known: list[str]) -> str:
+    """What is wrong with one value."""
+    kind, value, context = item["type"], _as_typed(item["input"]), item.get("ctx", {})
+    if kind == "extra_forbidden":
+        word = str(item["loc"][-1])
+        return f"unknown field{did_you_mean(word, known)}"
+    if kind == "missing":
+        return "is missing"
+    if kind == "worded":
+        return str(context["text"])
+    if kind == "value_error":
+        text = str(context["error"])
+        return text if shown(value) in text else f"{shown(value)}: {text}"
+    if kind == "literal_error":
+        names = context["expected"].replace(" or ", ", ").split(", ")
+        return not_one_of(value, [name.strip("'") for name in names])
+    return f"{shown(value)}: {_wanted(kind, context)}"
+
+
+def _wanted(kind: str, context: dict[str, Any]) -> str:
+    """What must hold, e.g. `must be at least 1`; never in the words of the library."""
+    if kind in _LIMITS:
+        key, words = _LIMITS[kind]
+        limit = context[key]
+        return f"{words} {limit:,}" if isinstance(limit, int) else f"{words} {limit:,.15g}"
+    if kind in _SIZES:
+        key, words, nouns = _SIZES[kind]
+        return f"must have {words} {context[key]:,} {nouns[context[key] != 1]}"
+    if kind in _OTHERS:
+        return _OTHERS[kind]
+    return _WANTED.get(kind.split("_", maxsplit=1)[0], "cannot stand here")

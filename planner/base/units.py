@@ -1,0 +1,254 @@
+"""Numbers with units as people type them, and SI numbers as people read them.
+
+Inside, everything is SI (seconds, bytes, joules, FLOP). This module is the edge: it parses
+`80GB`, `4Mi`, `3e6`, `30d` and prints `79.6 GB`, `1.27 s`, `43.1 MJ`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from planner.base.errors import InputError
+from planner.base.messages import shown, too_long
+
+_DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
+_SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0, "d": 86400.0, "y": 31557600.0}
+_MM2 = {"mm": 1.0, "cm": 100.0, "m": 1e6}
+_MOST_MM2 = 1e18
+M2_PER_MM2 = 1e-6
+_AREA = re.compile(r"(?s)^(.*?)(?:(mm|cm|m)(?:2|\^2|\u00b2))?\s*$")
+_NUMBER = re.compile(r"^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/%]*)\s*$")
+
+
+def _split(text: str, what: str, example: str) -> tuple[float, str]:
+    match = _NUMBER.match(text)
+    if match is None:
+        raise InputError(
+            f"{what}: {shown(text)} is not a number with a unit; write it like {example}"
+        )
+    if refused := too_long(match.group(1)):
+        raise InputError(f"{what}: {refused}")
+    return float(match.group(1).replace("_", "")), match.group(2)
+
+
+def _scaled_up(value: float, scale: float, text: str, what: str) -> float:
+    """The product of a number and its unit.
+
+    Raises:
+        InputError: It is too large for a floating-point number.
+    """
+    result = value * scale
+    if not math.isfinite(result):
+        raise InputError(f"{what}: {shown(text)} is not a finite number")
+    return result
+
+
+def parse_count(text: str, what: str = "count") -> float:
+    """A count such as `4096`, `3e6`, `4Mi` (2**22) or `1.5T`; returns a float."""
+    value, unit = _split(text, what, "4096, 3e6, 4Mi or 1.5T")
+    scale = {**_DECIMAL, **_BINARY}.get(unit)
+    if scale is None:
+        raise InputError(
+            f"{what}: unknown suffix {shown(unit)} in {shown(text)}; "
+            "allowed: k M G T P Ki Mi Gi Ti Pi"
+        )
+    return _scaled_up(value, scale, text, what)
+
+
+def parse_whole(text: str, what: str = "count") -> int:
+    """A whole count; `1.5` or `nan` is an `InputError`."""
+    value = parse_count(text, what)
+    exact = _exact_count(text) if value else Fraction(0)
+    if exact.denominator != 1:
+        nearest = max(1, round(value))
+        raise InputError(f"{what}: {shown(text)} is not a whole number; nearest: {nearest}")
+    return exact.numerator
+
+
+def _exact_count(text: str) -> Fraction:
+    """A count that `parse_count` reads, with all the digits that were typed."""
+    match = _NUMBER.match(text)
+    assert match is not None
+    number, unit = match.groups()
+    return Fraction(Decimal(number.replace("_", ""))) * {**_DECIMAL, **_BINARY}[unit]
+
+
+def parse_bytes(text: str, what: str = "memory") -> float:
+    """Bytes: `80GB` is 80e9, `80GiB` is 80 * 2**30; a bare number is bytes."""
+    value, unit = _split(text, what, "80GB or 74.5GiB")
+    scale = {**_DECIMAL, **_BINARY}.get(unit.removesuffix("B"))
+    if scale is None or unit.endswith("b"):
+        raise InputError(
+            f"{what}: unknown unit {shown(unit)} in {shown(text)}; write 80GB or 74.5GiB"
+        )
+    return _scaled_up(value, scale, text, what)
+
+
+def parse_seconds(text: str, what: str = "time") -> float:
+    """Seconds: `90`, `90s`, `250ms`, `2h`, `30d`."""
+    value, unit = _split(text, what, "90s, 250ms, 2h or 30d")
+    if unit not in _SECONDS:
+        raise InputError(
+            f"{what}: unknown unit {shown(unit)} in {shown(text)}; allowed: ms s min h d y"
+        )
+    return _scaled_up(value, _SECONDS[unit], text, what)
+
+
+def parse_watts(text: str, what: str = "power") -> float:
+    """Watts: `700`, `700W`, `1.2kW`, `10MW`."""
+    value, unit = _split(text, what, "700W or 10MW")
+    scale = _DECIMAL.get(unit.removesuffix("W"))
+    if scale is None:
+        raise InputError(f"{what}: unknown unit {shown(unit)} in {shown(text)}; write 700W or 10MW")
+    return _scaled_up(value, scale, text, what)
+
+
+def parse_mm2(text: str, what: str = "area") -> float:
+    """Square millimetres: `5000`, `6.7e6`, `5000mm2`, `50cm^2`, `0.005m2`."""
+    match = _AREA.match(text)
+    assert match is not None  # it matches any line
+    number, unit = match.groups()
+    try:
+        value = parse_count(number, what) * _MM2[unit or "mm"]
+    except InputError:
+        value = math.nan
+    doubtful = unit and number[-1:].isalpha()  # 5Mm2
+    if doubtful or not abs(value) <= _MOST_MM2:
+        raise InputError(f"{what}: {shown(text)} is not an area; write it like 5000mm2 or 50cm2")
+    return value
+
+
+def parse_share(text: str, what: str = "share") -> float:
+    """A share written as a percentage: `40%` is 0.4."""
+    value, unit = _split(text, what, "40%")
+    if unit != "%":
+        raise InputError(f"{what}: {shown(text)} is not a percentage; write it like 40%")
+    return value / 100.0
+
+
+_MULTIPLES = [unit for unit in (*_DECIMAL, *_BINARY) if unit]
+_SUFFIXES = {
+    "count": f"({'|'.join(_MULTIPLES)})?",
+    "bytes": f"({'|'.join(_MULTIPLES)})?B?",
+    "seconds": f"({'|'.join(unit for unit in _SECONDS if unit)})?",
+    "share": "%",
+    "area": f"({'|'.join(_MULTIPLES)}|(mm|cm|m)(2|\\^2|\u00b2))?",
+    "watts": f"({'|'.join(unit for unit in _DECIMAL if unit)})?W?",
+}
+
+
+def pattern_of(quantity: str) -> str:
+    """The regular expression, as JSON Schema understands it, of text that is read as a number.
+
+    Args:
+        quantity: count, bytes, seconds, share, area or watts; numbers below zero are left out.
+    """
+    number = r"\+?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+    return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"
+
+
+_LARGE = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+LEAST_CHANGE = 5e-5
+"""The smallest relative change that is told: smaller ones round to 0.00 %."""
+_SMALL = ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """`12.3`, `0.0021`, `12,345`: so many digits, never fewer than the whole part has."""
+    if abs(value) >= 10.0**digits - 0.5:
+        return f"{value:,.0f}"
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
+
+
+def _scaled(value: float, unit: str, digits: int) -> str:
+    if value == 0:
+        return f"0 {unit}"
+    for scale, prefix in _LARGE + _SMALL:
+        if abs(value) >= scale * (1 - 0.5 * 10.0**-digits):
+            return f"{plain(value / scale, digits)} {prefix}{unit}"
+    return f"{value:.{digits}g} {unit}"
+
+
+def unit_for(value: float, unit: str) -> tuple[float, str]:
+    """The size and name of the unit that a value is best told in, e.g. (1e6, "MJ")."""
+    for scale, prefix in _LARGE + _SMALL:
+        if abs(value) >= scale:
+            return scale, f"{prefix}{unit}"
+    return 1.0, unit
+
+
+def show_bytes(value: float) -> str:
+    """`81.6 GB`: decimal units, three digits."""
+    return _scaled(value, "B", 3)
+
+
+def show_seconds(value: float) -> str:
+    """`397 ms`, `1.27 s`, `3.2 h`, `17 d`, `1,234 d`."""
+    if value >= 2 * 86400:
+        return f"{plain(value / 86400)} d"
+    if value >= 2 * 3600:
+        return f"{plain(value / 3600)} h"
+    return _scaled(value, "s", 4) if value < 999.95 else f"{value:,.0f} s"
+
+
+def show_joules(value: float, digits: int = 4) -> str:
+    """`2.31 MJ`."""
+    return _scaled(value, "J", digits)
+
+
+def show_watt_hours(value: float) -> str:
+    """`64.98 MWh`, `0.02976 Wh`: never thousandths, which look like millions."""
+    return _scaled(value, "Wh", 4) if value >= 999.95 else f"{_small(value, 4)} Wh"
+
+
+def show_steps(value: float) -> str:
+    """`476,837`, `0.000238`: below ten with the part of a step."""
+    return f"{value:,.0f}" if value >= 10 else _small(value, 3)
+
+
+def _small(value: float, digits: int) -> str:
+    """Plain digits, unless they would be zeros."""
+    return plain(value, digits) if value >= 1e-6 or value == 0 else f"{value:.{digits}g}"
+
+
+def show_watts(value: float) -> str:
+    """`512 W`, `2.1 MW`."""
+    return _scaled(value, "W", 3)
+
+
+def show_count(value: float) -> str:
+    """`4,096`, `13.02 G`: thousands separated below a million, else a prefix."""
+    if value < 1e6 and value == int(value):
+        return f"{int(value):,}"
+    return _scaled(value, "", 4).strip()
+
+
+def show_percent(share: float) -> str:
+    """A fraction as `43.2 %`."""
+    return f"{plain(100 * share)} %"
+
+
+def show_change(share: float) -> str:
+    """The size of a change as `43.2 %`, to a hundredth of a per cent: finer ones say nothing."""
+    size = abs(share)
+    return show_percent(size if size >= 0.01 else round(size, 4))
+
+
+def is_change(share: float) -> bool:
+    """Whether a relative change is told: whether it is at least `LEAST_CHANGE`."""
+    return abs(share) >= LEAST_CHANGE
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 sequence`, `2 sequences`, `1,024 chips`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def texts_of(given: object) -> list[str]:
+    """A number, text with commas, or a list of them, as the texts between commas."""
+    parts = given if isinstance(given, list | tuple) else [given]
+    return [piece.strip() for part in parts for piece in str(part).split(",")]

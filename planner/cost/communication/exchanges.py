@@ -1,0 +1,111 @@
+"""Seconds of what a layer exchanges in its forward pass, hidden or not, by axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.kernels.shapes import Shapes
+from planner.network.collectives import GroupCosts
+from planner.plan import ALL_TO_ALL
+
+ACTIVATION_BYTES = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerInputs:
+    """What the time of a layer depends on; every array broadcasts to (n, s).
+
+    Attributes:
+        tp, cp, ep: Degrees.
+        tokens: Tokens of a micro-batch on the chip: micro_batch * seq_len / cp.
+        sequence_parallel: Activations between blocks are divided by tp.
+        cp_mode, recompute: Codes of `planner.plan.plan`.
+        clock: Relative clock.
+        trains_all: False when base weights get no gradient (LoRA).
+        halves_matmuls: Selective recomputation keeps half of the matmul outputs (else it drops
+            the attention scores only, which fused attention never stores).
+        tp_net, cp_net, ep_net: Costs of the groups.
+    """
+
+    tp: IntArray
+    cp: IntArray
+    ep: IntArray
+    tokens: FloatArray
+    sequence_parallel: npt.NDArray[np.bool_]
+    cp_mode: IntArray
+    recompute: IntArray
+    clock: FloatArray
+    trains_all: bool
+    halves_matmuls: bool
+    tp_net: GroupCosts
+    cp_net: GroupCosts
+    ep_net: GroupCosts
+
+
+def tensor_bytes(shapes: Shapes, tokens: FloatArray) -> FloatArray:
+    """Bytes of the whole buffer of one tensor-parallel collective: activations of all tokens."""
+    return ACTIVATION_BYTES * tokens * shapes.hidden
+
+
+def context_bytes(
+    shapes: Shapes, tokens: FloatArray, tp: IntArray, cp: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Bytes of keys and values gathered by a ring over cp, and of what a member swaps."""
+    kv_heads = -(-shapes.kv_heads // tp) if not shapes.latent else shapes.heads / tp
+    kv_width = kv_heads * (shapes.head_dim + shapes.value_dim)
+    qo_width = shapes.heads / tp * (shapes.head_dim + shapes.value_dim)
+    swapped = ACTIVATION_BYTES * tokens * (kv_width + qo_width)
+    return ACTIVATION_BYTES * tokens * kv_width * cp, swapped
+
+
+def expert_bytes(shapes: Shapes, tokens: FloatArray, tp: IntArray) -> FloatArray:
+    """Bytes that one all-to-all of the experts takes from each member, nothing deduplicated."""
+    k = max(shapes.experts_per_token, 1)
+    return ACTIVATION_BYTES * tokens / tp * k * shapes.hidden
+
+
+def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
+    """Tensor-parallel collectives of the forward pass over one layer.
+
+    With sequence parallelism 4 all-gathers or reduce-scatters of 2 T h bytes, without it 2
+    all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); half of that on a
+    mixture-of-experts layer, whose tokens travel with the expert exchange.
+    """
+    size = tensor_bytes(shapes, x.tokens)
+    exchanges = shapes.tp_exchanges * (0.5 if moe and shapes.tp_exchanges == 4 else 1.0)
+    split = exchanges * x.tp_net.gather_s(size)
+    whole = exchanges / 2 * x.tp_net.reduce_s(size)
+    return np.where(x.sequence_parallel, split, whole)
+
+
+def context_exchange_s(shapes: Shapes, x: LayerInputs) -> FloatArray:
+    """Context-parallel exchange of the forward pass over one layer.
+
+    Ring (Liu et al., Ring Attention, arXiv:2310.01889): keys and values of all others arrive.
+    All-to-all (DeepSpeed Ulysses, arXiv:2309.14509): queries, keys, values and outputs change from
+    sequence to head shards, each way.
+    """
+    if not np.any(x.cp > 1):
+        return np.zeros(np.broadcast(x.tokens, x.tp).shape)
+    gathered, swapped = context_bytes(shapes, x.tokens, x.tp, x.cp)
+    ring, swaps = x.cp_net.gather_s(gathered), x.cp_net.exchange_s(swapped)
+    return np.where(x.cp_mode == ALL_TO_ALL, swaps, ring)
+
+
+def expert_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
+    """Dispatch and combine of one pass: two all-to-alls of 2 T k h / tp bytes.
+
+    A token visits k experts; on a remote node it is sent once per expert (share
+    `full_copy_share`) or once per node (d (1 - (1 - 1/d)^k) nodes of d, uniform routing).
+    """
+    k = max(shapes.experts_per_token, 1)
+    size = expert_bytes(shapes, x.tokens, x.tp)
+    nodes = x.ep_net.domains
+    distinct = nodes * (1 - (1 - 1 / nodes) ** k) / k
+    remote = a.full_copy_share + (1 - a.full_copy_share) * distinct
+    return 2 * x.ep_net.exchange_s(size, remote)

@@ -1,0 +1,371 @@
+"""What a step executes and moves: FLOP, bytes of memory, bytes over each network level.
+
+These totals feed the component split of the energy and the hardware-FLOP utilisation. They count
+each byte once, whatever hides behind what, stage by stage with what each stage recomputes and
+shards. Arrays have shape (n,) where nothing else is said; (n, s) has a column per stage class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+import numpy as np
+
+from hardware_db import Cluster
+from models_db import Model
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import FloatArray
+from planner.cost.columns import Columns
+from planner.cost.communication.data_parallel import (
+    WEIGHT_BYTES,
+    gathers_once,
+    owned_parameters,
+    reduces_again,
+)
+from planner.cost.communication.exchanges import ACTIVATION_BYTES
+from planner.cost.communication.replicas import copied_bytes
+from planner.cost.context import CostModel
+from planner.cost.job import Job
+from planner.cost.kernels.linears import Linear, Shares, layer_linears, memory_bytes
+from planner.cost.kernels.shapes import Shapes
+from planner.cost.memory.parameters import padded_vocab, trained_share
+from planner.cost.stages.recomputation import RecomputeGroup
+from planner.cost.terms import data_nets
+from planner.plan import ALL_TO_ALL, DDP, DUALPIPE, FULL, SELECTIVE, ZERO2, ZERO3, PlanTable
+
+MFU_CONVENTION = (
+    "model FLOP per token = 6 x (active parameters without the input embedding) + "
+    "12 x layers x heads x head dimension x mean context (causality not halved), as in the PaLM "
+    "paper; recomputation not counted"
+)
+
+_BLOCKS_CONVENTION = (
+    "model FLOP per token = 6 x all parameters, as in How to Scale Your Model, part 5; attention "
+    "scores and recomputation not counted"
+)
+
+
+def mfu_convention(a: Assumptions) -> str:
+    """How model FLOP are counted under some assumptions, in words."""
+    return _BLOCKS_CONVENTION if a.mlp_blocks else MFU_CONVENTION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """Totals of one step over all chips, (n,).
+
+    Attributes:
+        flop: Executed floating-point operations, recomputation included.
+        memory_bytes: Bytes between chip and device memory.
+        wire_bytes: Bytes received over each level of the cluster that go no further out, innermost
+            first: each byte once (`carried_bytes`: what the links of a level carry). Those of
+            all-to-alls on every link of a torus where energy is that of components only.
+    """
+
+    flop: FloatArray
+    memory_bytes: FloatArray
+    wire_bytes: tuple[FloatArray, ...]
+
+
+def carried_bytes(cluster: Cluster, wire_bytes: Sequence[FloatArray]) -> list[FloatArray]:
+    """Bytes that each level carries, from those whose outermost level it is.
+
+    What crosses the spine has also crossed the leaf, by the same network card: scale-out levels
+    carry the bytes of those outside them too. Links inside a domain carry their own.
+
+    Args:
+        cluster: The levels.
+        wire_bytes: Per level, innermost first, as `Traffic` counts them: each byte once.
+    """
+    carried = list(wire_bytes)
+    for index in range(len(carried) - 2, -1, -1):
+        if cluster.levels[index].kind == "scale-out":
+            carried[index] = carried[index] + carried[index + 1]
+    return carried
+
+
+def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
+    """Forward FLOP of scores and values per token, causality not halved."""
+    return 2.0 * model.layers * shapes.heads * shapes.context * (shapes.head_dim + shapes.value_dim)
+
+
+def model_flop_per_token(job: Job, shapes: Shapes) -> float:
+    """FLOP that training one token needs in any implementation; see `MFU_CONVENTION`.
+
+    LoRA needs no weight gradients of the frozen matrices: 4 instead of 6 per parameter.
+    Source: Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
+    """
+    per_parameter = 6.0 if job.trains_all else 4.0
+    linear = per_parameter * shapes.matmul_parameters
+    return linear + 3.0 * attention_flop_per_token(job.model, shapes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """Share of a forward pass over layers that recomputation does again, (n, 1).
+
+    Attributes:
+        linear: Of the matrix multiplications.
+        attention: Of scores and values.
+        elementwise: Of the element-wise work.
+        exchanges: Of the communication.
+    """
+
+    linear: FloatArray
+    attention: FloatArray
+    elementwise: FloatArray
+    exchanges: FloatArray
+
+
+def repeats(model: CostModel, group: RecomputeGroup) -> Repeats:
+    """What is done again of the layers of a group; see `planner.cost.kernels.layer`."""
+    full = np.where(group.recompute == FULL, 1.0, 0.0)
+    some = np.where(group.recompute == SELECTIVE, 1.0, 0.0)
+    halves = float(model.framework.selective == "half-matmuls")
+    scores = float(not halves and not model.assumptions.fused_attention)
+    return Repeats(
+        linear=full + 0.5 * halves * some,
+        attention=full + scores * some,
+        elementwise=full + halves * some,
+        exchanges=full,
+    )
+
+
+def repeated_flop_per_token(
+    model: CostModel, x: Columns, *, causal_share: float = 1.0
+) -> FloatArray:
+    """FLOP that recomputation adds per token: of layers only, the head is not recomputed.
+
+    Source: Korthikanti et al., arXiv:2205.05198, appendix A (hardware FLOP).
+
+    Args:
+        model: Job and framework.
+        x: The plans.
+        causal_share: Share of the scores that the kernels compute.
+    """
+    dense, moe = model.shapes.dense_parameters, model.shapes.moe_parameters
+    scores = attention_flop_per_token(model.job.model, model.shapes) / model.job.model.layers
+
+    def of_group(group: RecomputeGroup) -> FloatArray:
+        again = repeats(model, group)
+        linear = 2.0 * (group.dense * dense + group.moe * moe) * again.linear
+        attention = causal_share * scores * (group.dense + group.moe) * again.attention
+        return linear + attention
+
+    return _over_groups(x, of_group)
+
+
+def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
+    """(n,) sum over the layers of the model of a quantity of each group, (n, s)."""
+    return x.over_stages(reduce(np.add, [of_group(group) for group in x.groups])) / x.copies
+
+
+def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
+    """The totals of every plan; without `wires`, as if nothing crossed a network."""
+    none = (np.zeros(len(x.plans)),) * len(model.cluster.levels)
+    return Traffic(
+        flop=_executed_flop(model, x),
+        memory_bytes=_memory_bytes(model, x),
+        wire_bytes=_wire_bytes(model, x) if wires else none,
+    )
+
+
+def flop_without_repeats(model: CostModel) -> float:
+    """FLOP that one token takes where nothing is recomputed."""
+    passes = 3.0 if model.job.trains_all else 2.0
+    return 2.0 * model.shapes.matmul_parameters * passes + scores_flop_per_token(model)
+
+
+def scores_flop_per_token(model: CostModel) -> float:
+    """FLOP of scores and values of all layers in both passes that kernels compute per token."""
+    a = model.assumptions
+    attention = _share(a) * attention_flop_per_token(model.job.model, model.shapes)
+    backward = 2.5 if a.fused_attention else 2.0
+    return attention * (1 + backward)
+
+
+def _share(a: Assumptions) -> float:
+    """Share of the scores that kernels compute: the causal half where they skip the other."""
+    return a.causal_share if a.fused_attention else 1.0
+
+
+def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
+    """FLOP of every pass, recomputation included."""
+    again = repeated_flop_per_token(model, x, causal_share=_share(model.assumptions))
+    return x.batch * model.job.seq_len * (flop_without_repeats(model) + again)
+
+
+def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
+    """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
+    a, job, plans = model.assumptions, model.job, x.plans
+    chips = plans.chips / plans.pp
+    products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x))
+    dense, moe = elementwise_bytes(model, plans)
+
+    def of_group(group: RecomputeGroup) -> FloatArray:
+        layers = group.dense * dense[:, None] + group.moe * moe[:, None]
+        return (1 + a.elementwise_backward + repeats(model, group).elementwise) * layers
+
+    elementwise = x.batch * job.seq_len * _over_groups(x, of_group)
+    owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
+    state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
+    return products + elementwise + state
+
+
+def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
+    """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class."""
+    a, shapes, plans = model.assumptions, model.shapes, x.plans
+    tp, tokens = plans.tp[:, None], (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
+    shares = Shares(tokens=tokens, tp=tp, ep=plans.ep[:, None])
+    total = np.zeros(x.stages.count.shape)
+    for group, moe in product(x.groups, (False, True)):
+        if ("moe" if moe else "dense") in model.job.model.layer_kinds:
+            forwards = 1 + repeats(model, group).linear
+            linears = layer_linears(a, shapes, shares, moe=moe)
+            one = memory_bytes(a, linears, forwards, trains_all=model.job.trains_all)
+            total = total + shapes.blocks * (group.moe if moe else group.dense) * one
+    if shapes.vocab:
+        columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
+        head = [Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)]
+        once = memory_bytes(a, head, np.ones((1, 1)), trains_all=model.job.trains_all)
+        total = total + x.stages.last * once
+    return total
+
+
+def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
+    """Bytes per token of the element-wise work of a dense and of a mixture-of-experts layer."""
+    a, shapes = model.assumptions, model.shapes
+    rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
+    row = shapes.hidden * (a.row_bytes * rows + a.tp_bytes)
+    dense, moe = (
+        2 * a.elementwise * (row + a.ffn_bytes * (1 + shapes.gated) * width)
+        for width in (shapes.dense_width, shapes.active_width)
+    )
+    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.hidden
+
+
+def _wire_bytes(model: CostModel, x: Columns) -> tuple[FloatArray, ...]:
+    """Bytes received over each level by all chips in one step."""
+    groups = group_bytes(model, x)
+    result = []
+    for level in range(len(model.cluster.levels)):
+        total = np.zeros(len(x.plans))
+        for crossing in groups.values():
+            total = total + crossing[level]
+        result.append(total)
+    return tuple(result)
+
+
+def group_bytes(model: CostModel, x: Columns) -> dict[str, list[FloatArray]]:
+    """The same by what sends them: (n,) per level of the cluster.
+
+    `pp` are pipeline messages; `tp` and `cp` all-gathers and reduce-scatters; `data`, `shard`,
+    `replica` and those of `expert_` weights and gradients; `ep swaps` and `cp swaps` all-to-alls.
+    """
+    nets = {name: net.flat() for name, net in x.nets.items()}
+    levels = range(len(model.cluster.levels))
+    sends = _send_volume(model, x)
+    groups = {"pp": [sends * nets["pp"].send_crossing(level) for level in levels]}
+    for name, volume in {**_layer_gathers(model, x), **_state_gathers(model, x)}.items():
+        groups[name] = [volume * nets[name].crossing(level) for level in levels]
+    for name, volume in _exchange_volumes(model, x).items():
+        crossing = [volume * nets[name].exchange_crossing(level) for level in levels]
+        groups[f"{name} swaps"] = crossing
+    return groups
+
+
+def _tokens(model: CostModel, x: Columns) -> FloatArray:
+    """(n,) tokens of all micro-batches of a step on all chips of one stage."""
+    plans = x.plans
+    tokens = plans.micro_batch * model.job.seq_len / plans.cp
+    return tokens * x.m[:, 0] * (plans.chips / plans.pp)
+
+
+def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
+    """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
+    shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
+    blocks = shapes.tp_exchanges, min(shapes.tp_exchanges, 2)
+
+    def exchanges(group: RecomputeGroup) -> FloatArray:
+        per_layer = group.dense * blocks[0] + group.moe * blocks[1]
+        return per_layer * (2.0 + repeats(model, group).exchanges)
+
+    def turns(group: RecomputeGroup) -> FloatArray:
+        return (group.dense + group.moe) * (3.0 + repeats(model, group).exchanges)
+
+    exchanged = _over_groups(x, exchanges)
+    ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
+    rings = ring * plans.cp * _over_groups(x, turns)
+    return {
+        "tp": ACTIVATION_BYTES * tokens * shapes.hidden * exchanged,
+        "cp": ACTIVATION_BYTES * tokens * _key_value_width(shapes, plans) * rings,
+    }
+
+
+def _key_value_width(shapes: Shapes, plans: PlanTable) -> FloatArray:
+    """(n,) elements of keys and values per token on a chip."""
+    heads = shapes.heads / plans.tp if shapes.latent else -(-shapes.kv_heads // plans.tp)
+    return np.asarray(heads * (shapes.head_dim + shapes.value_dim), dtype=np.float64)
+
+
+def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
+    """Gather volumes of weights and gradients by group (an all-reduce counts twice), all chips."""
+    volumes = {}
+    chips = x.plans.chips / x.plans.pp
+    share = trained_share(model.job)
+    zero3 = x.sharding == ZERO3
+    kept = gathers_once(model.framework, x.plans.pp[:, None])
+    turns = x.rounds
+    gathers, scatters = np.where(kept, 1.0, 2 * turns), np.where(kept, 1.0, turns)  # under zero3
+    again = reduces_again(model.framework, x.plans.pp[:, None])
+    reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
+    zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
+    for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
+        gradients = model.assumptions.gradient_wire_bytes * share * parameters
+        weights = WEIGHT_BYTES * parameters
+        plain = zero2_scatters * gradients + share * weights
+        plain = np.where(x.sharding == DDP, reductions * gradients, plain)
+        across = reductions * gradients / x.nets[f"{prefix}shard"].size
+        for group, table in (
+            ("data", np.where(zero3, 0.0, plain)),
+            ("shard", np.where(zero3, gathers * weights + scatters * gradients, 0.0)),
+            ("replica", np.where(zero3, across, 0.0)),
+        ):
+            volumes[prefix + group] = chips * x.over_stages(table)
+    return volumes
+
+
+def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
+    """Bytes sent in all-to-alls of a step, summed over chips."""
+    shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
+    routed = ACTIVATION_BYTES * tokens / plans.tp * shapes.experts_per_token * shapes.hidden
+    queries = shapes.heads / plans.tp * (shapes.head_dim + shapes.value_dim)
+    width = queries + _key_value_width(shapes, plans)
+    swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width
+
+    def passes(group: RecomputeGroup) -> FloatArray:
+        return 2.0 + repeats(model, group).exchanges
+
+    return {
+        "ep": 2 * routed * _over_groups(x, lambda group: group.moe * passes(group)),
+        "cp": swap * _over_groups(x, lambda group: (group.dense + group.moe) * passes(group)),
+    }
+
+
+def _send_volume(model: CostModel, x: Columns) -> FloatArray:
+    """Bytes of all pipeline messages of a step: 2 per micro-batch and border between chunks.
+
+    Under DualPipe also the gradients that the copies exchange.
+    """
+    plans = x.plans
+    divided = plans.sequence_parallel | model.assumptions.splits_p2p
+    size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
+    borders = plans.pp * plans.interleave - 1
+    sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
+    if (twice := plans.schedule == DUALPIPE).any():
+        copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))
+        sent = sent + np.where(twice, plans.chips / plans.pp * copied, 0.0)
+    return sent

@@ -1,0 +1,96 @@
+"""Clock, voltage and power of a chip, and the clock at which it meets a power cap.
+
+    V(f) = max(v_min, 1 + k (f - 1))                          f, V relative to full clock
+    P(f) = min(P_idle + (P_busy - P_idle) f V(f)^2, P_TDP)
+    t(f) = t_rest + t_arithmetic / f
+
+Dynamic power of CMOS logic is C V^2 f, and voltage is nearly linear in the clock above a floor.
+A power cap lowers the clock until P(f) is the cap. Below half of the rated power chips stall in
+ways that no such law describes, so such caps are refused. How well it fits: docs/model/energy.md.
+Sources: You et al., Zeus, NSDI 2023, arXiv:2208.06102 (power caps); Chung et al., Perseus,
+arXiv:2312.06902 (clocks).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hardware_db import Chip
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
+
+LEAST_CAP_SHARE = 0.5
+"""Least power cap, as a share of the rated power (TDP)."""
+_STEPS = 60  # of Newton's method, which doubles the digits with each
+
+
+def voltage(chip: Chip, clock: FloatArray) -> FloatArray:
+    """Relative voltage at a relative clock: max(floor, 1 + slope (f - 1))."""
+    relative: FloatArray = np.maximum(chip.voltage_floor, 1 + chip.voltage_slope * (clock - 1))
+    return relative
+
+
+def busy_w(chip: Chip, clock: FloatArray) -> FloatArray:
+    """Watts of a chip whose kernels run at a relative clock, at most its rated power."""
+    dynamic = (chip.busy_w - chip.idle_w) * clock * voltage(chip, clock) ** 2
+    return np.asarray(np.minimum(chip.idle_w + dynamic, chip.tdp_w))
+
+
+def extra_w(chip: Chip, clock: FloatArray) -> FloatArray:
+    """Watts that running kernels add to a waiting chip, at least 0."""
+    return np.maximum(busy_w(chip, clock) - chip.wait_w, 0.0)
+
+
+def clock_at(slope: float, floor: float, activity: FloatArray) -> FloatArray:
+    """The relative clock f in [0, 1] at which f V(f)^2 is `activity`; inverse of the law.
+
+    On the floor f = activity / floor^2. Above it g(f) = f (1 + k (f - 1))^2 rises and is convex,
+    so that Newton's method from f = 1 comes down to the root without passing it.
+
+    Args:
+        slope: k, from 0 to 1.
+        floor: v_min, above 0.
+        activity: Dynamic power over that at full clock, (n,), from 0 to 1.
+    """
+    wanted = np.clip(np.asarray(activity, dtype=np.float64), 0.0, 1.0)
+    clock = np.ones_like(wanted)
+    for _ in range(_STEPS):
+        volts = 1 + slope * (clock - 1)
+        off = clock * volts**2 - wanted
+        rise = volts**2 + 2 * slope * clock * volts
+        clock = np.maximum(clock - off / np.maximum(rise, 1e-12), 0.0)
+    on_floor = wanted / floor**2
+    return np.asarray(np.where(1 + slope * (clock - 1) < floor, on_floor, clock))
+
+
+def clock_under_cap(chip: Chip, cap_w: FloatArray) -> FloatArray:
+    """The highest relative clock at which a busy chip draws at most `cap_w`, at most 1.
+
+    Args:
+        chip: The chip.
+        cap_w: (n,) watts per chip, above the chip's idle power.
+    """
+    span = max(chip.busy_w - chip.idle_w, 1e-9)
+    activity = (np.asarray(cap_w, dtype=np.float64) - chip.idle_w) / span
+    return clock_at(chip.voltage_slope, chip.voltage_floor, activity)
+
+
+def check_cap(chip: Chip, cap_w: float) -> None:
+    """Refuses a power cap that the law does not describe.
+
+    Raises:
+        InputError: The chip's power cannot be set, or the cap is out of range.
+    """
+    if not chip.clock_settable:
+        raise InputError(
+            f"power-cap: {cap_w:g} W has no effect: clock and power of {chip.name} cannot be set; "
+            "leave it out"
+        )
+    least = max(LEAST_CAP_SHARE * chip.tdp_w, chip.idle_w)
+    if not least <= cap_w <= chip.tdp_w:
+        nearest = least if cap_w < least else chip.tdp_w
+        raise InputError(
+            f"power-cap: {cap_w:g} W is not in {least:g} W to {chip.tdp_w:g} W, half and all of "
+            f"the rated power of {chip.name} (below half the law does not hold); nearest: "
+            f"{nearest:g} W"
+        )

@@ -1,0 +1,260 @@
+"""How far a measurement may lie from its prediction: 80 % intervals, and what is too close to call.
+
+The interval of a step time is data: measured over predicted time of the published runs, its 10 %
+and 90 % quantiles for each class of situation (`planner.evidence.validation.interval_fit` makes
+them and says how). A rule with three questions chooses the class; its words are part of every
+answer:
+
+    local calibration from 3 runs or more?  -> `local`: what is left within one installation,
+                                               dense models by era
+    adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
+    chip without runs in the fit?           -> the wider end of that class and `unfitted_chip`
+
+A chip scaled to another number of processing elements does not exist, so no run is of it: neither
+those in the fit nor local ones count.
+
+Where published runs of a framework were slow without headroom in memory, the upper end is longer
+there (`planner.cost.memory.risk.headroom_factor`). Presets that
+state a bound, such as `roofline`, have no interval. Intervals of power and energy are those of
+`planner.cost.energy.energy.Energy.interval`, which takes the ends of the step time from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardware_db import Calibration, Chip, Cluster, load_calibration
+from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.software import Framework
+from planner.base.arrays import BoolArray, FloatArray
+from planner.cost.breakdown import Breakdown
+from planner.cost.context import CostModel
+from planner.cost.energy.energy import Z_80
+from planner.cost.job import Job
+from planner.cost.memory.risk import headroom_factor, memory_spread
+from planner.plan import PlanTable
+
+LEVEL = 0.8
+"""Share of measurements that an interval is made to contain."""
+
+RUNS_FOR_SITE = 3
+"""Runs from which a local calibration counts: one or two may make a prediction worse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """The class of a prediction and its interval.
+
+    Attributes:
+        name: Its path below `intervals.time`, such as `dense.megatron-core`.
+        words: The rule that chose it, for the answer.
+        low, high: Quantile factors: 10 % and 90 % of measured over predicted step time.
+        rows, sources: Published runs and their sources that they rest on.
+    """
+
+    name: str
+    words: str
+    low: float
+    high: float
+    rows: int
+    sources: int
+
+    def bounds(
+        self, step_time_s: FloatArray, stretch: FloatArray | float = 1.0
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) low and high ends in seconds.
+
+        Args:
+            step_time_s: (n,) predictions.
+            stretch: (n,) what the upper end is multiplied by for want of memory.
+        """
+        time = np.asarray(step_time_s, dtype=np.float64)
+        return time * self.low, time * self.high * stretch
+
+
+def is_prediction(assumptions: Assumptions) -> bool:
+    """Whether times are predictions; those of a textbook's simplifications are bounds."""
+    bound = assumptions.token_granularity or assumptions.perfect_overlap
+    return not (bound or assumptions.component_energy)
+
+
+def has_fitted_chip(chip: Chip, calibration: Calibration | None = None) -> bool:
+    """Whether runs on a chip, or on others of its kind, are in the fit of the constants.
+
+    Never those of a chip that is scaled from its record.
+    """
+    if chip.record_pe_count is not None:
+        return False
+    constants = calibration or load_calibration()
+    found = constants.quantities.get(f"gemm_efficiency.{chip.calibration_gemm}")
+    return found is not None and found.kind != "assumed"
+
+
+def situation(
+    job: Job, cluster: Cluster, calibration: Calibration | None = None, local_runs: int = 0
+) -> Situation:
+    """The class of all plans of a job on a cluster; see the module for the rule.
+
+    Args:
+        job: The job.
+        cluster: The cluster.
+        calibration: The constants in use; default the shipped ones. The shipped intervals stand
+            in for a calibration without its own.
+        local_runs: Runs of this installation that the constants rest on
+            (`Assumptions.local_runs`).
+    """
+    known = _with_intervals(calibration)
+    entries = known.group(_TIME)
+    kind = "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
+    fitted = has_fitted_chip(cluster.chip, known)
+    local = local_runs >= RUNS_FOR_SITE and cluster.chip.record_pe_count is None
+    name = _narrowest(kind, job.era, entries, local=local)
+    low, high = entries[f"{name}.low"], entries[f"{name}.high"]
+    rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
+    if not fitted and not local:
+        low = min(low, entries["unfitted_chip.low"])
+        high = max(high, entries["unfitted_chip.high"])
+        rows, sources = entries["unfitted_chip.rows"], entries["unfitted_chip.sources"]
+    return Situation(
+        name=name if fitted or local else f"{name}, unfitted_chip",
+        words=_words(job, cluster, kind, fitted=fitted, runs=local_runs),
+        low=low,
+        high=high,
+        rows=int(rows),
+        sources=int(sources),
+    )
+
+
+_TIME, _ANY = "intervals.time", "dense.any"
+_KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
+
+
+def _narrowest(kind: str, era: str, entries: Mapping[str, float], *, local: bool) -> str:
+    """The class of a kind of job; that after a local calibration where it is the narrower one.
+
+    Where the sources of an era agree better than runs of one site, three runs add nothing.
+    """
+    names = [kind, *(["local.experts" if kind == "experts" else "local.dense"] if local else [])]
+    of_era = [
+        name + (f".{era}" if f"{name}.{era}.low" in entries else ".any")
+        if name.endswith("dense")
+        else name
+        for name in names
+    ]
+    return min(of_era, key=lambda name: entries[f"{name}.high"] / entries[f"{name}.low"])
+
+
+def _with_intervals(calibration: Calibration | None) -> Calibration:
+    """The calibration if it has intervals, else the shipped one."""
+    has = calibration is not None and f"{_TIME}.{_ANY}.low" in calibration.values
+    return calibration if calibration is not None and has else load_calibration()
+
+
+def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, runs: int) -> str:
+    """The answers to the three questions of the rule."""
+    chip = "in the fit" if fitted else "without runs in the fit"
+    if cluster.chip.record_pe_count is not None:
+        chip = "does not exist: no runs in the fit"
+    site = "no local runs"
+    if runs:
+        site = f"{runs} local runs" + ("" if runs >= RUNS_FOR_SITE else ": too few to count")
+    return f"{_KINDS[kind]}, {job.era} software, {cluster.chip.name} {chip}, {site}"
+
+
+def step_time_interval(
+    job: Job,
+    cluster: Cluster,
+    plans: PlanTable,
+    step_time_s: FloatArray,
+    calibration: Calibration | None = None,
+    *,
+    memory_bytes: FloatArray | None = None,
+    local_runs: int = 0,
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) low and high ends of the 80 % intervals of step times, in seconds.
+
+    Args:
+        job: The job of all plans.
+        cluster: Where they run.
+        plans: n plans.
+        step_time_s: (n,) their predicted step times.
+        calibration: The constants in use; default the shipped ones.
+        memory_bytes: (n,) predicted bytes per chip; None: no plan counts as tight.
+        local_runs: As in `situation`.
+
+    Raises:
+        ValueError: There is not one time per plan.
+    """
+    times = np.asarray(step_time_s, dtype=np.float64)
+    if times.shape != (len(plans),):
+        raise ValueError(f"one step time per plan is required: {times.shape} for {len(plans)}")
+    stretch: FloatArray | float = 1.0
+    if memory_bytes is not None:
+        stretch = headroom_factor(job.framework, memory_bytes, cluster.chip.memory_bytes)
+    return situation(job, cluster, calibration, local_runs).bounds(times, stretch)
+
+
+def memory_interval(
+    framework: Framework, era: str, plans: PlanTable, memory_bytes: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) low and high ends of the 80 % intervals of bytes per chip.
+
+    held exp(-z s), held exp(z s) with z = 1.2816 and the spread s on which the chance of running
+    out of memory rests, so that the two cannot disagree.
+
+    Args:
+        framework: Its memory profile.
+        era: Software era of the job.
+        plans: n plans.
+        memory_bytes: (n,) predicted bytes per chip.
+    """
+    held = np.asarray(memory_bytes, dtype=np.float64)
+    factor = np.exp(Z_80 * memory_spread(framework, era, plans))
+    return held / factor, held * factor
+
+
+def ends_of(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, FloatArray]:
+    """(n,) ends of the intervals of time and memory by name; nothing where times are bounds.
+
+    Args:
+        model: Job, cluster, assumptions.
+        plans: n plans.
+        costs: What they cost.
+    """
+    if not is_prediction(model.assumptions):
+        return {}
+    held, runs = costs.memory_per_chip_bytes, model.assumptions.local_runs
+    low, high = step_time_interval(
+        model.job, model.cluster, plans, costs.step_time_s, memory_bytes=held, local_runs=runs
+    )
+    least, most = memory_interval(model.framework, model.job.era, plans, held)
+    return {
+        "step_time_low_s": low,
+        "step_time_high_s": high,
+        "memory_low_bytes": least,
+        "memory_high_bytes": most,
+    }
+
+
+def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
+    """Natural logarithm of the ratio below which two step times of a job cannot be told apart.
+
+    80 % of the ratios of published pairs came out no further from the prediction. Two plans of
+    one job share most of their error, so this is less than the interval of one.
+    """
+    known = _with_intervals(calibration)
+    name = "experts" if job.model.moe else "dense"
+    return float(np.log(known.value(f"intervals.tie.{name}.factor")))
+
+
+def ties(step_time_s: FloatArray | float, other_s: FloatArray | float, noise: float) -> BoolArray:
+    """Which step times cannot be told apart from others; the same either way round.
+
+    Args:
+        step_time_s, other_s: (n,) or one, seconds.
+        noise: Of `tie_noise`.
+    """
+    return np.asarray(np.abs(np.log(np.divide(step_time_s, other_s))) <= noise)

@@ -1,0 +1,85 @@
+"""A job: what is to be trained, independent of how it is split over chips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models_db import Model
+from planner.assumptions.assumptions import PRECISIONS
+from planner.assumptions.software import ERAS, Framework
+from planner.base.errors import InputError
+
+JOB_KINDS = ("pretrain", "finetune", "lora")
+LONGEST_SEQUENCE = 2**24
+LARGEST_BATCH = 2**24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One training job.
+
+    Attributes:
+        model: What is trained.
+        seq_len: Tokens per sequence; a fraction where a step's tokens divide evenly among chips
+            (`Assumptions.token_granularity`: then a "sequence" is the share of one chip).
+        global_batch: Sequences per step, over all chips.
+        precision: Of the matrix multiplications, one of `PRECISIONS`.
+        kind: "pretrain", "finetune" (all parameters) or "lora" (adapters on a frozen model).
+        lora_rank: Rank of the adapters of a "lora" job.
+        framework: Whose memory profile and rules apply.
+        era: Software era of the time constants, a key of `planner.assumptions.software.ERAS`.
+    """
+
+    model: Model
+    seq_len: float
+    global_batch: int
+    precision: str = "bf16"
+    kind: str = "pretrain"
+    lora_rank: int = 16
+    framework: Framework
+    era: str
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.seq_len <= LONGEST_SEQUENCE:
+            raise InputError(f"seq-len: {self.seq_len} is not in 1..{LONGEST_SEQUENCE}")
+        if not 1 <= self.global_batch <= LARGEST_BATCH:
+            raise InputError(
+                f"batch-tokens: {self.global_batch:,.6g} sequences of {self.seq_len:,} tokens; "
+                f"allowed: 1..{LARGEST_BATCH:,} sequences"
+            )
+        if self.precision not in PRECISIONS:
+            raise InputError(f"precision: {self.precision!r} is not one of {', '.join(PRECISIONS)}")
+        if self.kind not in JOB_KINDS:
+            raise InputError(f"job: {self.kind!r} is not one of {', '.join(JOB_KINDS)}")
+        if self.era not in ERAS:
+            raise InputError(f"era: {self.era!r} is not one of {', '.join(sorted(ERAS))}")
+        if self.lora_rank < 1:
+            raise InputError(f"lora-rank: {self.lora_rank} is not positive")
+
+    @property
+    def batch_tokens(self) -> float:
+        """Tokens per step."""
+        return self.global_batch * self.seq_len
+
+    @property
+    def trains_all(self) -> bool:
+        """Whether every parameter gets a gradient (False for LoRA)."""
+        return self.kind != "lora"
+
+
+def sequences_in(batch_tokens: float, seq_len: int) -> int:
+    """Whole sequences in a batch of tokens.
+
+    Raises:
+        InputError: The batch is not a positive multiple of the sequence length; the message
+            names the nearest batches that are.
+    """
+    sequences = batch_tokens / seq_len
+    if sequences >= 1 and sequences == int(sequences):
+        return int(sequences)
+    low, high = int(sequences) * seq_len, (int(sequences) + 1) * seq_len
+    nearest = f"{low:,} or {high:,}" if low else f"{high:,}"
+    raise InputError(
+        f"batch-tokens: {batch_tokens:,.15g} tokens is not a whole number of sequences of "
+        f"{seq_len:,} tokens; nearest: {nearest}"
+    )

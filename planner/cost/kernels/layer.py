@@ -1,0 +1,306 @@
+"""Seconds of one transformer layer and one micro-batch on one chip, by cause.
+
+    forward  = smoothmax4(GEMMs + attention + element-wise + TP + CP + EP, 0.35 host)
+    backward = smoothmax4(the same with both gradients and recomputation, 0.65 host)
+
+Every communication is counted where it is exposed. Under `perfect_overlap` that is what the
+kernels and the communication of the axes before it do not hide, so that a pass lasts as long as
+the longest of them. The equations are those of the fitted
+prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s stages or clocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.communication.exchanges import (
+    LayerInputs,
+    context_exchange_s,
+    expert_exchange_s,
+    tensor_exchange_s,
+)
+from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
+from planner.cost.kernels.linears import Shares, layer_linears, seconds
+from planner.cost.kernels.shapes import Shapes
+from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassTimes:
+    """Seconds of one pass by cause; `memory` is element-wise work."""
+
+    compute: FloatArray
+    memory: FloatArray
+    tp: FloatArray
+    cp: FloatArray
+    ep: FloatArray
+
+    def __add__(self, other: PassTimes) -> PassTimes:
+        """Sum of two passes, cause by cause."""
+        return PassTimes(
+            compute=self.compute + other.compute,
+            memory=self.memory + other.memory,
+            tp=self.tp + other.tp,
+            cp=self.cp + other.cp,
+            ep=self.ep + other.ep,
+        )
+
+    def overlapped(self) -> PassTimes:
+        """The same pass with each axis's communication behind kernels and the axes before it."""
+        first = self.kernels
+        second = np.maximum(first, self.tp)
+        third = np.maximum(second, self.cp)
+        return PassTimes(
+            compute=self.compute,
+            memory=self.memory,
+            tp=second - first,
+            cp=third - second,
+            ep=np.maximum(third, self.ep) - third,
+        )
+
+    def scaled(self, factor: float) -> PassTimes:
+        """Every cause times `factor`."""
+        return PassTimes(
+            compute=self.compute * factor,
+            memory=self.memory * factor,
+            tp=self.tp * factor,
+            cp=self.cp * factor,
+            ep=self.ep * factor,
+        )
+
+    @property
+    def kernels(self) -> FloatArray:
+        """Seconds in which kernels run."""
+        return self.compute + self.memory
+
+    @property
+    def device(self) -> FloatArray:
+        """Seconds on the device, exposed communication included."""
+        return self.compute + self.memory + self.tp + self.cp + self.ep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerTimes:
+    """Seconds per layer and micro-batch, (n, s).
+
+    Attributes:
+        forward, backward: With everything exposed.
+        weight_grad: The part of backward that waits for nobody (weight gradients).
+        kernels: Seconds at busy power, both passes with recomputation: kernels and, between
+            them, the exposed collectives of tp.
+        paired: Of these, what the passes save when a forward pass runs beside a backward pass,
+            as DualPipe has them: the share `dualpipe_overlap` of the exposed all-to-alls.
+        parts: `forward + backward` by cause: compute, memory, tp, cp, ep, host.
+        sent: Seconds of the communication of one forward pass over one block, hidden or not, by
+            axis: tp, cp, ep.
+    """
+
+    forward: FloatArray
+    backward: FloatArray
+    weight_grad: FloatArray
+    kernels: FloatArray
+    paired: FloatArray
+    parts: dict[str, FloatArray]
+    sent: dict[str, FloatArray]
+
+    @property
+    def total(self) -> FloatArray:
+        """Both passes."""
+        return self.forward + self.backward
+
+    def rows(self, index: IntArray) -> LayerTimes:
+        """The rows of `index`, without what they are made of."""
+        return LayerTimes(
+            forward=np.take(self.forward, index, axis=0),
+            backward=np.take(self.backward, index, axis=0),
+            weight_grad=np.take(self.weight_grad, index, axis=0),
+            kernels=np.take(self.kernels, index, axis=0),
+            paired=np.take(self.paired, index, axis=0),
+            parts={},
+            sent={},
+        )
+
+
+def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
+    """The times of one dense or mixture-of-experts layer."""
+    shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep)
+    linears = seconds(a, layer_linears(a, shapes, shares, moe=moe), x.clock)
+    core = _attention_core(a, shapes, x)
+    memory = _elementwise_s(a, shapes, x, moe=moe)
+    sent = {
+        "tp": tensor_exchange_s(shapes, x, moe=moe),
+        "cp": context_exchange_s(shapes, x),
+        "ep": np.zeros_like(memory),
+    }
+    if moe:
+        sent["ep"] = expert_exchange_s(a, shapes, x)
+    tp, ep = sent["tp"] * (1 - a.tp_overlap), sent["ep"] * (1 - a.ep_overlap)
+    cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
+    weight_grad = linears.weight_grad * float(x.trains_all)
+    forward = PassTimes(
+        compute=linears.forward + core.forward,
+        memory=memory + core.forward_memory,
+        tp=tp,
+        cp=cp_forward,
+        ep=ep,
+    )
+    backward = PassTimes(
+        compute=linears.input_grad + weight_grad + core.backward,
+        memory=a.elementwise_backward * memory + core.backward_memory,
+        tp=a.tp_backward * tp,
+        cp=cp_backward,
+        ep=ep,
+    )
+    backward += _recomputation(a, x, forward, linears, core, memory)
+    if shapes.blocks != 1.0:
+        forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
+        weight_grad = weight_grad * shapes.blocks
+    if a.perfect_overlap:
+        forward, backward = forward.overlapped(), backward.overlapped()
+    host = _host_s(a, shapes, x, moe=moe)
+    return _with_host(a, x, forward, backward, weight_grad, sent, host)
+
+
+def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> AttentionSeconds:
+    """Scores and weighted values; sinks slow fused kernels only.
+
+    To unfused attention a sink is one more column of the softmax: its products stay as they are.
+    """
+    if not shapes.heads:
+        none = np.zeros(np.broadcast(x.tokens, x.tp, x.clock).shape)
+        return AttentionSeconds(none, none, none, none)
+    mean_dim = (shapes.head_dim + shapes.value_dim) / 2
+    width = shapes.heads / x.tp * mean_dim
+    core = attention_s(a, x.tokens, shapes.context, width, mean_dim, clock=x.clock)
+    slow = shapes.sinks and a.fused_attention
+    return core.slowed(1 / a.sink_attention) if slow else core
+
+
+def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
+    """Norms, residuals, activations, routing: bytes of one forward pass over memory rate.
+
+    bytes = e * 2 T [h (c_row / (tp if SP else 1) + c_tp / tp) + c_ff (1 + gated) f / tp]
+            (+ c_moe * 2 T k h / tp on mixture-of-experts layers)
+    """
+    width = shapes.active_width if moe else shapes.dense_width
+    rows = a.row_bytes / np.where(x.sequence_parallel, x.tp, 1) + a.tp_bytes / x.tp
+    ffn = a.ffn_bytes * (1 + shapes.gated) * width / x.tp
+    moved = a.elementwise * 2 * x.tokens * (shapes.hidden * rows + ffn)
+    if moe:
+        routed = shapes.experts_per_token * shapes.hidden / x.tp
+        moved = moved + a.routing_bytes * 2 * x.tokens * routed
+    return moved / a.memory_bytes_per_s
+
+
+def _exposed_exchange_s(
+    a: Assumptions, x: LayerInputs, sent: FloatArray, core: AttentionSeconds
+) -> tuple[FloatArray, FloatArray]:
+    """Exposed context-parallel exchange, forward and backward.
+
+    A ring hides behind up to 80 % of attention and is at least 10 % exposed; backward it takes
+    twice the bytes (gradients of keys and values travel too). An all-to-all is not hidden.
+    """
+    if not np.any(x.cp > 1):
+        none = np.zeros_like(core.forward)
+        return none, none
+
+    def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
+        return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
+
+    switched = x.cp_mode == ALL_TO_ALL
+    return (
+        np.where(switched, sent, exposed(sent, core.forward)),
+        np.where(switched, sent, exposed(2 * sent, core.backward)),
+    )
+
+
+def _recomputation(
+    a: Assumptions,
+    x: LayerInputs,
+    forward: PassTimes,
+    linears: MatmulSeconds,
+    core: AttentionSeconds,
+    memory: FloatArray,
+) -> PassTimes:
+    """What the backward pass computes again.
+
+    Full: the forward pass with its communication. Selective: the scores (unfused attention), or
+    half of the GEMMs and all element-wise work where half of the outputs were kept.
+    """
+    full = np.where(x.recompute == FULL, 1.0, 0.0)
+    some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
+    if x.halves_matmuls:
+        compute, moved = 0.5 * linears.forward, memory
+    elif a.fused_attention:
+        compute, moved = np.zeros_like(core.forward), np.zeros_like(core.forward)
+    else:
+        compute, moved = core.forward, core.forward_memory
+    return PassTimes(
+        compute=full * forward.compute + some * compute,
+        memory=full * forward.memory + some * moved,
+        tp=full * forward.tp,
+        cp=full * forward.cp,
+        ep=full * forward.ep,
+    )
+
+
+def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
+    """Seconds in which the host launches both passes: h + h_tp (tp - 1) (+ h_moe + h_e E / ep)."""
+    host = a.host_s_per_tp_rank * (x.tp - 1) + a.host_s_per_layer
+    if moe:
+        host = host + a.moe_host_s + a.expert_host_s * (shapes.experts / x.ep)
+    return np.asarray(host, dtype=np.float64)
+
+
+def _beside_s(a: Assumptions, one: PassTimes) -> FloatArray:
+    """Seconds on the device of a pass beside one of the opposite direction of DualPipe.
+
+    All-to-alls hide, and take PEs from products meanwhile.
+    """
+    slower = 1 / a.dualpipe_kernels - 1
+    return one.device - a.dualpipe_overlap * one.ep + slower * one.compute
+
+
+def _with_host(
+    a: Assumptions,
+    x: LayerInputs,
+    forward: PassTimes,
+    backward: PassTimes,
+    weight_grad: FloatArray,
+    sent: dict[str, FloatArray],
+    host: FloatArray,
+) -> LayerTimes:
+    """The layer with the host that launches it: smoothmax4(device + fixed, host).
+
+    Of `host`, 0.35 is forward, 0.65 backward, and 0.35 again with full recomputation; the fixed
+    time per layer (small kernels, synchronization) is divided alike.
+    """
+    share = a.host_forward_share
+    again = np.where(x.recompute == FULL, share, 0.0)
+    fixed = a.fixed_s_per_layer
+
+    def passes_s(ahead: FloatArray, back: FloatArray) -> tuple[FloatArray, FloatArray]:
+        t_forward = smooth_max(ahead + share * fixed, share * host, 4)
+        return t_forward, smooth_max(back + (1 - share) * fixed, (1 - share + again) * host, 4)
+
+    t_forward, t_backward = passes_s(forward.device, backward.device)
+    paired = np.zeros_like(t_backward)
+    if a.dualpipe_overlap and np.any(forward.ep):
+        beside = np.add(*passes_s(_beside_s(a, forward), _beside_s(a, backward)))
+        paired = np.maximum(t_forward + t_backward - beside, 0.0)
+    both = forward + backward
+    parts = {name: getattr(both, name) for name in ("compute", "memory", "tp", "cp", "ep")}
+    parts["host"] = t_forward + t_backward - both.device
+    return LayerTimes(
+        forward=t_forward,
+        backward=t_backward,
+        weight_grad=weight_grad + np.zeros_like(t_backward),
+        kernels=both.kernels + both.tp,
+        paired=paired,
+        parts=parts,
+        sent=sent,
+    )

@@ -1,0 +1,175 @@
+"""The matrix multiplications of one layer and micro-batch on one chip, as shapes.
+
+`planner.cost.kernels.layer` asks for their seconds, `planner.cost.communication.traffic` for the
+bytes that they move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.chip.tiling import least_traffic_elements
+from planner.cost.kernels.compute import MatmulSeconds, Number, linear_s
+from planner.cost.kernels.shapes import Shapes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linear:
+    """`copies` layers (tokens x inputs) @ (inputs x outputs); sizes broadcast.
+
+    Attributes:
+        tokens, inputs, outputs: Sizes on the chip.
+        copies: Independent multiplications run as one.
+        routed: Whether they are those of experts, which run less efficiently.
+    """
+
+    tokens: Number
+    inputs: Number
+    outputs: Number
+    copies: Number = 1.0
+    routed: bool = False
+
+
+def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulSeconds:
+    """Seconds of all linears, one after the other."""
+    total: MatmulSeconds | None = None
+    for one in linears:
+        taken = linear_s(a, one.tokens, one.inputs, one.outputs, clock=clock, copies=one.copies)
+        if one.routed:
+            taken = taken.scaled(1 / a.expert_efficiency)
+        total = taken if total is None else total + taken
+    assert total is not None
+    return total
+
+
+def product_flop(linears: list[Linear], passes: FloatArray | float) -> FloatArray | float:
+    """FLOP of all linears: 2 x tokens x inputs x outputs in each pass.
+
+    Args:
+        linears: The shapes.
+        passes: Multiplications of that size: 3 of a training step (forward, gradients of inputs,
+            gradients of weights), more with recomputation.
+    """
+    total: FloatArray | float = 0.0
+    for one in linears:
+        total = total + 2.0 * one.copies * one.tokens * one.inputs * one.outputs * passes
+    return total
+
+
+def memory_bytes(
+    a: Assumptions, linears: list[Linear], forwards: FloatArray, *, trains_all: bool
+) -> FloatArray | float:
+    """Bytes between chip and memory of all linears in both passes.
+
+    Each of the three multiplications moves the least that a block of `on_chip_bytes` allows
+    (`planner.cost.chip.tiling`), or every operand once where that is 0.
+
+    Args:
+        a: Bytes per element, and on the chip.
+        linears: The shapes.
+        forwards: Forward passes, those of recomputation included.
+        trains_all: Whether weights get gradients (not those that LoRA freezes).
+    """
+    room = (
+        a.on_chip_bytes / a.operand_bytes if a.on_chip_bytes and a.operand_bytes else float("inf")
+    )
+    total: FloatArray | float = 0.0
+    for one in linears:
+        t, i, o = one.tokens, one.inputs, one.outputs
+        moved = forwards * least_traffic_elements(t, o, i, room)
+        moved = moved + least_traffic_elements(t, i, o, room)
+        if trains_all:
+            moved = moved + least_traffic_elements(i, o, t, room)
+        total = total + one.copies * a.operand_bytes * moved
+    return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """What the shapes depend on; broadcast to (n, s): tokens on the chip, degrees of tp and ep."""
+
+    tokens: FloatArray
+    tp: IntArray
+    ep: IntArray
+
+
+def layer_linears(a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool) -> list[Linear]:
+    """The linears of a dense or mixture-of-experts layer, attention's scores not among them."""
+    return [one for linears in layer_operators(a, shapes, x, moe=moe).values() for one in linears]
+
+
+def layer_operators(
+    a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool
+) -> dict[str, list[Linear]]:
+    """The same by operator.
+
+    `mlp`, or `experts`, `router` and `shared experts`; the projections of `attention` if there are.
+    """
+    if moe:
+        operators = _expert_linears(a, shapes, x)
+    else:
+        operators = {"mlp": _mlp(shapes, x, shapes.dense_width / x.tp)}
+    return operators | ({"attention": _attention_linears(shapes, x)} if shapes.heads else {})
+
+
+def _mlp(shapes: Shapes, x: Shares, width: Number) -> list[Linear]:
+    """Up projection (with its gate, one GEMM) and down projection of an MLP of local `width`."""
+    up = (1 + shapes.gated) * width
+    return [
+        Linear(tokens=x.tokens, inputs=shapes.hidden, outputs=up),
+        Linear(tokens=x.tokens, inputs=width, outputs=shapes.hidden),
+    ]
+
+
+def _expert_linears(a: Assumptions, shapes: Shapes, x: Shares) -> dict[str, list[Linear]]:
+    """Grouped GEMMs of the local experts, router, and the shared experts.
+
+    Each of the experts / ep local experts gets tokens * k * ep / (experts * tp) tokens.
+    """
+    local = shapes.experts / x.ep
+    routed = x.tokens / x.tp * shapes.experts_per_token / local * a.moe_imbalance
+    width, hidden = shapes.expert_width, shapes.hidden
+    up = (1 + shapes.gated) * width
+    operators = {
+        "experts": [
+            Linear(tokens=routed, inputs=hidden, outputs=up, copies=local, routed=True),
+            Linear(tokens=routed, inputs=width, outputs=hidden, copies=local, routed=True),
+        ],
+        "router": [Linear(tokens=x.tokens / x.tp, inputs=hidden, outputs=shapes.experts)],
+    }
+    if shapes.shared_width:
+        operators["shared experts"] = _mlp(shapes, x, shapes.shared_width / x.tp)
+    return operators
+
+
+def _attention_linears(shapes: Shapes, x: Shares) -> list[Linear]:
+    """Output and query, key, value (one GEMM) projections; latent attention has its five."""
+    heads = shapes.heads / x.tp
+    output = Linear(tokens=x.tokens, inputs=heads * shapes.value_dim, outputs=shapes.hidden)
+    if shapes.latent:
+        return [output, *_latent_linears(shapes, x)]
+    keys_values = -(-shapes.kv_heads // x.tp) * (shapes.head_dim + shapes.value_dim)
+    width = heads * shapes.head_dim + keys_values
+    return [output, Linear(tokens=x.tokens, inputs=shapes.hidden, outputs=width)]
+
+
+def _latent_linears(shapes: Shapes, x: Shares) -> list[Linear]:
+    """Down and up projections of multi-head latent attention.
+
+    Source: DeepSeek-V2, arXiv:2405.04434, equations 9 to 15. Down projections are replicated over
+    tp; up projections are divided by it.
+    """
+    heads = shapes.heads / x.tp
+    keys_values = heads * (shapes.head_dim - shapes.rope_dim + shapes.value_dim)
+    queries = heads * shapes.head_dim
+    pairs: list[tuple[Number, Number]] = [
+        (shapes.hidden, shapes.kv_rank + shapes.rope_dim),
+        (shapes.kv_rank, keys_values),
+    ]
+    if shapes.query_rank:
+        pairs += [(shapes.hidden, shapes.query_rank), (shapes.query_rank, queries)]
+    else:
+        pairs.append((shapes.hidden, queries))
+    return [Linear(tokens=x.tokens, inputs=i, outputs=o) for i, o in pairs]

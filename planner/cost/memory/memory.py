@@ -1,0 +1,379 @@
+"""Bytes that one chip holds, per class of pipeline stages; the fullest stage decides.
+
+    M = W + G + O + C + max(A + H + buffers, optimizer phase)        (bytes, per stage)
+
+W, G, O: weights, gradients and optimizer at w, g, o bytes per parameter, divided by the shards Z
+of the sharding; A: saved activations of the micro-batches in flight; H: logits on the last stage;
+buffers: gathered layers and their gradients (zero3), dummy weight gradients, residues; C: the
+allocator's constant. Rules and bytes are `planner.frameworks.profiles`. Sources: Korthikanti et
+al., arXiv:2205.05198, section 4; Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; checked
+against published peak-memory figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from planner.assumptions.software import Framework
+from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.cost.communication.data_parallel import gathers_once
+from planner.cost.job import Job
+from planner.cost.kernels.shapes import Shapes
+from planner.cost.memory.in_flight import saved_at_once
+from planner.cost.memory.parameters import LocalParameters, padded_vocab, trained_share
+from planner.cost.stages.layout import StageClasses
+from planner.cost.stages.recomputation import RecomputeGroup
+from planner.plan import (
+    FULL,
+    OFFLOAD_ACTIVATIONS,
+    OFFLOAD_OPTIMIZER,
+    OFFLOAD_WEIGHTS,
+    SELECTIVE,
+    ZERO1,
+    ZERO2,
+    ZERO3,
+    PlanTable,
+)
+
+_KEPT_BELOW, _KEPT_AT_8 = 0.75, 0.4  # shares of `kept_share`: pp = 1 or tp <= 4; tp <= 8
+MEMORY_PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "buffers", "constant")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Bytes per chip.
+
+    Attributes:
+        parts: (n, s) by `MEMORY_PARTS`, per stage class; they add up to `total`.
+        total: (n, s) bytes per stage class, 0 for classes that do not exist.
+        host: (n, s) bytes that offloading keeps in host memory, per chip.
+    """
+
+    parts: dict[str, FloatArray]
+    total: FloatArray
+    host: FloatArray
+
+    @property
+    def peak(self) -> FloatArray:
+        """(n,) bytes of the fullest stage, without the reserve outside the allocator."""
+        return _row_max(self.total)
+
+    @property
+    def binding_stage(self) -> IntArray:
+        """(n,) index of the class that is fullest."""
+        return np.asarray(np.argmax(self.total, axis=1))
+
+    @property
+    def host_peak(self) -> FloatArray:
+        """(n,) host bytes per chip of the stage that offloads most."""
+        return _row_max(self.host)
+
+
+def _row_max(table: FloatArray) -> FloatArray:
+    result: FloatArray = table.max(axis=1)
+    return result
+
+
+def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(n, s) ranks over which dense and expert state is divided, given a sharding per stage.
+
+    Dense: cp * dp * fsdp, or cp * fsdp under zero3 (hybrid sharding keeps dp replicas); experts:
+    what the groups of ep leave of tp and of the same axes. These are the sizes of the groups
+    "data", "shard", "expert_data" and "expert_shard" of `planner.network.placement`.
+    """
+    full = (plans.cp * plans.dp * plans.fsdp)[:, None]
+    inner = (plans.cp * plans.fsdp)[:, None]
+    dense = np.where(sharding == ZERO3, inner, full)
+    tp, ep = plans.tp[:, None], plans.ep[:, None]
+    gathered = inner * tp // np.gcd(inner * tp, ep)
+    experts = np.where(sharding == ZERO3, gathered, full * tp // ep)
+    return dense.astype(np.float64), np.maximum(experts, 1).astype(np.float64)
+
+
+def activation_bytes(
+    shapes: Shapes,
+    framework: Framework,
+    tp: IntArray,
+    sequence_parallel: BoolArray,
+    *,
+    moe: bool,
+    fused: bool,
+    seq_len: float,
+) -> dict[str, FloatArray]:
+    """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
+
+        none = 2 n h / (tp if SP) + (2 q + 2 k + 2 v + 2 o + 4 heads + c_f f) / tp
+        full = 2 h / (tp if SP)
+
+    (n norm inputs and outputs, `Shapes.kept_inputs`: 4 with two norms; queries, keys, values,
+    attention output, log-sum-exp; MLP). Without fused attention 5 heads s / tp more; a
+    mixture-of-experts MLP keeps k (4 h + c_f f_e) + c_f f_shared. Selective drops the scores, or
+    all but half of the matmul outputs. `working` is what recomputing one layer holds: all of it
+    and its gradients.
+    """
+    ranks = tp.astype(np.float64)
+    rows = np.where(sequence_parallel, ranks, 1.0)
+    kv_heads = np.maximum(ranks, shapes.heads if shapes.latent else shapes.kv_heads)
+    head_width = shapes.head_dim + shapes.value_dim
+    k = shapes.experts_per_token
+    width = shapes.active_width if moe else shapes.dense_width
+    saved = framework.gated_saved if shapes.keeps_gate else framework.plain_saved
+    mlp = saved * width + (4.0 * k * shapes.hidden if moe else 0.0)
+    attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
+    latent = 4.0 * (shapes.query_rank + shapes.kv_rank)
+    scores = 0.0 if fused else 5.0 * shapes.heads * seq_len / ranks
+    inputs = 2.0 * shapes.kept_inputs * shapes.hidden / rows
+    none = inputs + latent + (attention + mlp) / ranks + scores
+    full = 2.0 * shapes.hidden / rows
+    if framework.selective == "core-attention":
+        selective = none - scores
+    else:
+        columns = shapes.heads * shapes.head_dim + head_width * kv_heads
+        outputs = (columns + (1 + shapes.gated) * width) / ranks + 2 * shapes.hidden / rows
+        core = (2.0 * shapes.heads * shapes.value_dim + 4.0 * shapes.heads) / ranks
+        selective = np.minimum(none, full + outputs + core)
+    working = none + 4.0 * width / ranks + 4.0 * shapes.hidden / rows
+    return {"none": none, "selective": selective, "full": full, "working": working}
+
+
+def saved_bytes(kinds: dict[str, FloatArray], recompute: IntArray) -> FloatArray:
+    """The entry of `activation_bytes` that each recomputation code keeps."""
+    selective = np.where(recompute == SELECTIVE, kinds["selective"], kinds["none"])
+    return np.where(recompute == FULL, kinds["full"], selective)
+
+
+def kept_share(framework: Framework, plans: PlanTable) -> FloatArray:
+    """Share of the gathered column-parallel inputs that backward keeps, (n, 1).
+
+    1 where the framework stores them, 0 where it gathers again. Where that is not known the
+    expected share: of 1,133 published nanotron runs with tp > 1, those whose memory is nearer to
+    the stored form are about 7 in 10 with pp = 1 or tp <= 4, 4 in 10 with tp = 8 and 1 in 10
+    above; the values were chosen on these rows.
+    """
+    known = {"never": 0.0, "always": 1.0}.get(framework.keeps_gathered)
+    if known is not None:
+        return np.full((len(plans), 1), known)
+    tp, pp = plans.tp[:, None], plans.pp[:, None]
+    share = np.where(tp <= 8, _KEPT_AT_8, 0.0)
+    return np.where((pp == 1) | (tp <= 4), _KEPT_BELOW, share)
+
+
+def _gathered_inputs(
+    shapes: Shapes, framework: Framework, plans: PlanTable
+) -> tuple[FloatArray | float, FloatArray | float]:
+    """Bytes per token of gathered inputs under sequence parallelism, (n, 1) each.
+
+    The first is kept per layer and micro-batch in flight: 4 h (1 - 1/tp), two column-parallel
+    blocks, or 2 h (1 - 1/tp) where both read one input (a parallel block). The second exists once:
+    the gathers and the gradients that wait for their reduce-scatter, `Framework.gather_buffers`
+    h (1 - 1/tp), and 2 h more where backward gathers the inputs again.
+    """
+    if framework.keeps_gathered == "never" and not framework.gather_buffers:
+        return 0.0, 0.0
+    tp = plans.tp[:, None].astype(np.float64)
+    whole = shapes.hidden * (1 - 1 / tp) * plans.sequence_parallel[:, None]
+    share = kept_share(framework, plans)
+    kept = shapes.tp_exchanges * share * whole
+    if not framework.gather_buffers:
+        return kept, 0.0
+    return kept, whole * (framework.gather_buffers + 2.0 * (1.0 - share))
+
+
+def memory(
+    job: Job,
+    shapes: Shapes,
+    plans: PlanTable,
+    stages: StageClasses,
+    local: LocalParameters,
+    parameters: tuple[FloatArray, FloatArray],
+    *,
+    m: FloatArray,
+    groups: tuple[RecomputeGroup, ...],
+    sharding: IntArray,
+    fused: bool,
+) -> Memory:
+    """Bytes per chip of every stage class.
+
+    Args:
+        job: Model, sequence length and framework.
+        shapes: Of the model at the job's sequence length.
+        plans: n plans.
+        stages: Their stage classes, (n, s).
+        local: Parameters per chip before sharding, (n, 1).
+        parameters: The same for every stage class: `stage_parameters`.
+        m: (n, 1) micro-batches per step.
+        groups: Layers by what is recomputed of them.
+        sharding: (n, 1) or (n, s) codes.
+        fused: Whether attention keeps no scores.
+    """
+    framework = job.framework
+    dense, experts = parameters
+    state = _state_bytes(job, plans, dense, experts, sharding)
+    activations = _activations(job, shapes, plans, stages, m=m, groups=groups, fused=fused)
+    logits = _logits(job, shapes, plans, stages, m)
+    buffers = _buffers(job, plans, stages, local, dense + experts, sharding)
+    weights, gradients, optimizer, host = _offloaded(plans, state, local)
+    stays, streams = activations
+    if plans.offload.any():
+        offloads = (plans.offload & OFFLOAD_ACTIVATIONS > 0)[:, None]
+        host = host + np.where(offloads, stays, 0.0)
+        stays = np.where(offloads, streams, stays)
+    phase = framework.optimizer_phase * (dense + experts)
+    peak_phase = np.maximum(phase - stays - logits - buffers, 0.0)
+    exists = stages.count > 0
+    parts = {
+        "weights": weights,
+        "gradients": gradients,
+        "optimizer": optimizer,
+        "activations": stays,
+        "logits": logits,
+        "buffers": buffers + peak_phase,
+        "constant": np.full(stages.count.shape, framework.constant_bytes),
+    }
+    parts = {name: np.where(exists, part, 0.0) for name, part in parts.items()}
+    total = np.zeros(stages.count.shape)
+    for name in MEMORY_PARTS:
+        total = total + parts[name]
+    return Memory(parts=parts, total=total, host=np.where(exists, host, 0.0))
+
+
+def stage_parameters(
+    plans: PlanTable, stages: StageClasses, local: LocalParameters
+) -> tuple[FloatArray, FloatArray]:
+    """(n, s) dense and expert parameters of one chip before data-parallel sharding."""
+    layers = stages.dense * local.dense_layer + stages.moe * local.moe_layer
+    return layers + end_parameters(plans, stages, local), stages.moe * local.experts
+
+
+def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameters) -> FloatArray:
+    """(n, s) parameters of embedding and head; a tied table counts once where it is on one stage.
+
+    On one stage the tied head adds the final norm only; on two each holds the table.
+    """
+    beside = stages.first * stages.last > 0
+    head = np.where(beside, local.head_beside_embedding, local.head)
+    return stages.first * local.embedding + stages.last * head
+
+
+def _state_bytes(
+    job: Job, plans: PlanTable, dense: FloatArray, experts: FloatArray, sharding: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n, s) bytes of weights, gradients and optimizer after sharding (ZeRO, section 5)."""
+    framework = job.framework
+    z_dense, z_experts = shards(plans, sharding)
+    one = np.ones_like(z_dense)
+
+    def kept(per_parameter: float, least: int) -> FloatArray:
+        divided = sharding >= least
+        return per_parameter * (
+            dense / np.where(divided, z_dense, one) + experts / np.where(divided, z_experts, one)
+        )
+
+    share = trained_share(job)
+    least = 0.0 if job.trains_all else 2.0  # frozen weights have no master copy to live in
+    return (
+        kept(max(framework.weight_bytes, least), ZERO3),
+        kept(framework.gradient_bytes * share, ZERO2),
+        kept(framework.optimizer_bytes * share, ZERO1),
+    )
+
+
+def _activations(
+    job: Job,
+    shapes: Shapes,
+    plans: PlanTable,
+    stages: StageClasses,
+    *,
+    m: FloatArray,
+    groups: tuple[RecomputeGroup, ...],
+    fused: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """(n, s) saved activations, and what stays on the chip when they are offloaded (2 layers)."""
+    tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
+    gathered, once = _gathered_inputs(shapes, job.framework, plans)
+    working = largest = np.zeros(stages.count.shape)
+    saved = []
+    for group, moe in product(groups, (False, True)):
+        layers, full = (group.moe if moe else group.dense), group.recompute == FULL
+        if not layers.any():
+            continue
+        kinds = activation_bytes(
+            shapes,
+            job.framework,
+            plans.tp[:, None],
+            plans.sequence_parallel[:, None],
+            moe=moe,
+            fused=fused,
+            seq_len=job.seq_len,
+        )
+        one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, gathered)
+        saved.append((layers, None if group.chunks is None else group.chunks[..., int(moe)], one))
+        live = np.where(full, kinds["working"] + gathered, 2 * one)
+        live = np.where(layers > 0, live, 0.0)
+        largest = np.maximum(largest, live)
+        working = np.maximum(working, np.where(full, live, 0.0))
+    if job.framework.gather_buffers:
+        working = working + np.where(largest > 0, once, 0.0)
+    whole = saved_at_once(plans, stages, m, saved) + working
+    return tokens * whole, tokens * np.minimum(largest, whole)
+
+
+def _logits(
+    job: Job, shapes: Shapes, plans: PlanTable, stages: StageClasses, m: FloatArray
+) -> FloatArray:
+    """(n, s) bytes of the logits and their cross-entropy, on the last stage."""
+    framework = job.framework
+    tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
+    ranks = plans.tp[:, None] if framework.vocab_parallel_loss else 1
+    per_logit = framework.logits_bytes + np.where(m > 1, framework.lingering_logits_bytes, 0.0)
+    columns = padded_vocab(shapes.vocab, plans.tp[:, None], framework.vocab_multiple)
+    return stages.last * tokens * columns / ranks * per_logit
+
+
+def _buffers(
+    job: Job,
+    plans: PlanTable,
+    stages: StageClasses,
+    local: LocalParameters,
+    stage: FloatArray,
+    sharding: IntArray,
+) -> FloatArray:
+    """(n, s) gathered parameters and gradients under zero3, dummy gradients, residues.
+
+    Dummy weight gradients are those of the layer in which backward begins, when memory is fullest
+    (dense layers come before others). They exist once per weight shape: one for all experts.
+    """
+    framework, share = job.framework, trained_share(job)
+    dense = np.where(stages.dense > 0, local.dense_layer, 0.0)
+    layer = np.maximum(dense, np.where(stages.moe > 0, local.moe_layer + local.experts, 0.0))
+    one_expert = float(job.model.expert_parameters)
+    shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
+    ends = end_parameters(plans, stages, local)
+    whole = 2.0 + framework.gradient_bytes * share  # of a gathered parameter and its gradient
+    gathered = framework.gathered_layers * whole * layer + 2.0 * ends
+    once = gathers_once(framework, plans.pp[:, None])
+    gathered = np.where(once, whole * stage, gathered)
+    kept = framework.weight_gradient_buffer * share * shapes
+    kept = kept + framework.gradient_residue * share * stage
+    kept = kept + framework.embedding_residue * stages.first * local.embedding
+    return np.where(sharding == ZERO3, gathered, 0.0) + kept
+
+
+def _offloaded(
+    plans: PlanTable,
+    state: tuple[FloatArray, FloatArray, FloatArray],
+    local: LocalParameters,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """State on the chip and bytes on the host after offloading; weights keep two layers here."""
+    weights, gradients, optimizer = state
+    if not plans.offload.any():
+        return weights, gradients, optimizer, np.zeros_like(weights)
+    layer = np.maximum(local.dense_layer, local.moe_layer + local.experts)
+    moves_optimizer = (plans.offload & OFFLOAD_OPTIMIZER > 0)[:, None]
+    moves_weights = (plans.offload & OFFLOAD_WEIGHTS > 0)[:, None]
+    host = np.where(moves_optimizer, optimizer, 0.0) + np.where(moves_weights, weights, 0.0)
+    here = np.where(moves_weights, np.minimum(weights, 4.0 * layer), weights)
+    return here, gradients, np.where(moves_optimizer, 0.0, optimizer), host

@@ -1,0 +1,154 @@
+"""How many parameters one chip holds, before data-parallel sharding, and how many are trained.
+
+Column- and row-parallel matrices are divided by tp; norms, routers, biases and the down
+projections of latent attention (MLA) are replicated over tp; key and value heads are replicated
+where tp exceeds their number; routed experts are divided by ep alone (their tokens are divided by
+tp), as in Megatron with an expert tensor parallelism of 1. The vocabulary is padded to a multiple
+of tp (times the framework's own multiple), as the kernels require.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models_db import LayerKind, Model
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.job import Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalParameters:
+    """Parameters per chip, (n,) each.
+
+    Attributes:
+        dense_layer: One dense layer (0 when the model has none).
+        moe_layer: The part of a mixture-of-experts layer that every data rank holds.
+        experts: The routed experts of such a layer.
+        embedding: Input embedding with position table and its norm.
+        head: Output head with the final norm; the tied table counts where it is used.
+        head_beside_embedding: The same on a stage that holds the embedding too.
+    """
+
+    dense_layer: FloatArray
+    moe_layer: FloatArray
+    experts: FloatArray
+    embedding: FloatArray
+    head: FloatArray
+    head_beside_embedding: FloatArray
+
+
+def padded_vocab(vocab: int, tp: IntArray, multiple: int) -> IntArray:
+    """(n,) vocabulary rounded up to a multiple of `multiple * tp`; unpadded where both are 1."""
+    unit = tp * multiple
+    return -(-vocab // unit) * unit
+
+
+def kv_heads_per_chip(model: Model, tp: IntArray) -> IntArray:
+    """(n,) key-value heads on each chip: at least one, replicated where tp exceeds them."""
+    return -(-model.kv_heads // tp)
+
+
+def attention_per_chip(model: Model, tp: IntArray) -> FloatArray:
+    """(n,) attention parameters of one layer on one chip."""
+    attention = model.attention
+    if attention.kind == "mla":
+        rank, rope = attention.kv_lora_rank or 0, attention.qk_rope_head_dim or 0
+        replicated = model.hidden * (rank + rope + (attention.q_lora_rank or 0))
+        divided = model.attention_parameters - replicated
+        return replicated + divided / tp
+    query = model.heads * model.head_dim
+    keys = 2 * kv_heads_per_chip(model, tp) * model.head_dim
+    other = model.attention_parameters - 2 * model.hidden * (
+        query + model.kv_heads * model.head_dim
+    )
+    return model.hidden * (2 * query / tp + keys) + other
+
+
+def local_parameters(
+    model: Model, tp: IntArray, ep: IntArray, vocab_multiple: int
+) -> LocalParameters:
+    """Parameters per chip for arrays of tensor- and expert-parallel degrees, (n,) each."""
+    attention = attention_per_chip(model, tp) + model.norm_parameters
+    vocabulary = padded_vocab(model.vocab_size, tp, vocab_multiple) * model.hidden / tp
+    zero = np.zeros(np.broadcast(tp, ep).shape)
+    dense, moe, experts = zero, zero, zero
+    if "dense" in model.layer_kinds:
+        dense = attention + model.mlp_parameters("dense") / tp
+    if model.moe is not None:
+        moe = attention + model.router_parameters + model.shared_expert_parameters / tp
+        experts = zero + model.moe.experts * model.expert_parameters / ep
+    return LocalParameters(
+        dense_layer=dense + zero,
+        moe_layer=moe + zero,
+        experts=experts,
+        embedding=vocabulary + model.position_parameters + model.embedding_norm_parameters + zero,
+        head=vocabulary + model.final_norm_parameters + zero,
+        head_beside_embedding=(0 if model.tied_embeddings else vocabulary)
+        + model.final_norm_parameters
+        + zero,
+    )
+
+
+def block_parameters(model: Model, tp: IntArray) -> LocalParameters:
+    """Parameters per chip where a stack of MLPs holds all of them; see `shapes.mlp_blocks`."""
+    layer = model.total_parameters / model.layers / tp
+    none = np.zeros_like(layer)
+    return LocalParameters(
+        dense_layer=layer,
+        moe_layer=none,
+        experts=none,
+        embedding=none,
+        head=none,
+        head_beside_embedding=none,
+    )
+
+
+def trained_share(job: Job) -> float:
+    """Share of the parameters that get gradients and optimizer state: 1, or the adapters'."""
+    if job.trains_all:
+        return 1.0
+    return adapter_parameters(job) / job.model.total_parameters
+
+
+def adapter_parameters(job: Job) -> int:
+    """LoRA parameters of the model: rank times (inputs + outputs) of every adapted matrix.
+
+    Adapted are all matrices of attention and of the MLP of every layer: the dense MLP, or each
+    routed and each shared expert. Routers, gates of shared experts, embedding and head are not.
+
+    Source: Hu et al., LoRA, arXiv:2106.09685, section 4.1 (one pair of factors per matrix).
+    """
+    model, kinds = job.model, job.model.layer_kinds
+    widths = sum(kinds.count(kind) * _mlp_widths(model, kind) for kind in set(kinds))
+    return job.lora_rank * (model.layers * _attention_widths(model) + widths)
+
+
+def _attention_widths(model: Model) -> int:
+    """Inputs plus outputs of the attention matrices of one layer: four, or five of MLA.
+
+    MLA (DeepSeek-V2, arXiv:2405.04434, section 2.1): queries down and up (one matrix without a
+    query rank), keys and values down (with the rotary key) and up, output.
+    """
+    attention, hidden = model.attention, model.hidden
+    query, values = model.heads * model.head_dim, model.heads * attention.v_head_dim
+    if attention.kind != "mla":
+        key = model.kv_heads * model.head_dim
+        return 2 * (hidden + query) + 2 * (hidden + key)
+    q_rank, kv_rank = attention.q_lora_rank, attention.kv_lora_rank or 0
+    down = hidden + kv_rank + (attention.qk_rope_head_dim or 0)
+    up = kv_rank + model.heads * (attention.qk_nope_head_dim or 0) + values
+    queries = hidden + query if q_rank is None else hidden + 2 * q_rank + query
+    return queries + down + up + values + hidden
+
+
+def _mlp_widths(model: Model, kind: LayerKind) -> int:
+    """Inputs plus outputs of the MLP matrices of one layer, those of every expert."""
+    matrices = 3 if model.mlp.gated else 2
+    if kind == "dense" or model.moe is None:
+        return matrices * (model.hidden + (model.mlp.hidden or 0))
+    moe = model.moe
+    routed = moe.experts * (model.hidden + moe.expert_hidden)
+    shared = moe.shared_experts * (model.hidden + moe.shared_expert_hidden)
+    return matrices * (routed + shared)

@@ -1,0 +1,225 @@
+"""The text that nccl-tests and rccl-tests print, as collectives with their times.
+
+A line that starts with `#` is a comment. Comments give the devices (one line per rank, with the
+host it runs on), the name of the test (since version 2.17) and the columns:
+
+    #       size         count      type   redop    root     time   algbw   busbw  #wrong     time
+    #        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)
+
+The first `time` is out of place, the second in place; older versions say `error` for `#wrong` and
+have no `root`. `size` is the whole buffer: what a rank ends with after an all-gather, or starts
+with before a reduce-scatter or an all-to-all. Launchers put `[1,0]<stdout>:` or `0: ` before
+lines.
+
+Source: NVIDIA nccl-tests, README.md, doc/PERFORMANCE.md and src/util.cu,
+https://github.com/NVIDIA/nccl-tests.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.base.errors import InputError
+from planner.base.files import read_text
+from planner.base.messages import one_line, shown
+
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv")
+"""Tests that can be used; each is the name of its program without `_perf`."""
+_OTHERS = ("broadcast", "reduce", "gather", "scatter", "hypercube", "alltoallv", "bisection")
+_LEAST_BYTES = 1024  # training sends no smaller messages
+_PREFIX = re.compile(r"^\s*(?:\[\d+,\d+\]<std(?:out|err)>:\s?|\d+: )")
+_RANK = re.compile(
+    r"#\s+Rank\s+(\d+)\s+(?:Group\s+(\d+)\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+\d+\s+\[\S+\]\s+(.*)"
+)
+_TEST = re.compile(r"\b([a-z_]+)_perf(?:_mpi)?\b")
+_NUMBER = re.compile(r"^\d+$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectiveTime:
+    """One collective of one size.
+
+    Attributes:
+        collective: One of `COLLECTIVES`.
+        ranks: Members.
+        nodes: Hosts that they run on.
+        size_bytes: The whole buffer, see above.
+        time_s: Mean time of the faster of out of place and in place.
+    """
+
+    collective: str
+    ranks: int
+    nodes: int
+    size_bytes: float
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NcclLog:
+    """A log: its collectives, and the name of its devices (empty where it has none)."""
+
+    times: tuple[CollectiveTime, ...]
+    device: str
+
+
+def read_nccl(path: Path, ranks: int | None = None, nodes: int | None = None) -> NcclLog:
+    """The collectives of a log.
+
+    Args:
+        path: The log.
+        ranks, nodes: Where the log does not list its devices.
+
+    Raises:
+        InputError: It is no such log, or lines of it are wrong; one line per fault.
+    """
+    return parse_nccl(read_text(path), str(path), ranks, nodes)
+
+
+def parse_nccl(text: str, name: str, ranks: int | None = None, nodes: int | None = None) -> NcclLog:
+    """As `read_nccl`, of the text of a log whose file has that name."""
+    label = one_line(name)
+    lines = [_PREFIX.sub("", line.rstrip()) for line in text.splitlines()]
+    if not any(line.strip() for line in lines):
+        raise InputError(f"{label}: is empty")
+    found = [match for line in lines if (match := _RANK.search(line))]
+    group = [match for match in found if (match[2] or "0") == "0"]
+    ranks, nodes = _sizes(label, group, ranks, nodes)
+    header = _header(label, lines)
+    data = [
+        (number, line.split())
+        for number, line in enumerate(lines, start=1)
+        if line.strip() and _NUMBER.match(line.split()[0]) and len(line.split()) > 5
+    ]
+    if not data:
+        raise InputError(f"{label}: has no line of results; the test did not run to an end")
+    times, faults = [], []
+    collective = _collective(label, lines, Path(name).name, header, data)
+    for number, cells in data:
+        try:
+            one = _time(cells, header, collective, ranks, nodes)
+        except InputError as error:
+            faults.append(f"{label}: line {number}: {error}")
+            continue
+        if one is not None:
+            times.append(one)
+    if faults:
+        raise InputError("\n".join(faults))
+    if not times:
+        raise InputError(f"{label}: all sizes are below {_LEAST_BYTES:,} bytes; give -e 1G")
+    return NcclLog(times=tuple(times), device=group[0][4].strip() if group else "")
+
+
+def _sizes(
+    label: str, group: list[re.Match[str]], ranks: int | None, nodes: int | None
+) -> tuple[int, int]:
+    """Ranks and nodes, of the log or as given.
+
+    Raises:
+        InputError: The log says neither, or contradicts what is given.
+    """
+    listed = len({match[1] for match in group})
+    hosts = len({match[3] for match in group})
+    if listed and ranks is not None and ranks != listed:
+        raise InputError(f"{label}: lists {listed} ranks, not the {ranks} of --gpus; leave it out")
+    ranks = listed or ranks
+    if ranks is None:
+        raise InputError(f"{label}: lists no ranks; say how many with --gpus (and --nodes)")
+    nodes = nodes or hosts or 1
+    if ranks < 2:
+        raise InputError(f"{label}: ran on {ranks} rank; a collective has at least 2")
+    if ranks % nodes:
+        raise InputError(f"{label}: {ranks} ranks do not divide over {nodes} nodes")
+    return ranks, nodes
+
+
+def _header(label: str, lines: list[str]) -> list[str]:
+    """Names of the columns.
+
+    Raises:
+        InputError: There is no such line, or its unit of time is not the usual one.
+    """
+    for index, line in enumerate(lines):
+        words = line.lstrip("# ").split()
+        if line.lstrip().startswith("#") and words[:1] == ["size"] and "time" in words:
+            units = lines[index + 1] if index + 1 < len(lines) else ""
+            if "(us)" not in units:
+                raise InputError(
+                    f"{label}: line {index + 2}: times are not in (us), as nccl-tests prints them"
+                )
+            return words
+    raise InputError(
+        f"{label}: is no output of nccl-tests: the line '# size count type ... time algbw busbw' "
+        "is missing"
+    )
+
+
+def _collective(
+    label: str, lines: list[str], file: str, header: list[str], data: list[tuple[int, list[str]]]
+) -> str:
+    """Which collective was tested: as the log or its file says, else by its bandwidths.
+
+    Raises:
+        InputError: It cannot be told, or is none that can be used.
+    """
+    named = [match[1] for line in lines for match in _TEST.finditer(line)]
+    named += [name for name in COLLECTIVES if name in file.lower().replace("-", "_")]
+    tested = [name for name in named if name in (*COLLECTIVES, *_OTHERS)]
+    if tested:
+        if tested[0] not in COLLECTIVES:
+            raise InputError(
+                f"{label}: {tested[0]}_perf is of no use here; use one of "
+                f"{', '.join(f'{name}_perf' for name in COLLECTIVES)}"
+            )
+        return tested[0]
+    if "redop" in header and any("sum" in cells for _, cells in data):
+        time = header.index("time")
+        with_rates = [c for _, c in data if _value(c, time + 1) > 1]
+        if with_rates:
+            share = _value(with_rates[-1], time + 2) / _value(with_rates[-1], time + 1)
+            return "all_reduce" if share >= 1 else "reduce_scatter"
+    raise InputError(
+        f"{label}: does not say which collective it is; name the file like all_gather_perf.txt"
+    )
+
+
+def _value(cells: list[str], index: int) -> float:
+    try:
+        return float(cells[index])
+    except (ValueError, IndexError):
+        return 0.0
+
+
+def _time(
+    cells: list[str], header: list[str], collective: str, ranks: int, nodes: int
+) -> CollectiveTime | None:
+    """The collective of a line; None where it is too small to matter.
+
+    Raises:
+        InputError: The line is cut off or its figures are impossible.
+    """
+    size = int(cells[0])
+    if size < _LEAST_BYTES:
+        return None
+    places = [index for index, name in enumerate(header) if name == "time"]
+    if len(cells) <= places[0] + 2:
+        raise InputError(f"is cut off after {len(cells)} of {len(header)} columns")
+    times = []
+    for place in places:
+        if place + 2 >= len(cells):
+            continue
+        text = cells[place]
+        try:
+            seconds = float(text) * 1e-6
+        except ValueError:
+            raise InputError(f"time: {shown(text)} is not a number") from None
+        if not 0 < seconds < 1e5:
+            raise InputError(f"time: {shown(text)} us is not a time; it must be greater than 0")
+        wrong = cells[place + 3] if place + 3 < len(cells) else "N/A"
+        if header[place + 3 : place + 4] == ["#wrong"] and wrong not in ("0", "N/A"):
+            raise InputError(f"#wrong: {wrong} elements are wrong; the test failed")
+        times.append(seconds)
+    return CollectiveTime(
+        collective=collective, ranks=ranks, nodes=nodes, size_bytes=float(size), time_s=min(times)
+    )

@@ -1,0 +1,140 @@
+"""CSV files of measurements: those that travel in the package, and a user's own."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from planner.base.errors import InputError
+from planner.base.files import LARGEST_FILE_BYTES, read_bytes
+from planner.base.messages import did_you_mean, one_line, shown
+
+TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy")
+"""The files of the package."""
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row of a file.
+
+    Attributes:
+        number: Line of the file on which it begins, from 1.
+        cells: Column to text, without blanks around it.
+        problem: What is wrong with the line as a whole; empty: nothing.
+    """
+
+    number: int
+    cells: dict[str, str]
+    problem: str = ""
+
+
+@cache
+def shipped(name: str) -> tuple[Line, ...]:
+    """The rows of one of `TABLES` with their lines."""
+    file = resources.files("planner.evidence") / "data" / f"{name}.csv.gz"
+    return tuple(parse(gzip.decompress(file.read_bytes()).decode("utf-8"), name)[1])
+
+
+def published(name: str) -> tuple[dict[str, str], ...]:
+    """The rows of one of `TABLES`, each by its headings."""
+    return tuple(line.cells for line in shipped(name))
+
+
+def read(path: Path) -> tuple[list[str], list[Line]]:
+    """The columns and rows of a user's file; compressed where it begins as gzip files do.
+
+    Raises:
+        InputError: The file is missing, too large, not text, or has no header.
+    """
+    name = one_line(str(path))
+    content = read_bytes(path)
+    if content[:2] == b"\x1f\x8b":
+        content = _decompressed(content, name)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not a text file (byte {error.start} is not UTF-8)") from error
+    return parse(text, name)
+
+
+def _decompressed(content: bytes, name: str) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            result = file.read(LARGEST_FILE_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name}: not a whole gzip file") from error
+    if len(result) > LARGEST_FILE_BYTES:
+        raise InputError(f"{name}: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
+    return result
+
+
+def parse(text: str, name: str) -> tuple[list[str], list[Line]]:
+    """The columns and rows of the text of a file; blank lines are left out.
+
+    Raises:
+        InputError: It has no header, a column appears twice, or a quotation is not closed.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        rows = list(_numbered(reader))
+    except csv.Error as error:
+        raise InputError(f"{name} line {reader.line_num}: not a CSV file ({error})") from error
+    if not rows:
+        raise InputError(f"{name}: is empty; its first line must name the columns")
+    columns = [column.strip() for column in rows[0][1]]
+    if twice := [column for column in dict.fromkeys(columns) if columns.count(column) > 1]:
+        raise InputError(f"{name} line {rows[0][0]}: column {shown(twice[0])} appears twice")
+    return columns, [_line(number, columns, cells) for number, cells in rows[1:]]
+
+
+def _numbered(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    """Rows that are not blank with the line on which each begins."""
+    first = 1
+    for cells in reader:
+        if any(cell.strip() for cell in cells):
+            yield first, cells
+        first = reader.line_num + 1  # type: ignore[attr-defined]
+
+
+def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
+    problem = ""
+    if len(cells) != len(columns):
+        problem = f"has {len(cells)} cells; the header has {len(columns)}"
+    pairs = zip(columns, cells, strict=False)
+    return Line(number=number, cells={name: cell.strip() for name, cell in pairs}, problem=problem)
+
+
+def missing_columns(
+    name: str, columns: Sequence[str], needed: Sequence[str], what: str = "runs"
+) -> list[str]:
+    """One line for each needed column that a file lacks, with the column that may be meant.
+
+    A file that has none of them is another kind of file than one of `what`, which one line says.
+    """
+    if len(columns) == 1:
+        for separator, words in _SEPARATORS.items():
+            if separator in columns[0]:
+                return [f"{name} line 1: columns are separated by {words}; write commas"]
+    unknown = [column for column in columns if column and column not in needed]
+    missing = [column for column in needed if column not in columns]
+    if len(missing) == len(needed):
+        return [f"{name}: is no CSV file of {what}: the columns {', '.join(missing)} are missing"]
+    return [
+        f"{name} line 1: column {column!r} is missing{_meant(column, unknown)}"
+        for column in missing
+    ]
+
+
+def _meant(column: str, unknown: Sequence[str]) -> str:
+    """The column that may be meant by one that is missing: in another unit, or misspelt."""
+    if column.endswith("_s") and f"{column.removesuffix('_s')}_ms" in unknown:
+        return f"; {column.removesuffix('_s') + '_ms'!r} is there: give seconds"
+    return did_you_mean(column, unknown)

@@ -1,0 +1,190 @@
+"""Which meter a published power figure was read from, and which figures are no measurement.
+
+A figure counts only if a meter showed it, over training, at a known boundary. Chip-hours times a
+rated or typical power is no measurement: comparing with it would test the assumption against
+itself. The rules are data, read from the top; each refusal says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+NOT_TRAINING = "not the mean of a training run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meter:
+    """How a power figure was measured.
+
+    Attributes:
+        boundary: What was inside, of `planner.cost.energy.energy.BOUNDARIES`.
+        chip: Key of the chip.
+        cooling: Of the nodes, "air" or "liquid".
+        busy_share: Share of the window at busy power, where it follows from a publication or must
+            be assumed; None where the time model is to say it.
+        busy_share_sigma: One standard deviation of it.
+        basis: Where the busy share comes from: "throughput", "assumed" or "time model".
+    """
+
+    boundary: str
+    chip: str
+    cooling: str = "air"
+    busy_share: float | None = None
+    busy_share_sigma: float = 0.0
+    basis: str = "assumed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A pattern of `id source workload model notes` (any case), and what follows.
+
+    Attributes:
+        pattern: Regular expression; the first rule whose pattern is found decides.
+        meter: How the figure was measured; None: it is refused.
+        because: Why, in words.
+    """
+
+    pattern: str
+    meter: Meter | None = None
+    because: str
+
+
+# One node has little to wait for; throughput per chip is published for 92 to 100 % busy.
+_SHARE, _SHARE_SIGMA = 0.96, 0.025
+
+
+def _one_node(chip: str, cooling: str = "liquid", boundary: str = "node") -> Meter:
+    return Meter(
+        boundary=boundary,
+        chip=chip,
+        cooling=cooling,
+        busy_share=_SHARE,
+        busy_share_sigma=_SHARE_SIGMA,
+    )
+
+
+def _relative(share: float, cooling: str = "liquid") -> Meter:
+    """Nodes with LoRA, whose throughput per chip is known relative to one node."""
+    return Meter(
+        boundary="node",
+        chip="h100-sxm5-80",
+        cooling=cooling,
+        busy_share=share,
+        busy_share_sigma=0.02,
+        basis="throughput",
+    )
+
+
+_RULES = (
+    Rule(pattern=r"Perseus", because="savings or totals, without a mean power"),
+    Rule(
+        pattern=r"PaLM",
+        because="one figure for a whole run with its breaks; the chip's host share rests on it",
+    ),
+    Rule(
+        pattern=r"extrapolated",
+        because="energy of one node extrapolated to all; no mean power printed",
+    ),
+    Rule(
+        pattern=r"BLOOM|NOT measured|circular|by construction|energy not measured|StarCoder",
+        because="chip-hours times a rated or typical power: not measured",
+    ),
+    Rule(
+        pattern=r"interconnect_power_est",
+        because="an estimate of the submitter, not a reading",
+    ),
+    Rule(pattern=r"confidence=memory", because="recalled, not read in the paper"),
+    Rule(
+        pattern=r"lock-clock",
+        because="power of one V100 plan depends on its work: used in the clock sweep instead",
+    ),
+    Rule(
+        pattern=r"idle \(rocm-smi|rated maximum|nvidia-smi observation|node peak",
+        because=NOT_TRAINING,
+    ),
+    Rule(
+        pattern=r"OLMo training, active",
+        because="printed as 'over 600 W': a lower bound, not a figure",
+    ),
+    Rule(
+        pattern=r"Olmo 3 7B pre-training",
+        because="whether chips alone or the facility were metered is not said",
+    ),
+    Rule(
+        pattern=r"smc\.co|SMC web page",
+        because="the same runs as the logs, direct-current side, with the start of the job",
+    ),
+    Rule(
+        pattern=r"mlperfv4\.0_smc|mlperfpow-00[2-8]|smc-ac-power gpt3 result",
+        because="the same runs as another row",
+    ),
+    Rule(
+        pattern=r"glam-001|64B/64E, 600B",
+        because="the same figure as another row",
+    ),
+    Rule(
+        pattern=r"mlperfpow-001",
+        meter=Meter(boundary="node", chip="h100-sxm5-80", cooling="liquid", basis="time model"),
+        because="AC meter of 64 immersion-cooled nodes",
+    ),
+    Rule(
+        pattern=r"Dell.*lora",
+        meter=_relative(0.673 * 0.65206 / 0.55294, "air"),
+        because="AC meter of 8 air-cooled nodes; step time over that of the immersion-cooled ones",
+    ),
+    Rule(
+        pattern=r"smc-ac-power.*mean of 3 runs",
+        meter=_relative(0.51),
+        because="AC meter of 64 immersion-cooled nodes; training throughput of the logs",
+    ),
+    Rule(
+        pattern=r"smc-ac-power.*llama2_70b_lora.*mean run 318",
+        meter=_relative(0.673),
+        because="AC meter of 8 immersion-cooled nodes; training throughput of the logs",
+    ),
+    Rule(
+        pattern=r"smc-ac-power.*llama2_70b_lora",
+        meter=_relative(1.0),
+        because="AC meter of one immersion-cooled node, whose throughput is the reference",
+    ),
+    Rule(
+        pattern=r"smc-ac-power",
+        meter=_one_node("h100-sxm5-80"),
+        because="AC meter of one immersion-cooled node",
+    ),
+    Rule(
+        pattern=r"Lenovo.*llama2_70b_lora",
+        meter=replace(_relative(1.0), chip="b200-sxm-180"),
+        because="meter of one liquid-cooled node, whose throughput is the reference",
+    ),
+    Rule(
+        pattern=r"Lenovo",
+        meter=_one_node("b200-sxm-180"),
+        because="meter of one liquid-cooled node",
+    ),
+    Rule(
+        pattern=r"Patterson",
+        meter=_one_node("tpu-v3", "air"),
+        because="measured system power per chip, host included",
+    ),
+    Rule(
+        pattern=r"GLaM",
+        meter=_one_node("tpu-v4", "air"),
+        because="measured system power per chip, host included",
+    ),
+)
+
+
+def meter_of(row: Mapping[str, str]) -> Rule:
+    """The rule of a row of the published energy figures or runs.
+
+    A row that no rule names is refused: its boundary is not known.
+    """
+    names = ("id", "source", "workload", "model_name", "notes")
+    text = " ".join(row.get(name, "") for name in names)
+    for rule in _RULES:
+        if re.search(rule.pattern, text, re.IGNORECASE):
+            return rule
+    return Rule(pattern="", because="no mean power of chips, or its boundary is not known")

@@ -1,0 +1,392 @@
+"""From a row of published measurements to a plan, a job and a cluster.
+
+A row gives the architecture, the chips, the mesh and the measured step time; what it leaves out
+is filled in by rules per software (`planner.evidence.runs.profiles`), and every filled field is
+listed. The shipped constants were fitted under the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from hardware_db import Chip, Cluster, FrozenMap, load_cluster
+from models_db import (
+    Attention,
+    Mlp,
+    Model,
+    Moe,
+    Norm,
+    Positions,
+    Published,
+    list_models,
+    load_model,
+)
+from planner.base.errors import InputError
+from planner.cost.job import Job
+from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
+from planner.evidence.runs.networks import network_bytes_per_s
+from planner.evidence.runs.profiles import Profile, profile_of
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.plan import Plan, Stage
+
+_CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One published run as the cost model takes it.
+
+    Attributes:
+        key: Identifier of the row.
+        group: Rows with the same group are plans of one job.
+        source: Where it was published.
+        profile: Its software and installation, and the rule that says so.
+        plan, job, cluster: As reconstructed.
+        measured_step_time_s: As published.
+        measured_memory_bytes: Peak per chip as published; None: not published.
+        measured_power_w: Mean per chip as published; None: not published.
+        filled: Fields that the row leaves out, with the value taken.
+    """
+
+    key: str
+    group: str
+    source: str
+    profile: Profile
+    plan: Plan
+    job: Job
+    cluster: Cluster
+    measured_step_time_s: float
+    measured_memory_bytes: float | None
+    measured_power_w: float | None
+    filled: dict[str, str]
+
+
+def run_of(row: Mapping[str, str]) -> Run:
+    """The run of a row.
+
+    Raises:
+        InputError: The row lacks a field that no rule fills, or contradicts itself.
+    """
+    filled: dict[str, str] = {}
+    profile = profile_of(row)
+    cluster = _cluster(row, filled)
+    job = Job(
+        model=_model(row, profile),
+        seq_len=_whole(row, "seq_len"),
+        global_batch=_whole(row, "global_batch_seqs"),
+        precision=_precision(row, cluster.chip, filled),
+        kind="lora" if _is_lora(row) else "pretrain",
+        framework=FRAMEWORKS[profile.framework],
+        era=profile.era,
+    )
+    memory_gib, power_w = _number(row, "peak_mem_gib_per_chip"), _number(row, "power_w_per_chip")
+    return Run(
+        key=row["id"],
+        group=row["group"],
+        source=row["source"],
+        profile=profile,
+        plan=_plan(row, job.model, profile, filled),
+        job=job,
+        cluster=cluster,
+        measured_step_time_s=float(row["step_time_s"]),
+        measured_memory_bytes=memory_gib and memory_gib * 2**30,
+        measured_power_w=power_w,
+        filled=filled,
+    )
+
+
+def _precision(row: Mapping[str, str], chip: Chip, filled: dict[str, str]) -> str:
+    """As printed; else 8 bits where the notes or MLPerf's habits say so; else bf16."""
+    printed = {"nvfp4": "fp4"}.get(row["precision"], row["precision"])
+    if not printed:
+        narrow = "int8" if "int8" in row.get("notes", "") else "fp8"
+        known = narrow == "int8" or re.search(r"MLPerf Training v[45]", row["source"])
+        printed = narrow if known else "bf16"
+        filled["precision"] = printed
+    if printed == "int8" and "int8" not in chip.peak_flop_per_s:
+        return "fp8"
+    return printed
+
+
+def _is_lora(row: Mapping[str, str]) -> bool:
+    """Whether a row trains adapters; MLPerf's Llama-2 70B is a fine-tuning of them."""
+    return "lora" in f"{row['model_name']} {row['id']} {row['source']}".lower()
+
+
+def _number(row: Mapping[str, str], name: str) -> float | None:
+    text = row.get(name)
+    return float(text) if text else None
+
+
+def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int:
+    text = row[name]
+    if text:
+        return int(float(text))
+    if default is None:
+        raise InputError(f"{row['id']}: {name} is missing")
+    return default
+
+
+def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]) -> Plan:
+    pp, ep = (_whole(row, name, 1) for name in ("pp", "ep"))
+    tp = _tensor_degree(row, profile, filled)
+    data, cp = _data_ranks(row, profile, tp * pp, filled)
+    micro = _micro_batch(row, profile, data, filled)
+    sharding = row["sharding"] or ("ddp" if profile.era.startswith("megatron-d") else "zero1")
+    if not row["sharding"]:
+        filled["sharding"] = sharding
+    if data * cp == 1:
+        sharding = "ddp"
+    sequence_parallel = row["sp"] == "1"
+    if row["sp"] == "" and profile.era.startswith(("megatron-core", "torch-fsdp", "jax")):
+        filled["sequence_parallel"], sequence_parallel = "true", True
+    recompute = row["recompute"] or _recompute(row, profile, filled)
+    layers = _whole(row, "n_layers")
+    interleave = min(_whole(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
+    fsdp = sharding == "zero3"
+    return Plan(
+        dp=1 if fsdp else data,
+        fsdp=data if fsdp else 1,
+        tp=tp,
+        cp=cp,
+        ep=ep,
+        pp=pp,
+        micro_batch=micro,
+        schedule="interleaved" if interleave > 1 else "1f1b",
+        interleave=interleave,
+        sharding=sharding,
+        sequence_parallel=sequence_parallel and tp > 1,
+        recompute=recompute,
+        offload=("optimizer",) if "optimizer offload" in row.get("sharding_as_printed", "") else (),
+        split=_split(layers, pp, interleave),
+        stages=nanotron_stages(model, pp) if profile.framework == "nanotron" else None,
+    )
+
+
+def _data_ranks(
+    row: Mapping[str, str], profile: Profile, model_ranks: int, filled: dict[str, str]
+) -> tuple[int, int]:
+    """Data ranks and context parallelism; XLA cuts sequences where there are fewer than chips."""
+    chips, cp = _whole(row, "n_chips"), _whole(row, "cp", 1)
+    if chips % (model_ranks * cp):
+        raise InputError(
+            f"{row['id']}: {chips} chips do not divide into tp x pp {model_ranks}, cp {cp}"
+        )
+    data, batch = chips // (model_ranks * cp), _whole(row, "global_batch_seqs")
+    if profile.era == "jax" and not row["cp"] and data > batch and data % batch == 0:
+        data, cp = batch, data // batch
+        filled["cp"] = f"{cp}: fewer sequences than chips"
+    return data, cp
+
+
+def _tensor_degree(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> int:
+    """Chips of tensor parallelism; rows of Trainium count cores."""
+    tp = _whole(row, "tp", 1)
+    if profile.era == "neuron" and "NeuronCores" in row.get("notes", ""):
+        tp = -(-tp // _CORES_PER_CHIP)
+        filled["tp"] = f"{tp} chips: the row counts cores, {_CORES_PER_CHIP} of a chip"
+    return tp
+
+
+def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
+    """Layers per stage of the published nanotron runs; None on one stage.
+
+    By cost, but where the layers of a stage cost exactly its share, as in the 1B model with pp 2
+    and 4, the next layer is on the next stage. The code of today puts it on the earlier one
+    (`planner.cost.stages.layout`); the memory of the runs with tp = 1 says that it was not there.
+    Where there are more stages than layers and head can fill, the last ones are empty.
+    """
+    head = head_cost_in_layers(model) * (1 - 1e-9)
+    sizes = layers_by_cost(model.layers, pp, head)
+    return tuple(Stage(layers=size) for size in sizes) if pp > 1 else None
+
+
+def _micro_batch(
+    row: Mapping[str, str], profile: Profile, data: int, filled: dict[str, str]
+) -> int:
+    """As printed; else a data rank's whole share of the batch under XLA, and 1 elsewhere."""
+    batch = _whole(row, "global_batch_seqs")
+    if row["micro_batch_seqs"]:
+        micro = _whole(row, "micro_batch_seqs")
+    else:
+        micro = max(batch // data, 1) if profile.era == "jax" else 1
+        filled["micro_batch"] = f"{micro}: batch / data ranks" if profile.era == "jax" else "1"
+    if batch % (data * micro):
+        least = data * micro
+        raise InputError(
+            f"{row['id']}: a batch of {batch} sequences does not divide among {data} data ranks x "
+            f"micro-batch {micro}; nearest: {max(round(batch / least), 1) * least}"
+        )
+    return micro
+
+
+def _split(layers: int, pp: int, interleave: int) -> str:
+    chunks = pp * interleave
+    if layers % chunks == 0:
+        return "even"
+    return "even-counted" if (layers + 2) % chunks == 0 else "front"
+
+
+def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> str:
+    """None where the software's recipes switch it off; else full."""
+    saves = profile.era.startswith(("megatron-core", "nanotron")) or "single-node" in row["source"]
+    value = "none" if saves else "full"
+    filled["recompute"] = value
+    return value
+
+
+def _cluster(row: Mapping[str, str], filled: dict[str, str]) -> Cluster:
+    """The chip's default cluster with the row's node size and network."""
+    cluster = load_cluster(row["hardware"])
+    first = cluster.levels[0]
+    node = _whole(row, "chips_per_node", cluster.node_chips)
+    domain = first.domain_chips or node
+    per_chip = network_bytes_per_s(row["inter_node_net"], node)
+    if first.torus is None and domain <= 16 and node != domain:
+        levels = [replace(first, domain_chips=node, bandwidth_by_group=())]
+        levels += [replace(lv, domain_chips=None) for lv in cluster.levels[-1:]]
+        cluster = replace(cluster, node_chips=node, levels=tuple(levels), max_chips=2**20)
+    if per_chip is not None:
+        outer = tuple(
+            replace(lv, bandwidth_bytes_per_s=per_chip, peer_bandwidth_bytes_per_s=per_chip)
+            if lv.kind == "scale-out"
+            else lv
+            for lv in cluster.levels
+        )
+        cluster = replace(cluster, levels=outer)
+    elif not row["inter_node_net"]:
+        filled["network"] = f"that of {cluster.name}"
+    return cluster
+
+
+def _model(row: Mapping[str, str], profile: Profile) -> Model:
+    """The known model of that name and those dimensions; else a decoder with the dimensions."""
+    known = _known_model(row["model_name"])
+    if known is not None and "(L=" in row["model_name"]:
+        return _first_layers(known, row)
+    if known is not None and (known.layers, known.hidden) == (
+        _whole(row, "n_layers", known.layers),
+        _whole(row, "d_model", known.hidden),
+    ):
+        return known
+    return _dense_model(
+        row["model_name"],
+        _whole(row, "n_layers"),
+        _whole(row, "d_model"),
+        _whole(row, "n_heads"),
+        _whole(row, "n_kv_heads", _whole(row, "n_heads")),
+        _whole(row, "d_ff"),
+        row["gated_mlp"] == "1",
+        _whole(row, "vocab"),
+        _whole(row, "seq_len"),
+        tuple(_whole(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
+        tied=profile.framework == "nanotron" and _whole(row, "d_ff") < _TIED_BELOW,
+    )
+
+
+def _first_layers(model: Model, row: Mapping[str, str]) -> Model:
+    """The model, or the few layers that were measured: one dense (SimuMax), the rest with experts.
+
+    That a single dense layer is left is concluded from the memory of its DeepSeek-V3 rows.
+    """
+    moe = model.moe and replace(model.moe, first_dense_layers=1)
+    return replace(model, layers=_whole(row, "n_layers"), moe=moe)
+
+
+# nanotron/scripts/scaling_benchmarks.py ties the embeddings of models with narrower MLPs.
+_TIED_BELOW = 10_000
+
+
+@cache
+def _known_model(title: str) -> Model | None:
+    """The model of our database whose name the title begins with, the longest such."""
+    plain = re.sub(r"[^a-z0-9.]", "", title.lower())
+    names = [n for n in list_models() if plain.startswith(re.sub(r"[^a-z0-9.]", "", n))]
+    starts = [
+        n
+        for n in list_models()
+        if len(plain) > 8 and re.sub(r"[^a-z0-9.]", "", n).startswith(plain)
+    ]
+    best = max(names, key=len, default=None) or min(starts, key=len, default=None)
+    return load_model(best) if best else None
+
+
+@cache
+def _dense_model(
+    title: str,
+    layers: int,
+    hidden: int,
+    heads: int,
+    kv_heads: int,
+    width: int,
+    gated: bool,
+    vocab: int,
+    seq_len: int,
+    experts: tuple[int, ...],
+    *,
+    tied: bool,
+) -> Model:
+    """A decoder with the printed dimensions: no biases, RMS norms, rotary positions."""
+    moe = _routed(*experts) if experts[0] else None
+    return Model(
+        name=title,
+        title=title,
+        family="published run",
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=hidden // heads,
+        vocab_size=vocab,
+        seq_len=seq_len,
+        tied_embeddings=tied,
+        parallel_block=False,
+        attention=_plain_attention(hidden // heads, grouped=kv_heads != heads),
+        window=None,
+        mlp=Mlp(hidden=None if moe else width, gated=gated, bias=False),
+        norm=Norm(kind="rmsnorm", bias=False, per_layer=2, final=True, embedding=False),
+        positions=Positions(kind="rope", max_positions=None),
+        moe=moe,
+        mtp_modules=0,
+        published=Published(
+            total_parameters=None,
+            active_parameters=None,
+            other_parameters=0,
+            active_includes_input_embeddings=True,
+        ),
+        quantities=FrozenMap({}),
+        sources=FrozenMap({}),
+    )
+
+
+def _plain_attention(head_dim: int, *, grouped: bool) -> Attention:
+    """Attention without biases, norms, latents or sinks."""
+    return Attention(
+        kind="gqa" if grouped else "mha",
+        v_head_dim=head_dim,
+        q_lora_rank=None,
+        kv_lora_rank=None,
+        qk_nope_head_dim=None,
+        qk_rope_head_dim=None,
+        bias=(),
+        qk_norm="none",
+        sinks=False,
+    )
+
+
+def _routed(experts: int, per_token: int, hidden: int) -> Moe:
+    """Routed experts on every layer, none shared."""
+    return Moe(
+        experts=experts,
+        experts_per_token=per_token,
+        expert_hidden=hidden,
+        shared_experts=0,
+        shared_expert_hidden=0,
+        shared_expert_gate=False,
+        first_dense_layers=0,
+        layer_period=1,
+        router_bias=False,
+    )

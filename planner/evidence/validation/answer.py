@@ -1,0 +1,287 @@
+"""What `planner validate` answers: predictions of measured runs, scores, what was skipped."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hardware_db import Calibration
+from planner.assumptions.local_file import LocalCalibration, read_local
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
+from planner.base.units import plural
+from planner.evidence.power.energy import EnergyTables, energy_tables
+from planner.evidence.runs.reading import Reading, Skipped, of_sources, read_runs
+from planner.evidence.validation.baselines import Peer, peers_of
+from planner.evidence.validation.collectives import (
+    CollectiveScore,
+    Measured,
+    collective_scores,
+    measured_collectives,
+)
+from planner.evidence.validation.failures import FailuresTable, failures_table
+from planner.evidence.validation.microbench import Benchmark, benchmarks
+from planner.evidence.validation.predicting import Predictions, predict
+from planner.evidence.validation.scores import Score, names_of, score
+from planner.evidence.validation.scores import of_sources as rows_of
+from planner.evidence.validation.targets import (
+    Reached,
+    SourceMean,
+    aggregates,
+    mean_of_sources,
+    reached,
+)
+from planner.question.provenance import versions
+
+KINDS = ("runs", "collectives", "microbench", "failures", "energy")
+EVERYTHING = "all"
+SCHEMA_VERSION = 1
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """Measured runs with their predictions and scores.
+
+    Attributes:
+        data: The file, as told to the user.
+        predictions: Without site factors.
+        site_factors: Whether times are to be shown with site factors.
+        sources: Scores by source.
+        aggregates: Scores over several sources.
+        gold_sources: Errors of the gold rows with every source counting once; None: no such rows.
+        peers: How others score on the same runs.
+        targets: What was to be reached; empty for a user's file.
+        skipped: Rows that are not predicted, and why.
+        notes: What else there is to know, one sentence each.
+    """
+
+    data: str
+    predictions: Predictions
+    site_factors: bool
+    sources: tuple[Score, ...]
+    aggregates: tuple[Score, ...]
+    gold_sources: SourceMean | None
+    peers: tuple[Peer, ...]
+    targets: tuple[Reached, ...]
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """The answer of `planner validate`; what was not asked for is None.
+
+    Attributes:
+        runs: Training runs.
+        calls: Measured collectives; `collectives` has their errors.
+        collectives: Errors by system and collective, those left out by system.
+        left_out: Measured collectives of systems that are not in the database: how many each.
+        microbench: Matrix multiplications and memory streams.
+        failures: Configurations that failed, and how many a limit of the memory flags.
+        energy: Power figures of meters, clocks and power caps.
+        seconds: Wall time.
+    """
+
+    runs: Runs | None
+    calls: tuple[Measured, ...] | None
+    collectives: tuple[CollectiveScore, ...] | None
+    left_out: dict[str, int]
+    microbench: tuple[Benchmark, ...] | None
+    failures: FailuresTable | None
+    energy: EnergyTables | None
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document: SI units, fractions, null for what is unknown or was not asked for."""
+        document: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
+        if self.runs is not None:
+            document |= runs_document(self.runs)
+        if self.collectives is not None:
+            document["collectives"] = [_plain(asdict(row)) for row in self.collectives]
+            document["collectives_left_out"] = self.left_out
+        if self.microbench is not None:
+            document["microbench"] = [
+                {**asdict(row), "error": row.error} for row in self.microbench
+            ]
+        if self.failures is not None:
+            document["failures"] = _plain(asdict(self.failures))
+        if self.energy is not None:
+            document["energy"] = self.energy.to_dict()
+        return {**document, "seconds": self.seconds, "versions": versions()}
+
+
+def validate(
+    *,
+    data: Path | None = None,
+    sources: Sequence[str] = (),
+    what: str = "runs",
+    site_factors: bool = False,
+    calibration: Calibration | None = None,
+    local: str | None = None,
+    on_progress: Progress | None = None,
+) -> Validation:
+    """Predicts measurements and says how far off the predictions are.
+
+    Args:
+        data: A CSV file of runs; default those of the package.
+        sources: Names or patterns of the sources that count; default all.
+        what: One of `KINDS`, or "all".
+        site_factors: Show times with site factors.
+        calibration: Another set of constants; default the shipped one.
+        local: File of `planner calibrate`, whose constants hold for its chips.
+        on_progress: Called with what is done, how many, of how many.
+
+    Raises:
+        InputError: The file or a name cannot be used, or no row is left.
+    """
+    started = time.perf_counter()
+    if what not in (*KINDS, EVERYTHING):
+        raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
+    if what != "runs" and (data is not None or sources or local is not None):
+        raise InputError(
+            f"what: {what!r} reads the shipped data with the shipped constants; leave out --data, "
+            "--source and --calibration"
+        )
+    wanted = KINDS if what == EVERYTHING else (what,)
+    runs = None
+    if "runs" in wanted:
+        mine = None if local is None else read_local(local)
+        runs = _runs(data, sources, calibration, mine, on_progress, site_factors=site_factors)
+    calls, left_out = measured_collectives(calibration) if "collectives" in wanted else ([], {})
+    return Validation(
+        runs=runs,
+        calls=tuple(calls) or None,
+        collectives=tuple(collective_scores(calls)) if calls else None,
+        left_out=left_out,
+        microbench=tuple(benchmarks(calibration)) if "microbench" in wanted else None,
+        failures=failures_table() if "failures" in wanted else None,
+        energy=energy_tables() if "energy" in wanted else None,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _runs(
+    data: Path | None,
+    sources: Sequence[str],
+    calibration: Calibration | None,
+    local: LocalCalibration | None,
+    on_progress: Progress | None,
+    *,
+    site_factors: bool,
+) -> Runs:
+    whole = read_runs(data, on_progress)
+    known = sorted({measured.set_name for measured in whole.runs})
+    reading: Reading = of_sources(whole, sources) if sources else whole
+    predictions, refused = predict(reading, calibration, on_progress, local)
+    names = names_of(predictions)
+    shipped = data is None
+    return Runs(
+        data=reading.name,
+        predictions=predictions,
+        site_factors=site_factors,
+        sources=tuple(score(name, predictions, rows_of(predictions, [name])) for name in names),
+        aggregates=tuple(aggregates(predictions)) if len(names) > 1 else (),
+        gold_sources=mean_of_sources(predictions),
+        peers=tuple(peers_of(predictions, names, cited=shipped)),
+        targets=tuple(reached(predictions, known)) if shipped else (),
+        skipped=tuple(sorted((*reading.skipped, *refused), key=lambda row: row.line)),
+        notes=(*reading.notes, *_local_notes(predictions, local)),
+    )
+
+
+def _local_notes(predictions: Predictions, local: LocalCalibration | None) -> list[str]:
+    """How much of a local calibration was used, by chip and software."""
+    if local is None:
+        return []
+    counted = Counter((m.run.cluster.chip, m.run.job.era) for m in predictions.runs)
+    used = {at: count for at, count in counted.items() if local.holds_for(at[0])}
+    notes = [
+        f"calibration for {plural(count, 'row')}: {'; '.join(local.use(*at))}"
+        for at, count in used.items()
+    ]
+    if other := sum(counted.values()) - sum(used.values()):
+        notes.append(f"calibration: not used for {plural(other, 'row')} of other chips")
+    return notes
+
+
+def runs_document(runs: Runs) -> dict[str, Any]:
+    """The part of the JSON document that is about training runs."""
+    keys = {row.key for row in runs.skipped}
+    return {
+        "data": runs.data,
+        "site_factors": runs.site_factors,
+        "rows": rows_of_predictions(runs),
+        "summary": {
+            "sources": [_plain(asdict(row)) for row in runs.sources],
+            "aggregates": [_plain(asdict(row)) for row in runs.aggregates],
+            "gold_sources": asdict(runs.gold_sources) if runs.gold_sources else None,
+            "others": [_plain(asdict(row)) for row in runs.peers],
+        },
+        "targets": [asdict(row) for row in runs.targets],
+        "skipped": [
+            {"line": row.line, "id": row.key, "reason": row.reason, "is_fault": row.is_fault}
+            for row in runs.skipped
+        ],
+        "skipped_rows": len(keys),
+        "notes": list(runs.notes),
+    }
+
+
+def rows_of_predictions(runs: Runs) -> list[dict[str, Any]]:
+    """One object per predicted run; see docs/json.md."""
+    p = runs.predictions
+    times = p.with_site_factors() if runs.site_factors else p
+    return [
+        {
+            "id": measured.run.key,
+            "line": measured.line,
+            "source": measured.set_name,
+            "published": measured.run.source,
+            "gold": measured.gold,
+            "split": measured.split or None,
+            "chips": measured.run.plan.chips,
+            "era": measured.run.profile.era,
+            "framework": measured.run.profile.framework,
+            "site": measured.run.profile.site or None,
+            "rule": measured.run.profile.rule,
+            "site_factor": float(p.site_factor[row]),
+            "measured_step_time_s": float(p.measured_s[row]),
+            "predicted_step_time_s": float(times.step_time_s[row]),
+            "predicted_with_site_factor_s": float(p.step_time_s[row] * p.site_factor[row]),
+            "low_s": float(times.low_s[row]),
+            "high_s": float(times.high_s[row]),
+            "measured_memory_bytes": _known(p.measured_memory_bytes[row]),
+            "predicted_memory_bytes": float(p.memory_bytes[row]),
+            "memory_low_bytes": float(p.memory_low_bytes[row]),
+            "memory_high_bytes": float(p.memory_high_bytes[row]),
+            "power_boundary": measured.power_boundary,
+            "measured_power_w": _known(p.measured_power_w[row]),
+            "predicted_power_w": float(p.power_w[row]),
+            "power_low_w": float(p.power_low_w[row]),
+            "power_high_w": float(p.power_high_w[row]),
+            "filled": dict(measured.run.filled),
+        }
+        for row, measured in enumerate(p.runs)
+    ]
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    """The same with lists for tuples, at any depth."""
+    return {name: _listed(value) for name, value in fields.items()}
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _plain(value)
+    return [_listed(part) for part in value] if isinstance(value, tuple) else value

@@ -1,0 +1,209 @@
+"""Configurations that failed, as a one-sided test of the memory limit.
+
+1,529 configurations of the nanotron sweep "crashed or ran out of memory"; which of the two is not
+said, and their memory was not printed. Those that ran are the other side: 1,265 runs. A
+configuration is flagged where its predicted memory is above the limit; a flagged run is a false
+alarm.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.base.arrays import FloatArray, IntArray
+from planner.evidence.csvfile import published
+from planner.evidence.runs.rows import Run, run_of
+from planner.evidence.validation.memory import both_modes, cost_model, peaks
+from planner.plan import PlanTable
+from planner.search.limits import usable_bytes
+
+GIB = 2.0**30
+MARGINS = (1.15, 1.10, 1.05, 1.00, 0.95, 0.90, 0.85, 0.80, 0.75, 0.70)
+MODES = ("expected", "always kept", "never kept")
+_EDGES_GIB = (0.0, 40.0, 55.0, 65.0, 72.0, 80.0, 100.0, float("inf"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flagged:
+    """What a limit flags, as shares from 0 to 1.
+
+    Attributes:
+        mode: Whether gathered inputs are kept; one of `MODES`.
+        margin: Share of (capacity - reserve) that a plan may fill, as in `--memory-margin`.
+        limit_gib: The same in GiB.
+        flagged: Of the failed, those above the limit.
+        false_alarms: Of the runs that succeeded, those above the limit.
+    """
+
+    mode: str
+    margin: float
+    limit_gib: float
+    flagged: float
+    false_alarms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfModel:
+    """The default limit on the configurations of one model, shares from 0 to 1."""
+
+    model: str
+    failed: int
+    succeeded: int
+    flagged: float
+    false_alarms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfSize:
+    """Configurations whose predicted memory lies between two figures, and the share that failed.
+
+    The largest have no upper figure.
+    """
+
+    from_gib: float
+    to_gib: float | None
+    configurations: int
+    share_failed: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresTable:
+    """The one-sided test of the failed configurations.
+
+    Attributes:
+        failed, succeeded: Configurations on each side.
+        auc: Chance that a failed configuration is predicted larger than one that ran.
+        default: What the limit flags that searches use unless told otherwise.
+        margins: What each margin flags, for every mode.
+        models, sizes: By model, and by predicted memory, with the expected mode.
+    """
+
+    failed: int
+    succeeded: int
+    auc: float
+    default: Flagged
+    margins: tuple[Flagged, ...]
+    models: tuple[OfModel, ...]
+    sizes: tuple[OfSize, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """One side of the test: (n,) names of models, and (3, n) predicted GiB by mode."""
+
+    models: np.ndarray
+    gib: FloatArray
+
+
+def failures_table() -> FailuresTable:
+    """Counts, shares and the curve of the failed configurations, with the shipped profiles."""
+    ran = {row["id"]: row for row in published("runs") if _swept(row)}
+    templates = {_size_of(row): row for row in ran.values()}
+    bad = _side([_as_run(row, templates[row["model"]]) for row in published("failed")])
+    good = _side([run_of(row) for row in ran.values()])
+    model = cost_model(run_of(next(iter(ran.values()))))
+    room, usual = model.room_bytes / GIB, usable_bytes(model) / GIB
+    default = _flagged(bad, good, 0, usual / room, usual)
+    return FailuresTable(
+        failed=len(bad.models),
+        succeeded=len(good.models),
+        auc=_auc(bad.gib[0], good.gib[0]),
+        default=default,
+        margins=tuple(
+            _flagged(bad, good, mode, margin, margin * room)
+            for mode in range(len(MODES))
+            for margin in MARGINS
+        ),
+        models=tuple(_of_model(bad, good, name, usual) for name in templates),
+        sizes=_of_sizes(bad.gib[0], good.gib[0]),
+    )
+
+
+def _swept(row: Mapping[str, str]) -> bool:
+    """Whether a published run belongs to the sweep of the failed configurations."""
+    return row["model_name"].startswith("nanotron-llama-") and row["complete"] == "1"
+
+
+def _size_of(row: Mapping[str, str]) -> str:
+    return row["model_name"].removeprefix("nanotron-llama-")
+
+
+def _as_run(failed: Mapping[str, str], template: Mapping[str, str]) -> Run:
+    """A failed configuration as a run of the same model."""
+    tp, dp = int(failed["tp"]), int(failed["dp"])
+    return run_of(
+        {
+            **template,
+            "n_chips": failed["n_gpus"],
+            "tp": failed["tp"],
+            "sp": str(int(tp > 1)),
+            "pp": failed["pp"],
+            "global_batch_seqs": failed["gbs"],
+            "micro_batch_seqs": failed["mbs"],
+            "sharding": "zero1" if failed["zero"] == "1" and dp > 1 else "ddp",
+            "peak_mem_gib_per_chip": "",
+        }
+    )
+
+
+def _side(runs: list[Run]) -> _Side:
+    """Predicts all runs, those of one job at a time."""
+    gib = np.empty((len(MODES), len(runs)))
+    jobs: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for at, run in enumerate(runs):
+        jobs[run.job.model.name, run.job.global_batch].append(at)
+    for rows in jobs.values():
+        first = runs[rows[0]]
+        table = PlanTable.from_plans([runs[at].plan for at in rows])
+        never, always = both_modes(first, first.job.framework, table)
+        expected = peaks(first, first.job.framework, table)
+        gib[:, rows] = np.stack([expected, always, never]) / GIB
+    names = [run.job.model.name.removeprefix("nanotron-llama-") for run in runs]
+    return _Side(models=np.array(names), gib=gib)
+
+
+def _flagged(bad: _Side, good: _Side, mode: int, margin: float, limit_gib: float) -> Flagged:
+    return Flagged(
+        mode=MODES[mode],
+        margin=margin,
+        limit_gib=limit_gib,
+        flagged=float((bad.gib[mode] > limit_gib).mean()),
+        false_alarms=float((good.gib[mode] > limit_gib).mean()),
+    )
+
+
+def _of_model(bad: _Side, good: _Side, name: str, limit_gib: float) -> OfModel:
+    of_bad, of_good = bad.gib[0][bad.models == name], good.gib[0][good.models == name]
+    return OfModel(
+        model=name,
+        failed=len(of_bad),
+        succeeded=len(of_good),
+        flagged=float((of_bad > limit_gib).mean()),
+        false_alarms=float((of_good > limit_gib).mean()),
+    )
+
+
+def _of_sizes(bad: FloatArray, good: FloatArray) -> tuple[OfSize, ...]:
+    """Shares that failed, by predicted memory."""
+    failed, ran = (np.histogram(side, _EDGES_GIB)[0] for side in (bad, good))
+    return tuple(
+        OfSize(
+            from_gib=low,
+            to_gib=None if high == _EDGES_GIB[-1] else high,
+            configurations=int(lost + kept),
+            share_failed=float(lost / max(lost + kept, 1)),
+        )
+        for low, high, lost, kept in zip(_EDGES_GIB, _EDGES_GIB[1:], failed, ran, strict=False)
+    )
+
+
+def _auc(bad: FloatArray, good: FloatArray) -> float:
+    """Chance that one of `bad` exceeds one of `good`, ties by half."""
+    ordered = np.sort(good)
+    below: IntArray = np.searchsorted(ordered, bad, side="left")
+    up_to: IntArray = np.searchsorted(ordered, bad, side="right")
+    return float((below + up_to).mean() / 2 / len(good))

@@ -1,0 +1,354 @@
+"""Quantiles of measured over predicted, per class of situation, weighted by source.
+
+A source is one publication or release of recipes. Its rows share an installation, so that they
+say little about another one: a source of c cells (rows that are not independent share a cell)
+weighs sqrt(c), divided evenly among its cells. That lies between counting rows, where two
+sources would decide, and counting sources, where two rows count as much as seventy.
+
+The quantiles of a dense era are those of its own sources together with all other dense sources,
+whose weight is scaled down to `_PRIOR`: partial pooling, so that an era with one source does not
+pass the spread within one installation for that between installations. Rows of the test split are
+left out. Compare Dunn, Wasserman, Ramdas, Distribution-Free Prediction Sets for Two-Layer
+Hierarchical Models, 2022, https://arxiv.org/abs/1809.07441.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import exp, log, pi, sqrt
+
+import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student_t
+
+from planner.base.arrays import FloatArray
+
+TAIL = 0.1
+"""Share of measurements below an interval, and above it."""
+
+_PRIOR = 4.0  # weight of the sources of other eras together: as one source of 16 cells
+_PRIOR_SOURCES = 5  # that the spread between dense sources counts for in other classes
+_SITE_RUNS = 3  # runs of the user's own that a local calibration is assumed to have
+_SITE_SIGMA = 0.10  # prior spread of site factors, as in `planner calibrate`
+_LEAST_CELLS = 6  # of a source whose spread within one installation is used
+_OPTIMISM = 1.2  # of experts: error of a source left out of the fit of constants, over that in it
+_NEAR = 0.25  # pairs whose predictions differ by more (logarithm) say little about ties
+
+# Sources with a fault in the publication, and a random sweep of plans no one would choose.
+_FAULTY = ("automodel", "bloom", "deepseek", "gpurec", "mbskill", "nanotron-rest", "nemo2208")
+# Sources without gold rows that are sound all the same.
+_SOUND = ("mbridge25-moe", "mbridge26-moe", "mlperf-lora", "tpurec", "trn1", "vtrain-single")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One published run beside its prediction.
+
+    Attributes:
+        key, source, cell, split, gold: As in the sets file; `source` is the name of its set.
+        job: Rows with the same value are plans of one job on as many chips.
+        era, framework: Of its profile.
+        experts, adapters: Kind of job.
+        fitted_chip: Runs on such chips are in the fit of the constants.
+        measured_s, predicted_s: Step time.
+    """
+
+    key: str
+    source: str
+    cell: str
+    split: str
+    gold: bool
+    job: str
+    era: str
+    framework: str
+    experts: bool
+    adapters: bool
+    fitted_chip: bool
+    measured_s: float
+    predicted_s: float
+
+    @property
+    def error(self) -> float:
+        """Natural logarithm of measured over predicted step time."""
+        return log(self.measured_s / self.predicted_s)
+
+    @property
+    def kind(self) -> str:
+        """`adapters`, `experts` or `dense`."""
+        return "adapters" if self.adapters else "experts" if self.experts else "dense"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A number of the section `intervals`.
+
+    Attributes:
+        path: Dotted, below `intervals`.
+        value: A factor, or a count.
+        note: What it rests on.
+    """
+
+    path: str
+    value: float
+    note: str = ""
+
+
+def is_sound(outcome: Outcome) -> bool:
+    """Whether intervals may rest on a row: gold, or of a sound source without gold rows."""
+    if outcome.source in _FAULTY:
+        return False
+    return outcome.gold or outcome.source in _SOUND or not outcome.fitted_chip
+
+
+def weights(outcomes: Sequence[Outcome]) -> FloatArray:
+    """(n,) weights: sqrt(cells) of a source, divided evenly among its cells, then their rows."""
+    cells: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for outcome in outcomes:
+        cells[outcome.source][outcome.cell] += 1
+    return np.array(
+        [len(cells[o.source]) ** -0.5 / cells[o.source][o.cell] for o in outcomes],
+        dtype=np.float64,
+    )
+
+
+def weighted_quantiles(
+    values: FloatArray, weight: FloatArray, levels: Sequence[float]
+) -> FloatArray:
+    """(q,) quantiles of weighted values, linear between the middles of their weights.
+
+    Raises:
+        ValueError: There are no values.
+    """
+    if len(values) == 0:
+        raise ValueError("quantiles of no values")
+    order = np.argsort(values, kind="stable")
+    mass = np.asarray(weight, dtype=np.float64)[order]
+    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+    return np.asarray(np.interp(levels, middle, np.asarray(values)[order]))
+
+
+def pooled_weights(
+    outcomes: Sequence[Outcome], own: Callable[[Outcome], bool] | None
+) -> FloatArray:
+    """(n,) weights; the rows that are not `own` weigh at most `_PRIOR` together."""
+    weight = weights(outcomes)
+    if own is None:
+        return weight
+    other = np.array([not own(outcome) for outcome in outcomes])
+    whole = float(weight[other].sum())
+    if other.all() or whole <= _PRIOR:
+        return weight
+    return np.where(other, weight * _PRIOR / whole, weight)
+
+
+def pooled(outcomes: Sequence[Outcome], own: Callable[[Outcome], bool] | None) -> FloatArray:
+    """(2,) low and high factor of a class that is drawn towards all others; `pooled_weights`."""
+    errors = np.array([outcome.error for outcome in outcomes])
+    weight = pooled_weights(outcomes, own)
+    return np.exp(weighted_quantiles(errors, weight, (TAIL, 1 - TAIL)))
+
+
+def classes(outcomes: Iterable[Outcome]) -> dict[str, tuple[float, float, list[Outcome]]]:
+    """Low factor, high factor and rows of each class of `intervals.time` but the local ones."""
+    rows = [o for o in outcomes if is_sound(o)]
+    dense = [o for o in rows if o.kind == "dense" and o.fitted_chip]
+    found: dict[str, tuple[float, float, list[Outcome]]] = {}
+    for era in sorted({o.era for o in dense}):
+        own = [o for o in dense if o.era == era]
+        low, high = pooled(dense, lambda o, era=era: o.era == era)  # type: ignore[misc]
+        found[f"dense.{era}"] = (float(low), float(high), own)
+    found["dense.any"] = (*map(float, pooled(dense, None)), dense)  # type: ignore[assignment]
+    few = {
+        "experts": [o for o in rows if o.kind == "experts" and o.fitted_chip],
+        "adapters": [o for o in rows if o.kind == "adapters" and o.fitted_chip],
+        "unfitted_chip": [o for o in rows if not o.fitted_chip],
+    }
+    for name, some in few.items():
+        if some:
+            low, high = few_sources(some, dense, 1.0 if name == "unfitted_chip" else _OPTIMISM)
+            found[name] = (float(low), float(high), some)
+    return found
+
+
+def few_sources(
+    outcomes: Sequence[Outcome], many: Sequence[Outcome], optimism: float = 1.0
+) -> FloatArray:
+    """(2,) low and high factor for a new source, as a two-level normal model predicts it.
+
+        x ~ mean of the source means +- t(0.9, d) sqrt((1 + 1/S) tau^2 + s^2)
+        tau^2 = ((S - 1) tau_own^2 + d0 tau_many^2) / d,    d = S - 1 + d0
+
+    S sources; tau^2 the variance of their means, drawn towards that of a class with many sources,
+    which counts as d0 = `_PRIOR_SOURCES` of them; s^2 the variance of cells within a source;
+    Student's t allows for how few sources there are. For classes whose quantiles alone say little
+    about the next source.
+    Source: Gelman et al., Bayesian Data Analysis, 3rd edition, chapter 5.
+
+    Args:
+        outcomes: Of the class.
+        many: Of the class with many sources.
+        optimism: How much larger the spread is for rows that the constants were not fitted to.
+    """
+    means, within = _two_levels(outcomes)
+    many_means, _ = _two_levels(many)
+    own = len(means) - 1
+    freedom = own + _PRIOR_SOURCES
+    squares = float(((means - means.mean()) ** 2).sum())
+    between = (squares + _PRIOR_SOURCES * float(many_means.var(ddof=1))) / freedom
+    spread = sqrt((1 + 1 / len(means)) * between + within)
+    reach = optimism * float(student_t.ppf(1 - TAIL, freedom)) * spread
+    return np.asarray(np.exp(means.mean() + np.array([-reach, reach])))
+
+
+def _two_levels(outcomes: Sequence[Outcome]) -> tuple[FloatArray, float]:
+    """(s,) mean error of each source over its cells, and the variance of cells within a source."""
+    cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in outcomes:
+        cells[outcome.source][outcome.cell].append(outcome.error)
+    values = [np.array([np.mean(c) for c in some.values()]) for some in cells.values()]
+    squares = sum(float(((some - some.mean()) ** 2).sum()) for some in values)
+    freedom = sum(len(some) - 1 for some in values)
+    return np.array([some.mean() for some in values]), squares / max(freedom, 1)
+
+
+def within_site(outcomes: Iterable[Outcome], *, experts: bool) -> tuple[FloatArray, list[Outcome]]:
+    """Errors left after a factor from three other runs of the same source, and their rows.
+
+    Cells take turns: the median error of the next three cells of a source, shrunk towards none by
+    n s0^2 / (n s0^2 + s^2), is taken off each row; s is the spread within the source.
+    """
+    by_source: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in outcomes:
+        if is_sound(outcome) and outcome.experts == experts and not outcome.adapters:
+            by_source[outcome.source][outcome.cell].append(outcome)
+    errors: list[float] = []
+    rows: list[Outcome] = []
+    for source in sorted(by_source):
+        cells = [by_source[source][cell] for cell in sorted(by_source[source])]
+        if len(cells) < _LEAST_CELLS:
+            continue
+        middle = np.array([np.median([o.error for o in cell]) for cell in cells])
+        spread = 1.4826 * float(np.median(np.abs(middle - np.median(middle))))
+        trust = _SITE_RUNS * _SITE_SIGMA**2 / (_SITE_RUNS * _SITE_SIGMA**2 + spread**2)
+        for at, cell in enumerate(cells):
+            others = [middle[(at + step) % len(cells)] for step in range(1, _SITE_RUNS + 1)]
+            site = trust * float(np.median(others))
+            errors += [outcome.error - site for outcome in cell]
+            rows += cell
+    return np.array(errors), rows
+
+
+def _of_median(outcomes: Sequence[Outcome]) -> float:
+    """How far the logarithm of a run lies from the median of others, at 80 %, as cells spread.
+
+        z(0.9) s sqrt(1 + (pi / 2) / n),    n = `_SITE_RUNS`
+
+    s^2 is the variance of cells within a source; that of a median is pi / 2 times that of a mean.
+    For classes of few sources, where the factors that they happen to give say little.
+    """
+    _, within = _two_levels(outcomes)
+    reach = float(norm.ppf(1 - TAIL)) * sqrt(within * (1 + pi / 2 / _SITE_RUNS))
+    return _OPTIMISM * reach
+
+
+def pairs(outcomes: Iterable[Outcome]) -> tuple[FloatArray, FloatArray, int, int]:
+    """Errors and weights of the ratio of two near plans of one job; jobs and sources.
+
+    A job weighs the same however many plans of it were published, a source the square root of its
+    jobs.
+    """
+    by_job: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        if is_sound(outcome) and not outcome.experts and not outcome.adapters:
+            by_job[outcome.source, outcome.job].append(outcome)
+    found: dict[str, list[list[float]]] = defaultdict(list)
+    for (source, _), rows in sorted(by_job.items()):
+        differences = [
+            abs(one.error - other.error)
+            for one, other in combinations(rows, 2)
+            if 1e-9 < abs(log(one.predicted_s / other.predicted_s)) < _NEAR
+        ]
+        if differences:
+            found[source].append(differences)
+    errors, mass = [], []
+    for jobs in found.values():
+        for differences in jobs:
+            errors += differences
+            mass += [len(jobs) ** -0.5 / len(differences)] * len(differences)
+    jobs_in_all = sum(len(jobs) for jobs in found.values())
+    return np.array(errors), np.array(mass), jobs_in_all, len(found)
+
+
+def _counted(
+    path: str, factors: dict[str, float], rows: Sequence[Outcome], why: str
+) -> list[Entry]:
+    """The factors of a class, and how many rows and sources they rest on."""
+    entries = [
+        Entry(path=f"{path}.{name}", value=value, note=why) for name, value in factors.items()
+    ]
+    return [
+        *entries,
+        Entry(path=f"{path}.rows", value=len(rows)),
+        Entry(path=f"{path}.sources", value=len({o.source for o in rows})),
+    ]
+
+
+def fit_intervals(outcomes: Iterable[Outcome]) -> list[Entry]:
+    """Every entry of the section `intervals`, from the rows of the fit split."""
+    rows = [outcome for outcome in outcomes if outcome.split != "test"]
+    entries: list[Entry] = []
+    why = "quantile of measured over predicted step time"
+    for name, (low, high, some) in classes(rows).items():
+        entries += _counted(f"time.{name}", {"low": low, "high": high}, some, why)
+    local, wider = _local(rows)
+    return [*entries, *local, *_ties(rows, wider)]
+
+
+def _local(rows: Sequence[Outcome]) -> tuple[list[Entry], float]:
+    """Classes after a local calibration, and the spread of experts over that of dense models."""
+    left = "the same after a site factor from three other runs, as much below as above"
+    errors, dense = within_site(rows, experts=False)
+    eras: list[str | None] = [None, *sorted({o.era for o in dense})]
+    entries: list[Entry] = []
+    for era in eras:
+        weight = pooled_weights(dense, era and (lambda o, era=era: o.era == era))  # type: ignore[misc, arg-type]
+        reach = float(weighted_quantiles(np.abs(errors), weight, (1 - 2 * TAIL,))[0])
+        own = [o for o in dense if era in (None, o.era)]
+        ends = {"low": exp(-reach), "high": exp(reach)}
+        entries += _counted(f"time.local.dense.{era or 'any'}", ends, own, left)
+    of_any = float(weighted_quantiles(np.abs(errors), weights(dense), (1 - 2 * TAIL,))[0])
+    more, experts = within_site(rows, experts=True)
+    spread = float(weighted_quantiles(np.abs(more), weights(experts), (1 - 2 * TAIL,))[0])
+    reach = _of_median(experts)
+    ends = {"low": exp(-reach), "high": exp(reach)}
+    entries += _counted("time.local.experts", ends, experts, left)
+    return entries, spread / of_any
+
+
+def _ties(rows: Sequence[Outcome], wider: float) -> list[Entry]:
+    """Ratios of two plans of one job that are too close to call.
+
+    Args:
+        rows: Of the fit split.
+        wider: Spread of experts within one site over that of dense models: hardly any pairs of
+            plans with experts are published.
+    """
+    errors, mass, jobs, sources = pairs(rows)
+    middle, wide = weighted_quantiles(errors, mass, (0.5, 1 - 2 * TAIL))
+    why = "80 % of the ratios of two plans of one job were within this factor of the prediction"
+    derived = "that of dense models, widened as errors within one site are"
+    return [
+        Entry(path="tie.dense.factor", value=exp(wide), note=why),
+        Entry(
+            path="tie.dense.sigma",
+            value=1.4826 * float(middle),
+            note="robust standard deviation of the logarithm of that ratio",
+        ),
+        Entry(path="tie.dense.pairs", value=len(errors)),
+        Entry(path="tie.dense.jobs", value=jobs),
+        Entry(path="tie.dense.sources", value=sources),
+        Entry(path="tie.experts.factor", value=exp(wide * max(wider, 1.0)), note=derived),
+    ]

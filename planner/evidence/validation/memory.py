@@ -1,0 +1,169 @@
+"""Predicted against published peak memory: every row that has one, complete or not.
+
+A row without a step time still says how full its chips were. Rows whose model or batch cannot be
+reconstructed are left out and counted. The sets here are smaller than those of the step times:
+what the memory depends on (framework profile, pipeline, tensor parallelism) divides them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.assumptions.assumptions import calibrated
+from planner.assumptions.software import Framework
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
+from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
+from planner.evidence.csvfile import published
+from planner.evidence.runs.rows import Run, run_of
+from planner.plan import PlanTable
+
+GIB = 2.0**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRow:
+    """One published run with its peak memory, GiB per chip.
+
+    Attributes:
+        key: Identifier of the row.
+        set_name: Set of `memory_rows`.
+        measured_gib, predicted_gib: Of the fullest chip.
+        least_gib, most_gib: Predicted where the gathered inputs are never kept, and always; the
+            same as predicted where the framework profile says which.
+        capacity_gib: Of the chip.
+    """
+
+    key: str
+    set_name: str
+    measured_gib: float
+    predicted_gib: float
+    least_gib: float
+    most_gib: float
+    capacity_gib: float
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, minus one."""
+        return self.predicted_gib / self.measured_gib - 1
+
+    @property
+    def best_error(self) -> float:
+        """The same for the nearer of the two modes, which is known only after the run."""
+        modes = (self.least_gib / self.measured_gib - 1, self.most_gib / self.measured_gib - 1)
+        return min(modes, key=abs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryErrors:
+    """Errors of one set, in per cent; `bias` is their mean, the rest are of their absolute size."""
+
+    set_name: str
+    rows: int
+    mean: float
+    median: float
+    p90: float
+    bias: float
+    best_mode_mean: float
+
+
+def memory_rows(
+    rows: Iterable[Mapping[str, str]] | None = None, **change: float | str
+) -> tuple[list[MemoryRow], dict[str, str]]:
+    """Predictions of all rows with a peak memory, and why others were left out, by id.
+
+    Args:
+        rows: Columns of runs.csv; default: the published runs.
+        change: Fields of every framework profile to replace (for ablations).
+    """
+    found: list[MemoryRow] = []
+    left_out: dict[str, str] = {}
+    for row in published("runs") if rows is None else rows:
+        if not row["peak_mem_gib_per_chip"]:
+            continue
+        try:
+            run = run_of({**row, "step_time_s": row["step_time_s"] or "nan"})
+            found.append(memory_row(run, **change))
+        except InputError as error:
+            left_out[row["id"]] = str(error)
+    return found, left_out
+
+
+def memory_row(run: Run, **change: float | str) -> MemoryRow:
+    """The prediction of one run that has a peak memory; `change` as in `memory_rows`."""
+    framework = replace(run.job.framework, **change)  # type: ignore[arg-type]
+    table = PlanTable.from_plans([run.plan])
+    assert run.measured_memory_bytes is not None
+    modes = [float(peak[0]) / GIB for peak in both_modes(run, framework, table)]
+    return MemoryRow(
+        key=run.key,
+        set_name=_set_of(run),
+        measured_gib=run.measured_memory_bytes / GIB,
+        predicted_gib=float(peaks(run, framework, table)[0]) / GIB,
+        least_gib=min(modes),
+        most_gib=max(modes),
+        capacity_gib=run.cluster.chip.memory_bytes / GIB,
+    )
+
+
+def cost_model(run: Run) -> CostModel:
+    """The cost model of a run's job on its cluster, with the shipped constants."""
+    assumptions = calibrated(run.cluster.chip, run.job.era, run.job.precision)
+    return CostModel.build(run.job, run.cluster, assumptions)
+
+
+def peaks(run: Run, framework: Framework, table: PlanTable) -> FloatArray:
+    """(n,) bytes per chip of plans of a run's job under a framework profile."""
+    model = cost_model(replace(run, job=replace(run.job, framework=framework)))
+    return memory_table(model, table).peak
+
+
+def both_modes(run: Run, framework: Framework, table: PlanTable) -> list[FloatArray]:
+    """(n,) bytes where gathered inputs are never kept, and always; equal where that is known."""
+    if framework.keeps_gathered != "unknown":
+        return [peaks(run, framework, table)] * 2
+    modes = (replace(framework, keeps_gathered=mode) for mode in ("never", "always"))
+    return [peaks(run, mode, table) for mode in modes]
+
+
+def _set_of(run: Run) -> str:
+    """Software, and what divides its memory rows."""
+    name = run.profile.framework
+    if name == "nanotron":
+        return "nanotron tp=1" if run.plan.tp == 1 else "nanotron tp>1"
+    if name.startswith("torchtitan"):
+        return "titan" if run.plan.pp == 1 else "titan pp>1"
+    if run.profile.site == "simumax":
+        return "simumax moe" if run.job.model.moe is not None else "simumax dense"
+    if run.profile.site.startswith("v100"):
+        return "v100"
+    return run.profile.site or {"deepspeed-liger": "stas"}.get(name, "megatron-bridge")
+
+
+def errors_by_set(rows: Iterable[MemoryRow]) -> list[MemoryErrors]:
+    """A line per set, and one for all nanotron rows."""
+    groups: dict[str, list[MemoryRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.set_name].append(row)
+        if row.set_name.startswith("nanotron"):
+            groups["nanotron"].append(row)
+    return [_errors(name, groups[name]) for name in sorted(groups)]
+
+
+def _errors(name: str, rows: list[MemoryRow]) -> MemoryErrors:
+    errors = 100 * np.array([row.error for row in rows])
+    best = 100 * np.array([row.best_error for row in rows])
+    return MemoryErrors(
+        set_name=name,
+        rows=len(rows),
+        mean=float(np.abs(errors).mean()),
+        median=float(np.median(np.abs(errors))),
+        p90=float(np.quantile(np.abs(errors), 0.9)),
+        bias=float(errors.mean()),
+        best_mode_mean=float(np.abs(best).mean()),
+    )

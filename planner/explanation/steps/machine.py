@@ -1,0 +1,126 @@
+"""What-ifs: the same plan on a changed machine, on more chips, or with a larger batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planner.base.errors import InputError
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.explanation.judging import (
+    Refusal,
+    binding_stages,
+    broken_rule,
+    refusal_of,
+)
+from planner.explanation.reliefs import FASTER, machines
+from planner.explanation.sensitivity.rebuilding import Rebuilding
+from planner.explanation.steps.neighbors import Judged
+from planner.plan import Plan, PlanTable
+from planner.question.options import SpaceOptions
+from planner.results.plan import PlanResult, plan_results
+from planner.search.limits import Limits
+
+
+def machine_steps(
+    made: Rebuilding, plan: Plan, limits: Limits, near: Sequence[Judged]
+) -> list[Judged]:
+    """The plan on machines that differ in one thing.
+
+    Powers, prices and the latency of software stay as they are: a what-if, not a product.
+
+    Args:
+        made: The model, and how to make it again.
+        plan: The plan.
+        limits: What it has to obey.
+        near: Plans one step away, for what more memory would let in.
+    """
+    found = [
+        Judged(
+            change=one.change, result=_on(one.model, plan),
+            refusal=_refused(one.model, plan, limits),
+        )
+        for one in machines(made, plan)
+    ]  # fmt: skip
+    return [*found, _more_memory(made, plan, limits, near)]
+
+
+def _on(model: CostModel, plan: Plan) -> PlanResult:
+    table = PlanTable.from_plans([plan])
+    return plan_results(model, table, evaluate_table(model, table))[0]
+
+
+def _refused(model: CostModel, plan: Plan, limits: Limits) -> Refusal | None:
+    table = PlanTable.from_plans([plan])
+    costs = evaluate_table(model, table)
+    stage = binding_stages(model, table, costs)[0]
+    return refusal_of(model, plan_results(model, table, costs)[0], limits, stage)
+
+
+def _more_memory(made: Rebuilding, plan: Plan, limits: Limits, near: Sequence[Judged]) -> Judged:
+    """Twice the memory: the fastest plan one step away that it lets in, or the plan itself."""
+    chip = made.model.chip
+    roomy = made.on_chip(replace(chip, memory_bytes=chip.memory_bytes * FASTER))
+    doubled = None if limits.memory_bytes is None else limits.memory_bytes * FASTER
+    more = replace(limits, memory_bytes=doubled)
+    let_in = [
+        (one.result.step_time_s, one)
+        for one in near
+        if one.result is not None
+        and one.refusal is not None
+        and one.refusal.reason == "memory"
+        and _refused(roomy, one.result.plan, more) is None
+    ]
+    here = _on(roomy, plan)
+    best = min(let_in, key=lambda pair: pair[0], default=None)
+    if best is None or best[0] >= here.step_time_s:
+        refusal = _refused(roomy, plan, more)
+        return Judged(change="twice the memory", result=here, refusal=refusal)
+    change = f"twice the memory, with {best[1].change}"
+    assert best[1].result is not None
+    return Judged(change=change, result=_on(roomy, best[1].result.plan), refusal=None)
+
+
+def scale_steps(
+    model: CostModel, plan: Plan, limits: Limits, options: SpaceOptions
+) -> list[Judged]:
+    """The same plan on twice the chips (more data ranks), and with twice the batch.
+
+    Args:
+        model: Job, cluster, assumptions.
+        plan: The plan.
+        limits, options: What it has to obey.
+    """
+    found = []
+    data = "fsdp" if plan.fsdp > 1 else "dp"
+    wider = replace(plan, **{data: getattr(plan, data) * 2})
+    if plan.layout is None:
+        found.append(_wider(model, wider, limits, f"twice the chips ({data} doubled)", options))
+    if not model.assumptions.token_granularity:
+        larger = replace(model, job=replace(model.job, global_batch=model.job.global_batch * 2))
+        table = PlanTable.from_plans([plan])
+        batches = np.array([larger.job.global_batch])
+        costs = evaluate_table(larger, table, batches)
+        result = plan_results(larger, table, costs)[0]
+        stage = binding_stages(larger, table, costs)[0]
+        refusal = refusal_of(larger, result, limits, stage)
+        found.append(Judged(change="twice the batch", result=result, refusal=refusal))
+    return found
+
+
+def _wider(
+    model: CostModel, plan: Plan, limits: Limits, change: str, options: SpaceOptions
+) -> Judged:
+    model = model.on(plan.chips)
+    try:
+        model.allocation(plan.chips)
+    except InputError as error:
+        refusal = Refusal(reason="chips", words=str(error).split("\n")[0])
+        return Judged(change=change, result=None, refusal=refusal)
+    rule = broken_rule(model, plan, all_orders=options.all_orders, targets=options.runnable_in)
+    if rule is not None:
+        return Judged(change=change, result=None, refusal=rule)
+    return Judged(change=change, result=_on(model, plan), refusal=_refused(model, plan, limits))

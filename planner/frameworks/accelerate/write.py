@@ -1,0 +1,284 @@
+"""Plans for Hugging Face Accelerate: a configuration, a training script and its model.
+
+Sources: Accelerate 16cb6eb commands/launch.py, parallelism_config.py, utils/dataclasses.py;
+Transformers 5.23 distributed/configuration_utils.py. Rules: `planner.frameworks.accelerate.rules`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from planner.assumptions.assumptions import operand_bytes
+from planner.assumptions.software import GIB
+from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention
+from planner.frameworks.accelerate.script import script
+from planner.frameworks.hugging_face.attention import attention_kernel
+from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
+from planner.frameworks.hugging_face.types import transformers_type
+from planner.frameworks.writing.chosen import common_recompute, common_sharding
+from planner.frameworks.writing.clocks import lost_clock
+from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.launch import Launch
+from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
+
+SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
+CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
+PORT = 29500
+STEPS = 30
+LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+"""Precisions of `planner.frameworks.accelerate.rules` to those of PyTorch."""
+EPS = {"float16": 1e-3}
+"""Added to the root of AdamW's second moment, where not 1e-8.
+
+With `betas` of the script, squares of gradients below 8e-4 leave a moment of 0 in 16 bits with 5
+of exponent, whose least number is 6e-8; steps then stay near the learning rate.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mesh:
+    """Sizes of the axes: replicas of sharded state, its shards, and what divides a sequence."""
+
+    replicas: int
+    shards: int
+    tp: int
+    cp: int
+
+
+def export(launch: Launch) -> Export:
+    """A plan for Accelerate; see `planner.frameworks.writing.Export`."""
+    several = launch.nodes > 1
+    where = (
+        f' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" --main_process_port {PORT}'
+    )
+    command = f"accelerate launch --config_file {CONFIG}{where if several else ''}"
+    hosts = (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
+    mesh = mesh_of(launch)
+    comment = _comments(launch)
+    training = script(comment, _constants(launch, mesh), split=mesh.tp > 1, in_parts=mesh.cp > 1)
+    return Export(
+        target="accelerate",
+        version="",
+        framework_version=SOURCE,
+        files=(
+            TextFile(name=CONFIG, text=comment + _yaml(_configuration(launch, mesh))),
+            TextFile(name=SCRIPT, text=training),
+            TextFile(name=MODEL, text=_json(model_configuration(launch))),
+        ),
+        command=f"{command} {SCRIPT}",
+        environment=hosts if several else (),
+        lossy=_losses(launch, mesh),
+    )
+
+
+def model_configuration(launch: Launch) -> dict[str, Any]:
+    """The model's config.json, of llama where transformers has no architecture of its build."""
+    return {
+        "model_type": transformers_type(launch.model) or "llama",
+        **dimensions(launch.model, launch.seq_len),
+        "dtype": _dtype(launch),
+        "use_cache": False,
+    }
+
+
+def mesh_of(launch: Launch) -> Mesh:
+    """The axes of a run; what cannot divide tensors or sequences shards state.
+
+    Stages of a pipeline, of which there are none, become replicas; replicas become shards where
+    they share state, or stand beside tp or cp without any shard.
+    """
+    plan = launch.plan
+    tp, cp = _split(launch), _parts(launch)
+    replicas = plan.dp * plan.pp
+    shards = plan.fsdp * (plan.tp // tp) * (plan.cp // cp)
+    alone = shards == 1 and tp * cp > 1
+    if alone or common_sharding(launch) in ("zero1", "zero2"):
+        replicas, shards = 1, replicas * shards
+    return Mesh(replicas=replicas, shards=shards, tp=tp, cp=cp)
+
+
+def _split(launch: Launch) -> int:
+    """Ranks that tensors are split over: the plan's, or 1 where transformers cannot."""
+    tp, shapes = launch.plan.tp, launch.cost.shapes
+    known = transformers_type(launch.model) in TP_PLANS and shapes.kv_heads % tp == 0
+    return tp if known else 1
+
+
+def _parts(launch: Launch) -> int:
+    """Ranks that sequences are divided over: the plan's, or 1 where Accelerate cannot."""
+    whole = launch.model.window is None and divisible_attention(launch.cost)
+    return launch.plan.cp if whole and _split(launch) == 1 else 1
+
+
+def _dtype(launch: Launch) -> str:
+    return LOADED_IN.get(launch.cost.job.precision, "bfloat16")
+
+
+def _kernel(launch: Launch, mesh: Mesh) -> str:
+    """The kernel of attention; PyTorch's own is what divided sequences need."""
+    return "sdpa" if mesh.cp > 1 else attention_kernel(launch.cost, flash_always=False)
+
+
+def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
+    """The file of `accelerate launch --config_file`.
+
+    The cost model counts weights, gradients and moments in 16 bits, so that nothing is mixed: under
+    mixed precision FSDP keeps 32-bit weights (utils/fsdp_utils.py). Layers are compiled one by one,
+    which a split model is not (utils/other.py compile_regions builds its class anew).
+    """
+    found: dict[str, Any] = {
+        "compute_environment": "LOCAL_MACHINE",
+        "distributed_type": _distributed_type(launch, mesh),
+        "num_machines": launch.nodes,
+        "num_processes": launch.plan.chips,
+        "machine_rank": 0,
+        "main_training_function": "main",
+        "mixed_precision": "no",
+        "rdzv_backend": "static",
+        "same_network": True,
+        "use_cpu": False,
+    }
+    if mesh.tp == 1:
+        found["dynamo_config"] = {
+            "dynamo_backend": "INDUCTOR",
+            "dynamo_use_regional_compilation": True,
+        }
+    if found["distributed_type"] == "FSDP":
+        found["fsdp_config"] = _sharding(launch)
+        found["parallelism_config"] = _axes(mesh)
+    return found
+
+
+def _distributed_type(launch: Launch, mesh: Mesh) -> str:
+    """FSDP under zero1 and zero2 too, which it is nearest to, and for cp.
+
+    A model that transformers splits is one of several GPUs to Accelerate.
+    """
+    if launch.plan.chips == 1:
+        return "NO"
+    sharded = common_sharding(launch) != "ddp" or mesh.cp > 1
+    return "FSDP" if sharded and mesh.tp == 1 else "MULTI_GPU"
+
+
+def _sharding(launch: Launch) -> dict[str, Any]:
+    return {
+        "fsdp_version": 2,
+        "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+        "fsdp_reshard_after_forward": common_sharding(launch) not in ("zero1", "zero2"),
+        "fsdp_activation_checkpointing": common_recompute(launch) == "full",
+        "fsdp_offload_params": bool(launch.plan.offload),
+        "fsdp_cpu_ram_efficient_loading": True,
+        "fsdp_state_dict_type": "SHARDED_STATE_DICT",
+    }
+
+
+def _axes(mesh: Mesh) -> dict[str, Any]:
+    prefix = "parallelism_config"
+    found: dict[str, Any] = {
+        f"{prefix}_dp_replicate_size": mesh.replicas,
+        f"{prefix}_dp_shard_size": mesh.shards,
+        f"{prefix}_tp_size": mesh.tp,
+        f"{prefix}_cp_size": mesh.cp,
+    }
+    if mesh.cp > 1:
+        found[f"{prefix}_cp_comm_strategy"] = "alltoall"
+    return found
+
+
+def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
+    """What the script reads.
+
+    Gradients of sharded state are reduced among the shards with every micro-batch. The fused
+    optimizer takes no split weights beside whole ones.
+    """
+    plan, fsdp = launch.plan, _distributed_type(launch, mesh) == "FSDP"
+    ranks = mesh.replicas * mesh.shards
+    found: dict[str, Any] = {
+        "DTYPE": _dtype(launch),
+        "ATTENTION": _kernel(launch, mesh),
+        "VOCABULARY": launch.model.vocab_size,
+        "SEQ_LEN": launch.seq_len,
+        "SEQUENCES": launch.global_batch,
+        "STEPS": STEPS,
+        "MICRO_BATCH": plan.micro_batch,
+        "ACCUMULATION": max(1, launch.global_batch // (ranks * plan.micro_batch)),
+        "SHARDED": fsdp,
+        "RECOMPUTE": not fsdp and common_recompute(launch) == "full",
+        "FUSED": mesh.tp == 1,
+        "EPS": EPS.get(_dtype(launch), 1e-8),
+    }
+    if mesh.tp > 1:
+        return found | {"REPLICAS": mesh.replicas, "SHARDS": mesh.shards, "TP": mesh.tp}
+    return found | {"FIRST_RANK_LOADS": fsdp}
+
+
+def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
+    """What runs otherwise than the cost model assumes, or is to be filled in."""
+    found = [left_to_weights("the model type", keys_of_weights(launch.model))]
+    kernel = _kernel(launch, mesh)
+    found += [*kept_scores(kernel), *needed_package(SCRIPT, kernel)]
+    if mesh.tp > 1:
+        found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
+    if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":
+        found.append(Lost("tp", "transformers leaves the embedding of GPT-NeoX undivided"))
+    if _dtype(launch) in EPS:
+        found.append(
+            Lost(
+                "precision",
+                "fp16 without 32-bit weights, which the plan does not count, and without a scale "
+                "of the loss: gradients below 6e-8 are 0, and eps of AdamW is 1e-3; nearest: bf16",
+            )
+        )
+    found += _in_hosts(launch, mesh)
+    if launch.cost.job.kind == "finetune":
+        found.append(Lost("job", f"{SCRIPT} starts from random weights: load your checkpoint"))
+    return (*found, *lost_clock(launch))
+
+
+def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
+    """What hosts cannot hold of the weights that a script makes there before it shards them.
+
+    The first process of all makes them where it hands them out, else each process; those of a
+    split model are made on the chips.
+    """
+    whole = launch.model.total_parameters * operand_bytes(launch.cost.job.precision) / GIB
+    has = launch.cost.cluster.node_chips * launch.cost.chip.host_memory_bytes / GIB
+    sharded = _distributed_type(launch, mesh) == "FSDP"
+    processes = 1 if sharded else launch.node_chips
+    if mesh.tp > 1 or processes * whole <= has:
+        return []
+    if sharded:
+        line = (
+            f"the first process makes all weights, {whole:,.0f} GiB, in the memory of its host, "
+            f"which has {has:,.0f} GiB"
+        )
+    else:
+        line = (
+            f"each of the {processes} processes of a host makes all weights in its memory: "
+            f"{processes} x {whole:,.0f} GiB, where it has {has:,.0f} GiB"
+        )
+    return [Lost("model", line)]
+
+
+def _comments(launch: Launch) -> str:
+    """Who wrote a file, from what, and what must be put in its place before it runs."""
+    lines = (
+        made_by(launch),
+        f"For {SOURCE}, and transformers 5.23.",
+        "Data are random tokens; the learning rate and the number of steps are placeholders.",
+        "Weights, gradients and optimizer are of one precision, as the cost model counts them.",
+    )
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _yaml(value: dict[str, Any]) -> str:
+    text: str = yaml.safe_dump(value, sort_keys=False)
+    return text
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=2) + "\n"

@@ -1,0 +1,142 @@
+"""Launches of Megatron-LM as plans: the arguments of pretrain_gpt.py, in a script or alone.
+
+Names, defaults and what follows from what: megatron/training/arguments.py (`validate_args`),
+megatron/core/model_parallel_config.py and core/transformer/transformer_config.py, d98e8a64dd
+(2026-08-22). The parser there takes no abbreviations, so none are taken here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.messages import one_line
+from planner.frameworks.megatron.reading.checks import check_combinations
+from planner.frameworks.megatron.reading.classes import (
+    reasons,
+    refuse_what_replaces,
+    warn_of_others,
+)
+from planner.frameworks.megatron.reading.dimensions import check_model
+from planner.frameworks.megatron.reading.kernels import kernel_warnings
+from planner.frameworks.megatron.reading.model import SETTINGS, model_dimensions, model_warnings
+from planner.frameworks.megatron.reading.names import known_flags
+from planner.frameworks.megatron.reading.parallel import mesh_and_sharding
+from planner.frameworks.megatron.reading.recompute import recomputation_of
+from planner.frameworks.megatron.reading.stages import chunks_of
+from planner.frameworks.reading.commands import command_in
+from planner.frameworks.reading.imported import Imported
+from planner.frameworks.reading.settings import Asked, Taking, chips_of
+from planner.plan import Plan
+
+
+def read(text: str, asked: Asked) -> Imported:
+    """The plan of a launch.
+
+    Args:
+        text: A script, or arguments.
+        asked: What is asked beside it.
+
+    Raises:
+        InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
+            line each.
+    """
+    known = known_flags()
+    command = command_in(text, asked.name, known, "Megatron-LM")
+    taking = Taking(asked, _settings(command.words, asked.name))
+    taking.warnings += command.notes
+    refuse_what_replaces(taking)
+    dimensions = model_dimensions(taking)
+    job = _job(taking)
+    taking.check()
+    model = asked.model_of(dimensions, SETTINGS)
+    check_model(taking, model, job["seq_len"])
+    mesh = mesh_and_sharding(taking, model, chips_of(taking, command.chips, command.said))
+    interleave, stages, split = chunks_of(taking, model, mesh["pp"])
+    micro_batch = taking.fixed("micro_batch", taking.whole("--micro-batch-size"))
+    recompute, stages = recomputation_of(taking, model, mesh["pp"], interleave, stages, split)
+    plan = taking.finished(
+        Plan(
+            **mesh,
+            micro_batch=micro_batch,
+            interleave=interleave,
+            schedule="interleaved" if interleave > 1 else "1f1b",
+            recompute=recompute,
+            split=split,
+            stages=stages,
+        )
+    )
+    check_combinations(taking, plan)
+    batch = taking.whole("--global-batch-size", micro_batch * plan.dp * plan.fsdp)
+    if "--global-batch-size" not in taking.values:
+        taking.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
+    taking.warnings += model_warnings(taking, model)
+    taking.warnings += kernel_warnings(taking, plan)
+    warn_of_others(taking)
+    said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
+    return taking.imported("megatron", plan, said, dimensions, reasons())
+
+
+def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:
+    """Flags with their values; words that belong to none stand as settings of their own.
+
+    Raises:
+        InputError: A flag has too few values.
+    """
+    known, found = known_flags(), dict[str, tuple[str, ...]]()
+    at, problems, last = 0, [], ""
+    while at < len(words):
+        word, equals, value = words[at].partition("=")
+        at += 1
+        if not word.startswith("--"):
+            if last in known and known[last][0]:
+                found[last] += (words[at - 1],)  # a value that the shell took apart
+            elif last:
+                found.setdefault(words[at - 1], ())
+            continue
+        after = _values(words, at)
+        arity = known[word][0] if word in known else "+"
+        count = {"": 0, "=": 1, "3": 3, "+": len(after)}[arity]
+        if equals:
+            found[word] = (value,)
+        elif len(after) < count:
+            problems.append(f"{name}: {one_line(word)}: has no value")
+        else:
+            found[word] = tuple(after[:count])
+            at += count
+        last = word
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
+def _values(words: list[str], at: int) -> list[str]:
+    """The words up to the next flag."""
+    end = at
+    while end < len(words) and not words[end].startswith("--"):
+        end += 1
+    return words[at:end]
+
+
+def _job(taking: Taking) -> dict[str, Any]:
+    """What the arguments say of the job."""
+    length = taking.whole("--seq-length") or taking.whole("--encoder-seq-length")
+    for name, value in (("--seq-length", length), ("--micro-batch-size", None)):
+        if not value and name not in taking.values:
+            taking.wrong(name, "is missing, and Megatron-LM has no default for it")
+    for name in ("--rampup-batch-size", "--step-batch-size-schedule"):
+        if taking.on(name):
+            taking.warnings.append(f"{name}: the step is that of the whole batch, at the end")
+    return {"seq_len": length, "precision": _precision(taking), "framework": "megatron"}
+
+
+def _precision(taking: Taking) -> str:
+    """The number format of products; without a flag 32 bits."""
+    half = taking.on("--fp16"), taking.on("--bf16")
+    if all(half):
+        taking.wrong("--fp16", "stands beside --bf16; keep one")
+    if taking.text("--fp4-format"):
+        return "fp4"
+    if taking.text("--fp8-format"):
+        return "mxfp8" if taking.text("--fp8-recipe") == "mxfp8" else "fp8"
+    return "fp16" if half[0] else "bf16" if half[1] else "fp32"

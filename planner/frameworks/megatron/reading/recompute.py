@@ -1,0 +1,89 @@
+"""Recomputation in arguments of Megatron-LM.
+
+Sources: megatron/core/recompute.py (`uniform`: units of N layers, all recomputed; `block`: the
+first N layers of every chunk), core/transformer/transformer_config.py (selective recomputation:
+core attention unless modules are named), d98e8a64dd (2026-08-22).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from models_db import Model
+from planner.cost.stages.layout import stage_layers
+from planner.frameworks.megatron.reading.stages import Stages
+from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, Taking
+from planner.plan import Stage, code_of
+
+_KINDS = ("dense", "moe")
+
+
+def recomputation_of(
+    taking: Taking, model: Model, pp: int, interleave: int, stages: Stages, split: str
+) -> tuple[str, Stages]:
+    """The plan's recomputation and its stages, which count the layers of `block`."""
+    granularity = taking.text("--recompute-granularity")
+    method = taking.text("--recompute-method")
+    number = taking.whole("--recompute-num-layers")
+    legacy = taking.on("--recompute-activations")
+    modules = set(taking.values.get("--recompute-modules", ("core_attn",)))
+    taking.taken.add("--recompute-modules")
+    if taking.on("--moe-layer-recompute"):
+        modules.add("moe")
+        granularity = granularity or "selective"
+    granularity = granularity or ("selective" if legacy else "")
+    if granularity == "full":
+        return _full(taking, model, pp, interleave, stages, split)
+    if granularity == "selective":
+        if method or number:
+            taking.wrong("--recompute-method", "goes with --recompute-granularity full only")
+        if modules != {"core_attn"}:
+            what = (
+                f"of {', '.join(sorted(modules))} is neither that of core attention nor of layers"
+            )
+            taking.untold("recompute", "--recompute-modules", what, RECOMPUTES_ALLOWED)
+        return "selective", stages
+    if granularity:
+        taking.wrong("--recompute-granularity", f"{granularity!r} is not full or selective")
+    return "none", stages
+
+
+def _full(
+    taking: Taking, model: Model, pp: int, interleave: int, stages: Stages, split: str
+) -> tuple[str, Stages]:
+    """Whole layers: all of them, or the first ones of every chunk."""
+    method = taking.text("--recompute-method")
+    number = taking.whole("--recompute-num-layers")
+    if method not in ("uniform", "block") or not number:
+        taking.wrong(
+            "--recompute-granularity", "full needs --recompute-method and --recompute-num-layers"
+        )
+        return "full", stages
+    if method == "uniform":
+        if number > 1:
+            line = f"--recompute-num-layers: one input is kept for every {number} layers; the "
+            taking.warnings.append(f"{line}prediction keeps one for each")
+        return "full", stages
+    if "recompute" in taking.asked.fix:
+        return "none", stages
+    return _block(model, pp, interleave, stages, split, number)
+
+
+def _block(
+    model: Model, pp: int, interleave: int, stages: Stages, split: str, number: int
+) -> tuple[str, Stages]:
+    """The first layers of every chunk recompute; all where no chunk has more."""
+    sizes = (
+        tuple(stage.layers for stage in stages)
+        if stages is not None
+        else stage_layers(model, pp, interleave, code_of("split", split))
+    )
+    if sizes is None or number >= max(sizes):
+        return "full", stages
+    found, start = [], 0
+    for size in sizes:
+        kinds = model.layer_kinds[start : start + min(number, size)]
+        dense, moe = (kinds.count(kind) for kind in _KINDS)
+        found.append(replace(Stage(layers=size), full=(dense, moe)))
+        start += size
+    return "none", tuple(found)

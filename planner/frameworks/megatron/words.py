@@ -1,0 +1,120 @@
+"""What Megatron-LM makes of a plan: words that its rules and its export share."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from planner.cost.context import CostModel
+from planner.frameworks.rules.formats import scales_blocks
+from planner.frameworks.rules.numbers import nearest_divisors
+from planner.plan import Plan
+from planner.plan.words import sharding_words
+
+USUAL = ("tp", "cp", "fsdp", "dp", "pp")
+PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
+"""Orders of the axes, innermost first."""
+
+
+def pipeline_inside(plan: Plan) -> bool:
+    """Whether data ranks lie outside of stages: --use-tp-pp-dp-mapping.
+
+    Source: Megatron-LM megatron/core/parallel_state.py, order tp-cp-ep-pp-dp.
+    """
+    used = [axis for axis, size in plan.ranks if size > 1]
+    orders = (USUAL, PIPELINE_INSIDE)
+    usual, other = ([axis for axis in order if getattr(plan, axis) > 1] for order in orders)
+    return used == other and used != usual
+
+
+HIDDEN = "the prediction hides these collectives behind computation"
+"""What is said of collectives that a launch does not hide."""
+LATENT_EXPOSES_TP = "Transformer Engine switches it off beside latent attention"
+"""The user buffers of its projections have names that core/extensions/transformer_engine.py,
+TELinear, does not know: one of them switches the overlap of all layers off."""
+
+_PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4")
+
+
+def model_lacks(model: CostModel) -> list[str]:
+    """What a model has and Megatron-LM's GPT has not.
+
+    Source: Megatron-LM core/transformer/transformer_layer.py (a norm before attention and one
+    before the MLP, one after the other), core/models/gpt/gpt_model.py (position embeddings),
+    core/transformer/transformer_config.py (window_size), d98e8a64dd (2026-08-22).
+    """
+    found, window = model.job.model, model.job.model.window
+    lacks = {
+        "attention and MLP side by side": found.parallel_block,
+        f"positions by {found.positions.kind}": found.positions.kind not in _POSITIONS,
+        f"layers with {found.norm.per_layer} norms, only with 2": found.norm.per_layer != 2,
+        "norm after the embedding": found.norm.embedding,
+        "model without a last norm": not found.norm.final,
+        "attention in chunks": (
+            window is not None and window.kind == "chunked" and window.tokens < model.job.seq_len
+        ),
+    }
+    return [words for words, holds in lacks.items() if holds]
+
+
+_POSITIONS = ("rope", "learned", "none")
+
+
+def job_lacks(model: CostModel) -> list[str]:
+    """What a job asks for and Megatron-LM has not."""
+    job = model.job
+    lacks = {
+        "LoRA": not job.trains_all,
+        f"precision {job.precision}, only {', '.join(_PRECISIONS)}": (
+            job.precision not in _PRECISIONS
+        ),
+        f"precision {job.precision} on {model.chip.title}, of NVIDIA's only on Blackwell": (
+            not scales_blocks(model.chip, job.precision)
+        ),
+        "sequences of a fraction of tokens": job.seq_len != int(job.seq_len),
+    }
+    return [words for words, holds in lacks.items() if holds]
+
+
+def needs_exchange(model: CostModel) -> str:
+    """What of a model keeps rings from dividing its sequences; empty: nothing does."""
+    found, window = model.job.model, model.job.model.window
+    if found.attention.sinks:
+        return "attention sinks"
+    slides = window is not None and window.kind == "sliding" and window.tokens < model.job.seq_len
+    return "sliding windows" if slides else ""
+
+
+def experts_across_replicas(model: CostModel, plan: Plan) -> str:
+    """Which ranks expert groups may take beside replicas of shards, in one sentence."""
+    ranks = plan.tp * plan.cp * plan.fsdp
+    near = nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))
+    return (
+        f"megatron takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the dp "
+        f"{plan.dp} replicas of the shards; nearest ep: {near}"
+    )
+
+
+def experts_inside(model: CostModel, plan: Plan) -> str:
+    """What stages inside of data ranks ask of the other axes, in one sentence."""
+    start = "megatron puts stages inside of data ranks (--use-tp-pp-dp-mapping) only"
+    end = f"use order {' '.join(USUAL)}"
+    if not model.shapes.experts:
+        return f"{start} without context parallelism, not with cp {plan.cp}; {end}, or cp 1"
+    ranks = plan.tp * plan.cp
+    return f"{start} where ep is tp x cp = {ranks}, not {plan.ep}; {end}, or ep {ranks}"
+
+
+def many_shardings(model: CostModel, plan: Plan) -> str:
+    """Which shardings the stages have, in one sentence."""
+    counts = Counter(stage.sharding or plan.sharding for stage in plan.stages or ())
+    usual = max(counts, key=lambda name: counts[name])
+    return f"megatron has one sharding for all stages, not {sharding_words(plan)}; nearest: {usual}"
+
+
+def many_recomputations(model: CostModel, plan: Plan) -> str:
+    """How recomputation may be chosen."""
+    return (
+        "megatron recomputes the first N layers of every stage in one way, the same on all stages; "
+        "these differ; nearest: recompute none or full"
+    )

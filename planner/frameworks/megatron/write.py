@@ -1,0 +1,81 @@
+"""Megatron-LM: a script with the call of pretrain_gpt.py, and its arguments alone."""
+
+from __future__ import annotations
+
+from planner.frameworks.megatron.writing.environment import environment
+from planner.frameworks.megatron.writing.flags import Group, argument_text, flag
+from planner.frameworks.megatron.writing.lost import lost_of
+from planner.frameworks.megatron.writing.model import flags_of_weights, model_groups, model_lost
+from planner.frameworks.megatron.writing.parallel import parallel_groups
+from planner.frameworks.megatron.writing.script import launch_command, script_text
+from planner.frameworks.writing.export import Export, TextFile
+from planner.frameworks.writing.launch import Launch
+from planner.frameworks.writing.texts import left_to_weights
+
+VERSION = "core 0.20.0 dev, d98e8a64dd (2026-08-22)"
+
+
+def export(launch: Launch) -> Export:
+    """The plan as `run.sh` and `args.txt`; see `planner.frameworks.writing`."""
+    groups, variables = all_groups(launch), environment(launch)
+    script = script_text(
+        launch,
+        framework=f"Megatron-LM, {VERSION}",
+        home="MEGATRON_HOME",
+        program="pretrain_gpt.py",
+        groups=groups,
+        variables=variables,
+    )
+    return Export(
+        target="megatron",
+        version=launch.version,
+        framework_version=VERSION,
+        files=(
+            TextFile(name="run.sh", text=script),
+            TextFile(name="args.txt", text=argument_text(groups)),
+        ),
+        command=launch_command(launch),
+        environment=variables,
+        lossy=(
+            *lost_of(launch),
+            *model_lost(launch),
+            left_to_weights("Megatron-LM", flags_of_weights(launch)),
+        ),
+    )
+
+
+def all_groups(launch: Launch) -> tuple[Group, ...]:
+    """Every flag of a launch, in groups."""
+    return (*model_groups(launch), *parallel_groups(launch), _run(), _data(launch))
+
+
+def _run() -> Group:
+    """Placeholders for what a plan does not say."""
+    return Group(
+        name="TRAINING_ARGS",
+        comments=("Placeholders: how long and how fast it learns is no matter of the plan.",),
+        flags=(
+            flag("--train-iters", 100),
+            flag("--lr", "1e-4"),
+            flag("--clip-grad", "1.0"),
+            flag("--eval-iters", 0),
+            flag("--eval-interval", 1000),
+            flag("--log-interval", 1),
+            flag("--log-throughput"),
+        ),
+    )
+
+
+def _data(launch: Launch) -> Group:
+    """Megatron-LM's own mock data."""
+    return Group(
+        name="DATA_ARGS",
+        comments=("Mock data; --data-path and a tokenizer take its place.",),
+        flags=(
+            flag("--mock-data"),
+            flag("--tokenizer-type", "NullTokenizer"),
+            flag("--vocab-size", launch.model.vocab_size),
+            flag("--split", "99,1,0"),
+            flag("--no-create-attention-mask-in-dataloader"),
+        ),
+    )

@@ -1,0 +1,282 @@
+"""The settings of a launch while they are read: what was taken, what was not, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from models_db import Model
+from planner.base.errors import InputError
+from planner.base.messages import did_you_mean, nearest, one_line, shown
+from planner.frameworks.reading.imported import Imported, Noted
+from planner.plan import OFFLOADS, Plan
+from planner.plan.choices import fixed_values
+
+MESH = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
+LARGEST = 2**31
+RECOMPUTES_ALLOWED = "recompute=none, selective or full"
+"""`examples` of `Taking.untold` for recomputation."""
+_LONGEST = 60
+
+
+class ModelOf(Protocol):
+    """The model with some dimensions; settings name the setting that says each of them."""
+
+    def __call__(
+        self, dimensions: Mapping[str, Any], settings: Mapping[str, str] | None = None
+    ) -> Model:
+        """The model, or an `InputError` that names each dimension which contradicts it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked beside the text of a launch.
+
+    Attributes:
+        name: What messages call the text.
+        chips: Chips that the launch starts on; None: the text says.
+        fix: Fields of the plan that replace what the text says of them.
+        model_of: The model with some dimensions, checked against the one that is named.
+        seq_len: Tokens per sequence, where the text cannot say.
+    """
+
+    name: str
+    chips: int | None = None
+    fix: Mapping[str, Any] = field(default_factory=dict)
+    model_of: ModelOf
+    seq_len: int | None = None
+
+
+def fixed_fields(fixes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """Fields of a plan with the one value that each is given as text.
+
+    Raises:
+        InputError: A field is unknown, or a value is none of its; a line each.
+    """
+    found: dict[str, Any] = {}
+    problems = []
+    for name, given in fixes.items():
+        texts = list(given)
+        try:
+            found[name] = _offload(texts) if name == "offload" else _fixed(name, texts)
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
+def _offload(texts: list[str]) -> tuple[str, ...]:
+    if texts == ["none"]:
+        return ()
+    if wrong := [text for text in texts if text not in OFFLOADS]:
+        allowed = ", ".join((*OFFLOADS, "none"))
+        raise InputError(f"fix: offload: {shown(wrong[0])} is not one of {allowed}")
+    return tuple(name for name in OFFLOADS if name in texts)
+
+
+def _fixed(name: str, texts: list[str]) -> Any:
+    codes = fixed_values(name, texts)
+    if len(texts) != 1:
+        raise InputError(f"fix: {name}: a launch has one value, not {', '.join(texts)}")
+    if name == "sequence_parallel":
+        return bool(min(codes))
+    return min(codes) if name in MESH else texts[0]
+
+
+@dataclass(slots=True)
+class Taking:
+    """Settings by name, and what becomes of them.
+
+    Attributes:
+        asked: What is asked beside the text.
+        values: Every setting with its values as text, none for a switch.
+        taken: Settings that were looked at.
+        problems: What no plan says, as (field of the plan, line); "" where no `fix` helps.
+        assumed, warnings: See `Imported`.
+    """
+
+    asked: Asked
+    values: dict[str, tuple[str, ...]]
+    taken: set[str] = field(default_factory=set)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    assumed: list[Noted] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def on(self, name: str) -> bool:
+        """Whether a switch is given."""
+        self.taken.add(name)
+        return name in self.values
+
+    def text(self, name: str, default: str = "") -> str:
+        """The value of a setting."""
+        self.taken.add(name)
+        values = self.values.get(name, ())
+        return values[-1] if values else default
+
+    def look(self, name: str, default: str = "") -> str:
+        """The value of a setting that something else takes or leaves."""
+        return (self.values.get(name) or (default,))[-1]
+
+    def whole(self, name: str, default: int = 0, least: int = 1) -> int:
+        """The whole number that a setting says; one line where it says something else."""
+        if name not in self.values:
+            self.taken.add(name)
+            return default
+        text = self.text(name)
+        if text.isascii() and text.isdigit() and least <= int(text[:12]) <= LARGEST:
+            return int(text[:12])
+        hint = ", which the text does not define" if "$" in text else ""
+        self.wrong(name, f"{shown(text)} is not a whole number from {least} to {LARGEST:,}{hint}")
+        return default
+
+    def share(self, name: str, default: float) -> float:
+        """The number that a setting says."""
+        text = self.text(name, str(default))
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not 0.0 <= value <= 1.0:
+            self.wrong(name, f"{shown(text)} is not a number from 0 to 1")
+            return default
+        return value
+
+    def choice(self, name: str, default: str, allowed: Mapping[str, Any]) -> Any:
+        """What a setting's word stands for."""
+        text = self.text(name, default)
+        if text in allowed:
+            return allowed[text]
+        self.wrong(name, f"{shown(text)} is not one of {', '.join(allowed)}")
+        return allowed[default]
+
+    def fixed(self, name: str, value: Any) -> Any:
+        """A field of the plan: what `fix` says of it, else a value."""
+        return self.asked.fix.get(name, value)
+
+    def wrong(self, name: str, what: str) -> None:
+        """Notes that a setting cannot be read."""
+        self.problems.append(("", f"{name}: {what}"))
+
+    def untold(self, axis: str, name: str, what: str, examples: str) -> None:
+        """Notes that no plan says what a setting does; `fix` of that field takes its place."""
+        self.problems.append((axis, f"{name}: {what}; --fix {examples} takes its place"))
+
+    def assume(self, name: str, value: object, reason: str) -> None:
+        """Notes what the launch leaves open."""
+        self.assumed.append(Noted(name=name, value=str(value), reason=reason))
+
+    def finished(self, plan: Plan) -> Plan:
+        """The plan with the fields that `fix` gives.
+
+        Raises:
+            InputError: What is wrong with the settings, a line each.
+        """
+        self.check()
+        later = {name: value for name, value in self.asked.fix.items() if name not in MESH}
+        return replace(plan, **later)
+
+    def check(self) -> None:
+        """Raises what is wrong up to here.
+
+        Raises:
+            InputError: A line each.
+        """
+        lines = [line for axis, line in self.problems if not axis or axis not in self.asked.fix]
+        if lines:
+            raise InputError("\n".join(f"{self.asked.name}: {line}" for line in lines))
+
+    def imported(
+        self,
+        source: str,
+        plan: Plan,
+        job: dict[str, Any],
+        model: dict[str, Any],
+        reasons: Mapping[str, str],
+        near: Iterable[str] | None = None,
+    ) -> Imported:
+        """The launch as it was read.
+
+        Args:
+            source, plan, job, model: See `Imported`.
+            reasons: Why known settings have no part in a plan.
+            near: Names that a misspelt one may mean; None: those with reasons.
+
+        Raises:
+            InputError: Something is wrong with the settings, a line each.
+        """
+        self.check()
+        ignored, unknown = self._rest(reasons, near)
+        return Imported(
+            source=source,
+            plan=plan,
+            job=job,
+            model=model,
+            ignored=ignored,
+            unknown=unknown,
+            assumed=tuple(self.assumed),
+            warnings=tuple(self.warnings),
+        )
+
+    def _rest(
+        self, reasons: Mapping[str, str], near: Iterable[str] | None
+    ) -> tuple[tuple[Noted, ...], tuple[Noted, ...]]:
+        """Settings that were not taken: those that are known, with a reason, and the others."""
+        names = list(reasons if near is None else near)
+        ignored, unknown = [], []
+        for name, values in self.values.items():
+            if name in self.taken:
+                continue
+            words = one_line(" ".join(values))
+            value = words if len(words) <= _LONGEST else words[:_LONGEST] + "..."
+            if name in reasons:
+                ignored.append(Noted(name=name, value=value, reason=reasons[name]))
+            else:
+                reason = f"not known{_hint(name, names)}"
+                unknown.append(Noted(name=one_line(name)[:_LONGEST], value=value, reason=reason))
+        return tuple(ignored), tuple(unknown)
+
+
+def _hint(name: str, names: list[str]) -> str:
+    """Settings that a name may mean: of a known section only those with a name like its own."""
+    section, dot, own = name.rpartition(".")
+    within = [one.removeprefix(section + dot) for one in names if one.startswith(section + dot)]
+    if not dot or not within:
+        return did_you_mean(name, names)
+    near = nearest(own, within)
+    return did_you_mean(name, [section + dot + one for one in near])
+
+
+def data_ranks(taking: Taking, chips: int | None, beside: Mapping[str, int]) -> int:
+    """Ranks that see different sequences: chips over the product of the other axes.
+
+    Raises:
+        InputError: The chips are not said, or the axes do not divide them.
+    """
+    product = 1
+    for size in beside.values():
+        product *= size
+    words = " x ".join(f"{axis} {size}" for axis, size in beside.items())
+    if chips is None:
+        raise InputError(
+            f"{taking.asked.name}: does not say on how many chips it runs; give --chips, a "
+            f"multiple of {words} = {product:,}"
+        )
+    if chips % product:
+        near = max(product, round(chips / product) * product)
+        raise InputError(
+            f"{taking.asked.name}: {chips:,} chips are not a multiple of {words} = {product:,}; "
+            f"nearest: --chips {near}"
+        )
+    return chips // product
+
+
+def chips_of(taking: Taking, started: int | None, said: str) -> int | None:
+    """Chips: those that are asked for, else what the launcher starts; `said`: what says so."""
+    chips = taking.asked.chips
+    if chips is None:
+        return started
+    if started not in (None, chips):
+        taking.warnings.append(f"chips: {started:,} by {said}; --chips {chips} takes their place")
+    return chips

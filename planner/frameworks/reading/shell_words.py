@@ -1,0 +1,206 @@
+"""The words of shell text: quotes, comments, continued lines and arrays, before any expansion.
+
+The grammar is that of bash as launch scripts use it. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from planner.base.errors import InputError
+
+_ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
+_REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
+_LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
+_SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a word: its text, whether it stands in quotes, whether variables expand in it."""
+
+    text: str
+    quoted: bool
+    expands: bool
+
+
+Word = tuple[Part, ...]
+
+
+@dataclass(slots=True)
+class Statement:
+    """A simple command, an assignment of an array, or a word of control.
+
+    Attributes:
+        line: Where it starts, from 1.
+        words: Its words.
+        array: Name of the array, with `=` or `+=`, whose elements the words are; else empty.
+        joint: What separates it from the one before: a sign or a line's end.
+    """
+
+    line: int
+    words: list[Word] = field(default_factory=list)
+    array: str = ""
+    joint: str = "\n"
+
+
+class Lexer:
+    """Reads a text once, from its start; `comments` holds the lines after `#`."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text.replace("\r\n", "\n"), name
+        self.at = 0
+        self.line = 1
+        self.comments: list[str] = []
+
+    def statements(self) -> list[Statement]:
+        """All statements in order.
+
+        Raises:
+            InputError: A quote or a parenthesis is not closed.
+        """
+        found: list[Statement] = []
+        now = Statement(self.line)
+        while self._skip_blanks():
+            if sign := self._separator():
+                if now.words:
+                    found.append(now)
+                self._advance(len(sign))
+                now = Statement(self.line, joint=sign)
+                continue
+            match = _ARRAY.match(self.text, self.at)
+            if match and self.text[match.end() : match.end() + 1] == "(":
+                found.append(self._array(match[0]))
+                continue
+            if not now.words:
+                now.line = self.line
+            now.words.append(self._word())
+        return [*found, now] if now.words else found
+
+    def _advance(self, count: int) -> None:
+        self.line += self.text.count("\n", self.at, self.at + count)
+        self.at += count
+
+    def _skip_blanks(self, newlines: bool = False) -> bool:
+        """Goes to what is next; False at the end of the text."""
+        blanks = " \t\r\n" if newlines else " \t\r"
+        while self.at < len(self.text):
+            if self.text.startswith("\\\n", self.at):
+                self._advance(2)
+            elif self.text[self.at] in blanks:
+                self._advance(1)
+            elif self.text[self.at] == "#":
+                end = self.text.find("\n", self.at)
+                end = len(self.text) if end < 0 else end
+                self.comments.append(self.text[self.at + 1 : end])
+                self.at = end
+            else:
+                return True
+        return False
+
+    def _separator(self) -> str:
+        if _REDIRECTION.match(self.text, self.at):
+            return ""
+        return next((sign for sign in _SEPARATORS if self.text.startswith(sign, self.at)), "")
+
+    def _array(self, head: str) -> Statement:
+        statement = Statement(self.line, array=head)
+        start = self.line
+        self._advance(len(head) + 1)
+        while self._skip_blanks(newlines=True):
+            if self.text[self.at] == ")":
+                self._advance(1)
+                return statement
+            if self._separator():  # a sign that bash refuses here
+                break
+            statement.words.append(self._word())
+        raise self._open("the parenthesis", start)
+
+    def _open(self, what: str, line: int) -> InputError:
+        return InputError(f"{self.name}: line {line}: {what} is not closed")
+
+    def _word(self) -> Word:
+        if match := _LAYOUT.match(self.text, self.at):
+            self._advance(len(match[0]))
+            return (Part(match[0], True, False),)
+        parts: list[Part] = []
+        while self.at < len(self.text) and not self._ends_word():
+            char = self.text[self.at]
+            if char == "'":
+                parts.append(self._quoted_plainly())
+            elif char == '"':
+                parts.append(self._quoted())
+            else:
+                parts.append(self._plain())
+        return tuple(parts)
+
+    def _ends_word(self) -> bool:
+        return self.text[self.at] in " \t\r" or bool(self._separator())
+
+    def _quoted_plainly(self) -> Part:
+        end = self.text.find("'", self.at + 1)
+        if end < 0:
+            raise self._open("the quote '", self.line)
+        part = Part(self.text[self.at + 1 : end], True, False)
+        self._advance(end + 1 - self.at)
+        return part
+
+    def _quoted(self) -> Part:
+        start, line = self.at + 1, self.line
+        at = start
+        while at < len(self.text) and self.text[at] != '"':
+            at = self._past_expansion(at) if self.text[at] == "$" else at
+            at += 2 if self.text.startswith("\\", at) else 1
+        if at >= len(self.text):
+            raise self._open('the quote "', line)
+        text = self.text[start:at].replace("\\\n", "").replace('\\"', '"')
+        self._advance(at + 1 - self.at)
+        return Part(text, True, True)
+
+    def _plain(self) -> Part:
+        """Up to a quote or the end of the word; `$(...)` and `${...}` whole."""
+        start = self.at
+        found = ""
+        if match := _REDIRECTION.match(self.text, self.at):
+            self._advance(len(match[0]))
+            return Part(match[0], False, False)
+        while self.at < len(self.text) and self.text[self.at] not in "'\"":
+            char = self.text[self.at]
+            if char == "$":
+                end = self._past_expansion(self.at) + 1
+                found += self.text[self.at : end]
+                self._advance(end - self.at)
+            elif char == "`":
+                end = self.text.find("`", self.at + 1)
+                if end < 0:
+                    raise self._open("the quote `", self.line)
+                found += self.text[self.at : end + 1]
+                self._advance(end + 1 - self.at)
+            elif char == "\\":
+                found += (
+                    ""
+                    if self.text[self.at + 1 : self.at + 2] == "\n"
+                    else (self.text[self.at + 1 : self.at + 2])
+                )
+                self._advance(min(2, len(self.text) - self.at))
+            elif self._ends_word():
+                break
+            else:
+                found += char
+                self._advance(1)
+        assert self.at > start
+        return Part(found, False, True)
+
+    def _past_expansion(self, at: int) -> int:
+        """The last character of what `$` starts, where it has brackets; else the `$`."""
+        opening = self.text[at + 1 : at + 2]
+        if opening not in ("(", "{") or not opening:
+            return at
+        closing = {"(": ")", "{": "}"}[opening]
+        depth = 0
+        for place in range(at + 1, len(self.text)):
+            depth += (self.text[place] == opening) - (self.text[place] == closing)
+            if depth == 0:
+                return place
+        raise self._open(f"the bracket {opening}", self.line)

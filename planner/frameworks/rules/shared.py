@@ -1,0 +1,34 @@
+"""Predicates that rules of several frameworks share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.base.arrays import BoolArray
+from planner.cost.context import CostModel
+from planner.plan import RING, SELECTIVE, PlanTable
+
+
+def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The job trains all weights."""
+    return np.full(len(plans), model.job.trains_all)
+
+
+def by_ring(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Keys and values travel; heads are not exchanged."""
+    return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))
+
+
+def whole_layers(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Whole layers are recomputed, or none."""
+    return np.asarray(plans.recompute != SELECTIVE)
+
+
+def whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Tensor parallelism without sequence parallelism."""
+    return ~plans.sequence_parallel
+
+
+def tp_divides_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Key-value heads divide over tp."""
+    return np.asarray(model.shapes.kv_heads % plans.tp == 0)

@@ -1,0 +1,286 @@
+"""The table of rules: where each is enforced, and what it tells whoever breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.cost.context import CostModel
+from planner.cost.stages.explicit import wrong_counts
+from planner.frameworks.accelerate.rules import ACCELERATE
+from planner.frameworks.deepspeed.models import DEEPSPEED_MODELS
+from planner.frameworks.deepspeed.rules import DEEPSPEED
+from planner.frameworks.jax.rules import JAX
+from planner.frameworks.maxtext.batch import MAXTEXT_BATCH
+from planner.frameworks.maxtext.blocks import MAXTEXT_BLOCKS
+from planner.frameworks.maxtext.rules import MAXTEXT
+from planner.frameworks.maxtext.shards import MAXTEXT_SHARDS
+from planner.frameworks.megatron.rules import MEGATRON
+from planner.frameworks.nanotron.rules import NANOTRON
+from planner.frameworks.rules import alike, predicates, words
+from planner.frameworks.rules.experts import EXPERTS
+from planner.frameworks.rules.numbers import nearest_divisors
+from planner.frameworks.rules.rule import DEVICES_RULE, HARDWARE, Rule
+from planner.frameworks.torchtitan.rules import TORCHTITAN
+from planner.plan import Plan, PlanTable
+
+GENERAL: tuple[Rule, ...] = (
+    Rule(
+        name="heads",
+        field="tp",
+        framework="any",
+        source="attention heads are whole on a chip; Megatron-LM core TransformerConfig",
+        holds=predicates.heads_divide,
+        explain=lambda c, p: (
+            f"tp {p.tp} does not divide the {c.shapes.heads} attention heads of "
+            f"{c.job.model.name}; nearest: {nearest_divisors(p.tp, c.shapes.heads)}"
+        ),
+    ),
+    Rule(
+        name="kv-heads",
+        field="tp",
+        framework="any",
+        source="Megatron-LM core >= 0.16 TransformerConfig: query groups divide tp or tp them",
+        holds=predicates.kv_heads_divide,
+        explain=lambda c, p: (
+            f"tp {p.tp} and the {c.shapes.kv_heads} key-value heads of {c.job.model.name} do not "
+            f"divide one another; nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
+        ),
+    ),
+    Rule(
+        name="mlp-width",
+        field="tp",
+        framework="any",
+        source="column-parallel MLP",
+        holds=predicates.mlp_width_divides,
+        explain=words.undivided_width,
+    ),
+    Rule(
+        name="sequence",
+        field="cp",
+        framework="any",
+        source="Megatron-LM arguments.py validate_args: seq % (2 cp); torchtitan seq_len_divisor",
+        holds=predicates.sequence_divides,
+        explain=lambda c, p: (
+            f"sequences of {c.job.seq_len} tokens do not divide into cp {p.cp} x tp {p.tp} "
+            f"(a multiple of {(2 * p.cp if p.cp > 1 else 1) * (p.tp if p.sequence_parallel else 1)}"
+            " is needed)"
+        ),
+    ),
+    Rule(
+        name="batch",
+        field="micro_batch",
+        framework="any",
+        source="Megatron-LM num_microbatches_calculator.py: batch % (micro_batch dp)",
+        holds=predicates.batch_divides,
+        explain=lambda c, p: (
+            f"dp {p.dp} x fsdp {p.fsdp} x micro-batch {p.micro_batch} does not divide the global "
+            f"batch of {c.job.global_batch} sequences; nearest products: "
+            f"{nearest_divisors(p.dp * p.fsdp * p.micro_batch, c.job.global_batch)}"
+        ),
+    ),
+    Rule(
+        name="experts",
+        field="ep",
+        framework="any",
+        source="Megatron-LM validate_args: experts % ep; parallel_state.py: ep folds over tp cp dp",
+        holds=predicates.experts_divide,
+        explain=lambda c, p: (
+            f"ep {p.ep} must divide the {c.shapes.experts} experts of {c.job.model.name} and "
+            f"tp x cp x fsdp x dp = {p.chips // p.pp}"
+            if c.shapes.experts
+            else f"ep {p.ep}: {c.job.model.name} has no experts; allowed: 1"
+        ),
+    ),
+    Rule(
+        name="layers",
+        field="pp",
+        framework="any",
+        source="planner.cost.stages.layout, the rule named by `split`",
+        holds=predicates.layers_divide,
+        explain=words.undealt,
+    ),
+    Rule(
+        name="stage-recompute",
+        field="stages",
+        framework="any",
+        source="a stage recomputes layers that it has",
+        holds=predicates.counts_fit,
+        explain=lambda c, p: wrong_counts(p, c.job.model),
+    ),
+    Rule(
+        name="stage-chunks",
+        field="stages",
+        framework="any",
+        source="the chunks of a stage run on the same chips",
+        holds=predicates.chunks_agree,
+        explain=lambda c, p: words.disagreeing(p),
+    ),
+    Rule(
+        name="interleave",
+        field="interleave",
+        framework="any",
+        source="Megatron-LM schedules.py: interleaved needs micro-batches % pp = 0",
+        holds=predicates.interleave_fits,
+        explain=lambda c, p: (
+            f"interleave {p.interleave} with schedule {p.schedule!r}, pp {p.pp} and "
+            f"{words.micro_batches(c, p):g} micro-batches: interleave > 1 needs schedule "
+            "interleaved, pp > 1 and micro-batches that are a multiple of pp"
+        ),
+    ),
+    Rule(
+        name="zero-bubble",
+        field="schedule",
+        framework="any",
+        source="arXiv:2401.10241: fills bubbles with weight gradients",
+        holds=predicates.zero_bubble_trains,
+        explain=lambda c, p: "schedule zero-bubble needs pp > 1 and a job that trains all weights",
+    ),
+    Rule(
+        name="dualpipe",
+        field="schedule",
+        framework="any",
+        source="deepseek-ai/DualPipe dualpipe.py, step: ranks and micro-batches even, at least "
+        "two micro-batches per rank; weight gradients apart",
+        holds=predicates.both_directions,
+        explain=words.one_way,
+    ),
+    Rule(
+        name="sharding",
+        field="sharding",
+        framework="any",
+        source="fsdp shards weights; zero needs ranks to share state",
+        holds=predicates.sharding_shares,
+        per_stage=True,
+        explain=lambda c, p: words.unshared(p),
+    ),
+    Rule(
+        name="sequence-parallel",
+        field="sequence_parallel",
+        framework="any",
+        source="Megatron-LM ModelParallelConfig: sequence parallelism needs tp > 1",
+        holds=predicates.sequence_parallel_fits,
+        explain=lambda c, p: "sequence_parallel needs tp > 1",
+    ),
+    Rule(
+        name="expert-tp",
+        field="sequence_parallel",
+        framework="any",
+        source="Megatron-LM moe_layer.py: experts with tp > 1 train only with sequence parallelism",
+        holds=predicates.expert_tp_fits,
+        explain=lambda c, p: f"experts with tp {p.tp} need sequence_parallel",
+    ),
+    Rule(
+        name="all-to-all",
+        field="cp_mode",
+        framework="any",
+        source="DeepSpeed Ulysses, arXiv:2309.14509: heads are divided by cp; TransformerEngine "
+        "attention/dot_product_attention/context_parallel.py: a2a needs query and key-value "
+        "heads % cp = 0",
+        holds=predicates.all_to_all_divides,
+        explain=words.unswapped,
+    ),
+    Rule(
+        name="clock",
+        field="clock",
+        framework="any",
+        source="hardware_db: clock_settable and clock levels of the chip",
+        holds=predicates.clock_settable,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"clock {p.clock:g}: {c.chip.name} runs at 1.0 only"
+            if not c.chip.clock_settable
+            else f"clock {p.clock:g} is outside {min(c.chip.clock_levels):g}..1 of {c.chip.name}"
+        ),
+    ),
+    Rule(
+        name="offload-activations",
+        field="offload",
+        framework="any",
+        source="Megatron-LM validate_args: activation offloading excludes recomputation",
+        holds=predicates.offload_fits,
+        per_stage=True,
+        explain=lambda c, p: "offloading activations excludes recomputation; use recompute none",
+    ),
+    Rule(
+        name="axes-offered",
+        field="mesh",
+        framework="framework",
+        source="planner.frameworks.profiles: lacks; PyTorch FSDP (fully_shard) has no stages, and "
+        "Accelerate's ParallelismConfig has dp_replicate, dp_shard, tp, cp and sp only",
+        holds=predicates.axes_offered,
+        explain=words.axes_it_lacks,
+    ),
+    Rule(
+        name="schedule-offered",
+        field="schedule",
+        framework="framework",
+        source="planner.frameworks.profiles: schedules",
+        holds=predicates.schedule_offered,
+        explain=lambda c, p: (
+            f"{words.called(c)} has no schedule {p.schedule!r}; it has "
+            f"{', '.join(c.framework.schedules)}"
+        ),
+    ),
+    Rule(
+        name="split-offered",
+        field="split",
+        framework="framework",
+        source="planner.frameworks.profiles: splits",
+        holds=predicates.split_offered,
+        explain=lambda c, p: (
+            f"{words.called(c)} does not split layers by {p.split!r}; it has "
+            f"{', '.join(c.framework.splits)}"
+        ),
+    ),
+    Rule(
+        name="sharding-offered",
+        field="sharding",
+        framework="framework",
+        source="planner.frameworks.profiles: shardings",
+        holds=predicates.sharding_offered,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"{words.called(c)} has no sharding {p.sharding!r}; it has "
+            f"{', '.join(c.framework.shardings)}"
+        ),
+    ),
+    Rule(
+        name="placement-offered",
+        field="placement",
+        framework="framework",
+        source="planner.frameworks.profiles: orders; Megatron-LM --use-tp-pp-dp-mapping",
+        holds=predicates.order_offered,
+        explain=lambda c, p: (
+            f"{words.called(c)} cannot lay out ranks as {words.rank_order(p)} (innermost first); "
+            f"it can: {'; '.join(' '.join(order) for order in _orders_allowed(c, p))}"
+        ),
+    ),
+    Rule(
+        name=DEVICES_RULE,
+        field=HARDWARE,
+        framework="framework",
+        source="hardware_db: devices of the chip; PyTorch, JAX and their launchers count these",
+        holds=alike.one_device,
+        explain=lambda c, p: alike.many_devices(c),
+        launch=True,
+    ),
+)
+
+RULES = (
+    *GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
+    *MAXTEXT_SHARDS, *MAXTEXT_BLOCKS, *MAXTEXT_BATCH, *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
+)  # fmt: skip
+"""Every rule: those of arithmetic and of what frameworks offer first."""
+
+
+def _orders_allowed(model: CostModel, plan: Plan) -> list[tuple[str, ...]]:
+    """The orders of a framework that place this mesh apart from one another and break no rule."""
+    framework = model.framework
+    whose = {"framework", framework.name, framework.derived_from}
+    rules = [rule for rule in RULES if rule.field == "placement" and rule.framework in whose]
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for order in framework.orders:
+        placed = PlanTable.from_plans([replace(plan, order=order, layout=None)])
+        if all(rule.holds(model, placed)[0] for rule in rules):
+            found.setdefault(tuple(a for a in order if getattr(plan, a) > 1), order)
+    return list(found.values())

@@ -1,0 +1,163 @@
+"""What the rules tell whoever breaks them, where it takes more than one sentence to choose from."""
+
+from __future__ import annotations
+
+import math
+
+from planner.cost.context import CostModel
+from planner.cost.stages.explicit import wrong_sum
+from planner.cost.stages.layout import chunk_places, stage_layers
+from planner.frameworks.rules.numbers import nearest, nearest_divisors
+from planner.frameworks.targets import TARGETS
+from planner.plan import SPLITS, Plan
+
+_AXES = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
+
+
+def micro_batches(model: CostModel, plan: Plan) -> float:
+    """Micro-batches of a step; a fraction where the batch does not divide."""
+    return model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
+
+
+def undealt(model: CostModel, plan: Plan) -> str:
+    """Why the layers do not go to the stages, in one sentence."""
+    layers, chunks = model.job.model.layers, plan.pp * plan.interleave
+    if plan.stages is not None:
+        return wrong_sum(plan, model.job.model)
+    which = f"pp {plan.pp} x interleave {plan.interleave}"
+    if chunks > layers:
+        return (
+            f"{which} = {chunks} chunks are more than the {layers} layers of {model.job.model.name}"
+        )
+    return (
+        f"the {layers} layers of {model.job.model.name} do not divide into {which} chunks by the "
+        f"rule {plan.split!r}; {_dealt_nearby(model, plan)}"
+    )
+
+
+def _dealt_nearby(model: CostModel, plan: Plan) -> str:
+    """The nearest interleave and the nearest pp, each beside the other, that divide the layers."""
+    split = SPLITS.index(plan.split)
+
+    def deals(pp: int, interleave: int) -> bool:
+        return stage_layers(model.job.model, pp, interleave, split) is not None
+
+    most = range(1, model.job.model.layers + 1)
+    alone = nearest(plan.pp, [pp for pp in most if deals(pp, 1)])
+    if plan.interleave == 1:
+        return f"nearest pp: {alone}"
+    beside = [v for v in most if deals(plan.pp, v)], [v for v in most if deals(v, plan.interleave)]
+    found = (
+        (f"nearest interleave with pp {plan.pp}", plan.interleave, beside[0]),
+        (f"nearest pp with interleave {plan.interleave}", plan.pp, beside[1]),
+    )
+    words = [f"{name}: {nearest(value, allowed)}" for name, value, allowed in found if allowed]
+    return "; ".join(words) or f"nearest pp with interleave 1: {alone}"
+
+
+def one_way(model: CostModel, plan: Plan) -> str:
+    """Why DualPipe cannot run a plan's micro-batches in both directions, in one sentence."""
+    found = micro_batches(model, plan)
+    if not model.job.trains_all:
+        return "schedule dualpipe needs a job that trains all weights"
+    if plan.pp == 1 or plan.pp % 2:
+        return f"schedule dualpipe needs an even pp > 1, not {plan.pp}; nearest: {plan.pp + 1}"
+    least = 2 * plan.pp
+    return (
+        f"schedule dualpipe with pp {plan.pp} and {found:g} micro-batches: an even number of at "
+        f"least {least} is needed; nearest: {max(least, 2 * math.ceil(found / 2))}"
+    )
+
+
+def disagreeing(plan: Plan) -> str:
+    """Which chunks of a stage differ in what the stage has once, in one sentence."""
+    stages = plan.stages or ()
+    for name in ("sharding", "clock"):
+        own = [getattr(stage, name) for stage in stages]
+        values = [getattr(plan, name) if value is None else value for value in own]
+        for stage, *others in chunk_places(plan).tolist():
+            for chunk in others:
+                first, value = values[stage], values[chunk]
+                if value != first:
+                    return (
+                        f"stages: chunks {stage} and {chunk} are on the same stage (pp {plan.pp}) "
+                        f"and have {name} {first} and {value}; it has one of its own"
+                    )
+    raise AssertionError("all chunks of a stage agree")
+
+
+def axes_it_lacks(model: CostModel, plan: Plan) -> str:
+    """The axes that a framework has not, in one sentence."""
+    words = [
+        f"has no {_AXES[axis]}: {axis} {getattr(plan, axis)} must be 1"
+        for axis in model.framework.lacks
+        if getattr(plan, axis) > 1
+    ]
+    return f"{called(model)} {' and '.join(words)}"
+
+
+def called(model: CostModel) -> str:
+    """The framework; of one that a single target of another name runs, that target first."""
+    name = model.framework.name
+    targets = [target.name for target in TARGETS.values() if target.framework == name]
+    return f"{targets[0]} ({name})" if len(targets) == 1 and targets != [name] else name
+
+
+def misplaced_experts(model: CostModel, plan: Plan) -> str:
+    """Which ranks torchtitan's expert groups may take, in one sentence."""
+    ranks = plan.tp * plan.cp * plan.fsdp
+    return (
+        f"torchtitan takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the "
+        f"replicas of dp; nearest ep: "
+        f"{nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))}"
+    )
+
+
+def unshared(plan: Plan) -> str:
+    """Why a sharding and its ranks do not go together, in one sentence."""
+    if plan.fsdp > 1 and plan.sharding != "zero3":
+        return (
+            f"fsdp {plan.fsdp} shards weights and {plan.sharding} does not: use zero3, or "
+            f"dp {plan.dp * plan.fsdp} with fsdp 1"
+        )
+    if plan.sharding == "zero3" and plan.dp > 1:
+        return (
+            f"zero3 shards over fsdp x cp, which is 1; the dp {plan.dp} ranks are replicas: use "
+            f"fsdp {plan.dp} with dp 1 to shard over them, or ddp"
+        )
+    return f"{plan.sharding} has no data ranks to shard over (dp x fsdp x cp is 1): use ddp"
+
+
+def undivided_width(model: CostModel, plan: Plan) -> str:
+    """The MLP width that tp does not divide: that of dense layers or of the shared experts."""
+    shapes, words = model.shapes, "MLP width"
+    width = shapes.dense_width
+    if width % plan.tp == 0:
+        width, words = shapes.shared_width, "shared-expert width"
+    return (
+        f"tp {plan.tp} does not divide the {words} {width} of {model.job.model.name}; nearest: "
+        f"{nearest_divisors(plan.tp, math.gcd(shapes.dense_width, shapes.shared_width))}"
+    )
+
+
+def unswapped(model: CostModel, plan: Plan) -> str:
+    """Which heads all-to-all context parallelism cannot deal out."""
+    shapes, product = model.shapes, plan.tp * plan.cp
+    if shapes.heads % product:
+        return (
+            f"cp_mode all-to-all: tp {plan.tp} x cp {plan.cp} does not divide the {shapes.heads} "
+            f"attention heads; nearest product: {nearest_divisors(product, shapes.heads)}"
+        )
+    kv_heads = -(-shapes.kv_heads // plan.tp)
+    both = math.gcd(kv_heads, shapes.heads // plan.tp)
+    return (
+        f"cp_mode all-to-all: cp {plan.cp} does not divide the {kv_heads} key-value heads that "
+        f"tp {plan.tp} leaves on a chip; nearest cp: {nearest_divisors(plan.cp, both)}"
+    )
+
+
+def rank_order(plan: Plan) -> str:
+    """`tp cp dp pp`, or `fsdp 16, tp 4, fsdp 4` where axes come in parts."""
+    if plan.layout is None:
+        return " ".join(plan.order)
+    return ", ".join(f"{axis} {size}" for axis, size in plan.layout)

@@ -1,0 +1,82 @@
+"""The pipeline in settings of torchtitan.
+
+Source: torchtitan/distributed/pipeline_parallel.py of v0.2.2 (73a0e69), `pipeline_llm` and
+`generate_llm_fqn_per_model_part`: schedules of several stages per rank have two unless the layers
+per stage say more; embedding and head count as the layers that `..._less_layers` says.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from models_db import Model
+from planner.frameworks.reading.settings import Taking
+from planner.plan import Stage
+
+_START = "parallelism.pipeline_parallel_"
+_MODULES = "parallelism.module_fqns_per_model_part"
+_SCHEDULES = {"gpipe": "gpipe", "1f1b": "1f1b", "interleaved1f1b": "interleaved"}
+_LAYER = re.compile(r"layers\.([0-9]{1,6})")
+
+
+def pipeline_of(taking: Taking, model: Model, pp: int) -> dict[str, Any]:
+    """Fields of the plan: schedule, interleaving, stages where no rule deals the layers."""
+    name = taking.text(f"{_START}schedule", "1F1B")
+    schedule = _SCHEDULES.get(name.lower(), "")
+    ends = [taking.whole(f"{_START}{end}_stage_less_layers", 1, least=0) for end in _ENDS]
+    per_stage = taking.whole(f"{_START}layers_per_stage")
+    taking.taken.add(_MODULES)
+    parts = taking.values.get(_MODULES, ())
+    if pp == 1:
+        return {}
+    if taking.text(f"{_START}schedule_csv"):
+        taking.untold("schedule", f"{_START}schedule_csv", "is in another file", "schedule=1f1b")
+    if not schedule:
+        what = f"{name} is none of GPipe, 1F1B and Interleaved1F1B, which a plan has"
+        taking.untold("schedule", f"{_START}schedule", what, "schedule=1f1b or interleaved")
+        schedule = "1f1b"
+    schedule = taking.fixed("schedule", schedule)
+    if parts:
+        sizes = _listed(taking, model, parts)
+    else:
+        chunks = pp * (2 if schedule == "interleaved" else 1)
+        if per_stage:
+            chunks = -(-(model.layers + sum(ends)) // per_stage)
+        sizes = _dealt(taking, model.layers, chunks, ends)
+    if len(sizes) % pp:
+        taking.wrong(f"{_START}degree", f"{len(sizes)} stages are no multiple of pp {pp}")
+    interleave = max(1, len(sizes) // pp)
+    if (interleave > 1) != (schedule == "interleaved"):
+        taking.wrong(f"{_START}schedule", f"{name} with {interleave} stages on a rank")
+    stages = tuple(Stage(layers=size) for size in sizes)
+    return {"schedule": schedule, "interleave": interleave, "stages": stages}
+
+
+_ENDS = ("first", "last")
+
+
+def _listed(taking: Taking, model: Model, parts: tuple[str, ...]) -> list[int]:
+    """Layers of every part; they follow one another, from the embedding to the head."""
+    found = [[int(number) for number in _LAYER.findall(part)] for part in parts]
+    if [number for part in found for number in part] != list(range(model.layers)):
+        count = sum(map(len, found))
+        what = (
+            f"its {count} layers are not those of {model.name}, 0 to {model.layers - 1}, in order"
+        )
+        taking.wrong(_MODULES, what)
+    if "tok_embeddings" not in parts[0] or "norm" not in parts[-1]:
+        taking.wrong(_MODULES, "tok_embeddings must stand in the first part, norm in the last")
+    return [len(part) for part in found]
+
+
+def _dealt(taking: Taking, layers: int, chunks: int, ends: list[int]) -> list[int]:
+    """Layers per chunk, the first ones one more, less what embedding and head count for."""
+    each, more = divmod(layers + sum(ends), chunks)
+    sizes = [each + (chunk < more) for chunk in range(chunks)]
+    sizes[0] -= ends[0]
+    sizes[-1] -= ends[1]
+    if each == 0 or min(sizes) < 0:
+        taking.wrong(f"{_START}degree", f"{layers} layers are too few for {chunks} stages")
+        taking.check()
+    return sizes

@@ -1,0 +1,11 @@
+"""Plans as the files and command lines of the frameworks that run them.
+
+`export_plan` checks a plan against the rules of a target and writes it; each target has a module
+with one pure function `export(launch) -> Export`.
+"""
+
+from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.exporting import export_plan
+from planner.frameworks.writing.launch import Launch
+
+__all__ = ["Export", "Launch", "Lost", "TextFile", "export_plan"]

@@ -1,0 +1,42 @@
+"""What a plan chooses for all layers, where its stages may have a word in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from planner.frameworks.writing.launch import Launch
+from planner.plan import RECOMPUTES
+
+
+def recompute_layers(launch: Launch) -> dict[str, int]:
+    """Layers of each of `planner.plan.RECOMPUTES`."""
+    plan = launch.plan
+    if plan.stages is None:
+        return {way: launch.model.layers * (way == plan.recompute) for way in RECOMPUTES}
+    found = Counter[str]()
+    for stage in plan.stages:
+        selective, full = sum(stage.selective), sum(stage.full)
+        found["selective"] += selective
+        found["full"] += full
+        found[stage.recompute or plan.recompute] += stage.layers - selective - full
+    return {way: found[way] for way in RECOMPUTES}
+
+
+def common_recompute(launch: Launch) -> str:
+    """The recomputation of most layers; of as many, the one that keeps less."""
+    layers = recompute_layers(launch)
+    return max(reversed(RECOMPUTES), key=lambda way: layers[way])
+
+
+def common_sharding(launch: Launch) -> str:
+    """The sharding of most stages; the plan's where there are none."""
+    plan = launch.plan
+    own = [stage.sharding or plan.sharding for stage in plan.stages or ()]
+    return Counter(own).most_common(1)[0][0] if own else plan.sharding
+
+
+def common_clock(launch: Launch) -> float:
+    """The lowest clock of any stage, relative; the plan's where there are none."""
+    plan = launch.plan
+    own = [plan.clock if stage.clock is None else stage.clock for stage in plan.stages or ()]
+    return min(own, default=plan.clock)

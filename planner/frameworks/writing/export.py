@@ -1,0 +1,60 @@
+"""What an exporter returns: texts, and what they do not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFile:
+    """A file to be written.
+
+    Attributes:
+        name: File name, without a folder.
+        text: Its content.
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Something of a plan that an export does not carry.
+
+    Attributes:
+        field: The field of the plan, or of the job, that it is about.
+        reason: One line: what is lost, and what to do about it where something can be done.
+    """
+
+    field: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """A plan as written for a target.
+
+    Attributes:
+        target: Name of the target.
+        version: Version of the target's input, "" where there is one only.
+        framework_version: The source that its keys were read from: version, commit, date.
+        files: Texts; the first is the main one.
+        command: The command line that launches it, as one would type it on every node.
+        environment: Environment variables with their values, which the command needs.
+        hosts: Lines on which hosts it is launched; empty where any do, one after the other.
+        lossy: What the texts leave to the framework or to other settings: the plan runs all the
+            same, perhaps not as predicted.
+        unsupported: What the target cannot do: it would run another plan. The rules say it
+            (`planner.frameworks.writing.export_plan`), not the exporter of the target.
+    """
+
+    target: str
+    version: str
+    framework_version: str
+    files: tuple[TextFile, ...]
+    command: str = ""
+    environment: tuple[tuple[str, str], ...] = ()
+    hosts: tuple[str, ...] = ()
+    lossy: tuple[Lost, ...] = ()
+    unsupported: tuple[Lost, ...] = ()

@@ -1,0 +1,91 @@
+"""A plan written for a target, after the rules of the target."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
+from planner.cost.context import CostModel
+from planner.frameworks.rules import broken
+from planner.frameworks.targets import Target
+from planner.frameworks.writing.export import Export, Lost
+from planner.frameworks.writing.hosts import hosts_of
+from planner.frameworks.writing.launch import Launch
+from planner.frameworks.writing.predicted import lost_prediction
+from planner.plan import Plan, PlanTable
+
+Exporter = Callable[[Launch], Export]
+
+
+def export_plan(
+    cost: CostModel,
+    plan: Plan,
+    target: Target,
+    version: str = "",
+    *,
+    allow_lossy: bool = False,
+) -> Export:
+    """A plan in the words of a target.
+
+    Args:
+        cost: Job and cluster of the plan.
+        plan: The plan.
+        target: What runs it.
+        version: Version of the target's input; empty: the default one.
+        allow_lossy: Write also what runs another plan than this one.
+
+    Raises:
+        InputError: The plan breaks a rule of arithmetic or cannot be expressed (one line for each
+            field), or the target has no such version.
+    """
+    version = version or target.versions[0]
+    if target.versions == ("",) and version:
+        raise InputError(f"target-version: {target.title} has one version only; leave it out")
+    if version not in target.versions:
+        raise InputError(f"target-version: {not_one_of(version, target.versions)}")
+    table = PlanTable.from_plans([plan])
+    wrong = broken(cost, table, target=target, version=version)
+    impossible = [line for rule, line in wrong if rule.framework == "any"]
+    if impossible:
+        raise InputError("\n".join(f"plan: {line}" for line in impossible))
+    refused = tuple(dict.fromkeys(Lost(rule.field, line) for rule, line in wrong))
+    if refused and not allow_lossy:
+        lines = [f"{lost.field}: {lost.reason}" for lost in refused]
+        raise InputError("\n".join((*lines, _way_out(cost, table, target, version))))
+    launch = Launch(cost=cost, plan=plan, version=version)
+    export = _exporter(target)(launch)
+    lossy = (*lost_prediction(launch), *export.lossy)
+    return replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
+
+
+def _way_out(cost: CostModel, table: PlanTable, target: Target, version: str) -> str:
+    """What to do about a plan that a version of a target does not run.
+
+    A search asks the rules of the default version, so that it finds nothing where those about the
+    job are broken, and perhaps the same plan where only those of another version are.
+    """
+    default = target.versions[0]
+    broken_by = {v: broken(cost, table, target=target, version=v) for v in target.versions}
+    of_job = {v: any(rule.of_job for rule, _ in found) for v, found in broken_by.items()}
+    ways = []
+    if others := [name for name, found in broken_by.items() if not found]:
+        ways.append(f"--target-version {' or '.join(others)} writes this one")
+    if broken_by[default] and not of_job[default]:
+        whose = "it" if version == default else f"{target.title} {default}"
+        search = f"planner solve --runnable-in {target.name}"
+        ways.append(f"{search} finds the best one that {whose} can run")
+    ways.append("--allow-lossy writes what it would run in place of this one")
+    named = f"{target.title} {version}".strip()
+    if of_job[version]:
+        return f"{named} runs no plan of this job: {', '.join(ways)}"
+    return f"{named} cannot run this plan as it is: {', '.join(ways)}"
+
+
+def _exporter(target: Target) -> Exporter:
+    """The `export` function of a target's module."""
+    module = importlib.import_module(target.writer)
+    function: Exporter = module.export
+    return function

@@ -1,0 +1,42 @@
+"""How torchrun starts the processes of a launch, so that ranks lie where the plan puts them.
+
+Ranks are static: `--node-rank` says which host this is. The elastic rendezvous (`--rdzv-backend
+c10d`) would number hosts by their names as they arrive (PyTorch 2.15,
+torch/distributed/elastic/rendezvous/dynamic_rendezvous.py: ranks of sorted nodes).
+"""
+
+from __future__ import annotations
+
+from planner.frameworks.writing.hosts import hosts_of
+from planner.frameworks.writing.launch import Launch
+
+
+def static_ranks(launch: Launch) -> tuple[str, ...]:
+    """Options of torchrun; Slurm and the user may say which host this is."""
+    return (
+        f'--nnodes "${{NNODES:-{launch.nodes}}}"',
+        f"--nproc-per-node {launch.node_chips}",
+        '--node-rank "${NODE_RANK:-${SLURM_NODEID:-0}}"',
+        '--master-addr "${MASTER_ADDR:-localhost}"',
+        '--master-port "${MASTER_PORT:-29500}"',
+    )
+
+
+def torchrun(launch: Launch) -> list[str]:
+    """Torchrun with its options, as it is called on every host; one host needs no address."""
+    if launch.nodes == 1:
+        return ["torchrun", "--standalone", f"--nproc-per-node {launch.node_chips}"]
+    return ["torchrun", *static_ranks(launch)]
+
+
+def rank_comments(launch: Launch) -> tuple[str, ...]:
+    """Lines on the order of hosts, and on which hosts of racks they are."""
+    order = "Ranks count through the hosts in order, as the placement of the plan does."
+    return (order, *hosts_of(launch))
+
+
+def host_variables(launch: Launch) -> tuple[tuple[str, str], ...]:
+    """Environment variables that say which host is which; none for one host."""
+    if launch.nodes == 1:
+        return ()
+    return (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))

@@ -1,0 +1,80 @@
+"""The fields of a plan that a user may fix, and the reading of the values that are fixed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.messages import did_you_mean, not_one_of, shown
+from planner.plan.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
+
+MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep")
+CHOICES = (
+    "sharding",
+    "micro_batch",
+    "schedule",
+    "interleave",
+    "split",
+    "sequence_parallel",
+    "cp_mode",
+    "recompute",
+)
+LARGEST_SIZE = 2**31
+_WHOLE = re.compile("0*[1-9][0-9]{0,11}")
+_NAMED: dict[str, tuple[str, ...]] = {
+    "sharding": SHARDINGS,
+    "schedule": SCHEDULES,
+    "split": SPLITS,
+    "cp_mode": CP_MODES,
+    "recompute": RECOMPUTES,
+}
+
+
+def fixed_values(name: str, texts: Iterable[str]) -> frozenset[int]:
+    """Codes of the values that a user fixes, e.g. `fixed_values("sharding", ["zero3"])`.
+
+    Raises:
+        InputError: The field or one of its values is unknown.
+    """
+    allowed = (*MESH_AXES, *CHOICES)
+    if name not in allowed:
+        raise InputError(
+            f"fix: unknown field {shown(name)}{did_you_mean(name, allowed)}; "
+            f"allowed: {', '.join(allowed)}"
+        )
+    return frozenset(_fixed_value(name, text) for text in texts)
+
+
+def fix_schema() -> dict[str, Any]:
+    """The JSON Schema of a mapping from fields to the values that they may take."""
+    digits = {"type": "string", "pattern": "^[1-9][0-9]*$"}
+    whole = {"anyOf": [{"type": "integer", "minimum": 1}, digits]}
+    values: dict[str, dict[str, Any]] = {name: whole for name in (*MESH_AXES, *CHOICES)}
+    values |= {name: {"type": "string", "enum": list(names)} for name, names in _NAMED.items()}
+    values["sequence_parallel"] = {"enum": [True, False, "true", "false"]}
+    return {
+        "type": "object",
+        "properties": {
+            name: {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+            for name, one in values.items()
+        },
+        "additionalProperties": False,
+    }
+
+
+def _fixed_value(name: str, text: str) -> int:
+    if name in _NAMED:
+        if text not in _NAMED[name]:
+            raise InputError(f"fix: {name}: {not_one_of(text, _NAMED[name])}")
+        return _NAMED[name].index(text)
+    if name == "sequence_parallel":
+        if text.lower() not in {"true", "false"}:
+            raise InputError(f"fix: {name}: {shown(text)} is not true or false")
+        return int(text.lower() == "true")
+    if not _WHOLE.fullmatch(text) or int(text) > LARGEST_SIZE:
+        raise InputError(
+            f"fix: {name}: {shown(text)} is not a positive whole number up to {LARGEST_SIZE:,}"
+        )
+    return int(text)

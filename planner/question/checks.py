@@ -1,0 +1,118 @@
+"""What a question asks of the plans, held against the model, the framework and the chip.
+
+A search would prove that such a question has no answer; these checks say at once which word of it
+is wrong and what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from planner.base.units import show_bytes
+from planner.cost.context import CostModel
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import PLACEMENT, Rule, applicable, demands_of, nearest_divisors
+from planner.frameworks.targets import Target
+from planner.plan import Plan, PlanTable
+from planner.plan.choices import fixed_values
+
+# Rules that the value of one field breaks whatever the rest of the plan is, and what that field
+# needs beside it to mean anything.
+_RULES_OF: dict[str, tuple[str, ...]] = {
+    "tp": ("heads", "kv-heads", "mlp-width", "torchtitan-kv-heads", "nanotron-kv-heads"),
+    "schedule": ("schedule-offered",),
+    "sharding": ("sharding-offered",),
+    "split": ("split-offered",),
+}
+_BESIDE: dict[str, dict[str, int]] = {"schedule": {"pp": 2}, "split": {"pp": 2}}
+
+
+def problems_of(
+    model: CostModel, fix: Mapping[str, tuple[str, ...]], max_memory: float | None
+) -> list[str]:
+    """One line per wish that no plan can grant.
+
+    Args:
+        model: Job, cluster and framework.
+        fix: Fields of the plan and the values that each may take; one possible value is enough.
+        max_memory: Bytes per chip that a plan may fill, if limited.
+    """
+    found = [line for name, texts in fix.items() for line in _of_field(model, name, texts)]
+    capacity = model.chip.memory_bytes
+    if max_memory is not None and max_memory > capacity:
+        found.append(
+            f"max-memory: {show_bytes(max_memory)} is more than the {show_bytes(capacity)} "
+            f"of each {model.chip.name}"
+        )
+    return found
+
+
+def placement_problems(
+    model: CostModel, placement: str, targets: Iterable[Target] = ()
+) -> Iterator[str]:
+    """Why layouts over a torus, where they are asked for, cannot be had; at most one line."""
+    if placement != "torus":
+        return
+    told = (demand for demand in demands_of(model, targets) if demand.rule.field == PLACEMENT)
+    if not any(level.topology == "torus" for level in model.cluster.levels):
+        yield (
+            f"placement: torus needs a cluster with a torus, such as tpu-v5p; "
+            f"{model.cluster.name} has none; allowed here: framework, all"
+        )
+    elif model.framework.orders:
+        free = ", ".join(name for name, other in FRAMEWORKS.items() if not other.orders)
+        yield (
+            f"placement: torus needs a framework that lays out ranks in parts ({free}); "
+            f"{model.framework.name} has fixed rank layouts; allowed here: framework, all"
+        )
+    elif model.torus_axes:
+        yield (
+            "torus-axes: under placement torus the layouts say which torus axes serve a mesh axis; "
+            "leave one of the two out"
+        )
+    elif (demand := next(told, None)) is not None:
+        yield (
+            f"placement: torus lays out axes in parts, which {demand.target.name} cannot be told "
+            f"({demand.rule.source}); with runnable-in {demand.target.name} allowed: framework, all"
+        )
+
+
+def _of_field(model: CostModel, name: str, texts: tuple[str, ...]) -> Iterator[str]:
+    """The rule that every value of a field breaks, if there is one."""
+    fixed_values(name, texts)
+    broken = [_broken(model, name, text) for text in texts]
+    if all(broken):
+        yield from dict.fromkeys(f"fix: {line}" for line in broken if line)
+
+
+def _broken(model: CostModel, name: str, text: str) -> str | None:
+    """Why a value of a field is impossible."""
+    if name == "ep":
+        return _experts(model, int(text))
+    if (name, text) == ("schedule", "1f1b"):
+        return None  # that of every plan without a pipeline
+    beside: dict[str, Any] = {**_BESIDE.get(name, {}), name: int(text) if name == "tp" else text}
+    plan = Plan(**beside)
+    table = PlanTable.from_plans([plan])
+    for rule in _rules(model, name):
+        if not rule.holds(model, table)[0]:
+            return rule.explain(model, plan)
+    return None
+
+
+def _rules(model: CostModel, name: str) -> list[Rule]:
+    wanted = _RULES_OF.get(name, ())
+    return [rule for rule in applicable(model.framework) if rule.name in wanted]
+
+
+def _experts(model: CostModel, ep: int) -> str | None:
+    experts = model.shapes.experts
+    if experts == 0:
+        return f"ep {ep}: {model.job.model.name} has no experts; allowed: 1" if ep > 1 else None
+    if experts % ep == 0:
+        return None
+    return (
+        f"ep {ep} does not divide the {experts} experts of {model.job.model.name}; nearest: "
+        f"{nearest_divisors(ep, experts)}"
+    )

@@ -1,0 +1,227 @@
+"""Types of the fields of job and plan files: what is accepted, and what `planner schema` says.
+
+A number may be text with its unit (`80GB`, `4Mi`, `2h`), and a Python caller may pass a numpy
+number or a `pathlib.Path`; everything else is as strict as pydantic's strict mode.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import core_schema
+
+from planner.base.errors import InputError
+from planner.base.fields import (
+    POSITIVE,
+    Percent,
+    as_number,
+    number_schema,
+    plain,
+    plain_whole,
+    refusal,
+)
+from planner.base.messages import not_one_of, shown
+from planner.base.units import (
+    parse_bytes,
+    parse_count,
+    parse_mm2,
+    parse_seconds,
+    parse_watts,
+    parse_whole,
+)
+from planner.plan.layout_text import parse_layout, short_layout_text
+from planner.plan.ranks import as_layout, part_pattern
+
+_MOST = 4  # wrong words of one list that are reported
+_LARGEST_COUNT = 10**15
+_LARGEST = 1e30  # products of a few such figures are still floating-point numbers
+_LARGEST_AMOUNT = 1e12
+
+
+def _reads(
+    parse: Callable[[str, str], float], what: str, of_number: Callable[[Any], Any] = plain
+) -> BeforeValidator:
+    """Accepts text with a unit where a number is meant."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            return of_number(value)
+        try:
+            return parse(value, what)
+        except InputError as error:
+            raise refusal(str(error).removeprefix(f"{what}: ")) from error
+
+    return BeforeValidator(read)
+
+
+_WHOLE = {"type": "integer", "minimum": 1}
+_Positive = Field(gt=0, le=_LARGEST, allow_inf_nan=False)
+Whole = Annotated[
+    int,
+    Field(ge=1, le=_LARGEST_COUNT),
+    _reads(parse_whole, "number", plain_whole),
+    number_schema("count", _WHOLE),
+]
+Count = Annotated[
+    float, _Positive, _reads(parse_count, "number"), number_schema("count", POSITIVE, "4Mi", 3e6)
+]
+Bytes = Annotated[
+    float, _Positive, _reads(parse_bytes, "memory"), number_schema("bytes", POSITIVE, "80GB", 72e9)
+]
+Watts = Annotated[
+    float, _Positive, _reads(parse_watts, "power"), number_schema("watts", POSITIVE, "10MW", 1e7)
+]
+SquareMillimetres = Annotated[
+    float, _Positive, _reads(parse_mm2, "area"), number_schema("area", POSITIVE, "5000mm2", 6.7e6)
+]
+Seconds = Annotated[
+    float, _Positive, _reads(parse_seconds, "time"), number_schema("seconds", POSITIVE, "2s", 0.5)
+]
+MOST_MARGIN = 1.0  # what a chip has
+Margin = Annotated[
+    float,
+    Field(gt=0, le=MOST_MARGIN, allow_inf_nan=False),
+    Percent,
+    number_schema("share", {**POSITIVE, "maximum": MOST_MARGIN}, 0.9, "90%"),
+]
+LAYOUTS = ("uniform", "uneven")
+ALL_POINTS = "all"
+_MOST_POINTS = 10_000
+
+
+def _layout(value: Any) -> Any:
+    """`uniform`, `uneven` or the layers of every chunk; text that is none of them is refused."""
+    if not isinstance(value, str) or (text := value.strip()) in LAYOUTS:
+        return value if not isinstance(value, str) else text
+    if re.fullmatch("[a-z-]{3,}", text):
+        raise refusal(f"{not_one_of(text, LAYOUTS)}, nor layers such as 7,8*14,7")
+    try:
+        return short_layout_text(parse_layout(text))
+    except InputError as error:
+        raise refusal(str(error).removeprefix("layout: ")) from error
+
+
+def _points(value: Any) -> Any:
+    """`all`, or the whole number in a text."""
+    number = plain_whole(value)
+    if isinstance(number, str) and number != ALL_POINTS:
+        try:
+            number = parse_whole(number, "number")
+        except InputError as error:
+            raise refusal(f"{shown(value)} is not {ALL_POINTS} or a whole number") from error
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    if number != ALL_POINTS and not (whole and 1 <= number <= _MOST_POINTS):
+        raise refusal(f"{shown(value)} is not {ALL_POINTS} or a number from 1 to {_MOST_POINTS:,}")
+    return number
+
+
+LayerLayout = Annotated[str, BeforeValidator(_layout), WithJsonSchema({"type": "string"})]
+FrontPoints = Annotated[
+    int | Literal["all"],
+    BeforeValidator(_points),
+    WithJsonSchema({"anyOf": [_WHOLE, {"type": "string", "pattern": f"^({ALL_POINTS}|[0-9]+)$"}]}),
+]
+Amount = Annotated[
+    float, Field(ge=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), BeforeValidator(as_number)
+]
+Pue = Annotated[
+    float,
+    Field(ge=1, le=3, allow_inf_nan=False),
+    BeforeValidator(as_number),
+    WithJsonSchema({"type": "number", "minimum": 1, "maximum": 3, "examples": [1.1]}),
+]
+_PRODUCT = re.compile(r"\s*([0-9]{1,15})\s*[xX*]\s*([0-9]{1,15})\s*")
+
+
+def _product(value: Any) -> Any:
+    """`8192x132` as the number that it is; anything else as it is."""
+    found = isinstance(value, str) and _PRODUCT.fullmatch(value)
+    return int(found[1]) * int(found[2]) if found else value
+
+
+def _numbers(value: Any) -> Any:
+    """`64,132`, a list, or one number as the distinct whole numbers that they are, ascending."""
+    given = value.split(",") if isinstance(value, str) else value
+    given = list(given) if isinstance(given, list | tuple) else [given]
+    found, problems = [], []
+    for item in given:
+        text = item.strip() if isinstance(item, str) else item
+        try:
+            number = parse_whole(text, "number") if isinstance(text, str) else plain_whole(text)
+        except InputError as error:
+            problems.append(str(error).removeprefix("number: "))
+            continue
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= _MOST_PES:
+            problems.append(f"{shown(item)} is not a whole number from 1 to {_MOST_PES:,}")
+            continue
+        found.append(number)
+    if problems or not found:
+        raise refusal("\n".join(problems[:_MOST]) or "[] names no number, e.g. 64,132")
+    return tuple(sorted(set(found)))
+
+
+_MOST_PES = 10**9
+_LIST = {"type": "array", "items": _WHOLE, "minItems": 1}
+Pes = Annotated[
+    tuple[int, ...],
+    BeforeValidator(_numbers),
+    WithJsonSchema({"anyOf": [_LIST, _WHOLE, {"type": "string", "examples": ["64,132"]}]}),
+]
+TotalPes = Annotated[
+    int,
+    Field(ge=1, le=_LARGEST_COUNT),
+    _reads(parse_whole, "number", plain_whole),
+    BeforeValidator(_product),
+    WithJsonSchema({"anyOf": [_WHOLE, {"type": "string", "examples": ["8192x132"]}]}),
+]
+NameOrPath = Annotated[str, BeforeValidator(plain), WithJsonSchema({"type": "string"})]
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Axes, each at most once, or parts of axes with their sizes; checked here, in the schema."""
+
+    axes: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        words = {"type": "string", "enum": list(self.axes)}
+        parts = {"type": "string", "pattern": part_pattern(self.axes)}
+        return {"anyOf": [{"type": "array", "items": item} for item in (words, parts)]}
+
+    def _checked(self, words: list[str]) -> list[str]:
+        if not words:
+            raise refusal(f"[] names none of {', '.join(self.axes)}")
+        layout = as_layout(words)
+        sizeless = [word for word in words if as_layout([word]) is None]
+        if layout is None and len(sizeless) < len(words):
+            hint = "is no part of an axis; every part has a size, as in 'fsdp 16'"
+            raise refusal("\n".join(f"{shown(word)} {hint}" for word in sizeless[:_MOST]))
+        named = words if layout is None else [axis for axis, _ in layout]
+        if wrong := [axis for axis in dict.fromkeys(named) if axis not in self.axes]:
+            raise refusal("\n".join(not_one_of(axis, self.axes) for axis in wrong[:_MOST]))
+        if layout is None and len(set(words)) < len(words):
+            text = f"{shown(words)} names an axis twice; parts have sizes, as in 'fsdp 16'"
+            raise refusal(text)
+        return words
+
+
+def placed(axes: Iterable[str]) -> Any:
+    """A list of axes, or of parts of axes such as `fsdp 16`, innermost first."""
+    return _Placed(tuple(axes))

@@ -1,0 +1,112 @@
+"""Fronts as `solve --pareto` and `solve --json` write them, read one plan at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.files import read_text, read_yaml
+from planner.base.flat import csv_records
+from planner.base.messages import shown
+from planner.plan import AXES
+from planner.plan.ranks import regrouped
+
+_LISTS = (
+    "offload",
+    "placement.order",
+    "job.pes",
+    "job.scale",
+    "job.topology",
+)  # columns of a front in CSV
+_PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
+_HEADINGS = ("mesh.dp", "placement.order", "job.model", "schema_version")  # are in every front
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """The mapping in a file; of a CSV file the front in it, as a front in JSON holds it.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    return _front_of_csv(path) if path.suffix.lower() == ".csv" else read_yaml(path)
+
+
+def _front_of_csv(path: Path) -> dict[str, Any]:
+    """The plans of a front in a CSV file.
+
+    Raises:
+        InputError: The file is no front.
+    """
+    text = read_text(path)
+    try:
+        front = csv_records(text, _LISTS, _HEADINGS)
+    except InputError as error:
+        lines = (f"{path}: {line}" for line in str(error).split("\n"))
+        raise InputError("\n".join(lines)) from error
+    if front is None:
+        raise InputError(f"{path}: is neither YAML nor a front as solve --pareto writes it")
+    return {"front": front, "plan_job": None}  # each row has its own
+
+
+def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, Any] | None:
+    """The row of a front that is asked for; None of what is no front.
+
+    Raises:
+        InputError: A front without a row, or with one that it has not; a row of a single plan.
+    """
+    front = data.get("front")
+    if not isinstance(front, list):
+        if row is not None:
+            raise InputError(f"row: {path} is not a front of several plans; leave it out")
+        return None
+    if not front:
+        raise InputError(f"{path}: the front holds no plan")
+    if row is None or not 1 <= row <= len(front):
+        asked = "" if row is None else f"; {shown(row)} is not one of them"
+        raise InputError(f"row: {path} holds plans 1 to {len(front)}, choose one{asked}")
+    point = front[row - 1]
+    if not isinstance(point, dict):
+        raise InputError(f"{path}: row {row}: {shown(point)} is not a plan as solve writes it")
+    return {
+        **point,
+        "schema_version": point.get("schema_version", data.get("schema_version")),
+        "job": point.get("job", data.get("plan_job")),
+    }
+
+
+def plan_file_of(
+    point: Mapping[str, Any], where: str, names: Collection[str], of_job: Collection[str]
+) -> dict[str, Any]:
+    """The content of a plan file with the plan in a row of a front.
+
+    Args:
+        point: The row.
+        where: The file and the row, for messages.
+        names: Fields of a plan; solve writes all of them but `stages`, so that none is a default.
+        of_job: Fields of the job that solve always writes.
+
+    Raises:
+        InputError: A field has no value; one line for each.
+    """
+    job = point["job"] if isinstance(point["job"], dict) else {}
+    lost = [*_lost(point, names), *(f"job.{name}" for name in of_job if job.get(name) is None)]
+    if lost:
+        raise InputError("\n".join(f"{where}: {name}: is missing" for name in lost))
+    plan = {name: point[name] for name in names if name in point}
+    order = point["placement"]["order"]
+    words = isinstance(order, list) and all(isinstance(word, str) for word in order)
+    plan["placement"] = regrouped(order) if words else order
+    return {"schema_version": point["schema_version"], "job": point["job"], "plan": plan}
+
+
+def _lost(point: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
+    """Dotted names of the fields without a value."""
+    for name in names:
+        value = point.get(name)
+        if name in _PARTS:
+            parts = value if isinstance(value, dict) else {}
+            yield from (f"{name}.{part}" for part in _PARTS[name] if parts.get(part) in (None, []))
+        elif value is None and name != "stages":
+            yield name

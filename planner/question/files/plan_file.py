@@ -1,0 +1,367 @@
+"""Plans as YAML files that people can read, edit and evaluate again.
+
+    schema_version: 1
+    job:    what is trained, on what (fields of a request)
+    plan:   mesh, micro_batch, sharding, schedule, ... (fields of `Plan`)
+
+A file that `planner solve -o` wrote evaluates to the same digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from planner.assumptions.file_kinds import with_command
+from planner.base.errors import InputError
+from planner.base.files import with_end
+from planner.base.messages import Origin, mistakes, one_line, shown
+from planner.base.version import SCHEMA_VERSION
+from planner.plan import AXES, Plan, complete_order
+from planner.plan.ranks import as_layout, as_words, check_layout
+from planner.question.files.front_file import plan_file_of, point_of, read_content
+from planner.question.files.plan_models import (
+    MeshModel,
+    PlanFile,
+    PlanModel,
+    RecomputeModel,
+    StageModel,
+)
+from planner.question.files.stage_file import stage_fields, stages_of
+from planner.question.records import located, model_named, portable
+from planner.question.request import Request, unknown_names
+from planner.question.resolved import Resolved
+
+# Fields of a job that say what another one means; they go where that one is changed.
+_OF_HARDWARE = (
+    "max_memory", "power_cap", "cooling", "pes", "scale", "topology", "degrade_link",
+)  # fmt: skip
+_FOLLOWS = {"framework": ("era",), "hardware": _OF_HARDWARE}
+WRITTEN = (
+    "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
+    "assumptions",
+)  # fmt: skip
+"""Fields of the job that every file has that solve writes."""
+# Fields without a default that change what a plan is said to cost.
+_KEPT = (
+    "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap",
+    "cooling", "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
+)  # fmt: skip
+_LARGEST = 10**15  # longer numbers are cut short
+
+
+class PlanRead(NamedTuple):
+    """What a plan file says.
+
+    Attributes:
+        request: The job.
+        plan: The plan.
+        origin: Where the fields of the job come from.
+        assumed: Fields of the plan that the file leaves out: (name, value, reason).
+    """
+
+    request: Request
+    plan: Plan
+    origin: Origin
+    assumed: tuple[tuple[str, str, str], ...]
+
+
+def read_plan_file(
+    path: Path,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    flags: bool = False,
+    row: int | None = None,
+) -> PlanRead:
+    """The job and the plan in a file.
+
+    Args:
+        path: A plan file, or a front as `solve --pareto` writes it to front.json or front.csv.
+        changes: Fields of the job that replace those of the file; what followed from a replaced
+            field goes with it.
+        flags: Whether the changes are flags of the command line.
+        row: Which plan of a front, from 1.
+
+    Raises:
+        InputError: One line per mistake, with its path in the file.
+    """
+    content = read_content(path)
+    if mistaken := with_command(content, "a plan", "plan", "front"):
+        raise InputError(f"{path}: {mistaken}")
+    point = point_of(content, path, row)
+    where = str(path) if point is None else f"{path}: row {row}"
+    return plan_in(content if point is None else point, path, where, changes, flags=flags, row=row)
+
+
+def plan_in(
+    content: Mapping[str, Any],
+    path: Path,
+    where: str,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    flags: bool = False,
+    row: int | None = None,
+) -> PlanRead:
+    """The job and the plan in the content of a plan file, or in a point of a front.
+
+    Args:
+        content: What a plan file holds; with a row: a point with its `job` and `schema_version`.
+        path: The file; files that the job names are looked for from its folder.
+        where: What the content is called in messages.
+        changes, flags, row: See `read_plan_file`.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+    point = None if row is None else content
+    names = PlanModel.model_fields
+    data = dict(content)
+    if point is not None:
+        pooled = isinstance(point.get("job"), dict) and point["job"].get("pools") is not None
+        written = [name for name in WRITTEN if not (pooled and name == "hardware")]
+        data = plan_file_of(point, where, names, written)
+    version = data.get("schema_version")
+    if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
+        raise InputError(
+            f"{path}: schema_version is {shown(version) if version is not None else 'missing'}; "
+            f"this planner reads version {SCHEMA_VERSION}"
+        )
+    changes = changes or {}
+    job = data.get("job")
+    if isinstance(job, dict):
+        stale = {name for changed in changes for name in _FOLLOWS.get(changed, ())}
+        kept = {name: value for name, value in located(job, path).items() if name not in stale}
+        job = {**kept, **changes}
+        data = {**data, "job": job}
+    origin = Origin(file=where, section="job.", arguments=frozenset(changes), dashes=flags)
+    file = _validated(data, origin)
+    plan = _laid_out(plan_of(file.plan, _layer_kinds(file, origin), where), where)
+    check_chips(file.job.chips, plan, origin.label(["chips"]))
+    if point is not None:
+        check_chips(point.get("chips"), plan, f"{where}: chips")
+    return PlanRead(file.job, plan, origin, _assumed(file.plan, plan))
+
+
+def _laid_out(plan: Plan, where: str) -> Plan:
+    """A plan of a file whose layout, if it has one, agrees with its mesh.
+
+    Raises:
+        InputError: It does not; one line per axis.
+    """
+    try:
+        check_layout(plan.layout or plan.ranks, {axis: plan.mesh[axis] for axis in AXES})
+    except InputError as error:
+        lines = [f"{where}: plan.{line}" for line in str(error).split("\n")]
+        raise InputError("\n".join(lines)) from error
+    return plan
+
+
+def check_chips(chips: object, plan: Plan, name: str) -> None:
+    """Refuses a number of chips, if one is given, that is not the plan's.
+
+    Raises:
+        InputError: It is another one; `name`: what the user calls it.
+    """
+    if chips not in (None, plan.chips):
+        number = f"{chips:,}" if isinstance(chips, int) and chips < _LARGEST else shown(chips)
+        raise InputError(
+            f"{name}: {number} contradicts the mesh of the plan, which uses {plan.chips:,}"
+        )
+
+
+def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:
+    """What a file leaves out of its plan, with the value taken; axes left out are 1."""
+    names = [name for name in PlanModel.model_fields if name not in given.model_fields_set]
+    return left_out(plan, names)
+
+
+def left_out(plan: Plan, names: Collection[str]) -> tuple[tuple[str, str, str], ...]:
+    """Fields of a plan that its file leaves out: (name, value taken, reason)."""
+    taken = {n: value for n, value in plan_fields(plan).items() if n not in _says_nothing(plan)}
+    reasons = {"sequence_parallel": "on where tp > 1"}
+    return tuple(
+        (
+            f"plan.{name}",
+            _words(taken[name]),
+            reasons.get(name, "left out of the plan; its default"),
+        )
+        for name in PlanModel.model_fields
+        if name in taken and name in names and name != "mesh"
+    )
+
+
+def _says_nothing(plan: Plan) -> tuple[str, ...]:
+    """Fields of a plan that another one of its fields decides."""
+    return () if plan.stages is None else ("split",)
+
+
+def _words(value: object) -> str:
+    """A value of a plan as its file shows it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "nothing"
+    return value if isinstance(value, str) else shown(value)
+
+
+def read_job_file(path: Path) -> dict[str, Any]:
+    """The fields of a job file.
+
+    Raises:
+        InputError: It cannot be read, or it is a plan or a front; then with the command for it.
+    """
+    data = read_content(path)
+    if mistaken := with_command(data, "a job file", "job"):
+        raise InputError(f"{path}: {mistaken}")
+    return located(data, path)
+
+
+def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
+    def label(path: Sequence[int | str]) -> str:
+        if path[:1] == ["job"] and len(path) > 1:
+            return origin.label(path[1:])
+        return f"{origin.file}: {'.'.join(map(str, path))}"
+
+    try:
+        return PlanFile.model_validate(data)
+    except ValidationError as error:
+        known = (
+            *PlanFile.model_fields,
+            *Request.model_fields,
+            *PlanModel.model_fields,
+            *MeshModel.model_fields,
+            *StageModel.model_fields,
+            *RecomputeModel.model_fields,
+        )
+        lines = mistakes(error, label, known)
+        if isinstance(data.get("job"), dict):
+            lines += unknown_names(data["job"], origin)
+        raise InputError("\n".join(lines)) from error
+
+
+def _layer_kinds(file: PlanFile, origin: Origin) -> tuple[str, ...]:
+    """The kind of every layer of the model, where stages count layers without saying of which.
+
+    Raises:
+        InputError: The model is not known.
+    """
+    stages = file.plan.stages or ()
+    if not any(stage.recompute and stage.recompute.flat for stage in stages):
+        return ()
+    try:
+        return model_named(file.job.model).layer_kinds
+    except InputError as error:
+        lines = [origin.blame(line, Request.model_fields) for line in str(error).split("\n")]
+        raise InputError("\n".join(lines)) from error
+
+
+def plan_of(model: PlanModel, layer_kinds: tuple[str, ...] = (), where: str = "plan file") -> Plan:
+    """The plan that a file describes; sequence parallelism defaults to on where tp > 1.
+
+    Args:
+        model: The plan as written.
+        layer_kinds: Of every layer, for stages that count layers without saying of which kind.
+        where: What the file is called in messages.
+
+    Raises:
+        InputError: Such a stage has layers of both kinds.
+    """
+    given = model.sequence_parallel
+    layout = as_layout(model.placement)
+    return Plan(
+        **model.mesh.model_dump(),
+        micro_batch=model.micro_batch,
+        schedule=model.schedule,
+        interleave=model.interleave,
+        sharding=model.sharding,
+        sequence_parallel=model.mesh.tp > 1 if given is None else given,
+        cp_mode=model.cp_mode,
+        recompute=model.recompute,
+        offload=tuple(model.offload),
+        order=complete_order(model.placement) if layout is None else AXES,
+        layout=layout,
+        split=model.split,
+        clock=model.clock,
+        stages=None if model.stages is None else stages_of(model.stages, layer_kinds, where),
+    )
+
+
+def plan_fields(plan: Plan) -> dict[str, Any]:
+    """A plan as plain data; inverse of `plan_of`."""
+    fields: dict[str, Any] = {
+        "mesh": plan.mesh,
+        "micro_batch": plan.micro_batch,
+        "schedule": plan.schedule,
+        "interleave": plan.interleave,
+        "sharding": plan.sharding,
+        "sequence_parallel": plan.sequence_parallel,
+        "cp_mode": plan.cp_mode,
+        "recompute": plan.recompute,
+        "offload": list(plan.offload),
+        "placement": list(plan.order) if plan.layout is None else as_words(plan.layout),
+        "split": plan.split,
+        "clock": plan.clock,
+    }
+    if plan.stages is not None:
+        fields["stages"] = [stage_fields(stage) for stage in plan.stages]
+    return fields
+
+
+def plan_text(
+    resolved: Resolved, plan: Plan, comments: list[str], folder: Path | None = None
+) -> str:
+    """The YAML of a plan file, every default of the job written out.
+
+    Args:
+        resolved: The job.
+        plan: The plan.
+        comments: Lines that head the file.
+        folder: Where the file will lie: the user's own files that lie in it are named from there.
+    """
+    return file_text(job_of(resolved, folder), plan, comments)
+
+
+def file_text(job: Mapping[str, Any], plan: Plan, comments: list[str]) -> str:
+    """The YAML of a plan file with a job as it is written there."""
+    import yaml  # noqa: PLC0415  (only when a file is written)
+
+    written = plan_fields(plan)
+    for name in _says_nothing(plan):
+        del written[name]
+    data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": written}
+    head = "".join(f"# {one_line(line)}\n" for line in comments)
+    text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    return with_end(head, text)
+
+
+def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
+    """The job of a plan file, every default written out; see `plan_text`."""
+    request, job = resolved.request, resolved.cost.job
+    fields: dict[str, Any] = {
+        "model": request.model,
+        "hardware": request.hardware,
+        "batch_tokens": resolved.batch_tokens,
+        "seq_len": resolved.seq_len,
+        "precision": job.precision,
+        "job": job.kind,
+        "framework": job.framework.name,
+        "era": job.era,
+        "assumptions": request.assumptions,
+    }
+    if not job.trains_all:
+        fields["lora_rank"] = job.lora_rank
+    if request.placement == "all":  # else evaluate would warn of layouts that were asked for
+        fields["placement"] = request.placement
+    given = {name: getattr(request, name) for name in _KEPT}
+    if request.degrade_link:
+        given["degrade_link"] = list(request.degrade_link)
+    given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
+    fields |= {name: value for name, value in given.items() if value is not None} | request.machine
+    return portable(fields, folder)
+
+
+def asked_of(request: Request) -> dict[str, Any]:
+    """What a question says, as a job file holds it: asked again, it is the same question."""
+    given = request.model_dump(mode="json", exclude_unset=True)
+    return portable({name: value for name, value in given.items() if value is not None})

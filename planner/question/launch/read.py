@@ -1,0 +1,164 @@
+"""A launch in a file as a question: its job, its plan, and what of it was not read."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from models_db import Model
+from planner.base.errors import InputError
+from planner.base.files import read_bytes
+from planner.base.messages import Origin, not_one_of, shown
+from planner.cost.stages.layout import plan_chunks, stage_layers
+from planner.frameworks.profiles import framework_named
+from planner.frameworks.reading.imported import Imported
+from planner.frameworks.reading.settings import LARGEST, Asked, fixed_fields
+from planner.plan import Plan, Stage, code_of
+from planner.question.launch.model import chosen_model
+from planner.question.records import model_named
+from planner.question.request import Request, request_from
+
+SOURCES = ("megatron", "torchtitan", "deepspeed")
+"""Targets whose input is read, each by the module of its name."""
+
+_LARGEST_BYTES = 2**20
+_NOTHING = Stage(layers=0)
+_Reader = Callable[[str, Asked], Imported]
+
+
+class LaunchRead(NamedTuple):
+    """What a launch says.
+
+    Attributes:
+        request: The job.
+        plan: The plan.
+        origin: Where the fields of the job come from.
+        imported: The launch as it was read.
+    """
+
+    request: Request
+    plan: Plan
+    origin: Origin
+    imported: Imported
+
+
+def read_launch(
+    source: str,
+    path: Path,
+    changes: Mapping[str, Any] | None = None,
+    fixes: Mapping[str, Iterable[str]] | None = None,
+    *,
+    flags: bool = False,
+) -> LaunchRead:
+    """The job and the plan of a launch.
+
+    Args:
+        source: One of `SOURCES`.
+        path: Its file; `-` is standard input.
+        changes: Fields of the job that the launch does not say, or that replace what it says.
+            `hardware` is needed.
+        fixes: Fields of the plan, each with one value as text, that replace those of the launch.
+        flags: Whether the changes are flags of the command line.
+
+    Raises:
+        InputError: The launch cannot be read, contradicts itself, or launches what no plan says; a
+            line each.
+    """
+    if source not in SOURCES:
+        raise InputError(f"from: {not_one_of(source, SOURCES)}")
+    changes = dict(changes or {})
+    origin = Origin(arguments=frozenset(changes), dashes=flags)
+    if "hardware" not in changes:
+        raise InputError("hardware: a launch does not say what it runs on; name it: --hardware")
+    name = "standard input" if str(path) == "-" else str(path)
+    text = _text(path, name)
+    chips = _whole("chips", changes.pop("chips", None))
+    named = changes.pop("model", None)
+    asked = Asked(
+        name=name,
+        chips=chips,
+        fix=fixed_fields(fixes or {}),
+        model_of=chosen_model(named, name),
+        seq_len=_whole("seq-len", changes.get("seq_len")),
+    )
+    reader: _Reader = importlib.import_module(f"planner.frameworks.{source}.read").read
+    imported = reader(text, asked)
+    job = {**imported.job, "model": named or imported.job["model"]}
+    _check_said(job, changes, name)
+    request = request_from({**_said(job), **changes}, origin)
+    model = model_named(request.model)
+    plan = imported.plan
+    if "split" not in asked.fix:
+        plan = with_rule(plan, model, request.framework or str(imported.job["framework"]))
+    return LaunchRead(request, plan, origin, replace(imported, plan=plan))
+
+
+def _text(path: Path, name: str) -> str:
+    """The text of a launch.
+
+    Raises:
+        InputError: It is no text, empty, or far larger than any launch.
+    """
+    content = read_bytes(Path("/dev/stdin") if str(path) == "-" else path)
+    if len(content) > _LARGEST_BYTES:
+        raise InputError(f"{name}: larger than {_LARGEST_BYTES // 2**20} MiB, which is no launch")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: not a text file (byte {error.start} is not UTF-8)") from error
+    if "\0" in text:
+        raise InputError(f"{name}: not a text file (it holds a NUL)")
+    if not text.strip():
+        raise InputError(f"{name}: is empty")
+    return text
+
+
+def _whole(name: str, given: Any) -> int | None:
+    """A field of the job as a whole number; None: not given."""
+    if given is None:
+        return None
+    text = str(given)
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= LARGEST):
+        raise InputError(f"{name}: {shown(given)} is not a whole number from 1 to {LARGEST:,}")
+    return int(text[:12])
+
+
+def _said(job: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in job.items() if value is not None}
+
+
+def _check_said(job: Mapping[str, Any], changes: Mapping[str, Any], name: str) -> None:
+    """Refuses a length or a batch beside that of the launch, which other numbers follow from."""
+    for field in ("seq_len", "batch_tokens"):
+        if field in changes and job.get(field) not in (
+            None,
+            changes[field],
+            _number(changes[field]),
+        ):
+            raise InputError(
+                f"{field.replace('_', '-')}: {name} says {job[field]:,}; change it there"
+            )
+
+
+def _number(given: object) -> int | None:
+    text = str(given)
+    return int(text[:18]) if text.isascii() and text.isdigit() else None
+
+
+def with_rule(plan: Plan, model: Model, framework: str) -> Plan:
+    """A plan whose stages are those of a rule of the framework named by that rule.
+
+    Without a pipeline every rule gives the same stage, and the framework's first one is named.
+    """
+    if plan.pp == 1 and plan.stages is None:
+        return replace(plan, split=framework_named(framework).splits[0])
+    if plan.stages is None or any(replace(one, layers=0) != _NOTHING for one in plan.stages):
+        return plan
+    layers = plan_chunks(plan, model)
+    for split in framework_named(framework).splits:
+        if stage_layers(model, plan.pp, plan.interleave, code_of("split", split)) == layers:
+            return replace(plan, split=split, stages=None)
+    return plan

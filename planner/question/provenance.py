@@ -1,0 +1,72 @@
+"""What an answer says of itself: the job as it was understood, versions, sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import hardware_db
+import models_db
+from planner.base.version import SCHEMA_VERSION, __version__
+from planner.cost.context import CostModel
+from planner.question.resolved import Resolved
+
+
+def job_fields(resolved: Resolved) -> dict[str, Any]:
+    """The resolved job as JSON-ready data."""
+    job, cluster = resolved.cost.job, resolved.cost.cluster
+    margin = resolved.request.memory_margin
+    return {
+        "model": job.model.name,
+        "parameters": job.model.total_parameters,
+        "active_parameters": job.model.active_parameters,
+        "hardware": cluster.name,
+        "chip": cluster.chip.name,
+        "chips": resolved.request.chips,
+        "batch_tokens": resolved.batch_tokens,
+        "global_batch": resolved.batch_tokens / resolved.seq_len
+        if resolved.cost.assumptions.token_granularity
+        else job.global_batch,
+        "seq_len": resolved.seq_len,
+        "precision": job.precision,
+        "job": job.kind,
+        "framework": job.framework.name,
+        "era": job.era,
+        "assumptions": resolved.cost.assumptions.name,
+        "power_cap_w": resolved.request.power_cap,
+        "cooling": resolved.cooling,
+        "host_w_per_chip": cluster.chip.host_w,
+        "pue": resolved.cost.facility.pue,
+        "collectives": resolved.cost.assumptions.collectives,
+        **({"degrade_link": list(slow)} if (slow := resolved.request.degrade_link) else {}),
+        **({} if margin is None else {"memory_margin": margin}),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of the program, the file schema and the databases."""
+    return {
+        "planner": __version__,
+        "schema": str(SCHEMA_VERSION),
+        "hardware_db": hardware_db.database_hash(),
+        "models_db": models_db.database_hash(),
+    }
+
+
+def stamped(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON document: its schema first, then its fields, and the versions last."""
+    return {"schema_version": SCHEMA_VERSION, **fields, "versions": versions()}
+
+
+def sources_of(model: CostModel) -> dict[str, str]:
+    """Titles of the documents behind the numbers used, by record and key."""
+    records: dict[str, Mapping[str, Any]] = {
+        f"model {model.job.model.name}": model.job.model.sources,
+        f"chip {model.chip.name}": model.chip.sources,
+        f"cluster {model.cluster.name}": model.cluster.sources,
+    }
+    return {
+        f"{record}: {key}": source.title
+        for record, sources in records.items()
+        for key, source in sources.items()
+    }

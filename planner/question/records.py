@@ -1,0 +1,206 @@
+"""Records that a question names: model, cluster, assumptions; by name or by path of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
+from models_db import Model, ModelError, load_model
+from models_db.hub import CONFIG, is_config
+from planner.assumptions.assumptions import PRESETS, Assumptions, calibrated
+from planner.assumptions.file_kinds import another_kind
+from planner.assumptions.local_file import LocalCalibration
+from planner.assumptions.overrides import overridden
+from planner.assumptions.rack_presets import rack_energy, rack_zero
+from planner.base.errors import InputError
+from planner.base.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
+from planner.base.messages import not_one_of, one_line
+
+YAML_SUFFIXES = (".yaml", ".yml")
+# What the file that a field names may be: in words, and its kinds.
+_WANTED = {
+    "model": ("a model", "model"),
+    "hardware": ("a cluster or chip", "cluster", "chip"),
+    "assumptions": ("a file of assumptions", "assumptions"),
+    "calibration": ("a local calibration", "table"),
+}
+FIELDS = tuple(_WANTED)
+_LISTED = {"model": "planner models list", "hardware": "planner hardware list"}
+
+
+def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Fields of a file; the files that it names lie where they are seen from its folder."""
+    if not path.is_file():  # a pipe lies nowhere
+        return values
+
+    def seen(value: Any) -> Any:
+        return str(path.parent / text_as_path(value)) if names_own(value, path.parent) else value
+
+    return _renamed(values, seen)
+
+
+def _renamed(values: dict[str, Any], seen: Callable[[Any], Any]) -> dict[str, Any]:
+    """Fields with the files that they name, those of pools too, as `seen` says."""
+    found = {name: seen(value) if name in FIELDS else value for name, value in values.items()}
+    if isinstance(pools := values.get("pools"), dict):
+        found["pools"] = {seen(name): chips for name, chips in pools.items()}
+    return found
+
+
+def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, Any]:
+    """Fields for a file in a folder: what lies in it is named from there, the rest absolutely."""
+    home = None if folder is None else folder.resolve()
+
+    def seen(name: str) -> str:
+        path = Path(name).resolve()
+        path = path / CONFIG if path.is_dir() else path
+        return str(path if home is None or home not in path.parents else path.relative_to(home))
+
+    return _renamed(values, lambda value: path_as_text(seen(value)) if names_own(value) else value)
+
+
+def names_a_file(value: object) -> bool:
+    """Whether a name is the path of a user's file."""
+    return isinstance(value, str) and value.lower().endswith(YAML_SUFFIXES)
+
+
+def names_own(value: object, folder: Path | None = None) -> bool:
+    """Whether a name is the path of a user's YAML file, or of a model's config.json or its folder.
+
+    Args:
+        value: The name.
+        folder: From where it is seen; default the current folder.
+    """
+    if names_a_file(value):
+        return True
+    if not isinstance(value, str):
+        return False
+    place = Path(value) if folder is None else folder / value
+    return value.lower().endswith(".json") or ("/" in value and is_config(place))
+
+
+def model_named(name: str) -> Model:
+    """A model of the database, of a user's file, or of a config.json of Hugging Face.
+
+    Raises:
+        InputError: The name is unknown, or the file is wrong.
+    """
+    try:
+        return load_model(name)
+    except ModelError as error:
+        raise InputError(record_mistakes("model", name, error)) from error
+
+
+def cluster_named(name: str) -> Cluster:
+    """A cluster of the database, the default cluster of a chip, or that of a user's file.
+
+    Raises:
+        InputError: The name is unknown, or the file is wrong.
+    """
+    try:
+        return load_cluster(name)
+    except HardwareError as error:
+        raise InputError(record_mistakes("hardware", name, error)) from error
+
+
+def record_mistakes(field: str, name: str, error: HardwareError | ModelError) -> str:
+    """What is wrong with a record, one line per mistake: in its name, in its file, or its kind.
+
+    Args:
+        field: What names the record: "model" or "hardware".
+        name: Its name, or the path of its file.
+        error: What loading it raised.
+    """
+    if not name.strip():
+        return f"{field}: is empty; name one ({_LISTED[field]})"
+    message = str(error)
+    of_config = isinstance(error, ModelError) and is_config(name)
+    typed = of_config and "model_type: missing" not in message
+    if not typed and (mistaken := _mistaken(field, name)):
+        return f"{field}: {one_line(name)}: {mistaken}"
+    if of_config or one_per_line(message) != message:
+        return one_per_line(message)
+    if names_a_file(name):
+        return message + similar_file(Path(name))
+    if is_file(Path(name)):
+        return f"{field}: {one_line(name)}: is no YAML file ({' or '.join(YAML_SUFFIXES)})"
+    return f"{field}: {message.removeprefix(f'{field}: ')}"
+
+
+def one_per_line(message: str) -> str:
+    """A message that may be a heading with one mistake per line, each with the file's name."""
+    first, *others = message.split("\n")
+    if not (others and others[0].startswith("  ")):
+        return message
+    file = first.rpartition(": ")[0]
+    return "\n".join(f"{file}: {line.strip()}" for line in others)
+
+
+def _mistaken(field: str, name: str) -> str:
+    """`is a plan, not a model` for a file of another kind than a field wants, else nothing."""
+    try:
+        data = read_yaml(Path(name))
+    except InputError:
+        return ""
+    return another_kind(data, *_WANTED[field])
+
+
+def preset_of(name: str) -> str:
+    """The preset that assumptions start from: the one named, or that of a user's file.
+
+    Where the file cannot be used, the first; `assumptions_named` says what is wrong with it.
+    """
+    if name in PRESETS:
+        return name
+    try:
+        preset = read_yaml(Path(name)).get("preset") if names_a_file(name) else None
+    except InputError:
+        preset = None
+    return preset if preset in PRESETS else PRESETS[0]
+
+
+_OF_RACKS = {"rack-zero": rack_zero, "rack-energy": rack_energy}
+
+
+def assumptions_named(
+    name: str,
+    chip: Chip,
+    era: str,
+    precision: str,
+    mfu: float = 1.0,
+    local: LocalCalibration | None = None,
+    constants: Calibration | None = None,
+) -> Assumptions:
+    """The assumptions of a preset, or those of a preset with the changes of a user's file.
+
+    Args:
+        name: Preset, or path of the file; its `preset` says what it changes.
+        chip, era, precision: What the constants are for.
+        mfu: Share of the peak at which `roofline` computes.
+        local: Constants of a user's own measurements, where they hold.
+        constants: Another set of fitted constants; default the shipped ones.
+
+    Raises:
+        InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
+    """
+    preset = preset_of(name)
+    if preset == "roofline":
+        base = Assumptions.roofline(chip, precision, mfu=mfu)
+    elif preset in _OF_RACKS:
+        base = _OF_RACKS[preset](chip, precision)
+    elif local is not None:
+        base = local.assumptions(chip, era, precision)
+    else:
+        base = calibrated(chip, era, precision, constants)
+    if name in PRESETS:
+        return base
+    if mistaken := _mistaken("assumptions", name):
+        raise InputError(f"assumptions: {one_line(name)}: {mistaken}")
+    if not names_a_file(name):
+        raise InputError(
+            f"assumptions: {not_one_of(name, PRESETS)}, nor the path of a YAML file of overrides"
+        )
+    return replace(overridden(base, read_yaml(Path(name)), name), name=name)

@@ -1,0 +1,256 @@
+"""A question made concrete: its records loaded, its defaults taken, its cost model built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hardware_db import Chip, Cluster
+from models_db import Model
+from planner.assumptions.assumptions import PRESETS, Assumptions
+from planner.assumptions.local_file import LocalCalibration, read_local
+from planner.base.messages import Attempts, Origin
+from planner.collectives.tables.tables import table_of
+from planner.cost.context import CostModel
+from planner.cost.job import Job
+from planner.frameworks.targets import TARGETS
+from planner.machine.degraded import with_degraded
+from planner.machine.torus_axes import torus_axes_problem
+from planner.machine.variants import variant_of
+from planner.network.algorithms import NCCL
+from planner.network.fabric import no_tables
+from planner.question.checks import placement_problems, problems_of
+from planner.question.defaults import (
+    Defaults,
+    batch_of,
+    era_of,
+    framework_of,
+    note_network,
+    precision_of,
+    seq_len_of,
+)
+from planner.question.facility import clock_limit_of, cooled_as, facility_of
+from planner.question.records import (
+    assumptions_named,
+    cluster_named,
+    model_named,
+    names_a_file,
+    preset_of,
+)
+from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
+
+# Defaults in the order in which they are shown.
+_SHOWN = (
+    "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era",
+    "calibration",
+    "power-cap", "cooling", "pue",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A request made concrete.
+
+    Attributes:
+        request: As asked.
+        cost: The cost model of the job on the cluster.
+        batch_tokens: Tokens per step.
+        seq_len: Tokens per sequence.
+        defaults: What was not asked for, with the value taken and why: (name, value, reason).
+    """
+
+    request: Request
+    cost: CostModel
+    batch_tokens: float
+    seq_len: int
+    defaults: tuple[tuple[str, str, str], ...]
+
+    @property
+    def cooling(self) -> str | None:
+        """Of the nodes: as asked, else air; None where the chip's record does not tell."""
+        known = self.cost.chip.host_liquid_w is not None
+        return self.request.cooling or ("air" if known else None)
+
+
+def _without_effect(request: Request) -> list[str]:
+    """Fields that were given but mean nothing without another one, one line per field."""
+    lines = []
+    if "lora_rank" in request.model_fields_set and request.job != "lora":
+        lines.append(
+            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
+            "make the job lora or leave the rank out"
+        )
+    if request.train_tokens is None:
+        lines += [
+            f"{name.replace('_', '-')}: has no effect without train-tokens, the tokens of the "
+            "whole training run; give them or leave it out"
+            for name in ("price_per_chip_hour", "carbon_intensity")
+            if getattr(request, name) is not None
+        ]
+    if request.scale and request.pes is None:
+        lines.append(
+            f"scale: {', '.join(request.scale)} has no effect without pes, the processing elements "
+            "per chip; give them or leave it out"
+        )
+    known = request.assumptions in PRESETS or names_a_file(request.assumptions)
+    if request.mfu is not None and known and preset_of(request.assumptions) != "roofline":
+        lines.append(
+            f"mfu: {request.mfu:g} has no effect under {_rates(preset_of(request.assumptions))}; "
+            "use the assumptions roofline or leave it out"
+        )
+    preset = preset_of(request.assumptions)
+    if request.calibration is not None and known and preset != "calibrated":
+        lines.append(
+            f"calibration: has no effect under {preset}, which has no fitted constants; use the "
+            "assumptions calibrated or leave it out"
+        )
+    if request.collectives not in (None, NCCL) and known and preset != "calibrated":
+        lines.append(
+            f"collectives: {request.collectives} has no effect under {preset}, which counts no "
+            "steps of collectives; use the assumptions calibrated or leave it out"
+        )
+    return lines
+
+
+def _rates(preset: str) -> str:
+    """How fast chips compute under a preset without `mfu`, in words."""
+    if preset == "calibrated":
+        return "the fitted efficiencies of calibrated"
+    return f"the peak rates of {preset}"
+
+
+def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = None) -> Resolved:
+    """Loads records, applies defaults, checks what can be checked before any plan.
+
+    Args:
+        request: As asked.
+        origin: Where its fields come from, for messages.
+        chips: Chips of the plan, where the request does not say them.
+
+    Raises:
+        InputError: What cannot be used, one line per mistake.
+    """
+    tried = Attempts(origin, Request.model_fields)
+    _check_one_kind(tried, request)
+    tried.add(_without_effect(request))
+    model = tried.attempt(model_named, request.model)
+    cluster = tried.attempt(cluster_named, request.hardware)
+    given = request.calibration
+    local = None if given is None else tried.attempt(read_local, given)
+    if model is None or cluster is None or (given is not None and local is None):
+        raise tried.error()
+    cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
+    chip, defaults = cluster.chip, Defaults()
+    cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
+    limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
+    if "hardware" not in request.model_fields_set:
+        defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
+    note_network(cluster, defaults)
+    job, assumptions = _job_of(tried, request, model, chip, defaults, request.chips or chips, local)
+    if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
+        raise tried.error()
+    tried.add(_unfit(request, assumptions, model, cluster))
+    if tried.problems:
+        raise tried.error()
+    cost = replace(
+        CostModel.build(job, cooled, assumptions, request.torus_axes),
+        facility=facility_of(request.pue, defaults),
+        clock_limit=limit,
+        tables=no_tables if assumptions.collectives == NCCL else table_of,
+    )
+    tried.add(problems_of(cost, request.fix, request.max_memory))
+    targets = [TARGETS[name] for name in request.runnable_in or ()]
+    tried.add(placement_problems(cost, request.placement, targets))
+    if tried.problems:
+        raise tried.error()
+    return Resolved(
+        request=request,
+        cost=cost,
+        batch_tokens=_plainly(request.batch_tokens, job.batch_tokens),
+        seq_len=request.seq_len or model.seq_len,
+        defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
+    )
+
+
+def _check_one_kind(tried: Attempts, request: Request) -> None:
+    """Refuses pools of different chips.
+
+    Raises:
+        InputError: There are some.
+    """
+    if request.pools is not None:
+        tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
+        raise tried.error()
+
+
+def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
+    """The cluster with the PEs per chip, the wiring and the slow links that are asked for.
+
+    Raises:
+        InputError: It cannot be built so.
+    """
+    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
+    if built is None:
+        raise tried.error()
+    degraded = tried.attempt(with_degraded, built, request.degrade_link)
+    if degraded is None:
+        raise tried.error()
+    return degraded
+
+
+def _job_of(
+    tried: Attempts,
+    request: Request,
+    model: Model,
+    chip: Chip,
+    defaults: Defaults,
+    chips: int | None,
+    local: LocalCalibration | None,
+) -> tuple[Job | None, Assumptions | None]:
+    """The job and the assumptions; None and a problem noted where they cannot be had."""
+    preset = preset_of(request.assumptions)
+    targets = request.runnable_in or ()
+    framework = framework_of(request.framework, chip, defaults, preset, targets)
+    seq_len = seq_len_of(request.seq_len, model, defaults)
+    precision = precision_of(request.precision, chip, defaults)
+    era = era_of(request.era, framework, chip, defaults)
+    if local is not None:
+        defaults.append(("calibration", *local.use(chip, era)))
+    assumptions = tried.attempt(
+        assumptions_named, request.assumptions, chip, era, precision, request.mfu or 1.0, local
+    )
+    if assumptions is not None and request.collectives is not None:
+        assumptions = replace(assumptions, collectives=request.collectives)
+    evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do
+    batch = tried.attempt(batch_of, request.batch_tokens, seq_len, chips, defaults, evenly=evenly)
+    global_batch, share = batch or (1, seq_len)
+    job = tried.attempt(
+        Job,
+        model=model,
+        seq_len=share,
+        global_batch=global_batch,
+        precision=precision,
+        kind=request.job,
+        lora_rank=request.lora_rank,
+        framework=framework,
+        era=era,
+    )
+    return job, assumptions
+
+
+def _plainly(asked: float | None, tokens: float) -> float:
+    """The tokens of a step as asked for, without what dividing them among chips rounds."""
+    tokens = tokens if asked is None else asked
+    return int(tokens) if float(tokens).is_integer() else tokens
+
+
+def _unfit(request: Request, assumptions: Assumptions, model: Model, cluster: Cluster) -> list[str]:
+    """What the assumptions or the cluster cannot express, one line each."""
+    lines = []
+    if assumptions.mlp_blocks and model.moe is not None:
+        lines.append(
+            f"assumptions: {request.assumptions}: {model.name} has experts, which a stack of MLPs "
+            "leaves out; use calibrated, or a model without experts"
+        )
+    if problem := torus_axes_problem(request.torus_axes or {}, cluster):
+        lines.append(problem)
+    return lines

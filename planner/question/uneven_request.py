@@ -1,0 +1,124 @@
+"""What a question about uneven pipelines may ask, and what contradicts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from models_db import Model
+from planner.base.errors import InputError
+from planner.base.messages import Attempts, Origin
+from planner.base.units import plural
+from planner.plan.layout_text import parse_layout
+from planner.question.fields import ALL_POINTS, LAYOUTS
+from planner.question.request import Request
+
+UNIFORM, UNEVEN = LAYOUTS
+FRONT_POINTS = 20
+"""Time limits of a front of uneven pipelines where the question does not say how many."""
+_OF_MACHINES = ("pes", "topology", "total_pes", "max_area", "max_links", "max_ports")
+_OF_CHUNKS = ("pp", "interleave")
+_USE = "leave it out, or use layout uniform"
+
+
+def is_uneven(request: Request) -> bool:
+    """Whether the stages of a plan may differ."""
+    return request.layout != UNIFORM
+
+
+def limits_on_front(request: Request) -> int | None:
+    """Limits on the step time of which the front is made; None where it is not made of limits."""
+    by_product = request.objective == "edp"
+    if not is_uneven(request) or by_product or request.front_points == ALL_POINTS:
+        return None
+    return None if request.pools is not None else int(request.front_points or FRONT_POINTS)
+
+
+def is_fastest_alone(request: Request) -> bool:
+    """Whether the one limit on the time is that of the fastest plan, so that it is the front."""
+    return request.objective == "time" and limits_on_front(request) == 1
+
+
+def check_uneven(request: Request, origin: Origin) -> None:
+    """Refuses what a search of uneven pipelines does not do, and what only it does elsewhere.
+
+    Raises:
+        InputError: One line per contradiction, each field named as it was written.
+    """
+    tried = Attempts(origin, Request.model_fields)
+    tried.add(_refused(request) if is_uneven(request) else _only_uneven(request))
+    if tried.problems:
+        raise tried.error()
+
+
+def _only_uneven(request: Request) -> Iterator[str]:
+    """Fields that say nothing about uniform stages."""
+    for name in ("gap", "front_points"):
+        if getattr(request, name) is not None:
+            yield f"{name}: goes with layout uneven; the search of uniform plans is always exact"
+
+
+def _refused(request: Request) -> Iterator[str]:
+    """Fields that ask for what stages that differ do not have."""
+    if request.objective == "memory":
+        yield "objective: memory is not minimized with layout uneven; allowed: time, energy, edp"
+    if "memory" in request.front:
+        yield "front: memory is no objective of uneven pipelines; allowed: 'time, energy'"
+    if request.offload:
+        yield f"offload: no stage of layout uneven moves its state to the host; {_USE}"
+    for name in _OF_MACHINES:
+        if getattr(request, name):
+            yield f"{name}: machines are not decided together with layout uneven; {_USE}"
+    if "split" in request.fix:
+        given = ",".join(request.fix["split"])
+        yield (
+            f"fix: split={given} contradicts layout uneven, which decides the layers of every "
+            f"stage; {_USE}"
+        )
+    if request.layout not in LAYOUTS:
+        yield from _of_chunks(request, parse_layout(request.layout))
+
+
+def _of_chunks(request: Request, layers: tuple[int, ...]) -> Iterator[str]:
+    """How the layers of the chunks contradict the mesh, or are no pipeline at all."""
+    chunks = len(layers)
+    for at, count in enumerate(layers[1:-1], start=1):
+        if count == 0:
+            yield f"layout: chunk {at} holds no layer; only the first and the last chunk may"
+            break
+    if chunks > 1 and request.axes is not None and "pp" not in request.axes:
+        yield f"axes: without pp, but the layout has {chunks:,} chunks; add pp, or leave axes out"
+    stages = _whole(request.fix.get("pp")) or _divisors(chunks)
+    interleaves = _whole(request.fix.get("interleave")) or _divisors(chunks)
+    if not any(pp * v == chunks for pp in stages for v in interleaves):
+        fixed = [name for name in _OF_CHUNKS if name in request.fix]
+        given = " and ".join(f"{name}={','.join(request.fix[name])}" for name in fixed)
+        yield (
+            f"fix: {given} contradicts the layout, which has {plural(chunks, 'chunk')} (pp x "
+            f"interleave); use pp={chunks} with interleave=1, or another layout"
+        )
+
+
+def check_layers(request: Request, model: Model, origin: Origin) -> None:
+    """Refuses a layout whose chunks do not hold the layers of the model.
+
+    Raises:
+        InputError: They hold more, or fewer.
+    """
+    if request.layout in LAYOUTS:
+        return
+    held = sum(parse_layout(request.layout))
+    if held != model.layers:
+        apart = f"{abs(held - model.layers):,} {'too many' if held > model.layers else 'missing'}"
+        line = (
+            f"layout: its chunks hold {plural(held, 'layer')}, {model.name} has "
+            f"{model.layers:,}: {apart}"
+        )
+        raise InputError(origin.blame(line, {"layout"}))
+
+
+def _whole(texts: tuple[str, ...] | None) -> list[int]:
+    return [int(text) for text in texts or ()]
+
+
+def _divisors(number: int) -> list[int]:
+    return [size for size in range(1, number + 1) if number % size == 0]

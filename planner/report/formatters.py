@@ -1,0 +1,44 @@
+"""How answers print themselves: as text in a terminal, as HTML in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from rich.console import RenderableType
+
+from planner.base.printable import formats
+from planner.explanation.answer import ExplainResult
+from planner.explanation.comparison.answer import CompareResult
+from planner.report.pages.notebook import evaluate_html, plan_html, solve_html
+from planner.report.tables.compare import compare_view
+from planner.report.tables.explain import explain_view
+from planner.report.tables.export import export_view
+from planner.report.tables.feasible import feasible_view
+from planner.report.tables.tables import text_of
+from planner.report.tables.terminal import evaluate_view, plan_view, solve_view
+from planner.results.export import ExportResult
+from planner.results.plan import PlanResult
+from planner.results.result import EvaluateResult, SolveResult
+from planner.studies.feasibility.answer import FeasibleResult
+
+
+def _register(
+    kind: type, view: Callable[[Any], RenderableType], html: Callable[[Any], str] | None = None
+) -> None:
+    """An answer that prints as a view; in a notebook as that text, or as tables of its own."""
+
+    def text(result: Any) -> str:
+        return text_of(view(result))
+
+    formats(kind, text, html or (lambda result: f"<pre>{escape(text(result))}</pre>"))
+
+
+_register(SolveResult, solve_view, solve_html)
+_register(EvaluateResult, evaluate_view, evaluate_html)
+_register(PlanResult, lambda result: plan_view("Plan", result), plan_html)
+_register(FeasibleResult, feasible_view)
+_register(ExplainResult, explain_view)
+_register(CompareResult, compare_view)
+_register(ExportResult, export_view)

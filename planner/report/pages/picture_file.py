@@ -1,0 +1,75 @@
+"""Pictures as files: SVG and self-contained pages without a library, PNG with matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.base.errors import InputError
+from planner.base.files import check_writable, write_all
+from planner.base.messages import did_you_mean, one_line
+from planner.report.drawing.chart import Picture
+
+ENDINGS = (".svg", ".png", ".html")
+
+
+def check_picture(path: Path | None, flag: str = "plot") -> None:
+    """Finds out before anything is computed that a picture could not be written.
+
+    Args:
+        path: The file; nothing is checked without one.
+        flag: Name of the option, for messages.
+
+    Raises:
+        InputError: The ending is unknown, the file cannot be written, or it is a PNG and matplotlib
+            is missing.
+    """
+    if path is None:
+        return
+    check_ending(path, flag)
+    if path.suffix.lower() == ".png":
+        from planner.report.drawing.plotting import load_pyplot  # noqa: PLC0415
+
+        load_pyplot(flag)
+    check_writable(path)
+
+
+def check_ending(path: Path, flag: str = "plot") -> None:
+    """Refuses a file that is no picture by its name.
+
+    Raises:
+        InputError: The ending is unknown.
+    """
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        kinds = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        near = did_you_mean(ending, ENDINGS) if ending else ""
+        raise InputError(f"{flag}: {one_line(str(path))}: pictures are written as {kinds}{near}")
+
+
+def picture_bytes(picture: Picture, path: Path) -> str | bytes:
+    """What a file of this name holds; for `files.write_all`, which writes several or none.
+
+    Raises:
+        InputError: The ending is unknown, or it is .png and matplotlib is missing.
+    """
+    check_ending(path)
+    if path.suffix.lower() == ".png":
+        from planner.report.drawing.figure import picture_png  # noqa: PLC0415
+
+        return picture_png(picture)
+    if path.suffix.lower() == ".html":
+        from planner.report.pages.page import picture_page  # noqa: PLC0415
+
+        return picture_page(picture)
+    from planner.report.drawing.svg import picture_svg  # noqa: PLC0415
+
+    return picture_svg(picture)
+
+
+def write_picture(picture: Picture, path: Path) -> None:
+    """Writes a picture as the ending of its file says, whole or not at all.
+
+    Raises:
+        InputError: See `picture_bytes`; the file cannot be written.
+    """
+    write_all({path: picture_bytes(picture, path)})

@@ -1,0 +1,311 @@
+"""Answers as Rich tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from planner.base.units import (
+    plain,
+    show_bytes,
+    show_count,
+    show_joules,
+    show_percent,
+    show_seconds,
+    show_steps,
+    show_watt_hours,
+    show_watts,
+)
+from planner.cost.energy.boundaries import WORDS
+from planner.cost.facts import PlanFacts
+from planner.cost.memory.risk import risk_word
+from planner.report.tables.breakdown import breakdown_view, simulated_words, stage_view
+from planner.report.tables.certificate import certificate_view, uneven_proof_words
+from planner.report.tables.collectives import collectives_view
+from planner.report.tables.fitted import Fitted
+from planner.report.tables.front import front_view
+from planner.report.tables.launch import launch_view
+from planner.report.tables.likely import ranked_view, spread_words, tie_words, with_interval
+from planner.report.tables.machine_marks import machines_view
+from planner.report.tables.pools import alone_words, pools_view
+from planner.report.tables.tables import ByWidth, indented, pairs, section, table
+from planner.results.gains import gain_words, nothing_found_words
+from planner.results.parts import TrainingRun
+from planner.results.plan import PlanResult
+from planner.results.result import PASSED, EvaluateResult, SolveResult
+from planner.results.words import OBJECTIVES, boundary_words, job_words, plan_rows
+
+_PANEL_WIDTH = 96
+"""Columns from which decisions and costs stand side by side."""
+
+
+def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
+    """The headline figures of a plan."""
+    memory = with_interval(
+        result.memory_per_chip_bytes, result.memory_low_bytes, result.memory_high_bytes, show_bytes
+    )
+    time = with_interval(
+        result.step_time_s, result.step_time_low_s, result.step_time_high_s, show_seconds
+    )
+    if result.reserve_bytes:
+        memory += f" + {show_bytes(result.reserve_bytes)} reserve"
+    chance = result.out_of_memory_probability
+    likely = f"{show_percent(chance)} likely" if chance >= 0.001 else "less than 0.1 % likely"
+    rows = [
+        ("step time", time),
+        ("MFU", f"{show_percent(result.mfu)} (HFU {show_percent(result.hfu)})"),
+        ("throughput", f"{show_count(result.tokens_per_s)} tokens/s"),
+        ("memory per chip", memory),
+        ("out of memory", f"{risk_word(chance)}: {likely}"),
+        ("energy per step", _energy(result)),
+        ("power per chip", show_watts(result.power_per_chip_w)),
+        ("power in all", show_watts(result.power_per_chip_w * result.chips)),
+    ]
+    if result.host_memory_bytes > 0:
+        rows.insert(5, ("host memory", f"{show_bytes(result.host_memory_bytes)} per chip"))
+    return rows
+
+
+def plan_view(title: str, result: PlanResult) -> RenderableType:
+    """What a plan decides, what it costs, and the parts of its time, energy and memory."""
+    decisions, costs = pairs(plan_rows(result)), pairs(cost_rows(result))
+
+    def draw(room: int) -> RenderableType:
+        if room < _PANEL_WIDTH:
+            return Group(decisions, Text(), costs)
+        side = Table.grid(padding=(0, 2), expand=True)
+        side.add_column(ratio=1)
+        side.add_column(ratio=1)
+        side.add_row(decisions, costs)
+        return side
+
+    return Group(
+        Panel(ByWidth(draw), title=Text(title), title_align="left"),
+        Text(boundary_words(result)),
+        Text(),
+        boundary_view(result),
+        Text(),
+        breakdown_view(result),
+    )
+
+
+def _energy(result: PlanResult) -> str:
+    """Joules of a step, with their interval where the time is a prediction."""
+    if result.step_time_low_s is None:
+        return show_joules(result.energy_per_step_j)
+    ends = (result.energy_low_j, result.energy_high_j)
+    return with_interval(result.energy_per_step_j, *ends, show_joules)
+
+
+def boundary_rows(result: PlanResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: energy and power by boundary, with intervals of predictions."""
+    rows = [
+        (
+            WORDS[b.name],
+            show_joules(b.energy_j),
+            show_watts(b.power_w),
+            show_watts(b.power_w * result.chips),
+            f"{show_watts(b.power_low_w)} to {show_watts(b.power_high_w)}",
+        )
+        for b in result.boundaries
+    ]
+    header = ("boundary", "energy per step", "power per chip", "power in all", "per chip, 80 %")
+    shown = len(header) - (result.step_time_low_s is None)  # bounds have no interval
+    return header[:shown], [row[:shown] for row in rows]
+
+
+def boundary_view(result: PlanResult) -> RenderableType:
+    """Energy and power inside each boundary, with 80 % intervals where times are predictions."""
+    header, rows = boundary_rows(result)
+    return section("Energy and power by boundary", Fitted(header, rows, right=header[1:]))
+
+
+def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
+    """A whole training run, as (name, words)."""
+    days = f"{plain(run.days)} days" if run.days >= 1 else show_seconds(run.days * 86400)
+    rows = [
+        ("tokens", show_count(run.tokens)),
+        ("steps", show_steps(run.steps)),
+        ("time", days),
+        ("energy", show_watt_hours(run.energy_mwh * 1e6)),
+        ("with the facility", show_watt_hours(run.facility_energy_mwh * 1e6)),
+    ]
+    if run.cost is not None:
+        rows.append(("price", plain(run.cost, 4)))
+    if run.co2_t is not None:
+        rows.append(("CO2", f"{plain(run.co2_t, 4)} t"))
+    return rows
+
+
+def _run_view(run: TrainingRun | None) -> list[RenderableType]:
+    return [] if run is None else [Text(), section("Whole training run", pairs(run_rows(run)))]
+
+
+def defaults_view(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
+    """What is assumed, as a table; nothing where nothing is."""
+    if not defaults:
+        return []
+    return [Text(), section("Assumed", table(("what", "value", "why"), defaults, whole=("what",)))]
+
+
+def proof_words(result: SolveResult) -> str:
+    """How good the answer is proved to be."""
+    if result.certificate is not None:
+        return uneven_proof_words(result, result.certificate)
+    candidates = result.counts.get("candidates", {})
+    evaluated = candidates.get("evaluated", 0)
+    if result.status == "optimal":
+        least = OBJECTIVES.get(result.objective_name, result.objective_name)
+        return (
+            f"Proved optimal in {result.seconds:.2f} s: no plan in the space has less {least} "
+            f"({evaluated:,} candidates costed, the rest excluded by rules, memory and proved "
+            "bounds)."
+        )
+    gap = "" if result.gap is None else f"; at most {show_percent(result.gap)} from optimal"
+    return f"Not proved optimal: the time limit ended the search{gap}."
+
+
+def count_rows(
+    stages: Mapping[str, Mapping[str, int]],
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: what each stage of a search was given, passed on and dropped."""
+    rows: list[tuple[str, ...]] = []
+    for stage, counts in stages.items():
+        passed = sum(counts.get(name, 0) for name in PASSED)
+        dropped = [
+            f"{name.replace('_', ' ')} {n:,}"
+            for name, n in counts.items()
+            if n and name not in PASSED and name not in ("considered", "left")
+        ]
+        if counts.get("left"):
+            dropped.append(f"time limit {counts['left']:,}")
+        words = ", ".join(dropped) or "nothing"
+        rows.append((stage, f"{counts.get('considered', 0):,}", f"{passed:,}", words))
+    return ("stage", "considered", "passed", "dropped by"), rows
+
+
+def _counts_table(result: SolveResult) -> list[RenderableType]:
+    """What each stage of the search was given, passed on and dropped."""
+    header, rows = count_rows(result.counts)
+    if not rows:
+        return []
+    view = table(header, rows, right=("considered", "passed"), whole=("stage",))
+    title = "Candidates" if result.certificate is None else "Candidates with uniform stages"
+    title = "Candidates" if result.pools else title
+    return [Text(), section(title, view)]
+
+
+def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
+    """What an answer is about, what the cluster gives away, and what to beware of."""
+    return [
+        Text(words, style="bold"),
+        *(Text(f"Note: {loss}.", style="yellow") for loss in losses),
+        *(Text(f"Warning: {line}", style="red") for line in warnings),
+    ]
+
+
+def solve_view(result: SolveResult) -> RenderableType:
+    """Everything that `planner solve` prints."""
+    job = result.job
+    machine = f"{job['chips']:,} x {job['chip']} ({job['hardware']})"
+    if result.best is None and len(result.machines) > 1:  # the job is that of the first
+        machine = f"one of {len(result.machines):,} machines"
+    words = (
+        f"{job['model']} ({show_count(job['parameters'])} parameters) on {machine}, "
+        f"{job['batch_tokens']:,} tokens per step"
+    )
+    parts = head(words, result.losses)
+    if result.best is None:
+        parts += _no_plan(result)
+    else:
+        parts += [plan_view("Best plan", result.best), *pools_view(result.pools)]
+        parts += [*stage_view(result.facts), *_simulated(result.facts, result.best)]
+        parts += [*collectives_view(result.facts), Text()]
+        parts += [Text(spread_words(result.spread)), Text()]
+        parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
+        parts += [section("Why this plan", indented(result.why)), Text()]
+        parts += [] if result.pools else [_neighbor_table(result)]
+        if result.neighbors and (ties := tie_words(result.spread, result.objective_name)):
+            parts.append(Text(ties))
+        parts += _run_view(result.run)
+        parts += [Text(), front_view(result)]
+    if result.machines:
+        parts += [Text(), machines_view(result)]
+    parts += certificate_view(result)
+    return Group(*parts, *_counts_table(result), *defaults_view(result.defaults))
+
+
+def _simulated(facts: PlanFacts | None, plan: PlanResult) -> list[RenderableType]:
+    return [Text(line) for line in simulated_words(facts, plan.step_time_s)]
+
+
+def _gain(result: SolveResult) -> list[RenderableType]:
+    """What stages that may differ gain, where they may."""
+    if result.pools:
+        return [Text(line) for line in alone_words(result)]
+    return [] if result.certificate is None else [Text(gain_words(result))]
+
+
+def _neighbor_table(result: SolveResult) -> Table:
+    rows = [
+        (neighbor.change, neighbor.verdict + (" (tie)" if neighbor.tie else ""))
+        for neighbor in result.neighbors
+    ]
+    return table(("one step away", "instead"), rows)
+
+
+def _no_plan(result: SolveResult) -> list[RenderableType]:
+    if result.diagnosis is None:
+        return [Text(nothing_found_words(result))]
+    lines: list[RenderableType] = [
+        Text("No plan fits (proved).", style="bold"),
+        indented([f"{result.diagnosis.explanation}."]),
+    ]
+    if result.diagnosis.remedies:
+        lines.append(indented(["Any one of these frees it:"]))
+        lines.append(indented(result.diagnosis.remedies, by=4))
+    return lines
+
+
+def evaluate_view(result: EvaluateResult) -> RenderableType:
+    """Everything that `planner evaluate` prints."""
+    return Group(
+        *head(job_words(result), result.losses, result.warnings),
+        _fits(result),
+        plan_view("Plan", result.result),
+        *pools_view(result.pools),
+        *stage_view(result.facts),
+        *_simulated(result.facts, result.result),
+        *collectives_view(result.facts),
+        Text(),
+        Text(spread_words(result.spread)),
+        *_run_view(result.run),
+        *defaults_view(result.defaults),
+        *launch_view(result),
+    )
+
+
+def fits_words(result: EvaluateResult) -> str:
+    """Whether a plan fits, with the figures."""
+    if not result.fits:
+        return "The plan does not fit in memory."
+    costs = result.result
+    if result.pools:
+        return "The plan fits: every pool has room for its stages."
+    words = (
+        f"The plan fits: it fills {show_bytes(costs.memory_per_chip_bytes)} of the "
+        f"{show_bytes(result.memory_limit_bytes)} of each chip that may be filled"
+    )
+    if costs.reserve_bytes > 0:
+        words += f", with {show_bytes(costs.reserve_bytes)} reserve outside"
+    if costs.host_memory_bytes > 0:
+        words += f", and {show_bytes(costs.host_memory_bytes)} of its host"
+    return f"{words}."
+
+
+def _fits(result: EvaluateResult) -> Text:
+    return Text(fits_words(result), style="green" if result.fits else "bold red")

@@ -1,0 +1,167 @@
+"""Small parts of answers: a whole training run, why no plan fits, how far a time may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRun:
+    """What a whole training run takes with a plan.
+
+    Attributes:
+        tokens, steps, days: Size and duration.
+        energy_mwh: Node and fabric, IT side (PUE 1).
+        facility_energy_mwh: With what the facility adds.
+        cost: Chips times hours times the price given, or None.
+        co2_t: Tonnes at the carbon intensity given, or None.
+    """
+
+    tokens: float
+    steps: float
+    days: float
+    energy_mwh: float
+    facility_energy_mwh: float
+    cost: float | None
+    co2_t: float | None
+
+    def to_dict(self) -> dict[str, float | None]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontLimits:
+    """Limits on the step time at each of which the plan of least energy is looked for.
+
+    Attributes:
+        asked: How many.
+        proved: For how many it is proved that no plan within the limit takes less energy.
+    """
+
+    asked: int
+    proved: int
+
+    def to_dict(self) -> dict[str, int]:
+        """The record as JSON-ready data."""
+        return {"asked": self.asked, "proved": self.proved}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """The machine of a plan, where PEs per chip or wirings are a decision.
+
+    Attributes:
+        pes, pe_kind: Processing elements per chip, and what they are.
+        scale_up, scale_out: Wirings, as `topology` names them; as the record has them: its words.
+        total_pes: Of all chips.
+        die_area_m2: Silicon of all chips; None where the record does not say.
+        links: Of all levels.
+        ports_per_chip: A switched level counted as one.
+        fields: What a job file says to have this machine: `pes`, `topology`, `scale`.
+    """
+
+    pes: int
+    pe_kind: str
+    scale_up: str
+    scale_out: str
+    total_pes: int
+    die_area_m2: float | None
+    links: int
+    ports_per_chip: int
+    fields: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """`264 SMs, ring, fat-tree`."""
+        parts = [f"{self.pes:,} {self.pe_kind}s", self.scale_up, self.scale_out]
+        return ", ".join(part for part in parts if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__ if name != "fields"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineSearch:
+    """What was searched of one machine.
+
+    Attributes:
+        words: PEs and wirings.
+        most_chips: The largest chip count that the budgets allow; 0 where there is none.
+        limited_by: The budget that sets it; empty where the cluster does.
+        chip_counts: Chip counts searched.
+        skeletons, bound: Meshes with a micro-batch and a pipeline, and how many of them a plan
+            found before, of any machine, excludes.
+        evaluated: Plans costed in full.
+        front: Plans of the front on this machine.
+    """
+
+    words: str
+    most_chips: int
+    limited_by: str
+    chip_counts: int
+    skeletons: int
+    bound: int
+    evaluated: int
+    front: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Why no plan fits, and the smallest changes that free it.
+
+    Attributes:
+        constraint: The binding constraint.
+        explanation: One sentence with the figures.
+        needed, available: In the unit of the constraint, where it has one.
+        remedies: Changes that were checked to make a plan possible, smallest first.
+    """
+
+    constraint: str
+    explanation: str
+    needed: float | None = None
+    available: float | None = None
+    remedies: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {
+            "constraint": self.constraint,
+            "explanation": self.explanation,
+            "needed": self.needed,
+            "available": self.available,
+            "remedies": list(self.remedies),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """What the intervals of an answer rest on.
+
+    Attributes:
+        level: Share of measurements that an interval is made to contain.
+        situation: The class of the prediction; words: the rule that chose it.
+        low, high: Factors on the step time, 10 % and 90 % quantile.
+        rows, sources: Published runs behind them, and where they come from.
+        tie_factor: Two plans whose step times differ by less cannot be told apart.
+    """
+
+    level: float
+    situation: str
+    words: str
+    low: float
+    high: float
+    rows: int
+    sources: int
+    tie_factor: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}

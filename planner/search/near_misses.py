@@ -1,0 +1,71 @@
+"""The plans that come nearest to limits which no plan meets.
+
+While nothing has met the limits, no bound excludes anything: every plan that fits in memory is
+costed. So when a search ends without a plan, these are the extremes over all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.base.arrays import BoolArray, FloatArray
+from planner.plan import PlanTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """A plan that exists, and what it costs: chips, s, J."""
+
+    plan: PlanTable
+    chips: int
+    time_s: float
+    energy_j: float
+
+    @property
+    def power_w(self) -> float:
+        """Mean power of the whole job."""
+        return self.energy_j / self.time_s
+
+
+@dataclass(slots=True)
+class NearMisses:
+    """Extremes over the plans that were costed; None where there is none.
+
+    Attributes:
+        fastest: Least time.
+        coolest: Least power.
+        fastest_cool: Least time among those within the limit on power.
+        coolest_fast: Least power among those within the limits on time and utilization.
+    """
+
+    fastest: Witness | None = None
+    coolest: Witness | None = None
+    fastest_cool: Witness | None = None
+    coolest_fast: Witness | None = None
+
+    def better(
+        self, times: FloatArray, energies: FloatArray, checks: dict[str, BoolArray]
+    ) -> list[tuple[str, int]]:
+        """The extremes that candidates improve: (attribute, row of the candidate)."""
+        everywhere = np.ones(len(times), dtype=np.bool_)
+        cool = checks.get("power", everywhere)
+        fast = checks.get("step_time", everywhere) & checks.get("mfu", everywhere)
+        powers = energies / times
+        found = []
+        for name, values, rows in (
+            ("fastest", times, everywhere),
+            ("coolest", powers, everywhere),
+            ("fastest_cool", times, cool),
+            ("coolest_fast", powers, fast),
+        ):
+            if not rows.any():
+                continue
+            row = int(np.argmin(np.where(rows, values, np.inf)))
+            known = getattr(self, name)
+            if known is None or values[row] < (
+                known.time_s if name.startswith("fastest") else known.power_w
+            ):
+                found.append((name, row))
+        return found

@@ -1,0 +1,166 @@
+"""What columns of a row count for as whole numbers; `planner.search.uneven.columns.columns` says how."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.context import CostModel
+from planner.cost.energy.energy import standing_w
+from planner.plan import GPIPE, ZERO_BUBBLE
+from planner.search.uneven.columns.selection import Offer, Packing
+from planner.search.uneven.columns.stage_choices import OneRow
+from solvers.stages.problem import LARGEST, Columns, Form, Limit, StageProblem
+
+FINEST = 2**36
+"""Units of time in the upper bound, by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """What the integers count.
+
+    Attributes:
+        time_s, joules: One unit each.
+    """
+
+    time_s: float
+    joules: float
+
+    @staticmethod
+    def of(model: CostModel, chips: int, upper_s: float) -> Units:
+        """Units for step times up to `upper_s`, in which waiting chips draw one unit of power."""
+        time_s = upper_s / FINEST
+        power_w = chips * standing_w(model, chips)
+        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+
+
+def standing_units(one: OneRow, units: Units) -> int:
+    """Joules of waiting chips per unit of time, in their units."""
+    chips = int(one.rows.plans.chips[0])
+    return round(chips * standing_w(one.model, chips) * units.time_s / units.joules)
+
+
+def joined_offers(offers: list[Offer]) -> Offer:
+    """The fills of several offers, one after the other."""
+
+    def of(part: str, name: str) -> Any:
+        return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
+
+    first = offers[0]
+    return Offer(
+        fills=replace(first.fills, **{name: of("fills", name) for name in _slots(first.fills)}),
+        costs=replace(first.costs, **{name: of("costs", name) for name in _slots(first.costs)}),
+        vector=np.concatenate([offer.vector for offer in offers]),
+    )
+
+
+def _slots(record: object) -> tuple[str, ...]:
+    return tuple(type(record).__slots__)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """What columns count for in time: names of `FillCosts`, and weights of each form.
+
+    Attributes:
+        sums, peaks: Names.
+        forms: Weights of the sums and of the peaks.
+        chunks: v, in units of a v-th; 1 where bubbles are left out.
+    """
+
+    sums: tuple[str, ...]
+    peaks: tuple[str, ...]
+    forms: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    chunks: int = 1
+
+    @staticmethod
+    def of(one: OneRow) -> Tables:
+        """Of a row; see the module."""
+        m, v, schedule = round(one.m), one.v, int(one.rows.plans.schedule[0])
+        if not one.model.assumptions.bubbles:
+            return Tables(sums=("time",), peaks=("time",), forms=(((0,), (m,)),))
+        if schedule == GPIPE:
+            paced = (m - 1, m - 1)
+            return Tables(sums=("time",), peaks=("forward", "backward"), forms=(((1,), paced),))
+        if schedule == ZERO_BUBBLE:
+            forms = (((1,), (1, 0)), ((0,), (0, m)))
+            return Tables(sums=("left",), peaks=("paced", "time"), forms=forms)
+        return Tables(sums=("filling",), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
+
+
+def stage_problem(
+    packing: Packing,
+    offer: Offer,
+    devices: IntArray,
+    starts: IntArray,
+    units: Units,
+    *,
+    energy: bool,
+) -> StageProblem:
+    """The integers of the module, of stages that are not interleaved."""
+    one, tables = packing.one, Tables.of(packing.one)
+
+    def whole(values: FloatArray | float) -> IntArray:
+        return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)
+
+    sums = [whole(getattr(offer.costs, name)) for name in tables.sums]
+    peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
+    peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
+    constant = int(whole(packing.form.constant))
+    joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
+    return StageProblem(
+        layers=one.model.job.model.layers,
+        chunks=np.arange(packing.devices)[:, None],
+        columns=Columns(
+            device=devices,
+            starts=starts[:, None],
+            ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
+            group=np.zeros_like(devices),
+            sums=np.stack([*sums, joules], axis=1),
+            peaks=np.stack(peaks, axis=1),
+        ),
+        time=tuple(
+            Form(constant=constant, sums=(*added, 0), peaks=(*paced, 1, 1))
+            for added, paced in tables.forms
+        ),
+        cost=Form(sums=(0,) * len(sums) + (1,)) if energy else None,
+        cost_per_time=standing_units(one, units) if energy else 0,
+    )
+
+
+def powered(
+    problem: StageProblem, joules: int, units: Units, watts: float, rounding: int
+) -> tuple[StageProblem, StageProblem]:
+    """A problem with a limit on the power that kernels add: joules <= watts T.
+
+    The joules that count are a sum of their own, in units of which a unit of time allows one. The
+    limit is rounded twice: so that every plan within it obeys it, and so that every choice that
+    obeys it is a plan within it. A few units of time are between the two.
+
+    Args:
+        problem: Without it.
+        joules: Which of its sums they are, in `units` rounded down.
+        units: Of the problem.
+        watts: What the limit leaves kernels beside what flows whatever happens.
+        rounding: A choice takes less than this many units of time more than its integers say.
+    """
+    columns, p = problem.columns, problem.devices
+    ratio = units.joules / (watts * units.time_s) if watts > 0 else math.inf
+    own = columns.sums[:, joules]
+    most = LARGEST // (4 * p)
+    scaled = np.where(own > 0, np.minimum(np.maximum(own, 1) * ratio, most), 0.0)
+    sums = np.concatenate([columns.sums, scaled.astype(np.int64)[:, None]], axis=1)
+    form = Form(sums=(0,) * columns.sums.shape[1] + (1,))
+    within = min(math.ceil(min(ratio, most)) + 1, most) * p
+    problem = replace(problem, columns=replace(columns, sums=sums))
+
+    def limited(upper: int) -> StageProblem:
+        limit = Limit(name="power", form=form, upper=upper, per_time=-1)
+        return replace(problem, limits=(*problem.limits, limit))
+
+    return limited(rounding), limited(-within)

@@ -1,0 +1,381 @@
+"""What one pipeline stage of a row may hold, and what each way to fill it costs.
+
+A *fill* counts the layers of a stage by kind and recomputation, and says its sharding and clock.
+Its seconds, bytes and joules come from the cost model (`planner.cost.step`,
+`planner.cost.memory.memory`),
+all fills at once: each is a class of stages of one plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.distinct import distinct
+from planner.cost.columns import parameters_on_chip
+from planner.cost.context import CostModel
+from planner.cost.energy.energy import running_w
+from planner.cost.memory.in_flight import in_flight
+from planner.cost.memory.memory import Memory, memory, stage_parameters
+from planner.cost.stages.layout import StageClasses
+from planner.cost.stages.recomputation import RecomputeGroup
+from planner.cost.stages.rounds import wait_s
+from planner.cost.step import (
+    EndCost,
+    LayerCost,
+    StageCost,
+    StepInputs,
+    ends_s,
+    exposed_reduction_s,
+    filled_s,
+    passes_s,
+    run_s,
+    split_passes,
+    step_factor,
+)
+from planner.cost.terms import StateTerms
+from planner.plan import GPIPE, ZERO_BUBBLE
+from planner.schedules.dualpipe import paced_messages_s, rank_times
+from planner.search.uneven.aligned import chunk_times
+from planner.search.uneven.rows import Rows
+from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fills:
+    """Ways to fill a stage.
+
+    Attributes:
+        counts: (c, 2, r) layers by kind (`KINDS`) and recomputation (`Rows.recomputes`).
+        sharding: (c,) codes.
+        clock: (c,) indices of `RowTerms.clocks`.
+        spread: (c,) whether all chunks recompute alike, else the first ones first
+            (`planner.search.uneven.aligned`); False where there is one chunk.
+    """
+
+    counts: IntArray
+    sharding: IntArray
+    clock: IntArray
+    spread: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.sharding)
+
+    def take(self, index: IntArray) -> Fills:
+        """The fills of `index`."""
+        return Fills(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
+    @property
+    def kinds(self) -> IntArray:
+        """(c, 2) layers by kind."""
+        total: IntArray = self.counts.sum(axis=2)
+        return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FillCosts:
+    """Costs of fills on one stage, (c,) each, without the factor of the step.
+
+    Attributes:
+        time: Seconds of a micro-batch, both passes, ends included.
+        forward, backward: Its passes.
+        paced, left: (m - 1) time + w and time - w, with the w seconds of the bubble that a
+            zero-bubble schedule fills; other schedules fill none.
+        filling: v times what chunks make wait (`planner.cost.stages.rounds`), and the ends; of
+            stages that are not interleaved, time.
+        exposed, optimizer: Seconds of reductions that nothing hides, of the optimizer.
+        extra_j: Joules that running kernels add to waiting, all chips of the stage, per step.
+    """
+
+    time: FloatArray
+    forward: FloatArray
+    backward: FloatArray
+    paced: FloatArray
+    left: FloatArray
+    filling: FloatArray
+    exposed: FloatArray
+    optimizer: FloatArray
+    extra_j: FloatArray
+
+    def take(self, index: IntArray) -> FillCosts:
+        """The costs of the fills of `index`."""
+        return FillCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCosts:
+    """Costs of fills on a pair of ranks of DualPipe, (c,) each, without the factor of the step.
+
+    With the symbols of `planner.schedules.dualpipe`, of n = pp / 2 pairs, its T is the larger of
+
+        max paced + sum early                early = Q + H / 2 - F / (2 n)
+        max paced + sum late + max over      late = Q + H / 2 - over
+
+    Attributes:
+        time: Seconds of a round on one rank, less what its passes hide of the layers.
+        round: m / 2 of them, with the messages that pace them.
+        paced: (m / 2)(D - H) + H - Q.
+        over, early, late: See above.
+        exposed, optimizer, extra_j: As of `FillCosts`; joules of both ranks.
+    """
+
+    time: FloatArray
+    round: FloatArray
+    paced: FloatArray
+    over: FloatArray
+    early: FloatArray
+    late: FloatArray
+    exposed: FloatArray
+    optimizer: FloatArray
+    extra_j: FloatArray
+
+    def take(self, index: IntArray) -> PairCosts:
+        """The costs of the fills of `index`."""
+        return PairCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in the pipeline a stage is.
+
+    Attributes:
+        position: From 0.
+        first, last: Whether it holds the embedding, the head.
+    """
+
+    position: int
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneRow:
+    """A row with its terms, ready to cost fills.
+
+    Attributes:
+        model: Job and machine.
+        rows: One row.
+        terms: Of that row alone.
+    """
+
+    model: CostModel
+    rows: Rows
+    terms: RowTerms
+
+    @property
+    def m(self) -> float:
+        """Micro-batches of a step."""
+        return float(self.rows.micro_batches(self.model)[0])
+
+    @property
+    def factor(self) -> float:
+        """What every time is multiplied by."""
+        chips = self.rows.plans.chips.astype(np.float64)
+        return float(step_factor(self.model.assumptions, chips)[0])
+
+    @property
+    def modes(self) -> IntArray:
+        """Places of the recomputations that layers may have, ascending."""
+        return np.unique(self.rows.modes[0])
+
+    @property
+    def first(self) -> int:
+        """How many first layers of every chunk recompute; -1: see `Rows.first`."""
+        return int(self.rows.first[0])
+
+    def in_flight(self, device: int) -> float:
+        """Micro-batches whose activations a device of equal chunks holds at once."""
+        plans = self.rows.plans
+        held = in_flight(
+            plans.schedule[:, None],
+            plans.pp[:, None],
+            plans.interleave[:, None],
+            np.array([[self.m]]),
+            np.array([[float(device)]]),
+        )
+        return float(held[0, 0])
+
+    def bytes_of(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> Memory:
+        """(1, c) bytes per chip of every fill.
+
+        Args:
+            place: Of the stage.
+            fills: c of them.
+            chunks: (c, v, 2, r) layers on each chunk (of DualPipe both); None: as if equal.
+        """
+        stages = _classes(place, fills)
+        if chunks is not None:
+            stages = replace(stages, chunks=chunks.sum(axis=3)[None].astype(np.float64))
+        groups = tuple(
+            RecomputeGroup(
+                recompute=np.full((1, 1), code),
+                dense=fills.counts[None, :, 0, at].astype(np.float64),
+                moe=fills.counts[None, :, 1, at].astype(np.float64),
+                chunks=None if chunks is None else chunks[None, ..., at].astype(np.float64),
+            )
+            for at, code in enumerate(self.rows.recomputes)
+        )
+        plans, job = self.rows.plans, self.model.job
+        local = parameters_on_chip(self.model, plans)
+        return memory(
+            job,
+            self.model.shapes,
+            plans,
+            stages,
+            local,
+            stage_parameters(plans, stages, local),
+            m=np.array([[self.m]]),
+            groups=groups,
+            sharding=fills.sharding[None, :],
+            fused=self.model.assumptions.fused_attention,
+        )
+
+    def costs(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> FillCosts:
+        """The costs of every fill, with (c, v, 2, r) layers on each chunk where there are some."""
+        a, x = self.model.assumptions, self._inputs(fills)
+        stage = self._stage(place, fills)
+        time = stage.sum_layers("total") + ends_s(stage, x)
+        forward, backward = passes_s(a, stage, x) if x.gpipe.any() else (time, 0.0 * time)
+        filled = filled_s(a, stage, x, time) if x.zero_bubble.any() else 0.0 * time
+        extra = x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
+        return FillCosts(
+            time=time[0],
+            forward=forward[0],
+            backward=backward[0],
+            paced=((x.m - 1) * time + filled)[0],
+            left=(time - filled)[0],
+            filling=self._filling(stage, time[0], chunks),
+            exposed=exposed_reduction_s(a, stage, x)[0],
+            optimizer=stage.optimizer[0],
+            extra_j=extra[0] * self.factor,
+        )
+
+    def pair_costs(self, place: Place, fills: Fills) -> PairCosts:
+        """The costs of every fill on a pair of ranks of DualPipe."""
+        a, x = self.model.assumptions, self._inputs(fills)
+        stage = self._stage(place, fills)
+        parts = pair_parts(a, stage, x)
+        extra = 2 * x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
+        return PairCosts(
+            **{name: seconds[0] for name, seconds in parts.items()},
+            exposed=exposed_reduction_s(a, stage, x)[0],
+            optimizer=stage.optimizer[0],
+            extra_j=extra[0] * self.factor,
+        )
+
+    @property
+    def pp(self) -> int:
+        """Stages."""
+        return int(self.rows.plans.pp[0])
+
+    @property
+    def v(self) -> int:
+        """Chunks per stage."""
+        return int(self.rows.plans.interleave[0])
+
+    def kept(self, place: Place) -> FloatArray:
+        """(2 r,) bytes of activations of a layer per micro-batch in flight, by kind and mode."""
+        modes = 2 * len(self.rows.recomputes)
+        one = np.eye(modes, dtype=np.int64).reshape(modes, 2, -1)
+        same = np.zeros(2 * modes, dtype=np.int64)
+        counts = np.concatenate([one, 2 * one])
+        fills = Fills(counts=counts, sharding=same, clock=same, spread=same > 0)
+        saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
+        return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
+
+    def _filling(self, stage: StageCost, time: FloatArray, chunks: IntArray | None) -> FloatArray:
+        """(c,) `FillCosts.filling`."""
+        if chunks is None:
+            return time
+        seconds = np.stack([cost.total[0] for _, cost in stage.layers], axis=1)
+        layers = np.stack([count[0] for count, _ in stage.layers], axis=1)
+        ends = time - (layers * seconds).sum(axis=1)
+        kinds = [at for at, kind in enumerate(KINDS) if kind in self.terms.layers]
+        table = seconds.reshape(len(time), len(kinds), len(self.rows.recomputes))
+        times = chunk_times(chunks[:, :, kinds], table)
+        first, last = bool(stage.first.any()), bool(stage.last.any())
+        waited = wait_s(times, first, last, self.m, self.pp, self.v)
+        return np.asarray(self.v * waited[:, 0] + ends)
+
+    def _stage(self, place: Place, fills: Fills) -> StageCost:
+        """The fills as classes of stages."""
+        stages = _classes(place, fills)
+        return StageCost(
+            count=stages.count,
+            first=stages.first,
+            last=stages.last,
+            layers=tuple(
+                (fills.counts[None, :, at, code].astype(np.float64), self._layer(kind, code, fills))
+                for at, kind in enumerate(KINDS)
+                if kind in self.terms.layers
+                for code in range(len(self.rows.recomputes))
+            ),
+            **self._state(place, fills),
+            extra_w=running_w(self.model, self.terms.clocks[fills.clock][None, :]),
+        )
+
+    def _state(self, place: Place, fills: Fills) -> dict[str, FloatArray]:
+        """(1, c) reductions and optimizer of every fill, once per number of layers."""
+        kinds = fills.kinds
+        first, which = distinct([kinds[:, 0], kinds[:, 1]])
+        terms = stage_state(self.model, self.rows, _classes(place, fills.take(first)))
+        return {
+            f.name: getattr(terms, f.name)[:, which, fills.sharding] for f in fields(StateTerms)
+        }
+
+    def _layer(self, kind: str, code: int, fills: Fills) -> LayerCost:
+        table = self.terms.layers[kind]
+        return LayerCost(
+            **{
+                f.name: np.broadcast_to(getattr(table, f.name), table.total.shape)[
+                    0, code, fills.sharding, fills.clock
+                ][None, :]
+                for f in fields(LayerCost)
+            }
+        )
+
+    def _inputs(self, fills: Fills) -> StepInputs:
+        plans, ends = self.rows.plans, self.terms.ends
+        return StepInputs(
+            m=np.array([[self.m]]),
+            pp=plans.pp[:, None],
+            v=plans.interleave[:, None],
+            zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
+            gpipe=(plans.schedule == GPIPE)[:, None],
+            dualpipe=self.rows.both_ways[:, None],
+            chips=plans.chips[:, None].astype(np.float64),
+            ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
+            p2p=self.terms.p2p[:, None],
+            standing_w=np.zeros((1, 1)),  # counts per second of the step, not per fill
+        )
+
+
+def pair_parts(a: Assumptions, stage: StageCost, x: StepInputs) -> dict[str, FloatArray]:
+    """(n, k) seconds of a pair of ranks of DualPipe, by the names of `PairCosts`."""
+    hidden = stage.sum_layers("paired")
+    time = stage.sum_layers("total") + ends_s(stage, x) - hidden
+    rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)
+    filled = rank.wait + rank.hidden / 2
+    return {
+        "time": time,
+        "round": x.rounds * (time + paced_messages_s(a, x.p2p)),
+        "paced": rank.paced(x.rounds),
+        "over": rank.over,
+        "early": filled - rank.forward / x.pp,
+        "late": filled - rank.over,
+    }
+
+
+def _classes(place: Place, fills: Fills) -> StageClasses:
+    """(1, c) every fill as a class of stages."""
+    kinds = fills.kinds[None].astype(np.float64)
+    return contents(
+        kinds[..., 0],
+        kinds[..., 1],
+        first=place.first,
+        last=place.last,
+        position=float(place.position),
+    )

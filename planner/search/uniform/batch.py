@@ -1,0 +1,341 @@
+"""All plans on a group of skeletons: crossed, checked for memory, and costed on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.context import CostModel
+from planner.cost.evaluate import memory_table
+from planner.cost.memory.offload import offloads_only_cost
+from planner.frameworks.rules import demands_of, offloads_allowed
+from planner.plan import COLUMNS, PlanTable
+from planner.question.options import SpaceOptions
+from planner.search.deadline import NEVER, Deadline
+from planner.search.limits import Limits
+from planner.search.near_misses import NearMisses, Witness
+from planner.search.placements.groups import EFFICIENT, EVERY, NO_LAYOUTS
+from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
+from planner.search.uniform.candidates import Candidates
+from planner.search.uniform.nodes import ENERGY, MEMORY, TIME
+from planner.search.uniform.space import SKELETON, Skeletons, Space, cross_choices
+from planner.search.uniform.tables import Placements, build_placements
+from solvers.mesh import Opened
+
+CHUNK = 8192  # plans at a time: what memory and bounds need of them stays in the cache
+_MASKS_BY_SIZE = (1, 2, 4, 3, 5, 6, 7)
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What happened to plans and candidates, by name, over all batches."""
+
+    plans: dict[str, int]
+    candidates: dict[str, int]
+
+
+def add_counts(into: dict[str, int], counts: dict[str, int]) -> None:
+    """Adds the numbers of `counts` to those of `into`."""
+    for name, number in counts.items():
+        if number:
+            into[name] = into.get(name, 0) + number
+
+
+@dataclass(slots=True, kw_only=True)
+class Batch:
+    """The plans on a group of skeletons that fit in memory.
+
+    Attributes:
+        model, limits: As given.
+        logical: Logical plans that fit, on the meshes of the skeletons.
+        space: The same plans, on meshes that differ in what rules about orders look at.
+        peak: (n,) their bytes per chip.
+        placements: Distinct placements of the meshes.
+        clocks: (k,) relative clocks to try.
+        candidates: Their costs; None where only memory matters.
+        objectives: Which of `TIME`, `ENERGY`, `MEMORY` are minimized.
+        misses: Grows by what comes near to limits that nothing has met yet; None: not kept.
+    """
+
+    model: CostModel
+    limits: Limits
+    logical: Space
+    space: Space
+    peak: FloatArray
+    placements: Placements
+    clocks: FloatArray
+    candidates: Candidates | None
+    objectives: tuple[int, ...]
+    misses: NearMisses | None = None
+
+    @property
+    def size(self) -> int:
+        """Candidates: plans times their placements times clocks."""
+        return self.candidates_of(np.arange(len(self.space)))
+
+    def candidates_of(self, plans: IntArray) -> int:
+        """Candidates of some plans."""
+        counts = self.placements.count[self.space.mesh_id[plans]]
+        return int(counts.sum()) * len(self.clocks)
+
+    def corners(self, *, bounded: bool) -> FloatArray:
+        """(n, k, d) lower bounds of every plan at every clock; -inf unless `bounded`."""
+        shape = (len(self.peak), len(self.clocks))
+        bounds = np.full((*shape, 3), -np.inf)
+        if bounded and self.candidates is not None and self.objectives != (MEMORY,):
+            for start in range(0, len(self.peak), CHUNK):
+                at = np.arange(start, min(start + CHUNK, len(self.peak)))
+                bounds[at, :, TIME], bounds[at, :, ENERGY] = self.candidates.bounds(at)
+        bounds[:, :, MEMORY] = self.peak[:, None]
+        return bounds[:, :, list(self.objectives)]
+
+    def open(self, boxes: IntArray, number: int) -> Opened:
+        """Objectives of every placement and clock of some plans.
+
+        Labels are (number, plan, placement, clock). Where only memory matters, one placement and
+        clock stand for all.
+        """
+        if self.candidates is None:
+            first = self.placements.start[self.space.mesh_id[boxes]]
+            labels = np.stack([np.full_like(boxes, number), boxes, first, np.zeros_like(boxes)], 1)
+            return Opened(points=self.peak[boxes, None], labels=labels)
+        rows = self.candidates.expand(boxes)
+        cost = self.candidates.costs(rows)
+        clocks = len(self.clocks)
+        shape = (len(rows), clocks)
+        plan = np.repeat(rows.plan, clocks)
+        labels = np.empty((len(plan), 4), dtype=np.int64)
+        labels[:, 0] = number
+        labels[:, 1] = plan
+        labels[:, 2] = np.repeat(rows.placement, clocks)
+        labels[:, 3] = np.tile(np.arange(clocks), len(rows))
+        times = np.broadcast_to(cost.time, shape).ravel()
+        energies = np.broadcast_to(cost.energy, shape).ravel()
+        allowed, dropped = self.limits.costs(
+            self.model, times, energies, self.candidates.chips[plan]
+        )
+        if self.misses is not None and allowed is not None and not allowed.any():
+            self._note_misses(self.misses, times, energies, labels)
+        points = np.stack([times, energies, self.peak[plan]], axis=1)[:, list(self.objectives)]
+        return Opened(points=points, labels=labels, allowed=allowed, dropped=dropped)
+
+    def _note_misses(
+        self, misses: NearMisses, times: FloatArray, energies: FloatArray, labels: IntArray
+    ) -> None:
+        assert self.candidates is not None
+        chips = self.candidates.chips[labels[:, 1]]
+        checks = self.limits.checks(self.model, times, energies, chips)
+        for name, row in misses.better(times, energies, checks):
+            witness = Witness(
+                plan=self.plan_at(*labels[row, 1:].tolist()),
+                chips=int(chips[row]),
+                time_s=float(times[row]),
+                energy_j=float(energies[row]),
+            )
+            setattr(misses, name, witness)
+
+    def plan_at(self, plan: int, placement: int, clock: int) -> PlanTable:
+        """The one-row table behind a label."""
+        table = self.space.plans.take(np.array([plan]))
+        return replace(
+            table,
+            order=self.placements.order[[placement]],
+            layouts=self.placements.layouts,
+            clock=self.clocks[[clock]],
+        )
+
+
+def least_corners(skeletons: Skeletons, space: Space, corners: FloatArray) -> FloatArray:
+    """(s, k, d) least corner over the plans on each skeleton; inf where there is no plan.
+
+    Args:
+        skeletons: s of them.
+        space: The plans on them.
+        corners: (n, k, d) lower bounds of those plans.
+    """
+    least = np.full((len(skeletons), *corners.shape[1:]), np.inf)
+    of_plans = {name: getattr(space.plans, name) for name in SKELETON}
+    whole = _codes(skeletons.mesh_id, skeletons.columns, skeletons.columns)
+    codes = _codes(space.mesh_id, of_plans, skeletons.columns)
+    order = np.argsort(whole)
+    at = order[np.searchsorted(whole, codes, sorter=order)]
+    by_skeleton = np.argsort(at, kind="stable")
+    rows, starts = np.unique(at[by_skeleton], return_index=True)
+    if len(rows):
+        least[rows] = np.minimum.reduceat(corners[by_skeleton], starts, axis=0)
+    return least
+
+
+def _codes(
+    mesh_id: IntArray, columns: Mapping[str, IntArray], widest: Mapping[str, IntArray]
+) -> IntArray:
+    """(n,) one number for a mesh and a `SKELETON`, whose columns are within those of `widest`."""
+    codes = mesh_id
+    for name in SKELETON:
+        codes = codes * (int(widest[name].max(initial=0)) + 1) + columns[name]
+    return codes
+
+
+def layouts_within(options: SpaceOptions, limits: Limits, model: CostModel) -> str:
+    """Which layouts a search needs: a slower one may draw less power, or cross shorter links."""
+    if not options.torus:
+        return NO_LAYOUTS
+    alone = limits.power_w is None and not model.assumptions.component_energy
+    return EFFICIENT if alone else EVERY
+
+
+def build_batch(
+    model: CostModel,
+    skeletons: Skeletons,
+    options: SpaceOptions,
+    limits: Limits,
+    clocks: FloatArray,
+    tally: Tally,
+    *,
+    with_memory: bool = False,
+    only_memory: bool = False,
+    misses: NearMisses | None = None,
+    deadline: Deadline = NEVER,
+) -> Batch | None:
+    """Crosses skeletons with every choice and keeps what fits; None when nothing does.
+
+    Args:
+        model: Job, cluster, assumptions.
+        skeletons: The skeletons of the batch.
+        options, limits: What is searched, and within what.
+        clocks: (k,) relative clocks to try.
+        tally: Grows by what is considered and dropped.
+        with_memory: Memory is an objective (then an offload that is not needed may still pay).
+        only_memory: Memory is the only objective.
+        misses: See `Batch`.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed; `tally` is as it was.
+    """
+    here = cross_choices(model, skeletons, options)
+    counts = dict(here.counts)
+    pays = with_memory or only_memory or limits.power_w is not None
+    pays = pays or not offloads_only_cost(model)
+    logical, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
+    batch = None
+    if len(logical):
+        space = logical.apart(fields_beside(demands_of(model, options.runnable_in)))
+        orders = options.orders(model.framework)
+        layouts = layouts_within(options, limits, model)
+        columns = space.meshes.columns
+        runs = runnable_placements(model, options, columns)
+        placements = build_placements(model, columns, orders, layouts, deadline, runs)
+        deadline.check()
+        costed = limits.on_costs or not only_memory
+        both = (TIME, ENERGY, MEMORY) if with_memory else (TIME, ENERGY)
+        batch = Batch(
+            model=model,
+            limits=limits,
+            logical=logical,
+            space=space,
+            peak=peak,
+            placements=placements,
+            clocks=clocks,
+            candidates=Candidates.build(model, space, placements, clocks) if costed else None,
+            objectives=(MEMORY,) if only_memory else both,
+            misses=misses,
+        )
+    add_counts(tally.plans, counts)
+    add_counts(tally.plans, {"kept": len(logical)})
+    return batch
+
+
+def _all_fitting(
+    model: CostModel,
+    here: Space,
+    options: SpaceOptions,
+    limits: Limits,
+    counts: dict[str, int],
+    deadline: Deadline,
+    *,
+    all_masks: bool,
+) -> tuple[Space, FloatArray]:
+    """The plans that fit, with every offload where that is allowed, and their bytes per chip."""
+    deadline.check()
+    fits, peak, dropped = _fitting(model, here, limits)
+    add_counts(counts, dropped)
+    parts = [(here.take(np.flatnonzero(fits)), peak[fits])]
+    if options.offload:
+        parts += _offloaded(
+            model, here, fits, options, limits, counts, deadline, all_masks=all_masks
+        )
+    return _joined([part for part, _ in parts]), np.concatenate([held for _, held in parts])
+
+
+def _fitting(
+    model: CostModel, space: Space, limits: Limits
+) -> tuple[np.ndarray, FloatArray, dict[str, int]]:
+    """(n,) plans that fit, (n,) bytes per chip, and what was dropped why."""
+    fits = np.zeros(len(space), dtype=np.bool_)
+    peak = np.zeros(len(space))
+    dropped: dict[str, int] = {}
+    for start in range(0, len(space), CHUNK):
+        at = np.arange(start, min(start + CHUNK, len(space)))
+        held = memory_table(model, space.plans.take(at))
+        fits[at], lost = limits.memory(model, held)
+        peak[at] = held.peak
+        add_counts(dropped, lost)
+    return fits, peak, dropped
+
+
+def _offloaded(
+    model: CostModel,
+    space: Space,
+    fits: np.ndarray,
+    options: SpaceOptions,
+    limits: Limits,
+    counts: dict[str, int],
+    deadline: Deadline,
+    *,
+    all_masks: bool,
+) -> list[tuple[Space, FloatArray]]:
+    """Plans with state or activations on the host.
+
+    Moving what fits anyway only adds time and energy where `offloads_only_cost` says so; then,
+    unless memory is an objective or power is limited, a plan gets only those sets of offloads no
+    part of which is enough.
+    """
+    enough = {0: fits.copy()}
+    parts: list[tuple[Space, FloatArray]] = []
+    for mask in _MASKS_BY_SIZE:
+        moved_plans = replace(space.plans, offload=np.full(len(space), mask))
+        wanted = offloads_allowed(model, moved_plans)
+        covered = np.zeros(len(space), dtype=np.bool_)
+        for smaller, ok in enough.items():
+            if smaller & mask == smaller:
+                covered |= ok
+        add_counts(counts, {"considered": int(wanted.sum())})
+        wanted = runnable_plans(model, options, moved_plans, wanted, counts)
+        if not all_masks:
+            add_counts(counts, {"needless_offload": int((wanted & covered).sum())})
+            wanted &= ~covered
+        deadline.check()
+        at = np.flatnonzero(wanted)
+        moved = space.take(at)
+        moved = replace(moved, plans=replace(moved.plans, offload=np.full(len(at), mask)))
+        ok, peak, dropped = _fitting(model, moved, limits)
+        add_counts(counts, dropped)
+        enough[mask] = np.zeros(len(space), dtype=np.bool_)
+        enough[mask][at[ok]] = True
+        parts.append((moved.take(np.flatnonzero(ok)), peak[ok]))
+    return parts
+
+
+def _joined(parts: list[Space]) -> Space:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    plans = PlanTable(
+        **{n: np.concatenate([getattr(p.plans, n) for p in parts]) for n in COLUMNS},  # type: ignore[arg-type]
+        layouts=first.plans.layouts,
+    )
+    return replace(first, plans=plans, mesh_id=np.concatenate([part.mesh_id for part in parts]))

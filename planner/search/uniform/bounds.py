@@ -1,0 +1,311 @@
+"""Lower bounds on time and energy of everything that can be done on a skeleton of a plan.
+
+A skeleton is a mesh with micro-batch b, schedule and interleave v.
+
+    T >= [ m (S(b) / pp + c_mb) + (pp - 1) / pp S(b) / v + d + step overhead ] factor,   m = B_r / b
+    E >= chips [ m K(b) / pp * extra_w + T standing_w ], or the joules of all FLOP by components
+
+B_r is the sequences of one data rank; S(b) the least seconds of all layers and both ends for a
+micro-batch of b sequences, over sequence parallelism and context-parallel modes, with the least
+recomputation that lets anything on the mesh fit, with networks of tp, cp and ep of which each cost
+is the least over the placements of the mesh; K(b) the same of kernel seconds; d the reduction of
+the mean stage's gradients and weights in the least time that a group of that size can need
+anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
+at least the mean stage, messages between stages travel for free, and zero-bubble schedules have no
+bubble; nor has DualPipe, where S is less what passes side by side hide. All of these are
+relaxations, so no plan on the mesh is faster or cheaper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.base.arrays import FloatArray, IntArray
+from planner.base.distinct import distinct
+from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once
+from planner.cost.context import CostModel
+from planner.cost.energy.energy import least_component_j, running_w, standing_w
+from planner.cost.evaluate import layer_columns
+from planner.cost.memory.parameters import trained_share
+from planner.cost.step import step_factor
+from planner.cost.terms import end_terms, layer_terms
+from planner.network.collectives import GroupCosts, group_costs
+from planner.network.fabric import Fabric, FabricLevel
+from planner.plan import ALL_TO_ALL, DUALPIPE, ORDERS, RING, ZERO_BUBBLE
+from planner.search.deadline import NEVER, Deadline
+from planner.search.placements.groups import NO_LAYOUTS
+from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uniform.space import Skeletons
+from planner.search.uniform.tables import LAYER_GROUPS, ideal_networks
+
+
+def skeleton_corners(
+    model: CostModel,
+    skeletons: Skeletons,
+    recompute: IntArray,
+    clocks: FloatArray,
+    orders: tuple[tuple[str, ...], ...] = ORDERS,
+) -> FloatArray:
+    """(n, k, 2) lower bounds of `SkeletonBounds`, for a single recomputation per mesh."""
+    return SkeletonBounds.build(model, skeletons, orders).corners(recompute, clocks)
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonBounds:
+    """What the bounds of some skeletons share, whatever is recomputed.
+
+    Attributes:
+        model, skeletons: As given.
+        networks: Group name to (meshes,) least costs over the placements.
+        fixed: (meshes,) exposed seconds once per step.
+        standing: (meshes,) standing power per chip.
+    """
+
+    model: CostModel
+    skeletons: Skeletons
+    networks: dict[str, GroupCosts]
+    fixed: FloatArray
+    standing: FloatArray
+
+    @staticmethod
+    def build(
+        model: CostModel,
+        skeletons: Skeletons,
+        orders: tuple[tuple[str, ...], ...],
+        deadline: Deadline = NEVER,
+        layouts: str = NO_LAYOUTS,
+    ) -> SkeletonBounds:
+        """The bounds of some skeletons.
+
+        Args:
+            model: Job, cluster, assumptions.
+            skeletons: n skeletons.
+            orders: Orders of the axes that plans may have, innermost first.
+            deadline: When to give up.
+            layouts: Layouts over a torus that they may have beside; one of `LAYOUTS`.
+
+        Raises:
+            OutOfTime: The deadline passed.
+        """
+        columns = skeletons.meshes.columns
+        return SkeletonBounds(
+            model,
+            skeletons,
+            ideal_networks(model, columns, orders, LAYER_GROUPS, deadline, layouts),
+            _least_reduction_s(model, columns) + model.assumptions.step_s,
+            _standing_w(model, columns["chips"]),
+        )
+
+    @staticmethod
+    def arithmetic(model: CostModel, skeletons: Skeletons) -> SkeletonBounds:
+        """Those of networks that cost nothing, which need no placements: never above the others."""
+        counts = skeletons.meshes.columns["chips"]
+        one = np.ones(1, dtype=np.int64)
+        alone = group_costs(model.fabric(int(counts[0])), [(one, one)])
+        free = alone.take(np.zeros(len(counts), dtype=np.intp))
+        fixed = np.full(len(counts), model.assumptions.step_s)
+        networks = dict.fromkeys(LAYER_GROUPS, free)
+        return SkeletonBounds(model, skeletons, networks, fixed, _standing_w(model, counts))
+
+    def corners(
+        self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
+    ) -> FloatArray:
+        """(n, k, 2) lower bounds on step time and energy for every skeleton and clock.
+
+        Args:
+            recompute: (meshes,) the least recomputation that plans on each mesh must use.
+            clocks: (k,) relative clocks.
+            deadline: When to give up.
+
+        Raises:
+            OutOfTime: The deadline passed.
+        """
+        skeletons = self.skeletons
+        columns = {**skeletons.meshes.columns, "recompute": recompute}
+        sizes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
+        first, which = distinct([*sizes, *(net.columns for net in self.networks.values())])
+        keys = {name: column[first] for name, column in columns.items()}
+        nets = {name: net.take(first[:, None]) for name, net in self.networks.items()}
+        corners = np.empty((len(skeletons), len(clocks), 2))
+        for micro_batch in np.unique(skeletons.columns["micro_batch"]):
+            deadline.check()
+            rows = np.flatnonzero(skeletons.columns["micro_batch"] == micro_batch)
+            mesh = skeletons.mesh_id[rows]
+            alone, paired, kernels = _least_seconds(
+                self.model, keys, nets, int(micro_batch), clocks
+            )
+            both_ways = (skeletons.columns["schedule"][rows] == DUALPIPE)[:, None]
+            at = which[mesh]
+            corners[rows] = _corners(
+                self.model,
+                {name: column[mesh, None] for name, column in columns.items()},
+                {name: column[rows, None] for name, column in skeletons.columns.items()},
+                np.where(both_ways, paired[at], alone[at]),
+                kernels[at],
+                self.fixed[mesh, None],
+                self.standing[mesh, None],
+                clocks,
+            )
+        return corners
+
+
+def _standing_w(model: CostModel, chips: IntArray) -> FloatArray:
+    """(m,) standing power of a chip by how many there are."""
+    counts, which = np.unique(chips, return_inverse=True)
+    return np.array([standing_w(model, int(count)) for count in counts])[which.ravel()]
+
+
+def _corners(
+    model: CostModel,
+    mesh: dict[str, IntArray],
+    skeleton: dict[str, IntArray],
+    seconds: FloatArray,
+    kernels: FloatArray,
+    fixed: FloatArray,
+    standing: FloatArray,
+    clocks: FloatArray,
+) -> FloatArray:
+    """The formulas of the module, on columns of shape (n, 1) and times of shape (n, k)."""
+    a = model.assumptions
+    chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
+    m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * skeleton["micro_batch"])
+    ramp = (pp - 1) / pp / skeleton["interleave"] * float(a.bubbles)
+    ramp = np.where(np.isin(skeleton["schedule"], (ZERO_BUBBLE, DUALPIPE)), 0.0, ramp)
+    factor = step_factor(a, chips)
+    time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
+    busy = m * kernels / pp * factor
+    energy = chips * (busy * running_w(model, clocks) + time * standing)
+    if model.assumptions.component_energy:
+        energy = energy + least_component_j(model)
+    return np.stack([time, energy], axis=2) * ROUNDED_DOWN
+
+
+def _least_seconds(
+    model: CostModel,
+    keys: dict[str, IntArray],
+    nets: dict[str, GroupCosts],
+    micro_batch: int,
+    clocks: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(combinations, clocks) least seconds, those side by side, kernel seconds of all layers.
+
+    Of one micro-batch, both ends included, with the recomputation of the key; minimized over
+    sequence parallelism and context-parallel modes. Side by side: `LayerTimes.paired` less.
+    """
+    kinds = model.job.model.layer_kinds
+    tp, cp, ep = (keys[name][:, None] for name in ("tp", "cp", "ep"))
+    local = model.local_parameters(tp, ep)
+    ends = end_terms(model, tp, micro_batch * model.job.seq_len / cp, clocks[None, :])
+    shape = (len(tp), len(clocks))
+    seconds, paired, kernels = (np.full(shape, np.inf) for _ in range(3))
+    for split in (True, False):
+        for mode in (RING, ALL_TO_ALL) if np.any(cp > 1) else (RING,):
+            x = layer_columns(
+                model,
+                tp=tp,
+                cp=cp,
+                ep=ep,
+                micro_batch=np.full_like(tp, micro_batch),
+                sequence_parallel=(tp > 1) & split,
+                cp_mode=np.full_like(tp, mode),
+                recompute=keys["recompute"][:, None],
+                offload=np.zeros_like(tp),
+                clock=clocks[None, :],
+            )
+            times = layer_terms(model, x, nets, local)
+            total = busy = beside = ends.embedding + ends.head
+            for kind in ("dense", "moe"):
+                layer = getattr(times, kind)
+                if layer is not None:
+                    total = total + kinds.count(kind) * layer.total
+                    beside = beside + kinds.count(kind) * (layer.total - layer.paired)
+                    busy = busy + kinds.count(kind) * layer.kernels
+            seconds, kernels = np.minimum(seconds, total), np.minimum(kernels, busy)
+            paired = np.minimum(paired, beside)
+    return seconds, paired, kernels
+
+
+def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatArray:
+    """(m,) exposed seconds of data parallelism that every sharding of a mesh pays at least."""
+    a, share = model.assumptions, trained_share(model.job)
+    kinds = model.job.model.layer_kinds
+    local = model.local_parameters(columns["tp"], columns["ep"])
+    layers = kinds.count("dense") * local.dense_layer + kinds.count("moe") * local.moe_layer
+    stage = layers / columns["pp"]
+    weights, gradients = WEIGHT_BYTES * stage, a.gradient_wire_bytes * share * stage
+    shard = _gather_s_per_byte(model, columns["chips"], columns["cp"] * columns["fsdp"])
+    replica = _gather_s_per_byte(model, columns["chips"], columns["dp"])
+    ranks = columns["cp"] * columns["fsdp"] * columns["dp"]
+    data = _gather_s_per_byte(model, columns["chips"], ranks)
+    inner = columns["cp"] * columns["fsdp"]
+    visible = 1 - a.dp_overlap
+    in_switch = max(1.0, model.cluster.levels[0].in_network_gain)
+    once = visible * data * np.minimum(gradients + share * weights, 2 * gradients / in_switch)
+    often = (1 - a.zero3_overlap) * (2 * weights + gradients)
+    kept = gathers_once(model.framework, columns["pp"])
+    each = shard * np.where(kept, visible * (weights + gradients), often)
+    each = each + visible * replica * 2 * gradients / inner / in_switch
+    unsharded = np.where(columns["fsdp"] > 1, np.inf, once)
+    return np.minimum(unsharded, np.where(inner > 1, each, np.inf))
+
+
+def _gather_s_per_byte(model: CostModel, chips: IntArray, size: IntArray) -> FloatArray:
+    """(m,) seconds per byte below which no all-gather of any group of that size can be."""
+    result = np.zeros(len(size))
+    first, which = distinct([chips, size])
+    for row, (count, members) in enumerate(zip(chips[first], size[first], strict=True)):
+        result[row] = least_gather_s_per_byte(model.fabric(int(count)), int(members))
+    return result[: len(first)][which]
+
+
+def least_gather_s_per_byte(fabric: Fabric, members: int) -> float:
+    """Seconds per byte that no all-gather of g members beats, wherever they sit.
+
+    With i_l members inside a domain of level l (i_l <= h_l = min(g, domain), i_-1 = 1), r_l the
+    most that a chip can get from the level, and R_l the largest of r_l and those further out:
+
+        one ring per level   sum (1/i_(l-1) - 1/i_l) / rate_l  >=  sum (1/h_(l-1) - 1/h_l) / R_l
+        flat ring            (1 - 1/g) / min (rate_l i_(l-1))  >=  (1 - 1/g) max 1 / (R_l h_(l-1))
+
+    The first because what leaves the domains inside l is at least 1/h_(l-1) - 1/g in sum, and
+    goes over l or further out; the second, over the levels with h_(l-1) < g, because the group
+    crosses the first of l and beyond with at most h_(l-1) members inside.
+    """
+    held = [1, *(min(members, level.domain) for level in fabric.levels)]
+    rates = [_most_per_chip(level, members) for level in fabric.levels]
+    rates[0] = max(rates[0], _most_of_table(fabric, members))
+    staged, flat = 0.0, 0.0
+    for row in range(len(rates)):
+        if held[row] < members:
+            fastest = max(rates[row:])
+            staged += (1 / held[row] - 1 / held[row + 1]) / fastest
+            flat = max(flat, (1 - 1 / members) / (fastest * held[row]))
+    return min(staged, flat)
+
+
+def _most_of_table(fabric: Fabric, members: int) -> float:
+    """Bytes per second into a chip in the synthesized gathers of groups of `members` or fewer.
+
+    A schedule may use the links of chips that are in no group with it.
+    """
+    level = fabric.levels[0]
+    if level.table is None:
+        return 0.0
+    found = [
+        (1 - 1 / len(group.members)) * level.lane_bytes_per_s / float(point.load)
+        for group in level.table.groups
+        if len(group.members) <= members
+        for point in group.gather
+    ]
+    return max(found, default=0.0)
+
+
+def _most_per_chip(level: FabricLevel, members: int) -> float:
+    """Bytes per second that a chip gets from a level in no group of `members` or fewer."""
+    if level.torus is not None:
+        return level.torus.ring_links * level.torus.link_bytes_per_s * len(level.torus.dims)
+    if level.peer_bytes_per_s > 0:
+        return level.peer_bytes_per_s * max(min(members, level.domain) - 1, 1)
+    return max([level.bytes_per_s, *(rate for _, rate in level.by_group)])

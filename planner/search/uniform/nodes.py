@@ -1,0 +1,159 @@
+"""The outer boxes of a search: every skeleton on some chip counts, with its lower bounds.
+
+A skeleton has one corner for each clock; where memory is an objective, one for each clock and
+recomputation, because recomputation trades time for memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.context import CostModel
+from planner.plan import FULL, NO_RECOMPUTE, SELECTIVE
+from planner.question.options import SpaceOptions
+from planner.search.deadline import Deadline
+from planner.search.limits import Limits
+from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
+from planner.search.uniform.bounds import SkeletonBounds
+from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute, skeleton_bytes
+from planner.search.uniform.meshes import Meshes, enumerate_meshes
+from planner.search.uniform.space import SKELETON, Skeletons, cross_skeletons
+
+TIME, ENERGY, MEMORY = range(3)
+_COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rules have passed them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boxes:
+    """Skeletons on which something may fit in memory.
+
+    Attributes:
+        skeletons: n of them.
+        corners: (n, q, d) lower bounds of the objectives asked for.
+        counts: "factorizations", "meshes" and "skeletons": considered, dropped by each rule, and
+            what passed.
+    """
+
+    skeletons: Skeletons
+    corners: FloatArray
+    counts: dict[str, dict[str, int]]
+
+
+def build_boxes(
+    model: CostModel,
+    chip_counts: Sequence[int],
+    options: SpaceOptions,
+    limits: Limits,
+    clocks: FloatArray,
+    objectives: tuple[int, ...],
+    deadline: Deadline,
+    *,
+    bounded: bool = True,
+) -> Boxes:
+    """All boxes on some chip counts.
+
+    Args:
+        model: Job, cluster, assumptions.
+        chip_counts: Chip counts that plans may use.
+        options, limits: What is searched, and within what.
+        clocks: (k,) relative clocks to try.
+        objectives: Which of `TIME`, `ENERGY`, `MEMORY` the corners are for.
+        deadline: When to give up.
+        bounded: False leaves every corner at -inf.
+
+    Raises:
+        OutOfTime: The deadline passed.
+    """
+    parts = []
+    for start in range(0, max(len(chip_counts), 1), _COUNTS_AT_A_TIME):
+        deadline.check()
+        here = tuple(chip_counts[start : start + _COUNTS_AT_A_TIME])
+        meshes, least = fitting_meshes(model, here, options, limits)
+        deadline.check()
+        skeletons = cross_skeletons(model, meshes, options)
+        if bounded:
+            corners = _corners(model, skeletons, least, clocks, objectives, options, deadline)
+        else:
+            corners = np.full((len(skeletons), len(clocks), len(objectives)), -np.inf)
+        counts = {**meshes.counts, "skeletons": skeletons.counts}
+        parts.append(Boxes(skeletons=skeletons, corners=corners, counts=counts))
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def fitting_meshes(
+    model: CostModel, chip_counts: tuple[int, ...], options: SpaceOptions, limits: Limits
+) -> tuple[Meshes, IntArray]:
+    """The meshes on which something fits in memory, with the recomputation that takes."""
+    meshes = enumerate_meshes(model, chip_counts, options)
+    least = least_recompute(model, meshes, limits, offload=options.offload)
+    at = np.flatnonzero(least != NOTHING_FITS)
+    counts = {name: dict(stage) for name, stage in meshes.counts.items()}
+    counts["meshes"].pop("kept", None)
+    tally = {"memory": len(meshes) - len(at), "searched": len(at)}
+    counts["meshes"] |= {name: count for name, count in tally.items() if count}
+    return replace(meshes.take(at), counts=counts), least[at]
+
+
+def _corners(
+    model: CostModel,
+    skeletons: Skeletons,
+    least: IntArray,
+    clocks: FloatArray,
+    objectives: tuple[int, ...],
+    options: SpaceOptions,
+    deadline: Deadline,
+) -> FloatArray:
+    """(n, q, d) lower bounds; inf where a mesh has no plan with that recomputation."""
+    if len(skeletons) == 0:
+        return np.empty((0, len(clocks), len(objectives)))
+    orders = options.orders(model.framework)
+    bounds = None
+    if objectives != (MEMORY,):
+        layouts = EFFICIENT if options.torus else NO_LAYOUTS
+        bounds = SkeletonBounds.build(model, skeletons, orders, deadline, layouts)
+    if bounds is not None and MEMORY not in objectives:
+        return bounds.corners(least, clocks, deadline)[:, :, list(objectives)]
+    parts = []
+    for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
+        deadline.check()
+        corners = np.zeros((len(skeletons), len(clocks), 3))
+        if bounds is not None:
+            same = np.full(len(skeletons.meshes), recompute)
+            corners[:, :, :MEMORY] = bounds.corners(same, clocks, deadline)
+        held = skeleton_bytes(model, skeletons, recompute, offload=options.offload)
+        corners[:, :, MEMORY] = held[:, None]
+        corners[least[skeletons.mesh_id] > recompute] = np.inf
+        parts.append(corners[:, :, list(objectives)])
+    return np.concatenate(parts, axis=1)
+
+
+def _joined(parts: list[Boxes]) -> Boxes:
+    first = np.cumsum([0] + [len(part.skeletons.meshes) for part in parts])
+    counts: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for stage, numbers in part.counts.items():
+            into = counts.setdefault(stage, {})
+            for name, number in numbers.items():
+                into[name] = into.get(name, 0) + number
+    columns = [part.skeletons.meshes.columns for part in parts]
+    meshes = Meshes(
+        columns={name: np.concatenate([c[name] for c in columns]) for name in columns[0]},
+        counts={name: counts[name] for name in ("factorizations", "meshes")},
+    )
+    skeletons = Skeletons(
+        meshes=meshes,
+        mesh_id=np.concatenate(
+            [part.skeletons.mesh_id + at for part, at in zip(parts, first, strict=False)]
+        ),
+        columns={
+            name: np.concatenate([part.skeletons.columns[name] for part in parts])
+            for name in SKELETON
+        },
+        counts=counts["skeletons"],
+    )
+    corners = np.concatenate([part.corners for part in parts])
+    return Boxes(skeletons=skeletons, corners=corners, counts=counts)

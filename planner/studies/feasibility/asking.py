@@ -1,0 +1,378 @@
+"""`planner.feasible`: from a question about batches, chips or a deadline to rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from planner.assumptions.assumptions import Assumptions
+from planner.base.errors import InputError
+from planner.base.messages import Origin, one_line
+from planner.base.units import parse_count, parse_seconds, texts_of
+from planner.cost.context import CostModel
+from planner.cost.intervals import is_prediction, situation
+from planner.cost.job import LONGEST_SEQUENCE, sequences_in
+from planner.question.provenance import versions
+from planner.question.request import ARGUMENTS, Request, request_from
+from planner.question.resolved import Resolved, resolve
+from planner.search.limits import Limits
+from planner.studies.feasibility import fitted as default
+from planner.studies.feasibility.answer import DeadlineRow, FeasibleResult, Row
+from planner.studies.feasibility.deadline import Goal, smallest_count
+from planner.studies.feasibility.sizes import batches_of, chips_of, default_chips
+from planner.studies.feasibility.strategies import NAMES, Strategy, strategies_named
+from planner.studies.feasibility.textbook import inverse
+from planner.studies.feasibility.textbook.roofline import largest_tp_of, roofline_row
+
+Progress = Callable[[str, int, int], None]
+FIELDS = (
+    "seq_len", "precision", "framework", "era", "assumptions", "calibration", "mfu", "torus_axes",
+    "collectives", "degrade_link", "max_memory", "memory_margin",
+)  # fmt: skip
+"""Fields of `planner.question.request.Request` that a question may have beside its own."""
+MOST_CHIPS = 65536
+_BATCH_TOKENS = 4 * 2.0**20
+
+_AT_ONCE = (
+    "The whole batch passes at once, without gradient accumulation and bubbles; planner solve also "
+    "accumulates, and may do with fewer chips."
+)
+_ROOFLINE_NOTES = (
+    "Compute-bound: communication takes no longer than computing. The whole batch passes at once "
+    "(no gradient accumulation), without bubbles.",
+    "Whole meshes lie on a torus as planner solve --placement torus lays them.",
+    "As in the text, FSDP and TP communicate at the same time, each at the full rate of the links "
+    "that it uses: where both lie on one physical axis, that is more than the axis has. "
+    "--torus-axes gives each its own.",
+)
+_DEFAULT_NOTES = (
+    "Compute-bound: exposed communication is at most 1 % of the step of the fastest plan that "
+    "fits, at this batch and at every larger one looked at (16 Ki tokens per chip, from 4 Mi up "
+    "to 64 Mi, or the batch asked for). Gradient accumulation makes no batch too large for memory.",
+    "Placements are the framework's orders of the axes; planner solve --placement torus also cuts "
+    "axes into parts.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A model on a cluster, with what is asked about it.
+
+    Attributes:
+        model: The cost model; its batch is not read.
+        limits: Bytes per chip.
+        chips: Counts asked for; empty: the largest is looked for.
+        batches: Tokens per step asked for; empty: thresholds are looked for.
+    """
+
+    model: CostModel
+    limits: Limits
+    chips: tuple[int, ...]
+    batches: tuple[float, ...]
+
+    @property
+    def roofline(self) -> bool:
+        """Whether the textbook's algebra holds."""
+        return self.model.assumptions.token_granularity
+
+    def counts(self, batch_tokens: float) -> tuple[int, ...]:
+        """Counts among which the largest or the smallest is looked for at a batch."""
+        every = self.chips or self.model.cluster.chip_counts(MOST_CHIPS)
+        return tuple(n for n in every if n <= batch_tokens <= n * LONGEST_SEQUENCE)
+
+
+def feasible(
+    *,
+    model: str | Sequence[str],
+    hardware: str | Sequence[str] | None = None,
+    chips: int | str | Sequence[int | str] | None = None,
+    batch_tokens: float | str | Sequence[float | str] | None = None,
+    strategies: str | Sequence[str] | None = None,
+    deadline: float | str | None = None,
+    train_tokens: float | str | None = None,
+    origin: Origin = ARGUMENTS,
+    on_progress: Progress | None = None,
+    **fields: Any,
+) -> FeasibleResult:
+    """Which batches and chip counts stay compute-bound and fit, per strategy, and what binds.
+
+    With `chips` alone: thresholds of the batch. With `batch_tokens` alone: the largest chip count.
+    With both: the verdict and its margin. With `deadline` and `train_tokens`: the smallest chip
+    count. Lists and text with commas ask for every combination.
+
+    Args:
+        model: Names of the database, or paths of YAML files.
+        hardware: Clusters or chips; default `tpu-v5p`.
+        chips: `512`, `"64,512"`, `"64..4096"` (by doubling), `"16x16x16"`.
+        batch_tokens: Tokens per step: `4e6`, `"4Mi"`, `"1Mi..16Mi"` (by doubling).
+        strategies: Names of `planner.studies.feasibility.strategies.NAMES`; default all.
+        deadline: Seconds, or text such as `"30d"`.
+        train_tokens: Tokens of the whole run.
+        origin: Where the fields come from, for messages.
+        on_progress: Called with (what, done, of).
+        **fields: Those of `FIELDS`, as in `planner.question.request.Request`.
+
+    Raises:
+        InputError: The question cannot be asked as it is; one line per mistake.
+    """
+    started = time.perf_counter()
+    _check_fields(fields)
+    goal = _goal(deadline, train_tokens)
+    chosen = strategies_named(NAMES if strategies is None else texts_of(strategies))
+    batches = () if batch_tokens is None else batches_of(batch_tokens)
+    notes: list[tuple[str, str, str]] = []
+    if goal and not batches:
+        batches = (_BATCH_TOKENS,)
+    cases = _cases(model, hardware, chips, batches, fields, origin, notes, goal=bool(goal))
+    if goal and strategies is not None and not cases[0].roofline:
+        raise InputError(
+            "strategies: has no effect on a deadline under the fitted model, whose search is over "
+            "all plans; leave it out, or use the assumptions roofline"
+        )
+    rows: list[Row] = []
+    deadlines: list[DeadlineRow] = []
+    for case in cases:
+        if goal:
+            found = _deadlines(case, chosen, goal, on_progress)
+            deadlines += (replace(row, **_ends(case, row.step_time_s)) for row in found)
+        else:
+            for row in _rows(case, chosen, on_progress):
+                rows.append(replace(row, **_ends(case, row.step_time_s)))
+    question = _kind(bool(goal), chips is not None or not batches, bool(batches))
+    return FeasibleResult(
+        assumptions=cases[0].model.assumptions.name,
+        question=question,
+        rows=tuple(rows),
+        deadlines=tuple(deadlines),
+        defaults=tuple(dict.fromkeys(notes)),
+        notes=_notes(cases[0], goal=bool(goal)),
+        seconds=time.perf_counter() - started,
+        versions=versions(),
+    )
+
+
+def _notes(case: Case, *, goal: bool) -> tuple[str, ...]:
+    """What holds for all rows."""
+    if not goal:
+        return _ROOFLINE_NOTES if case.roofline else _DEFAULT_NOTES
+    return (_AT_ONCE,) if case.roofline else ()
+
+
+def _ends(case: Case, step_time_s: float | None) -> dict[str, Any]:
+    """The ends of the 80 % interval of a step time, where it is a prediction."""
+    if step_time_s is None or not is_prediction(case.model.assumptions):
+        return {}
+    runs = case.model.assumptions.local_runs
+    spread = situation(case.model.job, case.model.cluster, local_runs=runs)
+    return {
+        "step_time_low_s": step_time_s * spread.low,
+        "step_time_high_s": step_time_s * spread.high,
+    }
+
+
+def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:
+    if goal:
+        return "deadline"
+    if with_batch:
+        return "verdict" if with_chips else "chips"
+    return "thresholds"
+
+
+def _check_fields(fields: dict[str, Any]) -> None:
+    if unknown := sorted(set(fields) - set(FIELDS)):
+        raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FIELDS)}")
+
+
+def _goal(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
+    """Seconds and tokens of a run, or None without a deadline.
+
+    Raises:
+        InputError: One is given without the other, or is not positive.
+    """
+    if deadline is None and train_tokens is None:
+        return None
+    if deadline is None:
+        raise InputError("train-tokens: has no effect without a deadline, e.g. --deadline 30d")
+    if train_tokens is None:
+        raise InputError("train-tokens: is missing; a deadline is for a run, e.g. 2e12 tokens")
+    seconds = parse_seconds(str(deadline), "deadline")
+    tokens = parse_count(str(train_tokens), "train-tokens")
+    for name, value in (("deadline", seconds), ("train-tokens", tokens)):
+        if not value > 0:
+            raise InputError(f"{name}: {value:.15g}: must be greater than 0")
+    return seconds, tokens
+
+
+def _cases(
+    model: Any,
+    hardware: Any,
+    chips: Any,
+    batches: tuple[float, ...],
+    fields: dict[str, Any],
+    origin: Origin,
+    notes: list[tuple[str, str, str]],
+    *,
+    goal: bool,
+) -> list[Case]:
+    """Every model on every cluster.
+
+    Raises:
+        InputError: What cannot be used, of all of them, one line per mistake.
+    """
+    named = [{"model": name} for name in texts_of(model)] if model else [{}]
+    machines = [{}] if hardware is None else [{"hardware": name} for name in texts_of(hardware)]
+    cases, problems = [], []
+    for one in ({**name, **machine} for name in named for machine in machines):
+        try:
+            request = request_from({**fields, **one}, origin)
+            resolved = resolve(request, origin, chips=1)
+            notes += _defaults(resolved, batches, goal=goal)
+            cases.append(_case(resolved, chips, batches, notes, origin, goal=goal))
+        except InputError as error:
+            problems += str(error).split("\n")
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    return cases
+
+
+def _case(
+    resolved: Resolved,
+    chips: Any,
+    batches: tuple[float, ...],
+    notes: list[tuple[str, str, str]],
+    origin: Origin,
+    *,
+    goal: bool,
+) -> Case:
+    """One model on one cluster.
+
+    Raises:
+        InputError: The cluster cannot give the chips, or the batch cannot be dealt out to them.
+    """
+    model, request = resolved.cost, resolved.request
+    _check_roofline(model, request, origin)
+    counts: tuple[int, ...] = ()
+    if chips is not None:
+        counts = chips_of(chips, model.cluster)
+    elif not batches:
+        counts = (default_chips(model.cluster),)
+        reason = f"the largest of {model.cluster.name} up to 4,096; --chips asks for others"
+        notes.append(("chips", f"{counts[0]:,}", reason))
+    for batch in batches:
+        _check_batch(model, batch, counts)
+    return Case(
+        model=model,
+        limits=Limits(memory_bytes=request.max_memory, memory_margin=request.memory_margin),
+        chips=counts,
+        batches=batches,
+    )
+
+
+def _check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> None:
+    """Refuses a batch of less than a token per chip, or of a part of a sequence."""
+    for chips in counts:
+        if batch < chips:
+            raise InputError(
+                f"batch-tokens: {batch:,.15g} tokens are less than one for each of {chips:,} "
+                f"chips; nearest: {chips:,}"
+            )
+        if model.assumptions.token_granularity and batch > chips * LONGEST_SEQUENCE:
+            most = chips * LONGEST_SEQUENCE
+            raise InputError(
+                f"batch-tokens: {batch:,.15g} tokens are more than {LONGEST_SEQUENCE:,} for each "
+                f"of {chips:,} chips; nearest: {most:,}"
+            )
+    if not model.assumptions.token_granularity:
+        sequences_in(batch, round(model.job.seq_len))
+        if batch > default.LARGEST_TOKENS:
+            raise InputError(
+                f"batch-tokens: {batch:,.15g}: at most 256 Mi tokens are looked at under "
+                f"{model.assumptions.name}; nearest: {default.LARGEST_TOKENS:,}"
+            )
+
+
+def _check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
+    """Refuses changes of the textbook's simplifications that its formulas do not know.
+
+    Raises:
+        InputError: See above.
+    """
+    a = model.assumptions
+    if not a.token_granularity:
+        return
+    plain = Assumptions.roofline(model.chip, model.job.precision, mfu=request.mfu or 1.0)
+    if replace(a, name=plain.name) != plain:
+        raise InputError(
+            f"{origin.label(['assumptions'])}: {one_line(a.name)} changes roofline, whose formulas "
+            "are for roofline itself; use roofline, or planner evaluate"
+        )
+    if model.framework.name != "textbook":
+        raise InputError(
+            f"{origin.label(['framework'])}: {model.framework.name}: under roofline memory is that "
+            "of the framework textbook; leave it out, or use the assumptions calibrated"
+        )
+
+
+def _defaults(
+    resolved: Resolved, batches: tuple[float, ...], *, goal: bool
+) -> list[tuple[str, str, str]]:
+    """What was assumed; the batch only where it is one."""
+    found = [
+        note
+        for note in resolved.defaults
+        if note[0] != "batch-tokens"
+        and not (note[0] == "seq-len" and resolved.cost.assumptions.token_granularity)
+    ]
+    if goal and batches == (_BATCH_TOKENS,):
+        found.append(("batch-tokens", f"{_BATCH_TOKENS:,.0f} tokens", "4 Mi tokens"))
+    return found
+
+
+def _rows(case: Case, chosen: Sequence[Strategy], on_progress: Progress | None) -> Iterator[Row]:
+    """The rows of a model on a cluster."""
+    if not case.chips:
+        for batch in case.batches:
+            for strategy in chosen:
+                yield _largest(case, strategy, batch, on_progress)
+        return
+    for chips in case.chips:
+        by_strategy = [_at(case, strategy, chips, on_progress) for strategy in chosen]
+        for same_batch in zip(*by_strategy, strict=True):
+            yield from same_batch
+
+
+def _at(case: Case, strategy: Strategy, chips: int, on_progress: Progress | None) -> list[Row]:
+    """The rows of a strategy on so many chips, one per batch or one without."""
+    model, limits = case.model, case.limits
+    if not case.roofline:
+        return default.default_rows(model, strategy, chips, limits, case.batches, on_progress)
+    memory = limits.chip_bytes(model)
+    most_tp = largest_tp_of(model, chips, memory) if "tp" in strategy.axes else None
+    batches: tuple[float | None, ...] = case.batches or (None,)
+    return [roofline_row(model, strategy, chips, memory, batch, most_tp) for batch in batches]
+
+
+def _largest(case: Case, strategy: Strategy, batch: float, on_progress: Progress | None) -> Row:
+    model, limits = case.model, case.limits
+    counts = case.counts(batch)
+    if case.roofline:
+        memory = limits.chip_bytes(model)
+        return inverse.largest_chips(model, strategy, counts, memory, batch, on_progress)
+    return default.largest_chips(model, strategy, counts, limits, batch, on_progress)
+
+
+def _deadlines(
+    case: Case,
+    chosen: Sequence[Strategy],
+    goal: tuple[float, float],
+    on_progress: Progress | None,
+) -> Iterator[DeadlineRow]:
+    """The smallest count for each batch."""
+    seconds, tokens = goal
+    for batch in case.batches:
+        wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds)
+        yield smallest_count(
+            case.model, chosen, case.counts(batch), case.limits, wanted, on_progress
+        )

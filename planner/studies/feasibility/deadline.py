@@ -1,0 +1,185 @@
+"""The smallest chip count that does a training run within a deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.base.units import plain, show_count, show_seconds
+from planner.cost.context import CostModel
+from planner.plan import Plan, PlanTable
+from planner.question.options import SpaceOptions
+from planner.search.limits import Limits
+from planner.search.objective import optimum
+from planner.search.uniform.engine import Search
+from planner.studies.feasibility.answer import DeadlineRow
+from planner.studies.feasibility.strategies import Strategy, with_batch
+from planner.studies.feasibility.textbook.meshes import mesh_limits
+from planner.studies.feasibility.textbook.roofline import step_times
+
+Progress = Callable[[str, int, int], None]
+DAY_S = 86400.0
+_SAME = 1 + 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A training run and how long it may take.
+
+    Attributes:
+        batch_tokens: Tokens per step.
+        train_tokens: Tokens of the run.
+        deadline_s: Seconds of the run.
+    """
+
+    batch_tokens: float
+    train_tokens: float
+    deadline_s: float
+
+    @property
+    def step_s(self) -> float:
+        """Longest step."""
+        return self.deadline_s * self.batch_tokens / self.train_tokens
+
+    def least_chips(self, model: CostModel) -> float:
+        """Chips below which computing alone takes longer, each at its achieved rate.
+
+        6 FLOP per token and parameter of a matrix; attention comes on top.
+        """
+        flop = 6.0 * model.shapes.matmul_parameters * self.train_tokens
+        return flop / (model.assumptions.matmul_flop_per_s * self.deadline_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fast:
+    step_s: float
+    plan: Plan
+
+
+def smallest_count(
+    model: CostModel,
+    strategies: Sequence[Strategy],
+    counts: Iterable[int],
+    limits: Limits,
+    goal: Goal,
+    on_progress: Progress | None = None,
+) -> DeadlineRow:
+    """The smallest of some chip counts whose best plan meets a deadline.
+
+    Under `roofline` the best plan is that of the whole meshes of the strategies; under the fitted
+    model the ordinary search proves, count by count, which plan is the fastest, whatever the
+    strategy.
+
+    Args:
+        model: Job (its batch is not read), cluster, assumptions.
+        strategies: Those that may be used, under `roofline`.
+        counts: Chip counts that the cluster gives.
+        limits: Bytes per chip.
+        goal: Batch, run and deadline.
+        on_progress: Called with (what, done, of).
+    """
+    least = goal.least_chips(model)
+    possible = sorted(n for n in counts if n * _SAME >= least)
+    roofline = model.assumptions.token_granularity
+    if roofline:
+        possible = [n for n in possible if n <= goal.batch_tokens]
+    fastest: tuple[int, float] | None = None
+    for tried, chips in enumerate(possible):
+        if on_progress is not None:
+            on_progress("chip counts", tried, len(possible))
+        found = (
+            _by_algebra(model, strategies, chips, limits, goal)
+            if roofline
+            else _by_search(model, chips, limits, goal)
+        )
+        if found is None:
+            continue
+        if found.step_s <= goal.step_s * _SAME:
+            return _met(model, chips, found, goal, tried)
+        if fastest is None or found.step_s < fastest[1]:
+            fastest = (chips, found.step_s)
+    return _missed(model, possible, least, fastest, goal)
+
+
+def _by_algebra(
+    model: CostModel, strategies: Sequence[Strategy], chips: int, limits: Limits, goal: Goal
+) -> _Fast | None:
+    """The fastest whole mesh of any strategy that fits."""
+    best = None
+    for strategy in strategies:
+        meshes = mesh_limits(model, strategy, chips, limits.chip_bytes(model))
+        if meshes is None:
+            continue
+        fits = np.flatnonzero(meshes.most >= goal.batch_tokens)
+        if len(fits) == 0:
+            continue
+        plans: PlanTable = meshes.plans.take(fits)
+        times = step_times(model, plans, chips, goal.batch_tokens)
+        row = int(np.argmin(times))
+        if best is None or float(times[row]) < best.step_s * (1 - 1e-12):
+            best = _Fast(float(times[row]), plans.plan(row))
+    return best
+
+
+def _by_search(model: CostModel, chips: int, limits: Limits, goal: Goal) -> _Fast | None:
+    """The fastest plan on so many chips, if one meets the deadline."""
+    sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
+    bounded = replace(limits, step_time_s=goal.step_s)
+    found = Search(model=sized, options=SpaceOptions(clocks=False), limits=bounded).run((chips,))
+    if len(found.points) == 0:
+        return None
+    best = optimum(found.points, found.bound, found.status, "time")
+    return _Fast(best.value, found.plans.plan(best.row))
+
+
+def _met(model: CostModel, chips: int, found: _Fast, goal: Goal, tried: int) -> DeadlineRow:
+    days = found.step_s * goal.train_tokens / goal.batch_tokens / DAY_S
+    plan = found.plan
+    mesh = {axis: size for axis, size in plan.mesh.items() if size > 1}
+    return DeadlineRow(
+        model=model.job.model.name,
+        hardware=model.cluster.name,
+        chips=chips,
+        batch_tokens=goal.batch_tokens,
+        train_tokens=goal.train_tokens,
+        deadline_s=goal.deadline_s,
+        step_time_s=found.step_s,
+        days=days,
+        plan={"mesh": mesh, "sharding": plan.sharding, "recompute": plan.recompute},
+        counts_tried=tried,
+        words=f"{chips:,} chips train {show_count(goal.train_tokens)} tokens in {plain(days)} days",
+    )
+
+
+def _missed(
+    model: CostModel,
+    possible: Sequence[int],
+    least: float,
+    fastest: tuple[int, float] | None,
+    goal: Goal,
+) -> DeadlineRow:
+    run = f"{show_count(goal.train_tokens)} tokens within {show_seconds(goal.deadline_s)}"
+    need = f"computing alone takes {least:,.0f} chips of {model.chip.name}"
+    batch = f"{show_count(goal.batch_tokens)} tokens per step"
+    if not possible:
+        words = f"{run}: {need}, and none of the counts looked at has so many at {batch}"
+    else:
+        words = (
+            f"{run}: none of the {len(possible):,} counts from {possible[0]:,} to "
+            f"{possible[-1]:,} chips meets it at {batch} ({need})"
+        )
+    if fastest is not None:
+        days = fastest[1] * goal.train_tokens / goal.batch_tokens / DAY_S
+        words += f"; the nearest is {plain(days)} days on {fastest[0]:,} chips"
+    return DeadlineRow(
+        model=model.job.model.name,
+        hardware=model.cluster.name,
+        chips=None,
+        batch_tokens=goal.batch_tokens,
+        train_tokens=goal.train_tokens,
+        deadline_s=goal.deadline_s,
+        counts_tried=len(possible),
+        words=words,
+    )
