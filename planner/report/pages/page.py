@@ -121,7 +121,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
     return Environment(
-        loader=PackageLoader("planner.report", "templates"),
+        loader=PackageLoader("planner.report.pages", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=False,
