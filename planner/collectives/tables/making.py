@@ -31,7 +31,8 @@ import numpy as np
 
 from hardware_db import Level
 from planner.base.arrays import IntArray
-from planner.network.algorithms import (
+from planner.network.domains import lanes_between
+from planner.network.synthesized.tables import (
     MOST_POINTS,
     DomainTable,
     GroupTable,
@@ -42,7 +43,6 @@ from planner.network.algorithms import (
     side_by_side,
     wiring_of,
 )
-from planner.network.domains import lanes_between
 from solvers.collectives.problem import Network
 from solvers.collectives.schedule import Schedule
 from solvers.collectives.synthesis import Question, fewest_rounds, question
