@@ -268,13 +268,13 @@ def fabrics(question: dict[str, Any], folder: Path, picture: Path | None) -> tup
     named = {"fastest": answer.best, "least energy x time": least(answer, 1.0),
              "least energy": least(answer, 0.0)}  # fmt: skip
     rows = [[name, *cells(point)] for name, point in named.items()]
-    costed = sum(one.evaluated for one in answer.machines)
-    boxes = sum(one.skeletons for one in answer.machines)
-    pairs = sum(one.chip_counts for one in answer.machines)
+    costed = sum(one.evaluated for one in answer.candidates.machines)
+    boxes = sum(one.skeletons for one in answer.candidates.machines)
+    pairs = sum(one.chip_counts for one in answer.candidates.machines)
     words = (
-        f"{len(answer.machines)} machines, {pairs:,} pairs of "
+        f"{len(answer.candidates.machines)} machines, {pairs:,} pairs of "
         f"machine and chips, {boxes:,} meshes with a micro-batch and a pipeline; {costed:,} plans "
-        f"costed, {answer.seconds:.0f} s; front of {len(answer.front)} plans; {answer.status}."
+        f"costed, {answer.candidates.seconds:.0f} s; front of {len(answer.front)} plans; {answer.status}."
     )
     return markdown(["plan", *HEADER], rows), words
 
@@ -291,7 +291,7 @@ def sensitivity(question: dict[str, Any], rows_of: list[Change], folder: Path) -
 
     for change in rows_of:
         answer = asked(question, change, folder)
-        print(f"{change.name} {change.value}: {answer.seconds:.1f} s", file=sys.stderr)
+        print(f"{change.name} {change.value}: {answer.candidates.seconds:.1f} s", file=sys.stderr)
         row = [change.name, change.value]
         if answer.best is None:
             rows.append([*row, "no plan", "", "", "", ""])

@@ -4,39 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hardware_db import Allocation
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
-from planner.answers.machines import (
-    described,
-    diagnosis_of,
-    nearest_miss,
-    winner_of,
-    winning,
-    with_budgets,
-)
+from planner.answers.machines import solve_machines
 from planner.answers.pools import evaluate_pools, solve_pools
 from planner.answers.uneven import solve_uneven
-from planner.answers.uniform import with_plan, without_plan
+from planner.answers.uniform import solve_uniform
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.collectives.tables.tables import prepare
 from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
-from planner.question.files.plan_file import asked_of, check_chips, read_plan_file
-from planner.question.pool_request import check_pools, is_pooled
+from planner.question.files.plan_file import check_chips, read_plan_file
+from planner.question.kind import Kind, kind_of
+from planner.question.pool_request import check_pools
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
-from planner.question.resolved import Resolved, resolve
-from planner.question.uneven_request import check_layers, check_uneven, is_uneven
+from planner.question.resolved import NO_CHIPS, resolve
+from planner.question.uneven_request import check_layers, check_uneven
 from planner.results.result import EvaluateResult, SolveResult
-from planner.search.machines.joint import is_joint, joint_search
+from planner.search.machines.joint import joint_search
 from planner.search.uneven.front import OnPoint
-from planner.search.uniform.engine import Found, Progress, Search, least_memory
+from planner.search.uniform.engine import Progress, Search
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
 
@@ -68,12 +61,20 @@ def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
     """
     if isinstance(source, Plan):
         request = request_from(fields)
-        if is_pooled(request):
-            return evaluate_pools(resolve_pools(request, ARGUMENTS), source)
-        check_chips(request.chips, source, "chips")
-        return evaluate_plan(resolve(request, chips=source.chips), source)
-    request, plan, origin, assumed = read_plan_file(Path(source), fields)
-    if is_pooled(request):
+        if kind_of(request) is not Kind.POOLS:
+            check_chips(request.chips, source, "chips")
+        return _evaluated(request, source, ARGUMENTS)
+    return _evaluated(*read_plan_file(Path(source), fields))
+
+
+def _evaluated(
+    request: Request,
+    plan: Plan,
+    origin: Origin,
+    assumed: tuple[tuple[str, str, str], ...] = (),
+) -> EvaluateResult:
+    """What a plan costs; `assumed`: what its source left out."""
+    if kind_of(request) is Kind.POOLS:
         return evaluate_pools(resolve_pools(request, origin), plan, assumed)
     return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
 
@@ -99,63 +100,33 @@ def solve_request(
     started = time.perf_counter()
     check_uneven(request, origin)
     check_pools(request, origin)
-    if is_pooled(request):
+    kind = kind_of(request)
+    if kind is Kind.POOLS:
         return solve_pools(resolve_pools(request, origin), on_progress, started)
-    if is_joint(request):
-        return _solve_machines(request, on_progress, origin)
+    deadline = None if request.time_limit is None else started + request.time_limit
+    asked = options_of(request), limits_of(request)
+    if kind is Kind.MACHINES:
+        joint = joint_search(request, *asked, on_progress, origin, deadline)
+        return solve_machines(joint, started)
     if request.chips is None:
-        raise InputError("chips: is missing; say how many chips to plan for, e.g. --chips 4096")
+        raise InputError(NO_CHIPS)
     resolved = resolve(request, origin)
     if resolved.cost.assumptions.collectives != NCCL:
         prepare(resolved.cost.cluster, request.chips, on_progress)
     allocation = _allocation(resolved.cost, request.chips, origin)
     check_layers(request, resolved.cost.job.model, origin)
+    options, limits = asked
     search = Search(
         model=resolved.cost,
-        options=options_of(request),
-        limits=limits_of(request),
+        options=options,
+        limits=limits,
         with_memory="memory" in request.front,
-        deadline=None if request.time_limit is None else started + request.time_limit,
+        deadline=deadline,
         on_progress=on_progress,
     )
-    if is_uneven(request):
+    if kind is Kind.UNEVEN:
         return solve_uneven(resolved, search, allocation.losses, started, on_point)
-    proof = _proof(resolved, search)
-    if len(proof.points) == 0:
-        return without_plan(resolved, proof, search, allocation.losses, started)
-    exact = search.run((request.chips,)) if request.objective == "memory" else proof
-    return with_plan(resolved, search, proof, exact, allocation.losses, started)
-
-
-def _solve_machines(request: Request, on_progress: Progress | None, origin: Origin) -> SolveResult:
-    """`solve` where PEs per chip, wirings and the number of chips are decided with the plan."""
-    started = time.perf_counter()
-    joint = joint_search(
-        request,
-        options_of(request),
-        limits_of(request),
-        on_progress,
-        origin,
-        None if request.time_limit is None else started + request.time_limit,
-    )
-    found = joint.run()
-    if found.row is None:
-        resolved, alone = nearest_miss(joint, found)
-        known = diagnosis_of(joint, found)
-        answer = without_plan(resolved, alone, joint.search(0), (), started, known)
-        return replace(with_budgets(joint, answer), asked=asked_of(request))
-    resolved = winner_of(joint, found)
-    assert resolved.request.chips is not None
-    search = joint.search(joint.of_model(resolved.cost))
-    proof = winning(found) if joint.late else _proof(resolved, search)
-    if len(proof.points) == 0:
-        proof = winning(found)
-    exact = proof
-    if request.objective == "memory" and not joint.late:
-        exact = search.run((resolved.request.chips,))
-    losses = resolved.cost.allocation(resolved.request.chips).losses
-    answer = with_plan(resolved, search, proof, exact, losses, started)
-    return replace(described(joint, found, answer), asked=asked_of(request))
+    return solve_uniform(resolved, search, allocation.losses, started)
 
 
 def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:
@@ -164,14 +135,3 @@ def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:
         return model.allocation(chips)
     except InputError as error:
         raise InputError(origin.blame(str(error), {"chips"})) from error
-
-
-def _proof(resolved: Resolved, search: Search) -> Found:
-    """The search that proves the best plan on exactly the chips asked for."""
-    request = resolved.request
-    assert request.chips is not None
-    if request.objective == "memory":
-        return least_memory(
-            search.model, request.chips, search.options, search.limits, search.deadline
-        )
-    return search.run((request.chips,))

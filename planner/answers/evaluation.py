@@ -20,7 +20,7 @@ from planner.question.options import SpaceOptions
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
 from planner.question.resolved import Resolved
-from planner.results.parts import TrainingRun
+from planner.results.parts import Notes, Question, TrainingRun
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import EvaluateResult
 from planner.search.limits import Limits
@@ -56,15 +56,19 @@ def evaluate_plan(
         memory_limit_bytes=limits.chip_bytes(model),
         warnings=(*broken, *caveats(model, result, limits)),
         run=training_run(resolved.request, result),
-        losses=allocation.losses,
-        defaults=resolved.defaults + assumed,
-        job={**job_fields(resolved), "chips": plan.chips},
-        plan_job=job_of(resolved),
-        asked=asked_of(resolved.request),
+        question=Question(
+            job={**job_fields(resolved), "chips": plan.chips},
+            plan_job=job_of(resolved),
+            asked=asked_of(resolved.request),
+        ),
+        notes=Notes(
+            losses=allocation.losses,
+            defaults=resolved.defaults + assumed,
+            mfu_convention=mfu_convention(resolved.cost.assumptions),
+            spread=spread_of(model),
+            sources=sources_of(model),
+        ),
         versions=versions(),
-        sources=sources_of(model),
-        mfu_convention=mfu_convention(resolved.cost.assumptions),
-        spread=spread_of(model),
         facts=simulated_facts(model, plan, limits.chip_bytes(model)),
     )
 

@@ -119,9 +119,12 @@ def leaning_of(result: SolveResult, on_progress: Progress | None = None) -> tupl
         on_progress: Called with (what, done, of).
     """
     best = result.best
-    if best is None or result.pools:
+    if best is None or result.stages.pools:
         return ()
-    job = {**thawed(result.plan_job), **({} if best.machine is None else best.machine.fields)}
+    job = {
+        **thawed(result.question.plan_job),
+        **({} if best.machine is None else best.machine.fields),
+    }
     resolved = resolve(request_from(job), chips=best.chips)
     found = for_time(levers(rebuilding(resolved), best.chips)[0])
     return tuple(largest_of_time(resolved.cost, found, best.plan, FEW, on_progress))

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.answers.building import (
+    Chosen,
+    Setting,
+    as_best,
+    setting_of,
+    with_plan,
+    without_plan,
+)
+from planner.answers.diagnosis.uniform import diagnose
+from planner.answers.uniform import chosen_of, proof_of
 from planner.base.units import plural, show_watts
 from planner.machine.variants import counts_within, use_of
+from planner.question.files.plan_file import asked_of
 from planner.question.resolved import Resolved
+from planner.results.certificate import Certificate
 from planner.results.parts import Diagnosis
-from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
+from planner.results.solved_parts import Front
 from planner.search.limits import Limits
 from planner.search.machines.joint import JointFound, JointSearch
 from planner.search.machines.machines import Candidate
 from planner.search.remedies import rounded_up
-from planner.search.ties import SAME
 from planner.search.uniform.engine import Found, Search
 from solvers.solution import Status
 
@@ -30,77 +42,116 @@ _NOUNS = {"total_pes": "PE", "max_links": "link", "max_ports": "port"}
 _WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 
-def winning(found: JointFound) -> Found:
+def solve_machines(joint: JointSearch, started: float) -> SolveResult:
+    """The best plan on the best machine, and the front over all machines.
+
+    Args:
+        joint: The machines; nothing has run.
+        started: `time.perf_counter` value at which the work began.
+    """
+    found = joint.run()
+    if found.best is None:
+        return _without_plan(joint, found, started)
+    at = joint.of_model(found.best.model)
+    one = joint.candidates[at]
+    resolved = _on(one, found.best.chips)
+    search = joint.search(at)
+    proof = _alone(found) if joint.late else proof_of(resolved, search)
+    if len(proof.points) == 0:
+        proof = _alone(found)
+    exact = proof
+    if joint.request.objective == "memory" and not joint.late:
+        exact = search.run((found.best.chips,))
+    chosen, _ = chosen_of(resolved, search, proof, exact)
+    losses = resolved.cost.allocation(found.best.chips).losses
+    setting = _setting(joint, resolved, (*losses, *joint.losses(at)), started)
+    chosen = _with_machines(joint, found, at, chosen)
+    front = Counter(point.machine.words for point in chosen.front if point.machine)
+    answer = with_plan(
+        setting, _certificate(joint, found), chosen, found.counts, found.front_counts
+    )
+    return _searched(joint, answer, front)
+
+
+def _setting(
+    joint: JointSearch, resolved: Resolved, losses: tuple[str, ...], started: float
+) -> Setting:
+    """What an answer says of a machine, of a question about several."""
+    setting = setting_of(resolved, losses, started)
+    return replace(setting, question=replace(setting.question, asked=asked_of(joint.request)))
+
+
+def _searched(joint: JointSearch, answer: SolveResult, front: Mapping[str, int]) -> SolveResult:
+    """The answer with what was searched of each machine; `front`: plans by its words."""
+    candidates = replace(answer.candidates, machines=joint.searched(front))
+    return replace(answer, candidates=candidates)
+
+
+def _certificate(joint: JointSearch, found: JointFound) -> Certificate:
+    """That no plan on any machine is better."""
+    best = found.best
+    return Certificate(
+        status=found.proof.status.value,
+        objective_name=joint.request.objective,
+        objective=None if best is None else best.value,
+        bound=None if best is None else best.bound,
+        uniform=None if best is None else best.value,
+    )
+
+
+def _without_plan(joint: JointSearch, found: JointFound, started: float) -> SolveResult:
+    """The answer without a plan, which names the machine that comes nearest."""
+    resolved, alone = _nearest_miss(joint, found)
+    certificate = replace(_certificate(joint, found), status=alone.status.value)
+    why = None
+    if alone.status is Status.INFEASIBLE:
+        why = _diagnosis(joint, found) or diagnose(
+            resolved.cost, resolved.chips, joint.options, joint.limits, alone, joint.deadline
+        )
+    setting = _setting(joint, resolved, (), started)
+    return _searched(joint, without_plan(setting, certificate, alone.counts, why), {})
+
+
+def _alone(found: JointFound) -> Found:
     """The best plan alone, as the outcome of a search."""
-    assert found.row is not None
-    rows, proof = np.array([found.row]), found.proof
+    rows, proof = np.array([0 if found.best is None else found.best.row]), found.proof
     return replace(
         proof,
         plans=proof.plans.take(rows),
         points=proof.points[rows],
-        models=(proof.models[found.row],),
+        models=tuple(proof.models[row] for row in rows),
         counts=found.counts,
     )
 
 
-def winner_of(joint: JointSearch, found: JointFound) -> Resolved:
-    """The job on the machine and the chips of the best plan."""
-    assert found.row is not None
-    one = joint.candidates[joint.of_model(found.proof.models[found.row])]
-    chips = found.proof.plans.plan(found.row).chips
-    return _on(one, chips)
-
-
 def _on(one: Candidate, chips: int) -> Resolved:
+    """The job on a machine and its chips."""
     changes = {"chips": chips, "chips_exact": True}
     request = one.resolved.request.model_copy(update=changes)
     return replace(one.resolved, request=request)
 
 
-def described(joint: JointSearch, found: JointFound, answer: SolveResult) -> SolveResult:
-    """The answer on the best machine with the front, proof and counts of the joint search."""
-    assert answer.best is not None
-    assert found.row is not None
-    at = joint.of_model(found.proof.models[found.row])
-    one = joint.candidates[at]
-    best = replace(answer.best, machine=one.machine(answer.best.chips))
-    front = tuple(
-        best if _is(point, best, joint) else point for point in joint.results(found.whole)
-    )
+def _with_machines(joint: JointSearch, found: JointFound, at: int, chosen: Chosen) -> Chosen:
+    """The best plan of a machine with the front of all machines."""
+    one, chips = joint.candidates[at], chosen.best.chips
+    best = replace(chosen.best, machine=one.machine(chips))
+    front = as_best(joint.results(found.whole), best, joint.request.front)
     complete = found.whole.status is Status.OPTIMAL
     return replace(
-        answer,
-        status=found.proof.status.value,
-        objective=found.value,
-        bound=found.bound,
-        gap=(found.value - found.bound) / found.value if found.value > 0 else 0.0,
+        chosen,
         best=best,
-        front=front,
-        front_complete=complete,
-        front_note=_note(joint, len(front), complete=complete),
+        front=Front(
+            plans=front,
+            objectives=joint.request.front,
+            complete=complete,
+            note=_note(joint, len(front), complete=complete),
+        ),
         top=tuple(
             replace(plan, result=replace(plan.result, machine=one.machine(plan.result.chips)))
-            for plan in answer.top
+            for plan in chosen.top
         ),
-        top_complete=answer.top_complete,
-        why=(*answer.why, *joint.use(at, best.chips)),
-        losses=(*answer.losses, *joint.losses(at)),
-        counts=found.counts,
-        front_counts=found.front_counts,
-        machines=joint.searched(Counter(p.machine.words for p in front if p.machine)),
+        why=(*chosen.why, *joint.use(at, chips)),
     )
-
-
-def _is(point: PlanResult, best: PlanResult, joint: JointSearch) -> bool:
-    """Whether a plan of the front has the objectives of the best plan, on the same machine."""
-    fields = {
-        "time": "step_time_s",
-        "energy": "energy_per_step_j",
-        "memory": "memory_per_chip_bytes",
-    }
-    pairs = [(getattr(point, fields[n]), getattr(best, fields[n])) for n in joint.request.front]
-    same = all(math.isclose(mine, other, rel_tol=SAME) for mine, other in pairs)
-    return same and point.chips == best.chips and point.machine == best.machine
 
 
 def _note(joint: JointSearch, points: int, *, complete: bool) -> str:
@@ -117,7 +168,7 @@ def _note(joint: JointSearch, points: int, *, complete: bool) -> str:
     return f"The exact front of {scope}: {plural(points, 'plan')}; proved complete."
 
 
-def nearest_miss(joint: JointSearch, found: JointFound) -> tuple[Resolved, Found]:
+def _nearest_miss(joint: JointSearch, found: JointFound) -> tuple[Resolved, Found]:
     """The machine with the most memory that was searched, or the first; and its outcome."""
 
     def room(at: int) -> float:
@@ -131,7 +182,7 @@ def nearest_miss(joint: JointSearch, found: JointFound) -> tuple[Resolved, Found
     return _on(one, joint.request.chips or one.counts[-1]), alone
 
 
-def diagnosis_of(joint: JointSearch, found: JointFound) -> Diagnosis | None:
+def _diagnosis(joint: JointSearch, found: JointFound) -> Diagnosis | None:
     """Which budget leaves no machine with a plan; None where it is none of them.
 
     A budget is to blame where a plan exists without it; the least use of it that was found to be
@@ -281,8 +332,3 @@ def _least_power(joint: JointSearch, at: int, chips: int) -> float | None:
     """Watts of the plan that draws the least within all other limits."""
     coolest = _quick(joint, at, joint.limits).run((chips,)).misses.coolest_fast
     return None if coolest is None else coolest.power_w
-
-
-def with_budgets(joint: JointSearch, answer: SolveResult) -> SolveResult:
-    """An answer without a plan, with what was searched of each machine."""
-    return replace(answer, machines=joint.searched({}))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from planner.answers.building import Chosen, Setting, with_plan, without_plan
 from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, diagnose_pools
 from planner.answers.evaluation import limits_of, options_of, training_run
 from planner.answers.notes.caveats import caveats
@@ -33,9 +33,11 @@ from planner.question.files.plan_file import asked_of
 from planner.question.options import SpaceOptions
 from planner.question.pools import ResolvedPools
 from planner.question.provenance import versions
+from planner.results.parts import Diagnosis, Notes, Question
 from planner.results.plan import PlanResult, RankedPlan
 from planner.results.pool_use import PoolUse
 from planner.results.result import EvaluateResult, SolveResult
+from planner.results.solved_parts import Front, Stages
 from planner.search.limits import Limits
 from planner.search.pools.pools import PooledFound, best_on_pools
 from planner.search.uneven.certificate import best_time
@@ -69,63 +71,83 @@ def solve_pools(
         deadline=deadline,
         on_progress=on_progress,
     )
+    setting, counts = _setting(resolved, started), _counts(found)
     if found.plan is None:
-        return _without_plan(resolved, found, deadline, started)
-    cost = evaluate_pooled(resolved.pools, found.plan)
-    result = pooled_result(resolved.pools, found.plan, cost, limits)
-    uses = tuple(
-        _with_alone(use, pool, options, limits, deadline)
-        for use, pool in zip(pool_uses(resolved.pools, cost, limits), resolved.pools, strict=True)
-    )
-    certificate = found.certificate
-    assert certificate is not None
-    return SolveResult(
-        **_shared(resolved, found, started),
-        objective=certificate.objective,
-        bound=certificate.bound,
-        gap=certificate.gap,
-        best=result,
-        front=(result,),
-        front_complete=False,
-        front_note=_NOTE,
-        why=_why(resolved.pools, cost, uses),
-        run=training_run(request, result),
-        diagnosis=None,
-        sources=resolved.sources,
-        top=(RankedPlan(result=result, difference=0.0, tie=True),),
-        spread=widest_spread(resolved.pools),
-        facts=pooled_facts(resolved.pools, cost, limits),
-        certificate=certificate,
-        pools=uses,
+        certificate, why = found.certificate, None
+        if found.status is Status.INFEASIBLE:
+            why = _diagnosis(resolved, found, deadline)
+        else:
+            certificate = replace(certificate, bound=found.bound_s or None)
+        return without_plan(setting, certificate, counts, why)
+    chosen = _chosen(resolved, found, found.plan, deadline)
+    return with_plan(setting, found.certificate, chosen, counts)
+
+
+def _setting(resolved: ResolvedPools, started: float) -> Setting:
+    """What an answer says of a job on pools."""
+    return Setting(
+        request=resolved.request,
+        question=_question(resolved),
+        notes=_notes(resolved),
+        started=started,
     )
 
 
-def _shared(resolved: ResolvedPools, found: PooledFound, started: float) -> dict[str, Any]:
-    """What an answer says with a plan and without one."""
+def _question(resolved: ResolvedPools) -> Question:
+    return Question(
+        job=resolved.job, plan_job=resolved.plan_job(), asked=asked_of(resolved.request)
+    )
+
+
+def _notes(resolved: ResolvedPools) -> Notes:
+    """What is lost on each pool, what was assumed, and what times rest on."""
     losses = [
         f"{pool.name}: {loss}"
         for pool in resolved.pools
         for loss in pool.model.allocation(pool.chips).losses
     ]
+    return Notes(
+        losses=tuple(losses),
+        defaults=resolved.defaults,
+        spread=widest_spread(resolved.pools),
+        mfu_convention=mfu_convention(resolved.pools[0].model.assumptions),
+        sources=resolved.sources,
+    )
+
+
+def _counts(found: PooledFound) -> dict[str, dict[str, int]]:
+    """Rows considered, dropped and kept."""
     dropped = sum(count for name, count in found.counts.items() if name != "considered")
     considered = found.counts.get("considered", 0)
-    return {
-        "status": found.status.value,
-        "objective_name": "time",
-        "front_objectives": resolved.request.front,
-        "front_proved": (found.status is Status.OPTIMAL,),
-        "neighbors": (),
-        "losses": tuple(losses),
-        "defaults": resolved.defaults,
-        "counts": {"rows before placement": {**found.counts, "kept": considered - dropped}},
-        "seconds": time.perf_counter() - started,
-        "job": resolved.job,
-        "plan_job": resolved.plan_job(),
-        "asked": asked_of(resolved.request),
-        "versions": versions(),
-        "mfu_convention": mfu_convention(resolved.pools[0].model.assumptions),
-        "layout": resolved.request.layout,
-    }
+    return {"rows before placement": {**found.counts, "kept": considered - dropped}}
+
+
+def _chosen(
+    resolved: ResolvedPools, found: PooledFound, plan: Plan, deadline: float | None
+) -> Chosen:
+    """The fastest plan, beside what each pool does alone."""
+    pools, request = resolved.pools, resolved.request
+    limits, options = limits_of(request), options_of(request)
+    cost = evaluate_pooled(pools, plan)
+    result = pooled_result(pools, plan, cost, limits)
+    uses = tuple(
+        _with_alone(use, pool, options, limits, deadline)
+        for use, pool in zip(pool_uses(pools, cost, limits), pools, strict=True)
+    )
+    return Chosen(
+        best=result,
+        facts=pooled_facts(pools, cost, limits),
+        front=Front(
+            plans=(result,),
+            objectives=request.front,
+            complete=False,
+            note=_NOTE,
+            proved=(found.status is Status.OPTIMAL,),
+        ),
+        top=(RankedPlan(result=result, difference=0.0, tie=True),),
+        why=_why(pools, cost, uses),
+        stages=Stages(pools=uses),
+    )
 
 
 def _with_alone(
@@ -170,10 +192,8 @@ def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tu
     return tuple(lines)
 
 
-def _without_plan(
-    resolved: ResolvedPools, found: PooledFound, deadline: float | None, started: float
-) -> SolveResult:
-    """The answer when no plan fits, or none was found in time."""
+def _diagnosis(resolved: ResolvedPools, found: PooledFound, deadline: float | None) -> Diagnosis:
+    """Why no plan fits."""
     latest = time.perf_counter() + SECONDS
     asked = PooledQuestion(
         pools=resolved.pools,
@@ -181,20 +201,7 @@ def _without_plan(
         limits=limits_of(resolved.request),
         deadline=latest if deadline is None else min(deadline, latest),
     )
-    proved = found.status is Status.INFEASIBLE
-    return SolveResult(
-        **_shared(resolved, found, started),
-        objective=None,
-        bound=None if proved else found.bound_s or None,
-        gap=None,
-        best=None,
-        front=(),
-        front_complete=proved,
-        front_note="",
-        why=(),
-        run=None,
-        diagnosis=diagnose_pools(asked, found.rows) if proved else None,
-    )
+    return diagnose_pools(asked, found.rows)
 
 
 def evaluate_pools(
@@ -214,11 +221,7 @@ def evaluate_pools(
     result = pooled_result(pools, plan, cost, limits)
     uses = pool_uses(pools, cost, limits)
     _, limit = fullest_stage(uses, cost)
-    losses = [
-        f"{pool.name}: {loss}"
-        for pool in pools
-        for loss in pool.model.allocation(pool.chips).losses
-    ]
+    notes = _notes(resolved)
     warnings = [*_broken(pools, plan), *_caveats(pools, plan, result, uses, limits)]
     return EvaluateResult(
         result=result,
@@ -226,15 +229,9 @@ def evaluate_pools(
         memory_limit_bytes=limit,
         warnings=tuple(dict.fromkeys(warnings)),
         run=training_run(request, result),
-        losses=tuple(losses),
-        defaults=resolved.defaults + assumed,
-        job=resolved.job,
-        plan_job=resolved.plan_job(),
-        asked=asked_of(request),
+        notes=replace(notes, defaults=notes.defaults + assumed),
+        question=_question(resolved),
         versions=versions(),
-        sources=resolved.sources,
-        mfu_convention=mfu_convention(pools[0].model.assumptions),
-        spread=widest_spread(pools),
         facts=pooled_facts(pools, cost, limits),
         pools=uses,
     )

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 
+from planner.answers.building import Chosen, Setting, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.uneven import diagnose_uneven, too_little_power
-from planner.answers.evaluation import training_run
-from planner.answers.notes.likely import against_first, spread_of
-from planner.answers.notes.uneven import with_uneven_words
+from planner.answers.notes.likely import against_first
+from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.uneven_front import how_proved, laid_out
-from planner.answers.uniform import about_job, is_tied, reasons, without_plan
+from planner.answers.uniform import reasons
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_table
-from planner.cost.facts import PlanFacts
 from planner.explanation.judging import value_of
 from planner.plan import Plan, PlanTable
-from planner.question.provenance import sources_of
 from planner.question.resolved import Resolved
 from planner.question.uneven_request import is_fastest_alone, limits_on_front
-from planner.results.certificate import ROUNDING, UnevenFound
+from planner.results.certificate import ROUNDING, Certificate, UnevenFound
 from planner.results.parts import Diagnosis
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import SolveResult
+from planner.results.solved_parts import Front
 from planner.search.objective import optimum
 from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
@@ -50,42 +48,52 @@ def solve_uneven(
         started: `time.perf_counter` value at which the work began.
         on_point: Called with every point of the front that is proved.
     """
-    request, model = resolved.request, resolved.cost
-    assert request.chips is not None
-    uniform = search.run((request.chips,))
-    if (excess := too_little_power(search, request.chips, uniform)) is not None:
-        none = replace(uniform, status=Status.INFEASIBLE)
-        return _without_plan(resolved, search, none, None, excess, losses, started)
+    request, model, chips = resolved.request, resolved.cost, resolved.chips
+    setting = setting_of(resolved, losses, started)
+    uniform = search.run((chips,))
+    if (excess := too_little_power(search, chips, uniform)) is not None:
+        return _without_plan(setting, uniform, Status.INFEASIBLE, diagnosis=excess)
     known = uniform if search.options.layers is None else _none_of(uniform)
     found = best_time(
         model,
         search.options,
         search.limits,
-        request.chips,
+        chips,
         uniform=known,
         gap=request.gap or 0.0,
         deadline=search.deadline,
         on_progress=search.on_progress,
     )
+    if found.status is Status.INFEASIBLE:
+        why = diagnose_uneven(search, chips, uniform)
+        return _without_plan(setting, uniform, found.status, diagnosis=why)
     if len(found.plans) == 0:
-        why, least = None, None
-        if found.status is Status.INFEASIBLE:
-            why = diagnose_uneven(search, request.chips, uniform)
-        else:
-            least = _least(resolved, float(found.bound[0]))
-        none = replace(uniform, status=found.status)
-        return _without_plan(resolved, search, none, least, why, losses, started)
+        least = _least(resolved, float(found.bound[0]))
+        return _without_plan(setting, uniform, found.status, bound=least)
     front, proved = _front(resolved, search, known, found, on_point)
-    return _with_plan(resolved, search, uniform, found, front, proved, losses, started)
+    return _with_plan(resolved, setting, search, uniform, found, front, proved)
 
 
 def _least(resolved: Resolved, step_s: float) -> float | None:
     """The objective of which no plan has less that takes so long; None: nothing is known."""
-    request, model = resolved.request, resolved.cost
-    assert request.chips is not None
-    waiting_j = step_s * standing_w(model, request.chips) * request.chips
-    known = {"time": step_s, "energy": waiting_j, "edp": waiting_j * step_s}[request.objective]
-    return known if 0 < known < np.inf else None
+    waiting_j = step_s * standing_w(resolved.cost, resolved.chips) * resolved.chips
+    known = {"time": step_s, "energy": waiting_j, "edp": waiting_j * step_s}
+    least = known[resolved.request.objective]
+    return least if 0 < least < np.inf else None
+
+
+def _without_plan(
+    setting: Setting,
+    uniform: Found,
+    status: Status,
+    bound: float | None = None,
+    diagnosis: Diagnosis | None = None,
+) -> SolveResult:
+    """The answer when no plan fits, for a reason, or none was found in time above a bound."""
+    certificate = Certificate(
+        status=status.value, objective_name=setting.request.objective, bound=bound
+    )
+    return without_plan(setting, certificate, uniform.counts, diagnosis)
 
 
 def _front(
@@ -97,7 +105,6 @@ def _front(
 ) -> tuple[UnevenFound, list[tuple[float, float]]]:
     """The front, and seconds and joules of those of its points that are proved."""
     request = resolved.request
-    assert request.chips is not None
     proved: list[tuple[float, float]] = []
     if found.status is Status.OPTIMAL:
         proved.append((float(found.points[0, 0]), float(found.points[0, 1])))
@@ -113,7 +120,7 @@ def _front(
         resolved.cost,
         search.options,
         search.limits,
-        request.chips,
+        resolved.chips,
         start=found,
         uniform=known,
         points=limits_on_front(request),
@@ -134,79 +141,63 @@ def _none_of(uniform: Found) -> Found:
 
 def _with_plan(
     resolved: Resolved,
+    setting: Setting,
     search: Search,
     uniform: Found,
     found: UnevenFound,
     front: UnevenFound,
     proved: list[tuple[float, float]],
-    losses: tuple[str, ...],
-    started: float,
 ) -> SolveResult:
     """The answer when there is a plan: `found` is the fastest, `front` all that it is part of."""
-    request, model = resolved.request, resolved.cost
+    request, limits = resolved.request, search.limits
     proof = _fastest(found, front) if request.objective == "time" else front
-    alike = _best_uniform(resolved, uniform)
     best = optimum(proof.points, proof.bound, proof.status, request.objective)
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
-    assert proof.certificate is not None
-    value = None if alike is None else value_of(alike, request.objective)
-    certificate = replace(proof.certificate, uniform=value)
-    points = _evaluated(resolved, front.plans)
-    done = certificate.gap <= ROUNDING and not certificate.left
-    answer = SolveResult(
-        status=(Status.OPTIMAL if done else proof.status).value,
-        objective_name=request.objective,
-        objective=certificate.objective,
-        bound=certificate.bound,
-        gap=certificate.gap,
+    alike = _best_uniform(resolved, uniform)
+    certificate = _certificate(proof, request.objective, alike)
+    why, near = reasons(resolved, result, limits, search.options, request.objective)
+    rows, front_limits = how_proved(request, front, proved)
+    chosen = Chosen(
         best=result,
-        front=tuple(result if is_tied(point, result, request.front) else point for point in points),
-        front_objectives=request.front,
-        front_note="",
-        **how_proved(request, front, proved),
-        why=(),
-        neighbors=(),
-        run=training_run(request, result),
-        diagnosis=None,
-        losses=losses,
-        counts=uniform.counts,
-        seconds=time.perf_counter() - started,
-        **about_job(resolved),
-        sources=sources_of(model),
-        top=against_first(model, [result], request.objective),
-        spread=spread_of(model),
-        facts=_facts(resolved, search, result),
-        layout=request.layout,
-        certificate=certificate,
+        facts=simulated_facts(resolved.cost, result.plan, limits.chip_bytes(resolved.cost)),
+        front=Front(
+            plans=as_best(_evaluated(resolved, front.plans), result, request.front),
+            objectives=request.front,
+            complete=front.front_complete,
+            proved=rows,
+            limits=front_limits,
+        ),
+        top=against_first(resolved.cost, [result], request.objective),
+        neighbors=near,
+        why=why,
     )
-    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
-    answer = replace(answer, why=why, neighbors=near)
-    return with_uneven_words(resolved, answer, alike)
+    said = said_of_stages(resolved, certificate, chosen, alike)
+    return with_plan(setting, certificate, said, uniform.counts)
+
+
+def _certificate(proof: UnevenFound, objective: str, alike: PlanResult | None) -> Certificate:
+    """That of a search, which rounding alone may keep from being a proof of the optimum."""
+    known, value = proof.certificate, None if alike is None else value_of(alike, objective)
+    done = known.gap is not None and known.gap <= ROUNDING and not known.left
+    status = Status.OPTIMAL if done else proof.status
+    return replace(known, status=status.value, objective_name=objective, uniform=value)
 
 
 def _fastest(found: UnevenFound, front: UnevenFound) -> UnevenFound:
     """The fastest plan; of those that are as fast the one that the front begins with."""
-    assert found.certificate is not None
     if not len(front.points) or front.points[0, 0] > found.points[0, 0] * (1 + SAME):
         return found
     first = np.array([0])
-    seconds = float(front.points[0, 0])
-    known = found.certificate
     return replace(
         found,
         plans=front.plans.take(first),
         points=front.points[first],
-        certificate=replace(known, objective=seconds, bound=min(known.bound, seconds)),
+        certificate=found.certificate.of_plan(float(front.points[0, 0]), found.status),
     )
 
 
 def _evaluated(resolved: Resolved, plans: PlanTable) -> list[PlanResult]:
     return plan_results(resolved.cost, plans, evaluate_table(resolved.cost, plans))
-
-
-def _facts(resolved: Resolved, search: Search, result: PlanResult) -> PlanFacts:
-    model = resolved.cost
-    return simulated_facts(model, result.plan, search.limits.chip_bytes(model))
 
 
 def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
@@ -216,17 +207,3 @@ def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
     objective = resolved.request.objective
     row = optimum(uniform.points, uniform.bound, uniform.status, objective).row
     return _evaluated(resolved, uniform.plans.take(np.array([row])))[0]
-
-
-def _without_plan(
-    resolved: Resolved,
-    search: Search,
-    none: Found,
-    least: float | None,
-    why: Diagnosis | None,
-    losses: tuple[str, ...],
-    started: float,
-) -> SolveResult:
-    """The answer when no plan fits, for a reason, or none was found in time above a bound."""
-    answer = without_plan(resolved, none, search, losses, started, why, least)
-    return replace(answer, layout=resolved.request.layout)

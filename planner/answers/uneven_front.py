@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -37,8 +36,6 @@ def laid_out(
         return front
     kept = (front.plans.take(rows), front.points[rows])
     plan_table, points = kept if len(rows) else (found.plans, found.points)
-    known = front.certificate
-    assert known is not None
     value = float(values(points, "edp" if objective == "edp" else "energy").min())
     return replace(
         front,
@@ -46,7 +43,7 @@ def laid_out(
         points=points,
         status=Status.FEASIBLE,
         front_complete=False,
-        certificate=replace(known, objective=value, bound=min(known.bound, value)),
+        certificate=front.certificate.of_plan(value, Status.FEASIBLE),
     )
 
 
@@ -59,8 +56,8 @@ def _holds(plan: Plan, layers: tuple[int, ...]) -> bool:
 
 def how_proved(
     request: Request, front: UnevenFound, proved: Sequence[tuple[float, float]]
-) -> dict[str, Any]:
-    """How much of a front is proved: fields of `SolveResult`.
+) -> tuple[tuple[bool, ...], FrontLimits | None]:
+    """Which plans of a front are proved, and for how many of its limits.
 
     Args:
         request: The question.
@@ -68,11 +65,7 @@ def how_proved(
         proved: Seconds and joules of the points that were proved.
     """
     rows = _proved_rows(front, proved)
-    return {
-        "front_complete": front.front_complete,
-        "front_proved": rows,
-        "front_limits": _front_limits(limits_on_front(request), front, rows),
-    }
+    return rows, _front_limits(limits_on_front(request), front, rows)
 
 
 def _proved_rows(front: UnevenFound, proved: Sequence[tuple[float, float]]) -> tuple[bool, ...]:

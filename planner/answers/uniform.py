@@ -1,88 +1,124 @@
-"""What a search found as an answer: the best plan and the front, and what is said of them."""
+"""What a search over uniform stages found as an answer: the best plan and the front."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.uniform import diagnose
-from planner.answers.evaluation import training_run
 from planner.answers.notes.front import better_on_fewer, front_note, keeps_to_chips
 from planner.answers.notes.launch import not_launched
-from planner.answers.notes.likely import ranked, spread_of
-from planner.cost.communication.traffic import mfu_convention
+from planner.answers.notes.likely import ranked
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
 from planner.explanation.causes import why_of
 from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.explanation.steps.neighbors import judged_steps, ranked_neighbors
 from planner.plan import PlanTable
-from planner.question.files.plan_file import asked_of, job_of
 from planner.question.options import SpaceOptions
-from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.resolved import Resolved
-from planner.results.parts import Diagnosis
+from planner.results.certificate import Certificate
 from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
+from planner.results.solved_parts import Front
 from planner.search.limits import Limits
 from planner.search.objective import optimum
-from planner.search.ties import SAME, Ties
-from planner.search.uniform.engine import Found, Search
+from planner.search.ties import Ties
+from planner.search.uniform.engine import Found, Search, least_memory
 from solvers.solution import Status
 
 
-def with_plan(
-    resolved: Resolved,
-    search: Search,
-    proof: Found,
-    exact: Found,
-    losses: tuple[str, ...],
-    started: float,
+def solve_uniform(
+    resolved: Resolved, search: Search, losses: tuple[str, ...], started: float
 ) -> SolveResult:
-    """The answer when there is a plan: `proof` holds the best one, `exact` starts the front."""
-    request, model = resolved.request, resolved.cost
-    best = optimum(proof.points, proof.bound, proof.status, request.objective)
-    chosen = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
-    result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
-    top, top_complete = ranked(search, request.objective, chosen, proof.status)
-    whole = _front(resolved, search, exact)
-    known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
-    costs = plan_results(model, known, evaluate_table(model, known))
-    front = [result if is_tied(point, result, request.front) else point for point in costs]
-    complete = whole.status is Status.OPTIMAL
-    note = front_note(request, model, len(front), proved=complete)
-    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
-    return SolveResult(
+    """The best plan whose stages are equal, and the exact front of the objectives asked for.
+
+    Args:
+        resolved: The job on its machine, with the chips to plan for.
+        search: Of its plans; it has not run.
+        losses: What the cluster gives away at this number of chips.
+        started: `time.perf_counter` value at which the work began.
+    """
+    request, setting = resolved.request, setting_of(resolved, losses, started)
+    proof = proof_of(resolved, search)
+    if len(proof.points) == 0:
+        certificate = Certificate(status=proof.status.value, objective_name=request.objective)
+        why = None
+        if proof.status is Status.INFEASIBLE:
+            why = diagnose(
+                resolved.cost, resolved.chips, search.options, search.limits, proof, search.deadline
+            )
+        return without_plan(setting, certificate, proof.counts, why)
+    exact = search.run((resolved.chips,)) if request.objective == "memory" else proof
+    chosen, whole = chosen_of(resolved, search, proof, exact)
+    counts = {} if whole is proof else whole.counts
+    return with_plan(
+        setting, certificate_of(request.objective, proof), chosen, proof.counts, counts
+    )
+
+
+def proof_of(resolved: Resolved, search: Search) -> Found:
+    """The search that proves the best plan on exactly the chips asked for."""
+    if resolved.request.objective == "memory":
+        return least_memory(
+            search.model, resolved.chips, search.options, search.limits, search.deadline
+        )
+    return search.run((resolved.chips,))
+
+
+def certificate_of(objective: str, proof: Found) -> Certificate:
+    """That no plan is better than the best one of a search that found some."""
+    best = optimum(proof.points, proof.bound, proof.status, objective)
+    return Certificate(
         status=proof.status.value,
-        objective_name=request.objective,
+        objective_name=objective,
         objective=best.value,
         bound=best.bound,
-        gap=(best.value - best.bound) / best.value if best.value > 0 else 0.0,
+        uniform=best.value,
+    )
+
+
+def chosen_of(
+    resolved: Resolved, search: Search, proof: Found, exact: Found
+) -> tuple[Chosen, Found]:
+    """The best plan with what is known of others, and the search that holds the whole front.
+
+    Args:
+        resolved: The job on its machine.
+        search: After its run on exactly the chips asked for.
+        proof: Holds the best plan.
+        exact: Starts the front.
+    """
+    request, model = resolved.request, resolved.cost
+    best = optimum(proof.points, proof.bound, proof.status, request.objective)
+    named = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
+    result = plan_results(model, named, evaluate_table(model, named))[0]
+    top, top_complete = ranked(search, request.objective, named, proof.status)
+    whole = _front(resolved, search, exact)
+    known = whole.plans if len(whole.points) else named  # time may end before the front begins
+    points = plan_results(model, known, evaluate_table(model, known))
+    front = as_best(points, result, request.front)
+    complete = whole.status is Status.OPTIMAL
+    note = front_note(resolved, len(front), proved=complete)
+    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
+    chosen = Chosen(
         best=result,
-        front=tuple(front),
-        front_objectives=request.front,
-        front_complete=complete,
-        front_note=" ".join([note, *better_on_fewer(result, front)]),
-        why=why,
-        neighbors=near,
-        run=training_run(request, result),
-        diagnosis=None,
-        losses=losses,
-        counts=proof.counts,
-        seconds=time.perf_counter() - started,
-        **about_job(resolved),
-        sources=sources_of(model),
-        front_counts={} if whole is proof else whole.counts,
+        facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
+        front=Front(
+            plans=front,
+            objectives=request.front,
+            complete=complete,
+            note=" ".join([note, *better_on_fewer(result, front)]),
+        ),
         top=top,
         top_complete=top_complete,
-        spread=spread_of(model),
-        facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
+        neighbors=near,
+        why=why,
     )
+    return chosen, whole
 
 
 def reasons(
@@ -124,87 +160,13 @@ def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTabl
     ).first(found)
 
 
-def is_tied(point: PlanResult, best: PlanResult, objectives: Sequence[str]) -> bool:
-    """Whether a plan of the front has the objectives of the best plan, on as many chips."""
-    fields = {
-        "time": "step_time_s",
-        "energy": "energy_per_step_j",
-        "memory": "memory_per_chip_bytes",
-    }
-    pairs = [(getattr(point, fields[name]), getattr(best, fields[name])) for name in objectives]
-    same = all(math.isclose(mine, other, rel_tol=SAME) for mine, other in pairs)
-    return same and point.chips == best.chips
-
-
 def _front(resolved: Resolved, search: Search, exact: Found) -> Found:
     """The front over smaller chip counts as well, unless it keeps to one count."""
-    request, model = resolved.request, resolved.cost
-    assert request.chips is not None
-    if keeps_to_chips(request, model):
+    model, chips = resolved.cost, resolved.chips
+    if keeps_to_chips(resolved.request, model):
         return exact
-    counts = tuple(n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
+    counts = tuple(n for n in model.cluster.chip_counts(chips) if n < chips)
     whole = search.run(counts) if counts else exact
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
     return whole
-
-
-def about_job(resolved: Resolved) -> dict[str, Any]:
-    """What an answer says of its question: fields of `SolveResult`."""
-    return {
-        "defaults": resolved.defaults,
-        "job": job_fields(resolved),
-        "plan_job": job_of(resolved),
-        "asked": asked_of(resolved.request),
-        "versions": versions(),
-        "mfu_convention": mfu_convention(resolved.cost.assumptions),
-    }
-
-
-def without_plan(
-    resolved: Resolved,
-    found: Found,
-    search: Search,
-    losses: tuple[str, ...],
-    started: float,
-    diagnosis: Diagnosis | None = None,
-    bound: float | None = None,
-) -> SolveResult:
-    """The answer when no plan fits, or none was found in time.
-
-    Args:
-        resolved: The job on its machine.
-        found: The outcome of `search`.
-        search: What was searched.
-        losses: What the cluster gives away at this number of chips.
-        started: `time.perf_counter` value at which the work began.
-        diagnosis: Why no plan fits, where it is known.
-        bound: No plan has a smaller objective.
-    """
-    request, model = resolved.request, resolved.cost
-    assert request.chips is not None
-    proved = found.status is Status.INFEASIBLE
-    if proved and diagnosis is None:
-        diagnosis = diagnose(
-            model, request.chips, search.options, search.limits, found, search.deadline
-        )
-    return SolveResult(
-        status=found.status.value,
-        objective_name=request.objective,
-        objective=None,
-        bound=bound,
-        gap=None,
-        best=None,
-        front=(),
-        front_objectives=request.front,
-        front_complete=proved,
-        front_note="",
-        why=(),
-        neighbors=(),
-        run=None,
-        diagnosis=diagnosis,
-        losses=losses,
-        counts=found.counts,
-        seconds=time.perf_counter() - started,
-        **about_job(resolved),
-    )

@@ -43,7 +43,10 @@ KINDS: dict[str, Kind] = {
     "plan": Kind("a plan", _telling("plan"), "planner evaluate takes it"),
     "front": Kind(
         "a front",
-        _telling("plan_job objectives complete front_objectives front_complete front_note"),
+        _telling(
+            "plan_job objectives complete front_objectives front_complete front_note certificate "
+            "candidates"
+        ),
         "planner evaluate takes it, with --row",
     ),
     "evaluation": Kind(

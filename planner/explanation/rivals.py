@@ -9,6 +9,7 @@ from planner.base.errors import InputError
 from planner.plan import Plan
 from planner.question.files.front_file import read_content
 from planner.question.files.plan_file import plan_in
+from planner.question.files.result_layout import front_of, top_of
 from planner.question.request import Request
 
 MOST = 16
@@ -30,7 +31,8 @@ def rivals_in(
         changes, flags: As for `planner.question.files.plan_file.read_plan_file`.
     """
     content = read_content(path)
-    lists = [content.get(name) for name in ("top", "front")]
+    front, job, version = front_of(content)
+    lists = [top_of(content), front]
     points = [one for found in lists if isinstance(found, list) for one in found]
     plans: list[Plan] = []
     for row, point in enumerate(points, start=1):
@@ -38,8 +40,8 @@ def rivals_in(
             continue
         whole = {
             **point,
-            "schema_version": point.get("schema_version", content.get("schema_version")),
-            "job": point.get("job", content.get("plan_job")),
+            "schema_version": point.get("schema_version", version),
+            "job": point.get("job", job),
         }
         try:
             read = plan_in(whole, path, str(path), changes, flags=flags, row=row)

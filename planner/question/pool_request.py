@@ -16,11 +16,6 @@ _ONE_KIND = ("torus_axes", "degrade_link", "calibration")
 _OTHER_SCHEDULES = ("interleaved", "dualpipe")
 
 
-def is_pooled(request: Request) -> bool:
-    """Whether a job runs on pools of different chips."""
-    return request.pools is not None
-
-
 def check_pools(request: Request, origin: Origin) -> None:
     """Refuses what a search on pools of chips does not do.
 

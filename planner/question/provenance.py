@@ -43,11 +43,11 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
-    """Versions of the program, the file schema and the databases."""
+def versions(schema: int = SCHEMA_VERSION) -> dict[str, str]:
+    """Versions of the program, the schema of a document and the databases."""
     return {
         "planner": __version__,
-        "schema": str(SCHEMA_VERSION),
+        "schema": str(schema),
         "hardware_db": hardware_db.database_hash(),
         "models_db": models_db.database_hash(),
     }

@@ -8,6 +8,7 @@ from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.assumptions.local_file import LocalCalibration, read_local
+from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
@@ -45,6 +46,8 @@ _SHOWN = (
     "power-cap", "cooling", "pue",
 )  # fmt: skip
 
+NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
@@ -63,6 +66,17 @@ class Resolved:
     batch_tokens: float
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
+
+    @property
+    def chips(self) -> int:
+        """Chips to plan for.
+
+        Raises:
+            InputError: The question does not say.
+        """
+        if self.request.chips is None:
+            raise InputError(NO_CHIPS)
+        return self.request.chips
 
     @property
     def cooling(self) -> str | None:

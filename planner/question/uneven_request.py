@@ -10,6 +10,7 @@ from planner.base.messages import Attempts, Origin
 from planner.base.units import plural
 from planner.plan.layout_text import parse_layout
 from planner.question.fields import ALL_POINTS, LAYOUTS
+from planner.question.kind import Kind, kind_of
 from planner.question.request import Request
 
 UNIFORM, UNEVEN = LAYOUTS
@@ -20,17 +21,12 @@ _OF_CHUNKS = ("pp", "interleave")
 _USE = "leave it out, or use layout uniform"
 
 
-def is_uneven(request: Request) -> bool:
-    """Whether the stages of a plan may differ."""
-    return request.layout != UNIFORM
-
-
 def limits_on_front(request: Request) -> int | None:
     """Limits on the step time of which the front is made; None where it is not made of limits."""
     by_product = request.objective == "edp"
-    if not is_uneven(request) or by_product or request.front_points == ALL_POINTS:
+    if kind_of(request) is not Kind.UNEVEN or by_product or request.front_points == ALL_POINTS:
         return None
-    return None if request.pools is not None else int(request.front_points or FRONT_POINTS)
+    return int(request.front_points or FRONT_POINTS)
 
 
 def is_fastest_alone(request: Request) -> bool:
@@ -45,7 +41,7 @@ def check_uneven(request: Request, origin: Origin) -> None:
         InputError: One line per contradiction, each field named as it was written.
     """
     tried = Attempts(origin, Request.model_fields)
-    tried.add(_refused(request) if is_uneven(request) else _only_uneven(request))
+    tried.add(_only_uneven(request) if request.layout == UNIFORM else _refused(request))
     if tried.problems:
         raise tried.error()
 

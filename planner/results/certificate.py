@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from planner.base.arrays import FloatArray
@@ -70,13 +70,16 @@ class TimeStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """Why no plan of the space is better, and by how much one could be at most.
+    """How a search ended, and why no plan of its space is better than the best one.
 
     Attributes:
-        uniform: Objective of the best uniform plan; None where none fits.
-        objective, bound: Of the best plan; no plan of the space is below the bound.
-        funnel: What each bound dropped, in order; with the objective edp on the way to the least
-            energy, which is the first of `steps`.
+        status: optimal, feasible (stopped early, with a bound), infeasible or time_limit.
+        objective_name: What the best plan minimizes.
+        objective: Its value; None without a plan.
+        bound: No plan of the space is below it; None where nothing is known.
+        uniform: Objective of the best plan whose stages are equal; None where none is known.
+        funnel: Where stages may differ, what each bound dropped, in order; with the objective edp
+            on the way to the least energy, which is the first of `steps`.
         solved: Rows whose stage problem was solved to proof.
         stage_solves: Stage problems solved, those for the front included.
         left: Rows that were neither dropped nor solved when the search ended; where time ended
@@ -89,30 +92,37 @@ class Certificate:
             first; else empty.
     """
 
-    uniform: float | None
-    objective: float
-    bound: float
-    funnel: tuple[FunnelStage, ...]
-    solved: int
-    stage_solves: int
-    left: int
-    lowest_left: float | None
-    solvers: dict[str, int]
+    status: str
+    objective_name: str
+    objective: float | None = None
+    bound: float | None = None
+    uniform: float | None = None
+    funnel: tuple[FunnelStage, ...] = ()
+    solved: int = 0
+    stage_solves: int = 0
+    left: int = 0
+    lowest_left: float | None = None
+    solvers: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     steps: tuple[TimeStep, ...] = ()
 
     @property
-    def gap(self) -> float:
-        """(objective - bound) / objective."""
+    def gap(self) -> float | None:
+        """(objective - bound) / objective; None without a plan."""
+        if self.objective is None or self.bound is None:
+            return None
         return (self.objective - self.bound) / self.objective if self.objective > 0 else 0.0
+
+    def of_plan(self, objective: float, status: Status) -> Certificate:
+        """The same proof, of a plan with another value; its bound is not above that."""
+        bound = None if self.bound is None else min(self.bound, objective)
+        return replace(self, status=status.value, objective=objective, bound=bound)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
+        numbers = ("status", "objective_name", "objective", "bound", "gap", "uniform")
         return {
-            "uniform": self.uniform,
-            "objective": self.objective,
-            "bound": self.bound,
-            "gap": self.gap,
+            **{name: getattr(self, name) for name in numbers},
             "funnel": [stage.to_dict() for stage in self.funnel],
             "solved": self.solved,
             "stage_solves": self.stage_solves,
@@ -135,7 +145,7 @@ class UnevenFound:
             FEASIBLE: time or the wished gap ended it. INFEASIBLE, TIME_LIMIT: no plan.
         bound: (2,) no plan is below this in time, in energy.
         front_complete: Whether every point of the front is proved and none is missing.
-        certificate: Of the first objective.
+        certificate: Of the objective that was asked for.
         seconds: Wall time.
     """
 
@@ -144,5 +154,5 @@ class UnevenFound:
     status: Status
     bound: FloatArray
     front_complete: bool
-    certificate: Certificate | None
+    certificate: Certificate
     seconds: float

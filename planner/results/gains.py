@@ -14,6 +14,7 @@ from planner.base.units import (
 )
 from planner.results.certificate import Certificate
 from planner.results.result import SolveResult
+from planner.results.solved_parts import Stages
 from planner.results.words import OBJECTIVES, choice_words, mesh_words
 
 _ROUNDING = 1e-6
@@ -28,12 +29,11 @@ def show_value(objective: str) -> Callable[[float], str]:
     return shows.get(objective, lambda value: f"{plain(value)} J s")
 
 
-def within_gap(result: SolveResult, certificate: Certificate) -> bool:
+def within_gap(gap: float, certificate: Certificate) -> bool:
     """Whether a search that is no proof of the optimum ended within the gap asked for."""
-    asked = result.asked.get("gap")
-    if asked is None or result.status == "optimal":
+    if certificate.gap is None or certificate.status == "optimal":
         return False
-    return certificate.gap <= float(asked) + _ROUNDING
+    return certificate.gap <= gap + _ROUNDING
 
 
 def nothing_found_words(result: SolveResult) -> str:
@@ -48,27 +48,25 @@ def nothing_found_words(result: SolveResult) -> str:
 
 def gain_words(result: SolveResult) -> str:
     """What stages that differ gain over the best plan whose stages do not."""
-    best, uniform = result.objective, None
-    if result.certificate is not None:
-        uniform = result.certificate.uniform
-    if best is None or uniform is None or result.uniform is None:
+    best, uniform, alike = result.objective, result.certificate.uniform, result.stages.uniform
+    if best is None or uniform is None or alike is None:
         return "No plan with uniform stages fits."
     least = OBJECTIVES[result.objective_name]
-    plan = f"{mesh_words(result.uniform.plan)}; {choice_words(result.uniform.plan)}"
+    plan = f"{mesh_words(alike.plan)}; {choice_words(alike.plan)}"
     gain = 1 - best / uniform
     value = show_value(result.objective_name)(uniform)
     if gain < -_ROUNDING:  # where a layout was given
         less = show_change(1 - uniform / best)
         return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."
     if gain <= _ROUNDING and result.status != "optimal":
-        left = show_percent(result.certificate.gap) if result.certificate else ""
+        left = show_percent(result.gap or 0.0)
         return (
             "No plan with uneven stages was found so far that is better than the best uniform one; "
             f"up to {left} less {least} is possible."
         )
     if gain <= _ROUNDING:
         return f"Uneven stages gain nothing (0 %): the best uniform plan has as little {least}."
-    doubt = unconfirmed_words(result)
+    doubt = unconfirmed_words(result.certificate, result.best_simulated_s, result.stages)
     return " ".join(
         [
             f"Uneven stages take {show_change(gain)} off the {least} of the best uniform plan, "
@@ -78,17 +76,22 @@ def gain_words(result: SolveResult) -> str:
     )
 
 
-def unconfirmed_words(result: SolveResult) -> list[str]:
-    """What the simulation says of a gain in time that it does not confirm; empty where it does."""
-    simulated, certificate = result.gain_simulated, result.certificate
-    if simulated is None or certificate is None or not certificate.uniform:
+def unconfirmed_words(certificate: Certificate, best_s: float | None, stages: Stages) -> list[str]:
+    """What the simulation says of a gain in time that it does not confirm; empty where it does.
+
+    Args:
+        certificate: What is proved of the best plan.
+        best_s: Its simulated step time, if it is simulated.
+        stages: The best uniform plan, simulated.
+    """
+    simulated, uniform_s = stages.gain_simulated(best_s), stages.uniform_simulated_s
+    if simulated is None or best_s is None or uniform_s is None:
+        return []
+    if certificate.objective is None or not certificate.uniform:
         return []
     gain = 1 - certificate.objective / certificate.uniform
     if gain <= _ROUNDING or (is_change(simulated) and abs(simulated - gain) <= _APART * gain):
         return []
-    best_s, uniform_s = result.best_simulated_s, result.uniform_simulated_s
-    assert best_s is not None
-    assert uniform_s is not None
     change = f"{show_change(simulated)} {'less' if simulated > 0 else 'more'} than"
     change = change if is_change(simulated) else "as long as"
     words = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from planner.base.frozen import freeze, thawed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,3 +167,62 @@ class Spread:
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What was asked, and the job as it was understood.
+
+    Attributes:
+        job: The resolved job, for display and JSON.
+        plan_job: The same as plan files hold it.
+        asked: The question, as a job file holds it.
+    """
+
+    job: Mapping[str, Any]
+    plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        freeze(self, "job", "plan_job", "asked")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: thawed(getattr(self, name)) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """What is said of an answer beside its figures.
+
+    Attributes:
+        why: Sentences on what binds the best plan.
+        losses: What the cluster gives away at this number of chips.
+        defaults: What was assumed: (name, value, reason).
+        spread: What the intervals rest on; None where times are bounds, not predictions.
+        mfu_convention: Which FLOP count as useful.
+        sources: Titles of the documents behind the numbers used.
+    """
+
+    why: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
+    defaults: tuple[tuple[str, str, str], ...] = ()
+    spread: Spread | None = None
+    mfu_convention: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze(self, "sources")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {
+            "why": list(self.why),
+            "losses": list(self.losses),
+            "defaults": [
+                {"name": name, "value": value, "reason": why} for name, value, why in self.defaults
+            ],
+            "interval": self.spread.to_dict() if self.spread else None,
+            "mfu_convention": self.mfu_convention,
+            "sources": thawed(self.sources),
+        }

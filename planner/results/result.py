@@ -10,20 +10,13 @@ from planner.base.errors import InfeasibleError, TimeLimitError
 from planner.base.frozen import freeze, thawed
 from planner.base.jsonfile import sealed
 from planner.base.printable import Shown
-from planner.base.version import SCHEMA_VERSION
-from planner.cost.communication.traffic import MFU_CONVENTION
+from planner.base.version import RESULT_VERSION, SCHEMA_VERSION
 from planner.cost.facts import PlanFacts
-from planner.machine.wiring import MACHINE_FIELDS
 from planner.results.certificate import Certificate
-from planner.results.parts import (
-    Diagnosis,
-    FrontLimits,
-    MachineSearch,
-    Spread,
-    TrainingRun,
-)
+from planner.results.parts import Diagnosis, Notes, Question, TrainingRun
 from planner.results.plan import Neighbor, PlanResult, RankedPlan, plan_results
 from planner.results.pool_use import PoolUse
+from planner.results.solved_parts import Candidates, Front, Stages
 
 __all__ = [
     "PASSED",
@@ -35,101 +28,72 @@ __all__ = [
     "plan_results",
 ]
 
-_GIVEN = ("job", "plan_job", "asked", "versions", "sources")
-_PROVED = ("status", "objective", "objective_name", "bound", "gap", "seconds")
-# What passes a stage of `SolveResult.counts`; "considered" is that, what was dropped, and left.
+# What passes a stage of `Candidates.counts`; "considered" is that, what was dropped, and left.
 PASSED = ("kept", "searched", "opened", "evaluated")
 
 
-def _named(defaults: tuple[tuple[str, str, str], ...]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value, "reason": why} for name, value, why in defaults]
+def simulated_s(plan: PlanResult, facts: PlanFacts) -> float | None:
+    """The step time of a plan, simulated; without a pipeline the formula is exact."""
+    return plan.step_time_s if plan.plan.pp == 1 else facts.simulated_step_time_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveResult(Shown):
-    """The answer of `planner.solve`.
+    """The answer of `planner.solve`, made of parts.
 
     Attributes:
-        status: optimal, feasible (stopped early, with a bound), infeasible or time_limit.
-        objective_name: What the best plan minimizes.
-        objective, bound, gap: Its value, a proved lower bound, and their relative distance.
-        best: The best plan on exactly the chips asked for, or None.
-        front: Non-dominated plans, ascending in time.
-        front_objectives: What they are compared by: time, energy and, if asked, memory.
-        front_complete: Whether the front is proved to be all of it; False after a time limit.
-        front_note: What the front ranges over and, for a single point, why it is one.
-        front_proved: Of a front that is not complete, which of its plans are proved to be on it;
-            empty: none.
-        front_limits: Where the front is made of plans within limits on the step time, how many of
-            these are proved; else None.
-        top: The best three plans on exactly the chips asked for that differ in mesh or
-            micro-batch, best first; only the best where memory is the objective.
-        top_complete: Whether it is proved that no other mesh and micro-batch has a better plan.
-        spread: What the intervals rest on; None where times are bounds, not predictions.
-        why: Sentences on what binds the best plan.
-        neighbors: Real evaluations of plans one step away.
+        certificate: How the search ended, the value of the best plan, and why none is better.
+        best: The best plan on exactly the chips asked for with its cost, or None.
+        facts: Its stages and network levels; None without a plan.
+        front: The non-dominated plans.
+        candidates: What was searched, and the plans that come near the best.
+        stages: What was asked of the stages, and what the best plan gains by them.
+        notes: What binds the best plan, what was assumed, and where the numbers come from.
         run: The whole training run, if its tokens were given.
         diagnosis: Why no plan fits, if none does.
-        losses: What the cluster gives away at this number of chips.
-        defaults: What was assumed: (name, value, reason).
-        counts: What was considered, dropped for each reason, left when time ran out, and passed,
-            at each stage of the search that proved `best`, on exactly the chips asked for; see
-            `planner.search.uniform.engine.Found`. front_counts: the same for the rest of the front.
-        seconds: Wall time of the search.
-        machines: Where PEs or wirings are a decision, what was searched of each machine.
-        facts: The stages and the network levels of the best plan.
-        layout: What was asked of the stages: uniform, uneven, or the layers of every chunk.
-        certificate: Where stages may differ, why no plan is better; None where they may not.
-        uniform: Where stages may differ, the best plan whose stages do not; None where none fits.
-        uniform_simulated_s: Its step time, simulated operation by operation, to compare with that
-            of the best plan; None where the two are not compared.
-        pools: Where the job has pools of different chips, what the best plan does on each; else
-            empty.
-        job: Resolved job, for display and JSON; plan_job: as plan files hold it; asked: the
-            question, as a job file holds it.
+        question: What was asked, and the job as it was understood.
         versions: planner, schema, and the hashes of the databases.
     """
 
-    status: str
-    objective_name: str
-    objective: float | None
-    bound: float | None
-    gap: float | None
+    certificate: Certificate
     best: PlanResult | None
-    front: tuple[PlanResult, ...] = field(repr=False)
-    front_objectives: tuple[str, ...]
-    front_complete: bool
-    front_note: str
-    why: tuple[str, ...]
-    neighbors: tuple[Neighbor, ...] = field(repr=False)
-    run: TrainingRun | None
-    diagnosis: Diagnosis | None
-    losses: tuple[str, ...]
-    defaults: tuple[tuple[str, str, str], ...] = field(repr=False)
-    counts: Mapping[str, Mapping[str, int]] = field(repr=False)
-    seconds: float
-    job: Mapping[str, Any]
+    front: Front = field(repr=False)
+    candidates: Candidates
+    question: Question
+    notes: Notes = field(repr=False)
     versions: Mapping[str, str] = field(repr=False)
-    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
-    front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
-    plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
-    top: tuple[RankedPlan, ...] = field(default=(), repr=False)
-    top_complete: bool = False
-    spread: Spread | None = field(default=None, repr=False)
-    machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
+    stages: Stages = field(default=Stages(), repr=False)
     facts: PlanFacts | None = field(default=None, repr=False)
-    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    layout: str = "uniform"
-    certificate: Certificate | None = field(default=None, repr=False)
-    uniform: PlanResult | None = field(default=None, repr=False)
-    uniform_simulated_s: float | None = field(default=None, repr=False)
-    pools: tuple[PoolUse, ...] = field(default=(), repr=False)
-    front_proved: tuple[bool, ...] = field(default=(), repr=False)
-    front_limits: FrontLimits | None = field(default=None, repr=False)
+    run: TrainingRun | None = None
+    diagnosis: Diagnosis | None = None
 
     def __post_init__(self) -> None:
-        freeze(self, "counts", "front_counts", *_GIVEN)
+        freeze(self, "versions")
+
+    @property
+    def status(self) -> str:
+        """How the search ended: `certificate.status`."""
+        return self.certificate.status
+
+    @property
+    def objective_name(self) -> str:
+        """What the best plan minimizes: `certificate.objective_name`."""
+        return self.certificate.objective_name
+
+    @property
+    def objective(self) -> float | None:
+        """The value of the best plan: `certificate.objective`."""
+        return self.certificate.objective
+
+    @property
+    def bound(self) -> float | None:
+        """No plan is below it: `certificate.bound`."""
+        return self.certificate.bound
+
+    @property
+    def gap(self) -> float | None:
+        """Their relative distance: `certificate.gap`."""
+        return self.certificate.gap
 
     def require(self) -> PlanResult:
         """The best plan, for programs that cannot go on without one.
@@ -147,66 +111,30 @@ class SolveResult(Shown):
     @property
     def best_simulated_s(self) -> float | None:
         """The step time of the best plan, simulated; without a pipeline the formula is exact."""
-        if self.best is not None and self.best.plan.pp == 1:
-            return self.best.step_time_s
-        return None if self.facts is None else self.facts.simulated_step_time_s
+        if self.best is None or self.facts is None:
+            return None
+        return simulated_s(self.best, self.facts)
 
     @property
     def gain_simulated(self) -> float | None:
         """Share of the simulated step time of the best uniform plan that the best plan saves."""
-        if self.best_simulated_s is None or self.uniform_simulated_s is None:
-            return None
-        return 1 - self.best_simulated_s / self.uniform_simulated_s
-
-    def is_proved(self, at: int) -> bool:
-        """Whether the plan of the front at a place, from 0, is proved to be on it."""
-        return self.front_complete or (bool(self.front_proved) and self.front_proved[at])
-
-    def front_rows(self) -> list[dict[str, Any]]:
-        """The plans of the front as JSON-ready data; with their jobs, where each has a machine."""
-        job = {name: self.plan_job[name] for name in self.plan_job if name not in MACHINE_FIELDS}
-        return [
-            {
-                **point.to_dict(),
-                "proved": self.is_proved(at),
-                **(
-                    {}
-                    if point.machine is None
-                    else {"job": thawed({**job, **point.machine.fields})}
-                ),
-            }
-            for at, point in enumerate(self.front)
-        ]
+        return self.stages.gain_simulated(self.best_simulated_s)
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
         fields = {
-            "schema_version": SCHEMA_VERSION,
-            **{name: getattr(self, name) for name in _PROVED},
-            **{name: thawed(getattr(self, name)) for name in ("counts", "front_counts")},
-            "layout": self.layout,
-            "certificate": self.certificate and self.certificate.to_dict(),
-            "uniform": self.uniform and self.uniform.to_dict(),
-            **{name: getattr(self, name) for name in ("uniform_simulated_s", "gain_simulated")},
+            "schema_version": RESULT_VERSION,
+            "certificate": self.certificate.to_dict(),
             "best": self.best
             and self.best.to_dict() | (self.facts.to_dict() if self.facts else {}),
-            "front": self.front_rows(),
-            "front_objectives": list(self.front_objectives),
-            **{name: getattr(self, name) for name in ("front_complete", "front_note")},
-            "front_limits": self.front_limits and self.front_limits.to_dict(),
-            "top": [plan.to_dict() for plan in self.top],
-            "top_complete": self.top_complete,
-            "interval": self.spread.to_dict() if self.spread else None,
-            "why": list(self.why),
-            "neighbors": [neighbor.to_dict() for neighbor in self.neighbors],
+            "front": self.front.to_dict(self.question.plan_job),
+            "candidates": self.candidates.to_dict(),
+            "stages": self.stages.to_dict() | {"gain_simulated": self.gain_simulated},
+            "notes": self.notes.to_dict(),
             "training_run": self.run.to_dict() if self.run else None,
             "diagnosis": self.diagnosis.to_dict() if self.diagnosis else None,
-            "losses": list(self.losses),
-            "defaults": _named(self.defaults),
-            "mfu_convention": self.mfu_convention,
-            "pools": [use.to_dict() for use in self.pools],
-            "machines": [searched.to_dict() for searched in self.machines],
-            **{name: thawed(getattr(self, name)) for name in _GIVEN},
+            "question": self.question.to_dict(),
+            "versions": thawed(self.versions),
         }
         return sealed(fields)
 
@@ -223,46 +151,41 @@ class EvaluateResult(Shown):
         launch: Of a launch that was read (`planner.frameworks.reading`): its framework (`source`),
             its file, and the settings that are `ignored` and `unknown`; empty for plans.
         pools: Where the job has pools of different chips, what the plan does on each; else empty.
-        run, defaults, job, plan_job, asked, versions, sources, spread, ...: As in `SolveResult`.
+        run, facts, notes, question, versions: As in `SolveResult`.
     """
 
     result: PlanResult
     fits: bool
     memory_limit_bytes: float
     warnings: tuple[str, ...]
-    run: TrainingRun | None
-    losses: tuple[str, ...]
-    defaults: tuple[tuple[str, str, str], ...] = field(repr=False)
-    job: Mapping[str, Any]
+    question: Question
+    notes: Notes = field(repr=False)
     versions: Mapping[str, str] = field(repr=False)
-    plan_job: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
-    mfu_convention: str = field(repr=False, default=MFU_CONVENTION)
-    spread: Spread | None = field(default=None, repr=False)
+    run: TrainingRun | None = None
     facts: PlanFacts | None = field(default=None, repr=False)
-    asked: Mapping[str, Any] = field(default_factory=dict, repr=False)
     pools: tuple[PoolUse, ...] = field(default=(), repr=False)
     launch: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self, *_GIVEN, "launch")
+        freeze(self, "versions", "launch")
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object."""
+        notes = self.notes.to_dict()
         fields = {
             "schema_version": SCHEMA_VERSION,
             **self.result.to_dict(),
             **(self.facts.to_dict() if self.facts else {}),
             "fits": self.fits,
             "memory_limit_bytes": self.memory_limit_bytes,
-            "interval": self.spread.to_dict() if self.spread else None,
+            "interval": notes["interval"],
             "warnings": list(self.warnings),
             "training_run": self.run.to_dict() if self.run else None,
-            "losses": list(self.losses),
-            "defaults": _named(self.defaults),
-            "mfu_convention": self.mfu_convention,
+            **{name: notes[name] for name in ("losses", "defaults", "mfu_convention")},
             "pools": [use.to_dict() for use in self.pools],
             **({"launch": thawed(self.launch)} if self.launch else {}),
-            **{name: thawed(getattr(self, name)) for name in _GIVEN},
+            **self.question.to_dict(),
+            "versions": thawed(self.versions),
+            "sources": notes["sources"],
         }
         return sealed(fields)

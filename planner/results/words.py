@@ -125,19 +125,20 @@ def listed(names: Sequence[str]) -> str:
 
 def job_words(result: SolveResult | EvaluateResult) -> str:
     """`llama2-13b on 4,096 x tpu-v5p (tpu-v5p)`."""
-    job = result.job
+    job = result.question.job
     chips = result.result.chips if isinstance(result, EvaluateResult) else job["chips"]
     return _on(job, f"{chips:,}")
 
 
 def front_job_words(result: SolveResult) -> str:
     """`llama3-70b on up to 1,024 x h100-sxm5-80 (dgx-h100-ndr)` where plans use fewer chips."""
-    if result.machines:
-        hardware = result.plan_job.get("hardware", result.job["hardware"])
-        return f"{result.job['model']} on {plural(len(result.machines), 'machine')} of {hardware}"
-    most = result.job["chips"]
+    job, machines = result.question.job, result.candidates.machines
+    if machines:
+        hardware = result.question.plan_job.get("hardware", job["hardware"])
+        return f"{job['model']} on {plural(len(machines), 'machine')} of {hardware}"
+    most = job["chips"]
     fewer = any(point.chips < most for point in result.front)
-    return _on(result.job, f"up to {most:,}" if fewer else f"{most:,}")
+    return _on(job, f"up to {most:,}" if fewer else f"{most:,}")
 
 
 def _on(job: Mapping[str, Any], chips: str) -> str:
@@ -146,7 +147,7 @@ def _on(job: Mapping[str, Any], chips: str) -> str:
 
 def best_words(result: SolveResult, best: PlanResult) -> list[str]:
     """Two lines about the best plan: what it is, and its status and costs."""
-    job = result.job
+    job = result.question.job
     return [
         f"{job['model']} on {best.chips:,} x {job['chip']}: {mesh_words(best.plan)}",
         f"{result.status}: {show_seconds(best.step_time_s)} per step, "
@@ -157,24 +158,24 @@ def best_words(result: SolveResult, best: PlanResult) -> list[str]:
 
 def front_title(result: SolveResult) -> str:
     """`Exact Pareto front of time and energy`, or that it is not complete."""
-    if result.pools:
+    if result.stages.pools:
         return "The fastest plan"
-    front = f"Pareto front of {listed(result.front_objectives)}"
+    front = f"Pareto front of {listed(result.front.objectives)}"
     if marks_proved(result):
-        limits = result.front_limits
+        limits = result.front.limits
         stopped = limits is not None and limits.proved < limits.asked
         return f"{front}, proved where marked{' (search stopped)' * stopped}"
-    return f"Exact {front}" if result.front_complete else f"{front}, incomplete (search stopped)"
+    return f"Exact {front}" if result.front.complete else f"{front}, incomplete (search stopped)"
 
 
 def marks_proved(result: SolveResult) -> bool:
     """Whether some plans of the front are proved and others are not."""
-    return any(result.front_proved) and not result.front_complete
+    return any(result.front.proved) and not result.front.complete
 
 
 def proved_mark(result: SolveResult, at: int) -> str:
     """Whether the plan of the front at a place, from 0, is proved, in a word."""
-    return "yes" if result.is_proved(at) else "no"
+    return "yes" if result.front.is_proved(at) else "no"
 
 
 def best_apart(result: SolveResult) -> list[PlanResult]:

@@ -72,7 +72,7 @@ def test_the_parts_of_a_result_cannot_be_changed_either() -> None:
     with pytest.raises(TypeError):
         answer.best.time_s["compute"] = 0.0
     with pytest.raises(TypeError):
-        answer.job["chips"] = 0
+        answer.question.job["chips"] = 0
 
 
 def test_evaluating_the_best_plan_gives_its_costs(answer: SolveResult) -> None:
@@ -111,7 +111,7 @@ def test_evaluate_takes_a_path_as_text_or_path(tmp_path: Path) -> None:
     one, other = planner.evaluate(path), planner.evaluate(str(path))
     assert one == other
     faster = planner.evaluate(path, hardware="h200-sxm5-141")
-    assert faster.job["chip"] == "h200-sxm5-141"
+    assert faster.question.job["chip"] == "h200-sxm5-141"
 
 
 def test_evaluate_renders_in_a_notebook(answer: SolveResult) -> None:
@@ -277,4 +277,4 @@ def test_fewer_chips_do_better_only_in_time_and_energy(objective: str) -> None:
             and row.energy_per_step_j <= best.energy_per_step_j
             for row in answer.front
         )
-        assert ("Fewer chips do better" in answer.front_note) is better
+        assert ("Fewer chips do better" in answer.front.note) is better

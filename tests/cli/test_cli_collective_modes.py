@@ -28,8 +28,8 @@ def test_a_slow_link_costs_less_with_schedules_made_for_it(tmp_path: Path) -> No
         for mode in ("nccl", "best"):
             found = solved(mode, *slow)
             times[mode, bool(slow)] = found.require().step_time_s
-            assert found.job["collectives"] == mode
-            assert found.job.get("degrade_link", []) == list(slow)
+            assert found.question.job["collectives"] == mode
+            assert found.question.job.get("degrade_link", []) == list(slow)
     assert times["best", False] < times["nccl", False] < times["nccl", True]
     assert times["best", False] < times["best", True] < times["nccl", True]
     request = request_from({**JOB, "collectives": "best", "degrade_link": [SLOW]})

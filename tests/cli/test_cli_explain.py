@@ -140,7 +140,7 @@ def test_nothing_is_cut_on_a_narrow_screen(width: str, plan_file: Path) -> None:
 def test_a_tie_is_explained_with_its_noise(plan_file: Path) -> None:
     found = explain(plan_file)
     assert any(step.tie for step in found.explained.steps)
-    spread = found.evaluated.spread
+    spread = found.evaluated.notes.spread
     assert spread is not None
     noise = f"{100 * (spread.tie_factor - 1):.3g} % apart cannot be told apart"
     words = " ".join(text_of(explain_view(found), 100).split())

@@ -119,7 +119,7 @@ def test_feasible_rows_have_it() -> None:
 def test_python_objects() -> None:
     answer = package.solve(model="gpt3-125m", hardware="h100-sxm5-80", chips=8)
     assert answer.best is not None
-    assert answer.spread is not None
-    assert answer.top[0].result == answer.best
+    assert answer.notes.spread is not None
+    assert answer.candidates.top[0].result == answer.best
     assert answer.best.step_time_low_s is not None
     assert answer.best.step_time_low_s < answer.best.step_time_s

@@ -141,7 +141,7 @@ def test_plans_one_step_away_are_drawn_beside_the_front(tmp_path: Path) -> None:
     answer = document()
     read = read_result(written(tmp_path, answer)).answer
     assert isinstance(read, SolveResult)
-    assert [one.to_dict() for one in read.neighbors] == answer["neighbors"]
+    assert [one.to_dict() for one in read.candidates.neighbors] == answer["neighbors"]
     chart = front_chart(read)
     near = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]
     assert near

@@ -53,7 +53,7 @@ def test_there_is_one_entry_per_stage_with_all_layers(answer: EvaluateResult) ->
     assert sum(stage.layers for stage in stages) == 32
     assert [stage.embedding for stage in stages] == [True] + [False] * (plan.pp - 1)
     assert [stage.head for stage in stages] == [False] * (plan.pp - 1) + [True]
-    moe = answer.job["model"] == "mixtral-8x7b"
+    moe = answer.question.job["model"] == "mixtral-8x7b"
     assert [stage.moe_layers for stage in stages] == [moe * stage.layers for stage in stages]
 
 

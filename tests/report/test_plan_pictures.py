@@ -279,18 +279,18 @@ def test_neighbours_are_dots_of_another_shape(solved: SolveResult) -> None:
     drawn = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]
     assert drawn
     assert all(chart.x.low <= dot.x <= chart.x.high for dot in drawn)
-    verdicts = {neighbor.verdict: neighbor for neighbor in solved.neighbors}
+    verdicts = {neighbor.verdict: neighbor for neighbor in solved.candidates.neighbors}
     for dot in drawn:
         (verdict,) = (one for one in verdicts if f"), {one}: " in dot.detail)
         assert dot.shape == ("cross" if is_refused(verdicts[verdict]) else "wedge")
     known = {point.plan for point in solved.front}
-    costed = [n for n in solved.neighbors if n.result and n.result.plan not in known]
+    costed = [n for n in solved.candidates.neighbors if n.result and n.result.plan not in known]
     left = len(costed) - len(drawn)
     assert (f"{left} plan" in " ".join(chart.notes)) is (left > 0)
 
 
 def test_a_neighbour_that_ties_says_so(solved: SolveResult) -> None:
-    neighbor = next(n for n in solved.neighbors if n.result is not None)
+    neighbor = next(n for n in solved.candidates.neighbors if n.result is not None)
     for tie in (True, False, None):
         chart = front_chart(replace(solved, neighbors=(replace(neighbor, tie=tie),)))
         (dot,) = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]
@@ -306,7 +306,7 @@ def test_static_energy_says_that_switches_are_in_it(piped: EvaluateResult) -> No
 
 
 def test_refused_neighbours_are_crosses(solved: SolveResult) -> None:
-    neighbor = next(n for n in solved.neighbors if n.result is not None)
+    neighbor = next(n for n in solved.candidates.neighbors if n.result is not None)
     refused = replace(neighbor, verdict="memory: 92.1 of 80 GB on stage 0", tie=None)
     chart = front_chart(replace(solved, neighbors=(refused,)))
     (dot,) = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]

@@ -93,7 +93,7 @@ def test_json(answer: SolveResult, tmp_path: Path) -> None:
     document = json.loads(written(answer, tmp_path / "front.json"))
     rows = [point.to_dict() | {"proved": True} for point in answer.front]
     assert document["front"] == json.loads(json.dumps(rows))
-    assert document["job"]["model"] == answer.job["model"]
+    assert document["job"]["model"] == answer.question.job["model"]
     assert document["versions"] == answer.versions
 
 
@@ -179,7 +179,7 @@ def test_titles_name_the_objectives(suffix: str, answer: SolveResult) -> None:
     text = writer_for(Path(f"front{suffix}"))(answer)
     title = re.search("<title>(.*?)</title>", text)
     assert title
-    three = "memory" in answer.front_objectives
+    three = "memory" in answer.front.objectives
     names = "time, energy and memory" if three else "time and energy"
     assert title[1].startswith(f"Exact Pareto front of {names}: "), title[1]
 
@@ -194,7 +194,7 @@ def test_nothing_hides_the_step_line(several: SolveResult) -> None:
 
 def test_labels_begin_with_the_chips_where_their_number_differs(answer: SolveResult) -> None:
     text = "".join(ElementTree.fromstring(front_svg(answer)).itertext())
-    most = answer.job["chips"]
+    most = answer.question.job["chips"]
     differ = len({point.chips for point in answer.front}) > 1
     assert (f"{most:,} chips: {mesh_words(answer.front[0].plan)}\n" in text) is differ
     fewer = any(point.chips < most for point in answer.front)
@@ -249,12 +249,12 @@ def test_html(answer: SolveResult, tmp_path: Path) -> None:
         assert f"front-{number}" in page.names, "the full plan of each point"
     assert page.rows > len(answer.front)
     assert 'lang="en"' in text
-    assert answer.job["model"] in text
+    assert answer.question.job["model"] in text
 
 
 def test_the_picture_on_a_page_keeps_what_is_said_below_it(several: SolveResult) -> None:
     """But the note of the front, which stands below the table there."""
-    found = [one for one in several.neighbors if one.result is not None]
+    found = [one for one in several.candidates.neighbors if one.result is not None]
     assert found
     far = tuple(
         dataclasses.replace(one, result=dataclasses.replace(
@@ -266,8 +266,8 @@ def test_the_picture_on_a_page_keeps_what_is_said_below_it(several: SolveResult)
     (chart,) = front_figure(dataclasses.replace(several, neighbors=far)).picture.charts
     words = f"{len(far)} plans one step" if len(far) > 1 else "1 plan one step"
     assert any(note.startswith(words) and "outside of the picture" in note for note in chart.notes)
-    assert several.front_note
-    assert several.front_note not in chart.notes
+    assert several.front.note
+    assert several.front.note not in chart.notes
 
 
 def test_a_page_says_when_the_front_is_not_complete(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_page_says_when_the_front_is_not_complete(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["<b>&amp;", 'a"b', "]]>"])
 def test_names_are_escaped(name: str, several: SolveResult) -> None:
-    odd = dataclasses.replace(several, job={**several.job, "model": name, "chip": name})
+    odd = dataclasses.replace(several, job={**several.question.job, "model": name, "chip": name})
     assert name in "".join(ElementTree.fromstring(front_svg(odd)).itertext())
     page = writer_for(Path("x.html"))(odd)
     assert name not in page or not re.search('[<&"]', name)
@@ -307,7 +307,7 @@ def test_csv_is_read_back(several: SolveResult) -> None:
     assert len(records) == len(several.front)
     for record, point in zip(records, several.front, strict=True):
         assert record["schema_version"] == 1
-        assert record["job"] == dict(several.plan_job)
+        assert record["job"] == dict(several.question.plan_job)
         for name in ("mesh", "clock", "offload", "step_time_s", "breakdown"):
             assert record[name] == point.to_dict()[name], name
 

@@ -49,14 +49,14 @@ def test_the_answer_holds_the_promised_parts(answer: SolveResult) -> None:
         "Whole training run", "one step away",
         show_seconds(answer.best.step_time_s), show_joules(answer.best.energy_per_step_j),
         show_bytes(answer.best.memory_per_chip_bytes), mesh_words(answer.best.plan),
-        answer.front_note, *answer.why,
+        answer.front.note, *answer.notes.why,
     ):  # fmt: skip
         assert " ".join(needed.split()) in said, needed
 
 
 def test_every_default_is_printed(answer: SolveResult) -> None:
     said = words(printed(solve_view(answer)))
-    for name, value, reason in answer.defaults:
+    for name, value, reason in answer.notes.defaults:
         assert name in said
         assert value in said
         assert reason in said
@@ -196,7 +196,7 @@ def test_stages_keep_their_units_in_a_narrow_terminal(width: int) -> None:
 def test_text_of_users_is_not_markup(text: str, answer: SolveResult) -> None:
     """File names end up among the defaults, losses and warnings."""
     odd = dataclasses.replace(
-        answer, job={**answer.job, "model": text}, losses=(text,), defaults=((text, text, text),),
+        answer, job={**answer.question.job, "model": text}, losses=(text,), defaults=((text, text, text),),
         why=(text,), front_note=text,
     )  # fmt: skip
     assert printed(solve_view(odd)).count(text) >= 7

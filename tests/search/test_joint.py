@@ -91,7 +91,7 @@ def test_the_joint_front_is_that_of_all_machines_searched_alone(seed: int) -> No
     wanted, pairs = apart(asked, counts_apart=seed % 3 == 0)
     found = planner.solve(**asked)
     if "max_power" not in asked:  # waiting power alone excludes some counts
-        assert sum(one.chip_counts for one in found.machines) == pairs
+        assert sum(one.chip_counts for one in found.candidates.machines) == pairs
     assert found.status == ("optimal" if len(wanted) else "infeasible")
     points = np.array([[p.step_time_s, p.energy_per_step_j] for p in found.front]).reshape(-1, 2)
     assert points.shape == wanted.shape

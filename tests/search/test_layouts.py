@@ -165,7 +165,7 @@ def test_layouts_are_faster_than_orders_somewhere() -> None:
     assert best.step_time_s < 0.95 * before.step_time_s
     assert best.plan.layout is not None
     assert best.torus == "x (16): dp 16; y (16): tp 2, dp 8; z (16): tp 2, dp 8; all wrap"
-    for neighbor in layouts.neighbors:
+    for neighbor in layouts.candidates.neighbors:
         if neighbor.result is not None and neighbor.verdict.startswith(("slower", "same")):
             assert neighbor.result.step_time_s >= best.step_time_s * (1 - 1e-12)
 

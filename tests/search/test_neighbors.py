@@ -85,7 +85,7 @@ def test_a_neighbor_of_an_interleaved_plan_has_fewer_chunks_where_it_must() -> N
     assert answer.best is not None
     assert (answer.best.plan.pp, answer.best.plan.schedule) == (4, "interleaved")
     assert answer.best.plan.interleave in (3, 5, 15)
-    named = {neighbor.change: neighbor for neighbor in answer.neighbors}
+    named = {neighbor.change: neighbor for neighbor in answer.candidates.neighbors}
     deeper = named["pp 8, dp 4, interleave 1, schedule 1f1b"].result
     assert deeper is not None
     assert (deeper.plan.interleave, deeper.plan.schedule, deeper.plan.split) == (1, "1f1b", "front")

@@ -7,6 +7,7 @@ ended, what it counted) cannot be, short of searching again: here it has to agre
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,10 +16,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from planner.answers.files.reevaluation import differences
 from planner.base.fields import refusal
 from planner.explanation.judging import value_of
-from planner.question.pool_request import is_pooled
+from planner.question.kind import Kind, kind_of
 from planner.question.request import Request
-from planner.question.uneven_request import UNEVEN, is_uneven, limits_on_front
-from planner.results.certificate import TOLD, Certificate
+from planner.question.uneven_request import UNEVEN, limits_on_front
+from planner.results.certificate import TOLD, Certificate, FunnelStage, TimeStep
 from planner.results.parts import Diagnosis, FrontLimits, MachineSearch
 from planner.results.plan import PlanResult
 
@@ -64,42 +65,94 @@ class DefaultTaken(_Loose):
     reason: str
 
 
-class _Known(_Loose):
-    """What every answer has."""
+class _Front(_Loose):
+    """The front of an answer."""
 
-    job: dict[str, Any]
-    plan_job: dict[str, Any]
-    versions: dict[str, str]
+    plans: list[dict[str, Any]]
+    objectives: tuple[Literal["time", "energy", "memory"], ...]
+    complete: bool
+    note: str
+    limits: FrontLimits | None
 
 
-class SolvedDocument(_Known):
-    """What `planner solve --json` prints beside its plans."""
+class _Certificate(_Loose):
+    """How a search ended, and why no plan is better."""
 
-    asked: dict[str, Any]
     status: Literal["optimal", "feasible", "infeasible", "time_limit"]
     objective_name: Objective
     objective: float | None
     bound: float | None
     gap: float | None
-    best: dict[str, Any] | None
-    front: list[dict[str, Any]]
-    front_objectives: tuple[Literal["time", "energy", "memory"], ...]
-    front_complete: bool
-    front_limits: FrontLimits | None
-    front_note: str
+    uniform: float | None
+    funnel: tuple[FunnelStage, ...]
+    solved: Whole
+    stage_solves: Whole
+    left: Whole
+    lowest_left: float | None
+    solvers: dict[str, Whole]
+    refused: dict[str, Whole] = {}
+    steps: tuple[TimeStep, ...]
+
+    @property
+    def record(self) -> Certificate:
+        """As answers have it."""
+        return Certificate(**{one.name: getattr(self, one.name) for one in fields(Certificate)})
+
+
+class _Candidates(_Loose):
+    """What was searched, and the best few plans."""
+
     top: list[dict[str, Any]]
     top_complete: bool
-    diagnosis: Diagnosis | None
-    losses: tuple[str, ...]
-    defaults: list[DefaultTaken]
     counts: Counts
     front_counts: Counts
-    seconds: Annotated[FiniteFloat, Field(ge=0)]
-    mfu_convention: str
     machines: tuple[MachineSearch, ...]
+    seconds: Annotated[FiniteFloat, Field(ge=0)]
+
+
+class _Stages(_Loose):
+    """What was asked of the stages."""
+
     layout: str
-    certificate: Certificate | None
     uniform: dict[str, Any] | None
+
+
+class _Notes(_Loose):
+    """What an answer says beside its figures."""
+
+    losses: tuple[str, ...]
+    defaults: list[DefaultTaken]
+    mfu_convention: str
+
+
+class _Question(_Loose):
+    """What was asked."""
+
+    job: dict[str, Any]
+    plan_job: dict[str, Any]
+    asked: dict[str, Any]
+
+
+class SolvedDocument(_Loose):
+    """What `planner solve --json` prints beside its plans."""
+
+    certificate: _Certificate
+    best: dict[str, Any] | None
+    front: _Front
+    candidates: _Candidates
+    stages: _Stages
+    notes: _Notes
+    diagnosis: Diagnosis | None
+    question: _Question
+    versions: dict[str, str]
+
+
+class _Known(_Loose):
+    """What answers about one plan, and fronts, have."""
+
+    job: dict[str, Any]
+    plan_job: dict[str, Any]
+    versions: dict[str, str]
 
 
 class FrontDocument(_Known):
@@ -121,92 +174,94 @@ class EvaluatedDocument(_Known):
 
 def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
     """How the end of a search contradicts the plans, the counts or the time that was given."""
-    status, lines = file.status, []
+    status, front, lines = file.certificate.status, file.front.plans, []
     if (file.best is not None) != (status in ("optimal", "feasible")):
         word = "no best plan" if file.best is None else "a best plan"
-        lines.append(f"status: {status!r} contradicts {word}")
+        lines.append(f"certificate.status: {status!r} contradicts {word}")
     early = request.time_limit is not None or (status == "feasible" and request.gap is not None)
     if status in ("feasible", "time_limit") and not early:
-        lines.append(f"status: {status!r} contradicts a search without a time limit")
+        lines.append(f"certificate.status: {status!r} contradicts a search without a time limit")
     if (file.diagnosis is not None) != (status == "infeasible"):
         word = "no diagnosis" if file.diagnosis is None else "a diagnosis"
-        lines.append(f"status: {status!r} contradicts {word}")
-    if bool(file.front) != bool(file.top) or bool(file.front) != (file.best is not None):
-        lines.append("best, front, top: one is empty, another is not")
-    wanted = {
-        "objective_name": request.objective,
-        "front_objectives": request.front,
-        "layout": request.layout,
-    }
-    other = [name for name, value in wanted.items() if getattr(file, name) != value]
+        lines.append(f"certificate.status: {status!r} contradicts {word}")
+    if bool(front) != bool(file.candidates.top) or bool(front) != (file.best is not None):
+        lines.append("best, front.plans, candidates.top: one is empty, another is not")
+    asked = [
+        ("certificate.objective_name", file.certificate.objective_name, request.objective),
+        ("front.objectives", file.front.objectives, request.front),
+        ("stages.layout", file.stages.layout, request.layout),
+    ]
     lines += _front_limit_mistakes(file, request)
-    certified = is_uneven(request) and file.best is not None
-    if (file.certificate is not None) != certified:
-        lines.append("certificate: contradicts the layout that was asked for")
-    return lines + [f"{name}: contradicts what was asked" for name in other]
+    return lines + [
+        f"{name}: contradicts what was asked" for name, value, wanted in asked if value != wanted
+    ]
 
 
 def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
     """How the limits that make up a front contradict what was asked, or its plans."""
     wanted = limits_on_front(request) if file.best is not None else None
-    if (file.front_limits and file.front_limits.asked) != wanted:
-        return ["front_limits: contradicts what was asked"]
-    if file.front_limits is not None and not 0 <= file.front_limits.proved <= (wanted or 0):
-        return [f"front_limits.proved: {file.front_limits.proved:,} of {wanted:,} limits"]
+    limits = file.front.limits
+    if (limits and limits.asked) != wanted:
+        return ["front.limits: contradicts what was asked"]
+    if limits is not None and not 0 <= limits.proved <= (wanted or 0):
+        return [f"front.limits.proved: {limits.proved:,} of {wanted:,} limits"]
     return []
 
 
 def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
     """How an objective, a bound and a gap contradict the best plan or one another."""
-    value, bound = value_of(best, file.objective_name), file.bound
+    known = file.certificate
+    value, bound = value_of(best, known.objective_name), known.bound
     if bound is None:
-        return ["bound: is missing beside a best plan"]
+        return ["certificate.bound: is missing beside a best plan"]
     gap = (value - bound) / value if value > 0 else 0.0
-    told = {"objective": file.objective, "gap": file.gap}
+    told = {"objective": known.objective, "gap": known.gap}
     if bound > value * (1 + _SAME):
-        return [f"bound: {bound:g} is above the objective, {value:g}"]
+        return [f"certificate.bound: {bound:g} is above the objective, {value:g}"]
     if lines := list(differences(told, {"objective": value, "gap": gap})):
-        return lines
-    if file.status == "optimal" and gap > 1e-6:
-        return [f"status: 'optimal' contradicts a gap of {gap:.3g}"]
+        return [f"certificate.{line}" for line in lines]
+    if known.status == "optimal" and gap > 1e-6:
+        return [f"certificate.status: 'optimal' contradicts a gap of {gap:.3g}"]
     return []
 
 
 def certificate_mistakes(
     file: SolvedDocument, request: Request, uniform: PlanResult | None
 ) -> list[str]:
-    """How a certificate contradicts the proof, the best uniform plan or itself.
+    """How a certificate contradicts the best uniform plan or itself.
 
     Args:
         file: The answer.
         request: The question.
         uniform: The best uniform plan, evaluated again.
     """
-    found = file.certificate
-    if found is None:
+    found, kind = file.certificate.record, kind_of(request)
+    if found.objective is None or found.bound is None:
         return []
-    value = None if uniform is None else value_of(uniform, file.objective_name)
-    told = {name: getattr(found, name) for name in ("objective", "bound", "uniform")}
-    wanted = {"objective": file.objective, "bound": file.bound, "uniform": value}
-    lines = [f"certificate.{line}" for line in differences(told, wanted)]
-    if lines or file.objective is None or file.bound is None:
+    if kind in (Kind.UNIFORM, Kind.MACHINES):
+        value: float | None = found.objective
+    else:
+        value = None if uniform is None else value_of(uniform, found.objective_name)
+    wanted = {"uniform": value}
+    lines = [f"certificate.{line}" for line in differences({"uniform": found.uniform}, wanted)]
+    if lines:
         return lines
-    within = file.layout == UNEVEN  # a layout that is given excludes uniform plans
-    if within and value is not None and file.objective > value * (1 + _SAME):
-        lines.append(f"certificate.uniform: {value:g} is below the objective, {file.objective:g}")
-    split = within and request.fix.get("interleave") != ("1",) and not is_pooled(request)
+    within = file.stages.layout == UNEVEN  # a layout that is given excludes uniform plans
+    if within and value is not None and found.objective > value * (1 + _SAME):
+        lines.append(f"certificate.uniform: {value:g} is below the objective, {found.objective:g}")
+    split = within and request.fix.get("interleave") != ("1",) and kind is not Kind.POOLS
     lines += _funnel_mistakes(found, split=split)
     lowest = [("lowest_left", found.lowest_left)]
     lowest += [(f"funnel.{at}.lowest", one.lowest) for at, one in enumerate(found.funnel, start=1)]
     lines += [
-        f"certificate.{name}: {least:g} is below the bound, {file.bound:g}"
+        f"certificate.{name}: {least:g} is below the bound, {found.bound:g}"
         for name, least in lowest
-        if file.objective_name != "edp" and least is not None and least < file.bound * (1 - _SAME)
+        if found.objective_name != "edp" and least is not None and least < found.bound * (1 - _SAME)
     ]
-    least = min((step.product_js for step in found.steps), default=file.bound)
-    if least < file.bound * (1 - _SAME):
-        lines.append(f"certificate.steps: {least:g} J s is below the bound, {file.bound:g}")
-    if file.status == "optimal" and found.left:
+    least = min((step.product_js for step in found.steps), default=found.bound)
+    if least < found.bound * (1 - _SAME):
+        lines.append(f"certificate.steps: {least:g} J s is below the bound, {found.bound:g}")
+    if found.status == "optimal" and found.left:
         lines.append(f"certificate.left: {found.left:,} rows contradict the status 'optimal'")
     return lines
 

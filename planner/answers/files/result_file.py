@@ -7,6 +7,7 @@ the file gives. What comes back is the answer as `planner.solve` or `planner.eva
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from planner.answers.evaluation import evaluate_plan, limits_of, options_of, training_run
+from planner.answers.building import Chosen, Setting, setting_of, with_plan, without_plan
+from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.answers.files.checks import (
     EvaluatedDocument,
     FrontDocument,
@@ -29,28 +31,34 @@ from planner.answers.files.checks import (
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.notes.front import better_on_fewer, front_note
 from planner.answers.notes.likely import against_first, spread_of
-from planner.answers.notes.uneven import with_uneven_words
+from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
-from planner.answers.uniform import about_job, reasons
+from planner.answers.uniform import reasons
 from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
 from planner.base.jsonfile import SEAL, digest_of, json_object
 from planner.base.messages import mistakes, shown
+from planner.base.version import RESULT_VERSION, SCHEMA_VERSION
 from planner.cost.facts import PlanFacts
 from planner.question.files.front_file import read_content
 from planner.question.files.plan_file import asked_of, left_out
+from planner.question.files.result_layout import as_parts, is_solved
+from planner.question.kind import Kind as Asked
+from planner.question.kind import kind_of
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve
+from planner.results.certificate import Certificate
+from planner.results.parts import Notes, Question
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
-from planner.search.machines.joint import is_joint, reticle_words, use_words
+from planner.results.solved_parts import Candidates, Front
+from planner.search.machines.joint import reticle_words, use_words
 from planner.search.machines.machines import budgets_of, on_machine
 
 Kind = Literal["solve", "front", "evaluate"]
 _STDIN = Path("-")
-_OF_SOLVE = frozenset({"status", "front", "best", "plan_job"})
 _OF_FRONT = frozenset({"objectives", "complete", "front", "plan_job"})
 _OF_EVALUATE = frozenset({"breakdown", "fits", "mesh"})
 _OF_PLAN = "plan."
@@ -94,14 +102,17 @@ def read_result(path: Path) -> ResultFile:
     except InputError as error:
         raise _of_another_kind(path, name) or error from error
     kind = _kind_of(data, name)
-    _check_versions(data, name)
+    _check_versions(data, name, kind)
     _check_seal(data, name)
     reading = Rereading(name=name, path=path)
     if kind == "evaluate":
         return _evaluated(data, _validated(EvaluatedDocument, text, name), reading)
     if kind == "front":
         return _front(data, _validated(FrontDocument, text, name), reading)
-    return _solved(data, _validated(SolvedDocument, text, name), reading)
+    if data.get("schema_version") == RESULT_VERSION:
+        return _solved(data, _validated(SolvedDocument, text, name), reading)
+    parts = as_parts(data)
+    return _solved(parts, _validated(SolvedDocument, json.dumps(parts), name), reading)
 
 
 def _standard_input() -> bytes:
@@ -128,7 +139,7 @@ def _kind_of(data: Mapping[str, Any], name: str) -> Kind:
         return "evaluate"
     if data.keys() >= _OF_FRONT:
         return "front"
-    if data.keys() >= _OF_SOLVE:
+    if is_solved(data):
         return "solve"
     other = with_command(data, "an answer that a report is of", "front", "evaluation")
     raise InputError(f"{name}: {other or 'is no answer of this planner'}; a report needs {_WANTED}")
@@ -164,7 +175,7 @@ def _check_seal(data: Mapping[str, Any], name: str) -> None:
         )
 
 
-def _check_versions(data: Mapping[str, Any], name: str) -> None:
+def _check_versions(data: Mapping[str, Any], name: str, kind: Kind) -> None:
     """Refuses an answer that this installation would not give.
 
     Raises:
@@ -175,6 +186,9 @@ def _check_versions(data: Mapping[str, Any], name: str) -> None:
         raise InputError(f"{name}: versions: is missing, so nothing says which planner wrote it")
     again = "solve again with this one"
     given = str(data.get("schema_version", "missing"))
+    if kind == "solve":
+        old, new = str(SCHEMA_VERSION), str(RESULT_VERSION)
+        here["schema"] = given if given in (old, new) else f"{old} or {new}"
     found = {**there, "schema": given}
     words = {
         "planner": "was written by planner {0}, this is planner {1}",
@@ -237,13 +251,21 @@ def _front(data: Mapping[str, Any], file: FrontDocument, reading: Rereading) -> 
     reading.compare(file.job, job, "job.")
     reading.refuse(front_mistakes(points, file.objectives))
     answer = SolveResult(
-        status="front", objective_name="", objective=None, bound=None, gap=None, best=None,
-        front=tuple(points), front_objectives=file.objectives, front_complete=file.complete,
-        front_note=file.note, why=(), neighbors=(), run=None, diagnosis=None, losses=(),
-        defaults=(), counts={}, seconds=0.0, job=file.job, versions=file.versions,
-        plan_job=file.plan_job, sources=sources_of(resolved.cost), spread=spread_of(resolved.cost),
-        facts=_facts(resolved, points[0]), front_proved=_proved(file.front),
-    )  # fmt: skip
+        certificate=Certificate(status="front", objective_name=""),
+        best=None,
+        front=Front(
+            plans=tuple(points),
+            objectives=file.objectives,
+            complete=file.complete,
+            note=file.note,
+            proved=_proved(file.front),
+        ),
+        candidates=Candidates(counts={}, seconds=0.0),
+        question=Question(job=file.job, plan_job=file.plan_job),
+        notes=Notes(spread=spread_of(resolved.cost), sources=sources_of(resolved.cost)),
+        versions=file.versions,
+        facts=_facts(resolved, points[0]),
+    )
     return ResultFile(kind="front", answer=answer, plan=points[0], resolved=resolved)
 
 
@@ -257,29 +279,29 @@ def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
 
 def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -> ResultFile:
     """The answer of `planner solve`, of which all but the search itself is worked out again."""
+    front, top, alike = file.front.plans, file.candidates.top, file.stages.uniform
     asked = [(file.best, "best")] if file.best is not None else []
-    asked += [(point, f"front.{number}") for number, point in _numbered(file.front)]
-    asked += [(plan, f"top.{number}") for number, plan in _numbered(file.top)]
-    asked += [(file.uniform, "uniform")] if file.uniform is not None else []
-    request = reading.request(file.asked)
+    asked += [(point, f"front.plans.{number}") for number, point in _numbered(front)]
+    asked += [(plan, f"candidates.top.{number}") for number, plan in _numbered(top)]
+    asked += [(alike, "stages.uniform")] if alike is not None else []
+    request = reading.request(file.question.asked)
     reading.refuse(status_mistakes(file, request))
-    costed, _ = reading.costed(asked, file.plan_job)
+    costed, _ = reading.costed(asked, file.question.plan_job)
     if file.best is None:
         answer, resolved, best = _without_plan(file, request, reading), None, None
     else:
         best, rest = costed[0], costed[1:]
-        uniform = None if file.uniform is None else rest.pop()
-        front, ranked = rest[: len(file.front)], rest[len(file.front) :]
+        uniform = None if alike is None else rest.pop()
+        points, ranked = rest[: len(front)], rest[len(front) :]
         reading.refuse(proof_mistakes(file, best))
-        reading.refuse(front_mistakes(front, file.front_objectives))
+        reading.refuse(front_mistakes(points, file.front.objectives))
         reading.refuse(rank_mistakes(best, ranked))
         reading.refuse(certificate_mistakes(file, request, uniform))
         resolved = _on_machine(request, best, reading)
-        answer = _with_plan(file, resolved, best, front, ranked, asked_of(request))
-        if answer.certificate is not None:
-            answer = with_uneven_words(resolved, answer, uniform)
+        setting = _setting(file, resolved, request, best)
+        answer = _with_plan(file, setting, _chosen(file, resolved, best, points, ranked, uniform))
     said = answer.to_dict()
-    reading.compare(file.job, said["job"], "job.")
+    reading.compare(file.question.job, said["question"]["job"], "question.job.")
     reading.compare(data, said, "")
     return ResultFile(kind="solve", answer=answer, plan=best, resolved=resolved)
 
@@ -287,7 +309,7 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
 def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:
     """The job on the machine of the best plan; where machines were a decision, with its chips."""
     resolved = resolve(on_machine(request, best.machine), reading.origin("asked"))
-    if not is_joint(request):
+    if kind_of(request) is not Asked.MACHINES:
         return resolved
     changes = {"chips": best.chips, "chips_exact": True}
     return replace(resolved, request=resolved.request.model_copy(update=changes))
@@ -299,64 +321,90 @@ def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
     return simulated_facts(resolved.cost, plan.plan, limit)
 
 
-def _of_search(file: SolvedDocument) -> dict[str, Any]:
-    """What only the search knows; its seal and `SolvedDocument` are all that speaks for it."""
-    names = (
-        "status", "objective_name", "objective", "bound", "gap", "front_objectives",
-        "front_complete", "top_complete", "diagnosis", "counts", "front_counts", "seconds",
-        "machines", "layout", "certificate", "front_limits",
-    )  # fmt: skip
-    return {name: getattr(file, name) for name in names} | {"front_proved": _proved(file.front)}
+def _setting(
+    file: SolvedDocument, resolved: Resolved, request: Request, best: PlanResult | None
+) -> Setting:
+    """What the answer says of its question."""
+    chips = resolved.chips if best is None else best.chips
+    losses = resolved.cost.allocation(chips).losses
+    if best is not None and best.machine is not None:
+        losses = (*losses, *reticle_words(resolved.cost, resolved.request))
+    setting = setting_of(resolved, losses, 0.0)
+    return replace(setting, question=replace(setting.question, asked=asked_of(request)))
 
 
 def _without_plan(file: SolvedDocument, request: Request, reading: Rereading) -> SolveResult:
     """The answer that there is no plan; of several machines it names the nearest."""
-    said: dict[str, Any] = {
-        "defaults": tuple((one.name, one.value, one.reason) for one in file.defaults),
-        "losses": file.losses, "job": file.job, "plan_job": file.plan_job,
-        "mfu_convention": file.mfu_convention, "versions": file.versions,
-    }  # fmt: skip
-    if not is_joint(request):
-        resolved = resolve(request, reading.origin("asked"))
-        assert request.chips is not None
-        said = about_job(resolved) | {"losses": resolved.cost.allocation(request.chips).losses}
-    return SolveResult(
-        **_of_search(file), **said | {"asked": asked_of(request)}, best=None, front=(),
-        front_note="", why=(), neighbors=(), run=None,
-    )  # fmt: skip
+    if kind_of(request) is Asked.MACHINES:
+        setting = _setting_said(file, request)
+    else:
+        setting = _setting(file, resolve(request, reading.origin("asked")), request, None)
+    certificate, counts = file.certificate.record, file.candidates.counts
+    return _as_searched(file, without_plan(setting, certificate, counts, file.diagnosis))
 
 
-def _with_plan(
+def _setting_said(file: SolvedDocument, request: Request) -> Setting:
+    """What the answer says of a machine that only the search can name."""
+    question, notes = file.question, file.notes
+    return Setting(
+        request=request,
+        question=Question(job=question.job, plan_job=question.plan_job, asked=asked_of(request)),
+        notes=Notes(
+            losses=notes.losses,
+            defaults=tuple((one.name, one.value, one.reason) for one in notes.defaults),
+            mfu_convention=notes.mfu_convention,
+        ),
+        started=0.0,
+    )
+
+
+def _chosen(
     file: SolvedDocument,
     resolved: Resolved,
     best: PlanResult,
-    front: list[PlanResult],
+    points: list[PlanResult],
     ranked: list[PlanResult],
-    asked: Mapping[str, Any],
-) -> SolveResult:
-    """The answer with the plans that were evaluated again, and what is said of them."""
-    request, model = resolved.request, resolved.cost
-    limits, options = limits_of(request), options_of(request)
-    why, near = reasons(resolved, best, limits, options, file.objective_name)
-    losses = model.allocation(best.chips).losses
-    note = front_note(request, model, len(front), proved=file.front_complete)
+    uniform: PlanResult | None,
+) -> Chosen:
+    """The best plan with those that were evaluated again, and what is said of them."""
+    request, model, objective = resolved.request, resolved.cost, file.certificate.objective_name
+    why, near = reasons(resolved, best, limits_of(request), options_of(request), objective)
+    front = tuple(best if best == point else point for point in points)
+    note = front_note(resolved, len(front), proved=file.front.complete)
     note = " ".join([note, *better_on_fewer(best, front)])
     if best.machine is not None:
         why = (*why, *use_words(model, budgets_of(request), best.chips))
-        losses = (*losses, *reticle_words(model, request))
-        note = file.front_note
-    return SolveResult(
-        **_of_search(file),
-        **about_job(resolved) | {"asked": dict(asked)},
+        note = file.front.note
+    chosen = Chosen(
         best=best,
-        front=tuple(best if best == point else point for point in front),
-        front_note=note,
-        top=against_first(model, ranked, file.objective_name),
-        why=why,
-        neighbors=near,
-        run=training_run(request, best),
-        losses=losses,
-        sources=sources_of(model),
-        spread=spread_of(model),
         facts=_facts(resolved, best),
+        front=Front(
+            plans=front,
+            objectives=file.front.objectives,
+            complete=file.front.complete,
+            note=note,
+            proved=_proved(file.front.plans),
+            limits=file.front.limits,
+        ),
+        top=against_first(model, ranked, objective),
+        top_complete=file.candidates.top_complete,
+        neighbors=near,
+        why=why,
     )
+    if kind_of(request) is not Asked.UNEVEN:
+        return chosen
+    return said_of_stages(resolved, file.certificate.record, chosen, uniform)
+
+
+def _with_plan(file: SolvedDocument, setting: Setting, chosen: Chosen) -> SolveResult:
+    """The answer with a plan."""
+    counts, front_counts = file.candidates.counts, file.candidates.front_counts
+    answer = with_plan(setting, file.certificate.record, chosen, counts, front_counts)
+    return _as_searched(file, answer)
+
+
+def _as_searched(file: SolvedDocument, answer: SolveResult) -> SolveResult:
+    """With what only the search knows; its seal and `SolvedDocument` are all that speaks for it."""
+    known = file.candidates
+    candidates = replace(answer.candidates, machines=known.machines, seconds=known.seconds)
+    return replace(answer, candidates=candidates)

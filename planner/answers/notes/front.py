@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from planner.base.units import plural, show_joules, show_seconds
 from planner.cost.context import CostModel
 from planner.question.request import Request
+from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult
 
 
@@ -27,19 +28,18 @@ def keeps_to_chips(request: Request, model: CostModel) -> bool:
     return request.chips_exact or model.assumptions.token_granularity  # shares are of these chips
 
 
-def front_note(request: Request, model: CostModel, plans: int, *, proved: bool) -> str:
+def front_note(resolved: Resolved, plans: int, *, proved: bool) -> str:
     """What the front ranges over, and why a single point is all there is.
 
     Args:
-        request: The question, with its chips.
-        model: Job, cluster, assumptions.
+        resolved: The job on its machine, with its chips.
         plans: How many there are.
         proved: Whether it is proved that they are all.
     """
+    request, model = resolved.request, resolved.cost
     clocks = len(model.clocks(wanted=request.clocks))
     within = "exactly" if keeps_to_chips(request, model) else "up to"
-    assert request.chips is not None
-    ranges = f"plans on {within} {plural(request.chips, 'chip')}"
+    ranges = f"plans on {within} {plural(resolved.chips, 'chip')}"
     ranges += f" at {clocks} clock levels" if clocks > 1 else ""
     if not proved:
         return f"The front of {ranges} is incomplete: the time limit ended the search."

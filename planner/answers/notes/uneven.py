@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.answers.building import Chosen
 from planner.answers.notes.caveats import untold
 from planner.answers.simulated import simulated_step_s
 from planner.base.units import plural, show_percent, show_seconds
@@ -12,44 +13,48 @@ from planner.explanation.causes import CAUSES
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.question.uneven_request import is_fastest_alone
+from planner.results.certificate import Certificate
 from planner.results.gains import unconfirmed_words, within_gap
 from planner.results.plan import PlanResult
-from planner.results.result import SolveResult
+from planner.results.result import simulated_s
+from planner.results.solved_parts import Front, Stages
 from solvers.solution import Status
 
 
-def with_uneven_words(
-    resolved: Resolved, answer: SolveResult, uniform: PlanResult | None
-) -> SolveResult:
-    """An answer with the best uniform plan, and what there is to say beside it.
+def said_of_stages(
+    resolved: Resolved, certificate: Certificate, chosen: Chosen, uniform: PlanResult | None
+) -> Chosen:
+    """The best plan beside the best uniform one, and what there is to say of it and its front.
 
     Args:
         resolved: The job on its machine.
-        answer: With a plan and a certificate, what binds the plan included.
+        certificate: What is proved of the plan.
+        chosen: The plan, with what binds it.
         uniform: The best plan with uniform stages; None where none fits.
     """
-    answer = replace(
-        answer,
+    best = chosen.best
+    stages = Stages(
         uniform=uniform,
-        uniform_simulated_s=_uniform_simulated_s(resolved, answer, uniform),
+        uniform_simulated_s=_uniform_simulated_s(resolved, certificate, chosen, uniform),
     )
-    assert answer.best is not None
-    against = [] if uniform is None else _against(answer.best, uniform)
-    against += unconfirmed_words(answer)
+    against = [] if uniform is None else _against(best, uniform)
+    against += unconfirmed_words(certificate, simulated_s(best, chosen.facts), stages)
+    note = front_note(resolved, certificate, chosen.front)
     return replace(
-        answer,
-        why=(*answer.why, *_balance(answer.facts), *against, *_untold(resolved, answer.best)),
-        front_note=front_note(resolved, answer),
+        chosen,
+        stages=stages,
+        why=(*chosen.why, *_balance(chosen.facts), *against, *_untold(resolved, best)),
+        front=replace(chosen.front, note=note),
     )
 
 
 def _uniform_simulated_s(
-    resolved: Resolved, answer: SolveResult, uniform: PlanResult | None
+    resolved: Resolved, certificate: Certificate, chosen: Chosen, uniform: PlanResult | None
 ) -> float | None:
     """The simulated time of the best uniform plan, where it tells whether a gain in time holds."""
-    assert answer.best is not None
-    by_time = answer.objective_name == "time" and answer.best_simulated_s is not None
-    if uniform is None or not by_time or uniform.plan == answer.best.plan:
+    simulated = simulated_s(chosen.best, chosen.facts) is not None
+    by_time = certificate.objective_name == "time" and simulated
+    if uniform is None or not by_time or uniform.plan == chosen.best.plan:
         return None
     return simulated_step_s(resolved.cost, uniform.plan)
 
@@ -62,9 +67,9 @@ def _untold(resolved: Resolved, best: PlanResult) -> list[str]:
     ]
 
 
-def _balance(facts: PlanFacts | None) -> list[str]:
+def _balance(facts: PlanFacts) -> list[str]:
     """How even the times of the stages are."""
-    if facts is None or len(facts.stages) == 1:
+    if len(facts.stages) == 1:
         return []
     times = [stage.forward_s + stage.backward_s for stage in facts.stages]
     share = show_percent(min(times) / max(times))
@@ -85,25 +90,25 @@ def _against(best: PlanResult, uniform: PlanResult) -> list[str]:
     return [f"{words}."]
 
 
-def front_note(resolved: Resolved, answer: SolveResult) -> str:
+def front_note(resolved: Resolved, certificate: Certificate, front: Front) -> str:
     """What the front of uneven plans ranges over, and how much of it is proved."""
     request, model = resolved.request, resolved.cost
-    assert request.chips is not None
     clocks = len(model.clocks(wanted=request.clocks))
-    ranges = f"plans on exactly {plural(request.chips, 'chip')} whose stages may differ"
+    ranges = f"plans on exactly {plural(resolved.chips, 'chip')} whose stages may differ"
     ranges += f", at {clocks} clock levels per stage" if clocks > 1 else ""
-    count = plural(len(answer.front), "plan")
-    if answer.front_complete:
+    count = plural(len(front), "plan")
+    if front.complete:
         return f"The exact front of {ranges}: {count}; proved complete."
-    proved = sum(answer.front_proved)
-    if (limits := answer.front_limits) is not None:
+    proved = sum(front.proved)
+    if (limits := front.limits) is not None:
         how = f"{limits.proved:,} of {limits.asked:,} time limits proved"
         stopped = limits.proved < limits.asked
     else:
-        how = f"{proved:,} of {plural(len(answer.front), 'plan')} proved"
-        stopped = request.objective != "edp" or answer.status != Status.OPTIMAL.value
-    if stopped and request.gap is not None and _gap_ended(request, answer):
-        return f"The front of {ranges}, within the gap: {count}. {_within_gap(request, answer)}"
+        how = f"{proved:,} of {plural(len(front), 'plan')} proved"
+        stopped = request.objective != "edp" or certificate.status != Status.OPTIMAL.value
+    if stopped and request.gap is not None and _gap_ended(request, request.gap, certificate):
+        within = _within_gap(request, request.gap, front)
+        return f"The front of {ranges}, within the gap: {count}. {within}"
     if stopped:
         return f"The front of {ranges} is incomplete: {_ended(request)}, {how}; {count} so far."
     if limits is None:
@@ -121,24 +126,23 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
     )
 
 
-def _gap_ended(request: Request, answer: SolveResult) -> bool:
+def _gap_ended(request: Request, gap: float, certificate: Certificate) -> bool:
     """Whether the gap, and not the time limit, ended the search."""
     if request.objective == "edp":
-        return answer.certificate is not None and within_gap(answer, answer.certificate)
+        return within_gap(gap, certificate)
     return request.time_limit is None
 
 
-def _within_gap(request: Request, answer: SolveResult) -> str:
+def _within_gap(request: Request, gap: float, front: Front) -> str:
     """What is proved of the points of a front that was searched within a gap."""
-    assert request.gap is not None
-    share = show_percent(request.gap)
+    share = show_percent(gap)
     if request.objective == "edp":
         return (
             f"No plan has an energy x time smaller than the least of them by more than {share}; "
             "otherwise they are the best known."
         )
-    if (limits := answer.front_limits) is None:
-        proved, of = sum(answer.front_proved), plural(len(answer.front), "plan")
+    if (limits := front.limits) is None:
+        proved, of = sum(front.proved), plural(len(front), "plan")
         each = "No plan that is as fast as one of them takes less energy"
     else:
         proved, of = limits.proved, plural(limits.asked, "time limit")

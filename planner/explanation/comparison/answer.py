@@ -177,7 +177,7 @@ class CompareResult(Shown):
                         **side.result.to_dict(),
                         "fits": side.evaluated.fits,
                         "warnings": list(side.evaluated.warnings),
-                        "job": thawed(side.evaluated.job),
+                        "job": thawed(side.evaluated.question.job),
                     }
                     for side in self.sides
                 ],

@@ -142,7 +142,9 @@ def _warnings(asked: Sequence[Asked]) -> list[str]:
 def _differences(asked: Sequence[Asked]) -> list[Difference]:
     """Fields that are not the same in all plans."""
     found = []
-    groups = [("job", name, [one.evaluated.job.get(name) for one in asked]) for name in _JOB]
+    groups = [
+        ("job", name, [one.evaluated.question.job.get(name) for one in asked]) for name in _JOB
+    ]
     groups += [("machine", name, [_machine(one, name) for one in asked]) for name in _MACHINE]
     names = sorted({name for one in asked for name in one.machine})
     groups += [("machine", name, [one.machine.get(name) for one in asked]) for name in names]
@@ -172,7 +174,7 @@ def _by_stage(plan: Plan) -> dict[str, Any]:
 
 
 def _machine(one: Asked, name: str) -> object:
-    return one.result.chips if name == "chips" else one.evaluated.job.get(name)
+    return one.result.chips if name == "chips" else one.evaluated.question.job.get(name)
 
 
 def _words(value: object) -> str:

@@ -12,6 +12,7 @@ from planner.base.flat import csv_records
 from planner.base.messages import shown
 from planner.plan import AXES
 from planner.plan.ranks import regrouped
+from planner.question.files.result_layout import front_of
 
 _LISTS = (
     "offload",
@@ -56,7 +57,7 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
     Raises:
         InputError: A front without a row, or with one that it has not; a row of a single plan.
     """
-    front = data.get("front")
+    front, job, version = front_of(data)
     if not isinstance(front, list):
         if row is not None:
             raise InputError(f"row: {path} is not a front of several plans; leave it out")
@@ -71,8 +72,8 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
         raise InputError(f"{path}: row {row}: {shown(point)} is not a plan as solve writes it")
     return {
         **point,
-        "schema_version": point.get("schema_version", data.get("schema_version")),
-        "job": point.get("job", data.get("plan_job")),
+        "schema_version": point.get("schema_version", version),
+        "job": point.get("job", job),
     }
 
 

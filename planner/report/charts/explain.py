@@ -50,7 +50,7 @@ def steps_chart(result: ExplainResult) -> Chart:
     for row, step in enumerate(steps):
         marks += _step_marks(row, step, longest)
     cut = ("Bars that end in an arrow are cut; their figures are true.",)
-    spoken = tie_words(result.evaluated.spread, result.explained.objective)
+    spoken = tie_words(result.evaluated.notes.spread, result.explained.objective)
     ties = spoken.replace(". ", ".\n").split("\n") if any(step.tie for step in steps) else ()
     why = result.explained.why
     told = [why[0], *(line for line in why[1:2] if line.startswith(KEPT_OUT))]

@@ -159,7 +159,7 @@ def _looks(result: SolveResult) -> list[tuple[str, str]]:
     """Tone and shape of each point: by its machine, by its memory, or one for all."""
     if has_machines(result):
         return [look_of(point, result) for point in result.front]
-    if "memory" not in result.front_objectives:
+    if "memory" not in result.front.objectives:
         return [(_POINT, "circle")] * len(result.front)
     return [_MEMORY_LOOKS[third] for third in _thirds(result)]
 
@@ -188,7 +188,7 @@ def _chosen(points: Sequence[PlanResult], result: SolveResult) -> Collection[int
     if len(points) <= _MOST_LABELS:
         return every
     best = {index for index in every if is_best(points[index], result)}
-    if "memory" not in result.front_objectives:
+    if "memory" not in result.front.objectives:
         return best.union(every[:: -(-len(points) // _MOST_LABELS)], every[-1:])
     time = min(every, key=lambda i: points[i].step_time_s)
     energy = min(every, key=lambda i: points[i].energy_per_step_j)
@@ -206,7 +206,7 @@ def _neighbors(result: SolveResult) -> tuple[list[tuple[Neighbor, PlanResult]], 
     points = [*result.front, *best_apart(result)]
     known = {point.plan for point in points}
     near, far = [], 0
-    for neighbor in result.neighbors:
+    for neighbor in result.candidates.neighbors:
         if neighbor.result is None or neighbor.result.plan in known:
             continue
         if _is_near(neighbor.result, points):
@@ -258,7 +258,7 @@ def _legend(result: SolveResult, near: Sequence[Neighbor]) -> tuple[Key, ...]:
     if has_machines(result):
         keys = [replace(key, words=f"{best} (with a ring)") for key in keys]
         return (*keys, *machine_keys(result))
-    if "memory" in result.front_objectives:
+    if "memory" in result.front.objectives:
         keys += _memory_keys(result)
     elif not all(is_best(point, result) for point in result.front):
         keys.append(Key(words="front", tone=_POINT))
@@ -288,7 +288,7 @@ def _memory_keys(result: SolveResult) -> list[Key]:
 
 
 def _notes(result: SolveResult, far: int) -> tuple[str, ...]:
-    words = [result.front_note]
+    words = [result.front.note]
     if far:
         words.append(f"{plural(far, 'plan')} one step from the best one "
                      f"{'lies' if far == 1 else 'lie'} outside of the picture.")  # fmt: skip

@@ -47,7 +47,7 @@ def front_section(answer: SolveResult, *, pictured: bool) -> Section:
     blocks: list[Block] = []
     if len(answer.front) > 1:
         blocks.append(front_figure(answer))
-    blocks += [_records(answer), _table(answer), Prose(lines=(answer.front_note,))]
+    blocks += [_records(answer), _table(answer), Prose(lines=(answer.front.note,))]
     lead = _lead(answer, pictured=pictured)
     return Section(ident="front", title=front_title(answer), blocks=tuple(blocks), lead=lead)
 
@@ -150,7 +150,7 @@ def front_figure(answer: SolveResult) -> Figure:
             chart,
             header=(),
             rows=(),
-            notes=tuple(line for line in chart.notes if line != answer.front_note),
+            notes=tuple(line for line in chart.notes if line != answer.front.note),
         )
         for chart in picture.charts
     )

@@ -12,6 +12,7 @@ from planner.base.flat import csv_text
 from planner.base.frozen import thawed
 from planner.base.jsonfile import sealed
 from planner.base.version import SCHEMA_VERSION
+from planner.question.provenance import versions
 from planner.results.result import SolveResult
 
 
@@ -20,8 +21,11 @@ def front_csv(result: SolveResult) -> str:
 
     The version comes last: it is never empty, which shows that a row is whole.
     """
-    job = {"job": thawed(result.plan_job)}
-    rows = [{**job, **row, "schema_version": SCHEMA_VERSION} for row in result.front_rows()]
+    job = {"job": thawed(result.question.plan_job)}
+    rows = [
+        {**job, **row, "schema_version": SCHEMA_VERSION}
+        for row in result.front.rows(result.question.plan_job)
+    ]
     return csv_text(rows, last="schema_version")
 
 
@@ -29,13 +33,13 @@ def front_json(result: SolveResult) -> str:
     """The job, the versions and the full plans."""
     fields = {
         "schema_version": SCHEMA_VERSION,
-        "job": thawed(result.job),
-        "plan_job": thawed(result.plan_job),
-        "versions": thawed(result.versions),
-        "objectives": list(result.front_objectives),
-        "complete": result.front_complete,
-        "note": result.front_note,
-        "front": result.front_rows(),
+        "job": thawed(result.question.job),
+        "plan_job": thawed(result.question.plan_job),
+        "versions": versions(),
+        "objectives": list(result.front.objectives),
+        "complete": result.front.complete,
+        "note": result.front.note,
+        "front": result.front.rows(result.question.plan_job),
     }
     return json.dumps(sealed(fields), indent=2, allow_nan=False) + "\n"
 

@@ -87,9 +87,9 @@ def _proof(result: SolveResult) -> str:
 
 
 def _defaults(result: SolveResult | EvaluateResult) -> str:
-    if not result.defaults:
+    if not result.notes.defaults:
         return ""
-    return f"<p><b>Assumed</b></p>{_table(('what', 'value', 'why'), result.defaults)}"
+    return f"<p><b>Assumed</b></p>{_table(('what', 'value', 'why'), result.notes.defaults)}"
 
 
 def plan_html(result: PlanResult) -> str:
@@ -105,8 +105,8 @@ def solve_html(result: SolveResult) -> str:
     run = [] if result.run is None else run_rows(result.run)
     whole = f"<p><b>Whole training run</b></p>{_table((), run)}" if run else ""
     return (
-        f"{head}{_plan(result.best)}{_paragraph(spread_words(result.spread))}{whole}<p><b>{escape(front_title(result))}</b></p>"
-        f"{_front(result)}{_paragraph(result.front_note)}{_defaults(result)}"
+        f"{head}{_plan(result.best)}{_paragraph(spread_words(result.notes.spread))}{whole}<p><b>{escape(front_title(result))}</b></p>"
+        f"{_front(result)}{_paragraph(result.front.note)}{_defaults(result)}"
     )
 
 
@@ -124,5 +124,5 @@ def evaluate_html(result: EvaluateResult) -> str:
     warnings = "".join(_paragraph(f"Warning: {line}") for line in result.warnings)
     run = "" if result.run is None else _table((), run_rows(result.run))
     head = f"<p><b>{escape(job_words(result))}</b>: {fits}</p>"
-    spread = _paragraph(spread_words(result.spread))
+    spread = _paragraph(spread_words(result.notes.spread))
     return f"{head}{warnings}{_plan(result.result)}{spread}{run}{_defaults(result)}"

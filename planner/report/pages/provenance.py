@@ -16,11 +16,13 @@ _UNITS = {"_w": " W", "_w_per_chip": " W per chip", "_bytes": " bytes"}
 def provenance_section(answer: SolveResult | EvaluateResult, detail: PlanDetail | None) -> Section:
     """The job, what was assumed, the guesses in the records, the documents, the versions."""
     found = isinstance(answer, EvaluateResult) or bool(answer.best or answer.front)
-    spread = (spread_words(answer.spread),) if found else ()
+    spread = (spread_words(answer.notes.spread),) if found else ()
     blocks: list[Block] = [Prose(lines=(*spread, _convention(answer)))]
-    blocks.append(words_table("The job as it was understood", (), _job(answer.job)))
-    if answer.defaults:
-        blocks.append(words_table("Assumed defaults", ("what", "value", "why"), answer.defaults))
+    blocks.append(words_table("The job as it was understood", (), _job(answer.question.job)))
+    if answer.notes.defaults:
+        blocks.append(
+            words_table("Assumed defaults", ("what", "value", "why"), answer.notes.defaults)
+        )
     if detail is not None and detail.assumed:
         rows = [
             (one.record, one.path, f"{one.value} {one.unit}".removesuffix(" 1"), one.note)
@@ -29,8 +31,8 @@ def provenance_section(answer: SolveResult | EvaluateResult, detail: PlanDetail 
         caption = "Numbers of the databases that are assumed, not published or measured"
         blocks.append(words_table(caption, ("record", "number", "value", "why"), rows,
                                   folded=True))  # fmt: skip
-    if answer.sources:
-        sources = list(answer.sources.items())
+    if answer.notes.sources:
+        sources = list(answer.notes.sources.items())
         caption = "Documents behind the numbers"
         blocks.append(words_table(caption, ("record", "document"), sources, folded=True))
     blocks.append(words_table("Versions", (), list(answer.versions.items())))
@@ -38,7 +40,7 @@ def provenance_section(answer: SolveResult | EvaluateResult, detail: PlanDetail 
 
 
 def _convention(answer: SolveResult | EvaluateResult) -> str:
-    return f"MFU: {answer.mfu_convention}."
+    return f"MFU: {answer.notes.mfu_convention}."
 
 
 def _job(job: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -193,7 +193,7 @@ def _sections(
 
 def _notes(answer: Answer) -> tuple[Block, ...]:
     """What is lost, what is broken."""
-    lines = [f"Note: {loss}." for loss in answer.losses]
+    lines = [f"Note: {loss}." for loss in answer.notes.losses]
     if isinstance(answer, EvaluateResult):
         lines += [f"Warning: {line}" for line in answer.warnings]
     return (Prose(lines=tuple(lines), listed=True, tone="bad"),) if lines else ()
@@ -205,20 +205,26 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
         return _no_plan(answer.diagnosis)
     blocks: list[Block] = []
     solved = answer if isinstance(answer, SolveResult) else None
-    why = detail.why if detail is not None and detail.why else () if solved is None else solved.why
+    why = (
+        detail.why
+        if detail is not None and detail.why
+        else ()
+        if solved is None
+        else solved.notes.why
+    )
     if why:
         blocks.append(Prose(lines=why))
-    if solved is not None and len(solved.top) > 1:
+    if solved is not None and len(solved.candidates.top) > 1:
         blocks.append(_top(solved))
-    if solved is not None and solved.neighbors:
+    if solved is not None and solved.candidates.neighbors:
         rows = [
             (near.change, near.verdict + (" (tie)" if near.tie else ""))
-            for near in solved.neighbors
+            for near in solved.candidates.neighbors
         ]
         blocks.append(words_table("Plans one step away", ("one step away", "instead"), rows))
-        if ties := tie_words(solved.spread, solved.objective_name):
+        if ties := tie_words(solved.notes.spread, solved.objective_name):
             blocks.append(Prose(lines=(f"{ties[0].upper()}{ties[1:]}",)))
-    known = {near.change for near in solved.neighbors} if solved is not None else set()
+    known = {near.change for near in solved.candidates.neighbors} if solved is not None else set()
     refused = () if detail is None else detail.refused
     if others := [row for row in refused if row[0] not in known]:
         caption = "Other steps that cannot be had" if known else "Steps that cannot be had"
@@ -240,7 +246,7 @@ def _no_plan(diagnosis: Diagnosis) -> Section:
 
 def _top(answer: SolveResult) -> Table:
     rows = []
-    for number, one in enumerate(answer.top, start=1):
+    for number, one in enumerate(answer.candidates.top, start=1):
         against = "best" if number == 1 else f"+{show_change(one.difference)}"
         tie = ", tie" if one.tie and number > 1 else ""
         time = show_seconds(one.result.step_time_s)
@@ -289,19 +295,19 @@ def _details(answer: Answer, detail: PlanDetail | None) -> Iterator[Section]:
 def _search(answer: SolveResult) -> Section:
     """What was considered, and what dropped it."""
     asked = (
-        ("Plans on exactly the chips asked for", answer.counts),
-        ("The rest of the front", answer.front_counts),
+        ("Plans on exactly the chips asked for", answer.candidates.counts),
+        ("The rest of the front", answer.candidates.front_counts),
     )
     blocks: list[Block] = []
-    if answer.certificate is not None:
+    if answer.stages.may_differ:
         blocks += _certificate(answer, answer.certificate)
     for caption, stages in asked:
         header, rows = count_rows(stages)
         if rows:
             blocks.append(words_table(caption, header, rows, right=(1, 2)))
-    if answer.machines:
+    if answer.candidates.machines:
         blocks.append(_machines(answer))
-    lead = f"The search took {answer.seconds:.2f} s." if blocks else ""
+    lead = f"The search took {answer.candidates.seconds:.2f} s." if blocks else ""
     return Section(ident="search", title="What was searched", blocks=tuple(blocks), lead=lead)
 
 
@@ -323,7 +329,7 @@ def _certificate(answer: SolveResult, certificate: Certificate) -> list[Block]:
 def _machines(answer: SolveResult) -> Table:
     rows = [
         (one.words, f"{one.most_chips:,}", one.limited_by, f"{one.evaluated:,}", f"{one.front:,}")
-        for one in answer.machines
+        for one in answer.candidates.machines
     ]
     header = ("machine", "most chips", "limited by", "plans costed", "on the front")
     return words_table("Machines", header, rows, right=(1, 3, 4))

@@ -32,34 +32,41 @@ def gap_words(gap: float) -> str:
 def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     """How good the best plan is proved to be."""
     least = OBJECTIVES[result.objective_name]
-    gap = certificate.gap
+    gap = certificate.gap or 0.0
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
-        proved = f"Proved optimal{within} in {result.seconds:.2f} s"
-        value = show_value(result.objective_name)(certificate.objective)
-        than = f" than the best plan's {value}" if result.objective_name == "edp" else ""
+        proved = f"Proved optimal{within} in {result.candidates.seconds:.2f} s"
+        than = ""
+        if result.objective_name == "edp" and certificate.objective is not None:
+            than = f" than the best plan's {show_value('edp')(certificate.objective)}"
         return (
             f"{proved}: no plan on any of {_space_words(result, certificate)} has less {least}"
             f"{than}, {_freedom_words(result)}."
         )
-    if within_gap(result, certificate):
+    if _ended_within_gap(result):
         return (
-            f"Stopped within the gap asked for, in {result.seconds:.2f} s: at most "
+            f"Stopped within the gap asked for, in {result.candidates.seconds:.2f} s: at most "
             f"{gap_words(gap)} from optimal."
         )
     return f"Not proved optimal: the time limit ended the search; at most {gap_words(gap)} from it."
 
 
+def _ended_within_gap(result: SolveResult) -> bool:
+    """Whether the gap asked for ended a search that proves no optimum."""
+    asked = result.question.asked.get("gap")
+    return asked is not None and within_gap(float(asked), result.certificate)
+
+
 def _freedom_words(result: SolveResult) -> str:
     """What stages were free to choose."""
-    if result.layout != "uneven":
+    if result.stages.layout != "uneven":
         return "with these layers in its stages, whatever else they choose and their placement"
-    fixed: Mapping[str, Sequence[str]] = result.asked.get("fix", {})
-    framework = FRAMEWORKS.get(str(result.job.get("framework")))
+    fixed: Mapping[str, Sequence[str]] = result.question.asked.get("fix", {})
+    framework = FRAMEWORKS.get(str(result.question.job.get("framework")))
     schedules = {*fixed.get("schedule", framework.schedules if framework else ())}
     if [*map(str, fixed.get("interleave", ()))] == ["1"]:
         schedules.discard("interleaved")
-    alike = () if result.pools else schedules & {"interleaved", "dualpipe"}
+    alike = () if result.stages.pools else schedules & {"interleaved", "dualpipe"}
     nearly = " (chunks of interleaved and bidirectional ones nearly equal)" if alike else ""
     return f"whatever its stages{nearly} and placement"
 
@@ -93,9 +100,9 @@ def funnel_rows(
 def _space_words(result: SolveResult, certificate: Certificate) -> str:
     """What was searched; on pools the first bound looks at placements already."""
     rows = certificate.funnel[0].rows if certificate.funnel else 0
-    if not result.pools:
+    if not result.stages.pools:
         return f"{rows:,} meshes with micro-batch and schedule"
-    before = sum(counts.get("kept", 0) for counts in result.counts.values())
+    before = sum(counts.get("kept", 0) for counts in result.candidates.counts.values())
     return f"{before:,} meshes with micro-batch and schedule, in {plural(rows, 'placement')},"
 
 
@@ -103,7 +110,7 @@ def solver_words(result: SolveResult, certificate: Certificate) -> str:
     """Rows that were solved, by which solver, and those that are left, with their least bounds."""
     show = show_value(_of_funnel(result.objective_name))
     solved = f"{plural(certificate.solved, 'row')} solved to proof"
-    if within_gap(result, certificate):
+    if _ended_within_gap(result):
         solved = f"{plural(certificate.solved, 'row')} solved to proof or within the gap"
         lowest = None if result.objective_name == "edp" else _lowest_solved(certificate)
         if lowest is not None:
@@ -120,9 +127,10 @@ def _lowest_solved(certificate: Certificate) -> float | None:
     """The bound of the answer where rows that were solved set it, not one dropped or left."""
     others = [step.lowest for step in certificate.funnel] + [certificate.lowest_left]
     least = min((value for value in others if value is not None), default=None)
-    rounded = certificate.bound * (1 + _ROUNDING)
-    below = least is None or rounded < least
-    return certificate.bound if certificate.solved and below else None
+    bound = certificate.bound
+    if bound is None or not certificate.solved:
+        return None
+    return bound if least is None or bound * (1 + _ROUNDING) < least else None
 
 
 def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str]:
@@ -132,9 +140,9 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
         f"Rows of {first} are meshes with micro-batch and schedule; below it each placement of one "
         "that is left is a row of its own."
     )
-    if result.pools:
+    if result.stages.pools:
         rows = "Rows are meshes with micro-batch, schedule and placement."
-    gap = result.asked.get("gap")
+    gap = result.question.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
     if result.objective_name == "edp":
         within = "Dropped: at any time no plan on the row takes less energy than the cheapest plan"
@@ -163,7 +171,7 @@ def step_rows(certificate: Certificate) -> tuple[tuple[str, ...], list[tuple[str
 def certificate_view(result: SolveResult) -> list[RenderableType]:
     """The funnel of bounds; nothing where all stages are equal."""
     certificate = result.certificate
-    if certificate is None:
+    if not result.stages.may_differ:
         return []
     header, rows = funnel_rows(certificate, result.objective_name)
     view = SplitTable(header, rows, by=("bound",), right=header[1:])

@@ -68,8 +68,8 @@ def compare_view(result: CompareResult) -> RenderableType:
         (
             letter,
             side.name,
-            f"{side.evaluated.job['model']} on {side.result.chips:,} x "
-            f"{side.evaluated.job['chip']}",
+            f"{side.evaluated.question.job['model']} on {side.result.chips:,} x "
+            f"{side.evaluated.question.job['chip']}",
             mesh_words(side.result.plan),
             "yes" if side.evaluated.fits else "does not fit",
         )

@@ -35,17 +35,17 @@ def explain_view(result: ExplainResult) -> RenderableType:
     """Everything that `planner explain` prints."""
     evaluated, why = result.evaluated, result.explained
     return Group(
-        *head(job_words(evaluated), evaluated.losses, evaluated.warnings),
+        *head(job_words(evaluated), evaluated.notes.losses, evaluated.warnings),
         plan_view("Plan", result.result),
-        Text(spread_words(evaluated.spread)),
+        Text(spread_words(evaluated.notes.spread)),
         Text(),
         section("Why", indented(why.why)),
         Text(),
-        *steps_view(why, evaluated.spread),
+        *steps_view(why, evaluated.notes.spread),
         *refused_view(why),
         *leaning_view(why),
         *overtaking_view(why),
-        *(defaults_view(evaluated.defaults) if evaluated.launch else []),
+        *(defaults_view(evaluated.notes.defaults) if evaluated.launch else []),
         *unread_view(evaluated),
     )
 

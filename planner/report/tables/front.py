@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -34,9 +36,9 @@ def front_view(result: SolveResult) -> RenderableType:
     parts: list[RenderableType] = [ByWidth(lambda room: _table(result, room))]
     if len(result.front) > 1:
         parts.append(ByWidth(lambda room: Text(_plot(result, room), no_wrap=True)))
-    note = [Text(result.front_note)]
-    if result.spread is not None:
-        low, high = result.spread.low, result.spread.high
+    note = [Text(result.front.note)]
+    if result.notes.spread is not None:
+        low, high = result.notes.spread.low, result.notes.spread.high
         note.append(Text(f"80 % interval of each step time: {low:.2f} to {high:.2f} times it."))
     return section(front_title(result), *parts, *note)
 
@@ -85,7 +87,7 @@ def _machine_table(
     )
 
 
-def _few(front: tuple[PlanResult, ...]) -> list[tuple[int, PlanResult | None]]:
+def _few(front: Sequence[PlanResult]) -> list[tuple[int, PlanResult | None]]:
     """The first and last points of a long front with their numbers, None between them."""
     points: list[tuple[int, PlanResult | None]] = list(enumerate(front, start=1))
     if len(front) <= _FEW:

@@ -46,7 +46,7 @@ def _rows(settings: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
 
 def next_commands(result: EvaluateResult) -> list[str]:
     """The commands that explain the plan and that search for a better one of the same job."""
-    launch, job = result.launch, result.plan_job
+    launch, job = result.launch, result.question.plan_job
     asked = [word for name in _ASKED for word in (f"--{name.replace('_', '-')}", job[name])]
     return [
         _command("explain", "--from", launch["source"], launch["file"], *launch["flags"]),

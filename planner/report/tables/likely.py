@@ -61,13 +61,17 @@ def tie_words(spread: Spread | None, objective: str = "time") -> str:
 
 def ranked_view(result: SolveResult) -> list[RenderableType]:
     """The best plans that differ in mesh or micro-batch, which tie, and what to do about it."""
-    if len(result.top) < 2:
+    if len(result.candidates.top) < 2:
         return []
-    rows = [_row(number, plan) for number, plan in enumerate(result.top, start=1)]
+    rows = [_row(number, plan) for number, plan in enumerate(result.candidates.top, start=1)]
     header = ("#", "mesh", "other choices", "step time", "against #1")
     view = Fitted(header, rows, right=("#",))
-    title = f"Best {len(result.top)} of different mesh or micro-batch"
-    title += "" if result.top_complete else " found (not proved: the time limit ended the search)"
+    title = f"Best {len(result.candidates.top)} of different mesh or micro-batch"
+    title += (
+        ""
+        if result.candidates.top_complete
+        else " found (not proved: the time limit ended the search)"
+    )
     return [section(title, view, *map(Text, _advice(result))), Text()]
 
 
@@ -86,10 +90,10 @@ def _row(number: int, plan: RankedPlan) -> tuple[str, ...]:
 
 def _advice(result: SolveResult) -> list[str]:
     """What to do with plans that tie."""
-    if result.spread is None:
+    if result.notes.spread is None:
         return []
-    tied = [f"#{n}" for n, plan in enumerate(result.top, start=1) if plan.tie and n > 1]
-    noise = show_percent(result.spread.tie_factor - 1)
+    tied = [f"#{n}" for n, plan in enumerate(result.candidates.top, start=1) if plan.tie and n > 1]
+    noise = show_percent(result.notes.spread.tie_factor - 1)
     if not tied:
         return [f"None of them is within the noise of two plans of one job ({noise}) of the best."]
     count = len(tied) + 1

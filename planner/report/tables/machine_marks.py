@@ -76,7 +76,7 @@ def machines_view(result: SolveResult) -> RenderableType:
             f"{one.evaluated:,}",
             f"{one.front:,}",
         )
-        for one in result.machines
+        for one in result.candidates.machines
     ]
     right = tuple(name for name in header if name not in ("machine", "limited by"))
     return section("Machines", table(header, rows, right=right, whole=("machine",)))

@@ -61,7 +61,7 @@ def alone_word(use: PoolUse) -> str:
 
 def alone_words(result: SolveResult) -> list[str]:
     """How the best plan compares with the best one on a single pool, whose other chips wait."""
-    known = [(use.alone_s, use) for use in result.pools if use.alone_s is not None]
+    known = [(use.alone_s, use) for use in result.stages.pools if use.alone_s is not None]
     if not known or result.objective is None:
         return ["On none of the pools alone is a plan known."]
     seconds, use = min(known, key=lambda pair: pair[0])

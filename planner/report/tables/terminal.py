@@ -154,14 +154,15 @@ def defaults_view(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableTy
 
 def proof_words(result: SolveResult) -> str:
     """How good the answer is proved to be."""
-    if result.certificate is not None:
+    if result.stages.may_differ:
         return uneven_proof_words(result, result.certificate)
-    candidates = result.counts.get("candidates", {})
+    seconds = result.candidates.seconds
+    candidates = result.candidates.counts.get("candidates", {})
     evaluated = candidates.get("evaluated", 0)
     if result.status == "optimal":
         least = OBJECTIVES.get(result.objective_name, result.objective_name)
         return (
-            f"Proved optimal in {result.seconds:.2f} s: no plan in the space has less {least} "
+            f"Proved optimal in {seconds:.2f} s: no plan in the space has less {least} "
             f"({evaluated:,} candidates costed, the rest excluded by rules, memory and proved "
             "bounds)."
         )
@@ -190,12 +191,12 @@ def count_rows(
 
 def _counts_table(result: SolveResult) -> list[RenderableType]:
     """What each stage of the search was given, passed on and dropped."""
-    header, rows = count_rows(result.counts)
+    header, rows = count_rows(result.candidates.counts)
     if not rows:
         return []
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
     title = "Candidates" if result.certificate is None else "Candidates with uniform stages"
-    title = "Candidates" if result.pools else title
+    title = "Candidates" if result.stages.pools else title
     return [Text(), section(title, view)]
 
 
@@ -210,33 +211,35 @@ def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> lis
 
 def solve_view(result: SolveResult) -> RenderableType:
     """Everything that `planner solve` prints."""
-    job = result.job
+    job = result.question.job
     machine = f"{job['chips']:,} x {job['chip']} ({job['hardware']})"
-    if result.best is None and len(result.machines) > 1:  # the job is that of the first
-        machine = f"one of {len(result.machines):,} machines"
+    if result.best is None and len(result.candidates.machines) > 1:  # the job is that of the first
+        machine = f"one of {len(result.candidates.machines):,} machines"
     words = (
         f"{job['model']} ({show_count(job['parameters'])} parameters) on {machine}, "
         f"{job['batch_tokens']:,} tokens per step"
     )
-    parts = head(words, result.losses)
+    parts = head(words, result.notes.losses)
     if result.best is None:
         parts += _no_plan(result)
     else:
-        parts += [plan_view("Best plan", result.best), *pools_view(result.pools)]
+        parts += [plan_view("Best plan", result.best), *pools_view(result.stages.pools)]
         parts += [*stage_view(result.facts), *_simulated(result.facts, result.best)]
         parts += [*collectives_view(result.facts), Text()]
-        parts += [Text(spread_words(result.spread)), Text()]
+        parts += [Text(spread_words(result.notes.spread)), Text()]
         parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
-        parts += [section("Why this plan", indented(result.why)), Text()]
-        parts += [] if result.pools else [_neighbor_table(result)]
-        if result.neighbors and (ties := tie_words(result.spread, result.objective_name)):
+        parts += [section("Why this plan", indented(result.notes.why)), Text()]
+        parts += [] if result.stages.pools else [_neighbor_table(result)]
+        if result.candidates.neighbors and (
+            ties := tie_words(result.notes.spread, result.objective_name)
+        ):
             parts.append(Text(ties))
         parts += _run_view(result.run)
         parts += [Text(), front_view(result)]
-    if result.machines:
+    if result.candidates.machines:
         parts += [Text(), machines_view(result)]
     parts += certificate_view(result)
-    return Group(*parts, *_counts_table(result), *defaults_view(result.defaults))
+    return Group(*parts, *_counts_table(result), *defaults_view(result.notes.defaults))
 
 
 def _simulated(facts: PlanFacts | None, plan: PlanResult) -> list[RenderableType]:
@@ -245,7 +248,7 @@ def _simulated(facts: PlanFacts | None, plan: PlanResult) -> list[RenderableType
 
 def _gain(result: SolveResult) -> list[RenderableType]:
     """What stages that may differ gain, where they may."""
-    if result.pools:
+    if result.stages.pools:
         return [Text(line) for line in alone_words(result)]
     return [] if result.certificate is None else [Text(gain_words(result))]
 
@@ -253,7 +256,7 @@ def _gain(result: SolveResult) -> list[RenderableType]:
 def _neighbor_table(result: SolveResult) -> Table:
     rows = [
         (neighbor.change, neighbor.verdict + (" (tie)" if neighbor.tie else ""))
-        for neighbor in result.neighbors
+        for neighbor in result.candidates.neighbors
     ]
     return table(("one step away", "instead"), rows)
 
@@ -274,7 +277,7 @@ def _no_plan(result: SolveResult) -> list[RenderableType]:
 def evaluate_view(result: EvaluateResult) -> RenderableType:
     """Everything that `planner evaluate` prints."""
     return Group(
-        *head(job_words(result), result.losses, result.warnings),
+        *head(job_words(result), result.notes.losses, result.warnings),
         _fits(result),
         plan_view("Plan", result.result),
         *pools_view(result.pools),
@@ -282,9 +285,9 @@ def evaluate_view(result: EvaluateResult) -> RenderableType:
         *_simulated(result.facts, result.result),
         *collectives_view(result.facts),
         Text(),
-        Text(spread_words(result.spread)),
+        Text(spread_words(result.notes.spread)),
         *_run_view(result.run),
-        *defaults_view(result.defaults),
+        *defaults_view(result.notes.defaults),
         *launch_view(result),
     )
 

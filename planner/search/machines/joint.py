@@ -41,10 +41,22 @@ _MOST_MACHINES = 512
 _OPEN = ("chips", "total_pes", "max_area", "max_power")  # one of them has to end the chip counts
 
 
-def is_joint(request: Request) -> bool:
-    """Whether a question is about machines as well as plans."""
-    budgets = (request.total_pes, request.max_area, request.max_links, request.max_ports)
-    return bool(request.pes or request.topology or any(b is not None for b in budgets))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Winner:
+    """The best plan over all machines.
+
+    Attributes:
+        row: Where it is in the search that holds it.
+        model: The cost model of its machine.
+        chips: That it uses.
+        value: Of the objective; `bound`: no plan is below it.
+    """
+
+    row: int
+    model: CostModel
+    chips: int
+    value: float
+    bound: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +66,13 @@ class JointFound:
     Attributes:
         proof: The search that holds the best plan: its front so far, over all machines.
         whole: The front.
-        row: The best plan in `proof`; None where there is none.
-        bound: No plan has a lower objective.
+        best: The best plan; None where there is none.
         counts, front_counts: Summed over machines; as in `planner.results.result.SolveResult`.
     """
 
     proof: Found
     whole: Found
-    row: int | None
-    value: float
-    bound: float
+    best: Winner | None
     counts: dict[str, dict[str, int]]
     front_counts: dict[str, dict[str, int]]
 
@@ -129,16 +138,20 @@ class JointSearch:
         counts: dict[str, dict[str, int]],
         front_counts: dict[str, dict[str, int]],
     ) -> JointFound:
-        row, value, bound = None, float("nan"), 0.0
+        winner = None
         if len(proof.points):
             best = optimum(proof.points, proof.bound, proof.status, self.request.objective)
-            row, value, bound = best.row, best.value, best.bound
+            winner = Winner(
+                row=best.row,
+                model=proof.models[best.row],
+                chips=proof.plans.plan(best.row).chips,
+                value=best.value,
+                bound=best.bound,
+            )
         return JointFound(
             proof=proof,
             whole=whole,
-            row=row,
-            value=value,
-            bound=bound,
+            best=winner,
             counts=counts,
             front_counts=front_counts,
         )

@@ -50,7 +50,7 @@ class PooledFound:
         time_s, energy_j: As `planner.cost.pools.evaluate` evaluates it; inf without one.
         status: As of `planner.results.certificate.UnevenFound`.
         bound_s: No plan takes less time.
-        certificate: Why; None without a plan.
+        certificate: Why no plan is faster.
         rows: Rows searched.
         counts: Rows considered before placement, and what each rule drops.
         seconds: Wall time.
@@ -61,7 +61,7 @@ class PooledFound:
     energy_j: float
     status: Status
     bound_s: float
-    certificate: Certificate | None
+    certificate: Certificate
     rows: int
     counts: dict[str, int]
     seconds: float
@@ -266,13 +266,15 @@ class _Search:
         """The answer; no plan is below the least bound of all."""
         bound = min(self.bound_s, self.time_s)
         status = Status.TIME_LIMIT if self.ended else Status.INFEASIBLE
-        certificate = None
-        if self.plan is not None:
+        if self.plan is None:
+            certificate = Certificate(status=status.value, objective_name="time")
+        else:
             proved = not self.ended and self.gap == 0.0
             proved |= bound >= self.time_s * (1 - ROUNDING)
             status = Status.OPTIMAL if proved else Status.FEASIBLE
             certificate = Certificate(
-                uniform=None,
+                status=status.value,
+                objective_name="time",
                 objective=self.time_s,
                 bound=bound,
                 funnel=tuple(self.funnel),

@@ -356,44 +356,40 @@ class _Search:
         """The answer; no plan is below the least bound of all."""
         open_ = self.ended or bool(self.unproved)
         if self.plan is None:
-            none = PlanTable.from_plans([])
             status = Status.TIME_LIMIT if open_ else Status.INFEASIBLE
-            return self._found(none, np.empty((0, 2)), status, None, seconds)
+            least = max(self.bound_s, self.floor_s) if open_ else 0.0
+            return UnevenFound(
+                plans=PlanTable.from_plans([]),
+                points=np.empty((0, 2)),
+                status=status,
+                bound=np.array([least, 0.0]),
+                front_complete=False,
+                certificate=Certificate(status=status.value, objective_name="time"),
+                seconds=seconds,
+            )
         bound = min(self.bound_s, self.time_s)
         done = not open_ and self.gap == 0.0 and bound >= self.time_s - self.rounding_s
         proved = done or bound >= self.time_s * (1 - ROUNDING)
-        certificate = Certificate(
-            uniform=self.uniform_s,
-            objective=self.time_s,
-            bound=bound,
-            funnel=tuple(self.funnel),
-            solved=self.solved,
-            stage_solves=self.solves,
-            left=self.left,
-            lowest_left=self.lowest_left,
-            solvers={name.removeprefix("solved by "): n for name, n in self.solvers.items()},
-            refused=dict(self.refused),
-        )
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        points = np.array([[self.time_s, self.joules]])
-        return self._found(self.plan, points, status, certificate, seconds)
-
-    def _found(
-        self,
-        plans: PlanTable,
-        points: FloatArray,
-        status: Status,
-        certificate: Certificate | None,
-        seconds: float,
-    ) -> UnevenFound:
-        least = max(self.bound_s, self.floor_s) if status is Status.TIME_LIMIT else 0.0
-        least = least if certificate is None else certificate.bound
         return UnevenFound(
-            plans=plans,
-            points=points,
+            plans=self.plan,
+            points=np.array([[self.time_s, self.joules]]),
             status=status,
-            bound=np.array([least, 0.0]),
+            bound=np.array([bound, 0.0]),
             front_complete=False,
-            certificate=certificate,
+            certificate=Certificate(
+                status=status.value,
+                objective_name="time",
+                objective=self.time_s,
+                bound=bound,
+                uniform=self.uniform_s,
+                funnel=tuple(self.funnel),
+                solved=self.solved,
+                stage_solves=self.solves,
+                left=self.left,
+                lowest_left=self.lowest_left,
+                solvers={name.removeprefix("solved by "): n for name, n in self.solvers.items()},
+                refused=dict(self.refused),
+            ),
             seconds=seconds,
         )

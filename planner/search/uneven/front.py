@@ -143,13 +143,16 @@ def _known_alone(
     if objective == EDP:
         value = float(known.points.prod(axis=1).min())
         bound = min(least * soonest_s, value) if ended else value
+    status = Status.FEASIBLE if ended else start.status
     return UnevenFound(
         plans=PlanTable.from_plans(known.plans),
         points=known.points,
-        status=Status.FEASIBLE if ended else start.status,
+        status=status,
         bound=np.array([soonest_s, least]),
         front_complete=start.status is Status.OPTIMAL and objective == ENERGY and not ended,
         certificate=Certificate(
+            status=status.value,
+            objective_name=objective,
             uniform=value,
             objective=value,
             bound=bound,
@@ -293,14 +296,16 @@ class _Run:
         points = np.array([*values, *self.known.points])
         inside = np.flatnonzero(points[:, 0] <= self.family.upper_s * (1 + 1e-9))
         keep = inside[nondominated(points[inside])]
-        certificate = self._certificate(found, points[keep])
+        value, bound, steps = self._value(found, points[keep])
         proved = bool(found) and all(p.proved for p in found) and not self.search.late
         if self.objective == EDP:
-            proved = certificate.gap <= ROUNDING
+            proved = (value - bound) / value <= ROUNDING
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+        certificate = self._certificate(found, status, value, bound, steps)
         return UnevenFound(
             plans=PlanTable.from_plans([everything[i] for i in keep]),
             points=points[keep],
-            status=Status.OPTIMAL if proved else Status.FEASIBLE,
+            status=status,
             bound=np.array([self.start.bound[0], self._least_energy(found)]),
             front_complete=proved and complete and self.objective == ENERGY,
             certificate=certificate,
@@ -318,14 +323,27 @@ class _Run:
     def _cheapest_known(self) -> int:
         return min(known.cost for known in self.search.known)
 
-    def _certificate(self, found: list[Point], points: FloatArray) -> Certificate:
-        """Of the least energy, or of the least product of energy and time."""
+    def _value(
+        self, found: list[Point], points: FloatArray
+    ) -> tuple[float, float, tuple[TimeStep, ...]]:
+        """The least energy, or energy x time, what no plan goes below, and what proves that."""
         value, bound = float(points[:, 1].min()), self._least_energy(found)
         steps: tuple[TimeStep, ...] = ()
         if self.objective == EDP:
             value, steps = float(points.prod(axis=1).min()), self._steps(found)
             waiting = float(self.start.bound[0]) * bound
             bound = min([step.product_js for step in steps], default=waiting)
+        return value, min(bound, value), steps
+
+    def _certificate(
+        self,
+        found: list[Point],
+        status: Status,
+        value: float,
+        bound: float,
+        steps: tuple[TimeStep, ...],
+    ) -> Certificate:
+        """Why no plan has less than a value; it closes the funnel."""
         if not found:
             self.funnel.open_without(self.search)
         elif self.objective == EDP:
@@ -335,9 +353,11 @@ class _Run:
         solved = np.zeros(len(self.family), dtype=np.bool_)
         solved[list(self.search.solved)] = True
         return Certificate(
+            status=status.value,
+            objective_name=self.objective,
             uniform=self._uniform(),
             objective=value,
-            bound=min(bound, value),
+            bound=bound,
             funnel=self.funnel.stages(),
             solved=int((solved & ~self.funnel.left).sum()),
             stage_solves=sum(self.search.solves.values()),

@@ -1,0 +1,124 @@
+"""Where the parts of an answer of `planner solve` stand in its JSON, today and in version 1.
+
+Version 1 was one flat object. `PLACES` is the one table between the two; whatever reads answers
+reads them through `as_parts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.base.version import RESULT_VERSION, SCHEMA_VERSION
+
+PLACES: dict[str, str] = {
+    "status": "certificate.status",
+    "objective_name": "certificate.objective_name",
+    "objective": "certificate.objective",
+    "bound": "certificate.bound",
+    "gap": "certificate.gap",
+    "best": "best",
+    "front": "front.plans",
+    "front_objectives": "front.objectives",
+    "front_complete": "front.complete",
+    "front_note": "front.note",
+    "front_limits": "front.limits",
+    "top": "candidates.top",
+    "top_complete": "candidates.top_complete",
+    "neighbors": "candidates.neighbors",
+    "counts": "candidates.counts",
+    "front_counts": "candidates.front_counts",
+    "machines": "candidates.machines",
+    "seconds": "candidates.seconds",
+    "layout": "stages.layout",
+    "uniform": "stages.uniform",
+    "uniform_simulated_s": "stages.uniform_simulated_s",
+    "gain_simulated": "stages.gain_simulated",
+    "pools": "stages.pools",
+    "why": "notes.why",
+    "losses": "notes.losses",
+    "defaults": "notes.defaults",
+    "interval": "notes.interval",
+    "mfu_convention": "notes.mfu_convention",
+    "sources": "notes.sources",
+    "training_run": "training_run",
+    "diagnosis": "diagnosis",
+    "job": "question.job",
+    "plan_job": "question.plan_job",
+    "asked": "question.asked",
+    "versions": "versions",
+    "digest": "digest",
+}
+"""Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
+
+_OF_VERSION_1 = frozenset({"status", "front", "best", "plan_job"})
+_PARTS = frozenset({"certificate", "front", "best", "question"})
+
+
+def is_solved(data: Mapping[str, Any]) -> bool:
+    """Whether a document is an answer of `planner solve`, of this version or of version 1."""
+    return data.keys() >= _OF_VERSION_1 or (
+        data.keys() >= _PARTS and isinstance(data["front"], Mapping)
+    )
+
+
+def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer of `planner solve` in the parts of today, from this version or from version 1.
+
+    What is not as any version has it stays as it is, to be refused where it is read.
+    """
+    if "certificate" in data and isinstance(data["front"], Mapping):
+        return dict(data)
+    parts: dict[str, Any] = {"schema_version": RESULT_VERSION}
+    if data.get("schema_version") != SCHEMA_VERSION:
+        parts["schema_version"] = data.get("schema_version")
+    for old, place in PLACES.items():
+        part, _, name = place.partition(".")
+        if old in data and name:
+            parts.setdefault(part, {})[name] = data[old]
+        elif old in data:
+            parts[part] = data[old]
+    parts["certificate"] = _certificate(data, parts.get("certificate", {}))
+    if isinstance(data.get("versions"), Mapping):
+        parts["versions"] = {**data["versions"], "schema": str(parts["schema_version"])}
+    return parts
+
+
+def _certificate(data: Mapping[str, Any], proof: Mapping[str, Any]) -> dict[str, Any]:
+    """That of an answer of version 1, which had one only where stages may differ."""
+    known = data.get("certificate")
+    if isinstance(known, Mapping):
+        return {**known, **proof}
+    return {
+        **proof,
+        "uniform": proof.get("objective"),
+        "funnel": [],
+        "solved": 0,
+        "stage_solves": 0,
+        "left": 0,
+        "lowest_left": None,
+        "solvers": {},
+        "steps": [],
+    }
+
+
+def front_of(data: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """The plans of the front in a document, the job of those without one, and the plans' version.
+
+    Each is None where the document has none.
+    """
+    if not is_solved(data):
+        return data.get("front"), data.get("plan_job"), data.get("schema_version")
+    parts = as_parts(data)
+    question, version = parts.get("question"), parts["schema_version"]
+    job = question.get("plan_job") if isinstance(question, Mapping) else None
+    front = parts["front"].get("plans")
+    return front, job, SCHEMA_VERSION if version == RESULT_VERSION else version
+
+
+def top_of(data: Mapping[str, Any]) -> Any:
+    """The best few plans in an answer of `planner solve`; None elsewhere."""
+    if not is_solved(data):
+        return None
+    found = as_parts(data).get("candidates")
+    return found.get("top") if isinstance(found, Mapping) else None
