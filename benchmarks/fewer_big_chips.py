@@ -274,7 +274,8 @@ def fabrics(question: dict[str, Any], folder: Path, picture: Path | None) -> tup
     words = (
         f"{len(answer.candidates.machines)} machines, {pairs:,} pairs of "
         f"machine and chips, {boxes:,} meshes with a micro-batch and a pipeline; {costed:,} plans "
-        f"costed, {answer.candidates.seconds:.0f} s; front of {len(answer.front)} plans; {answer.status}."
+        f"costed, {answer.candidates.seconds:.0f} s; front of {len(answer.front)} plans; "
+        f"{answer.status}."
     )
     return markdown(["plan", *HEADER], rows), words
 

@@ -105,7 +105,8 @@ def proved() -> bool:
         again = answered("evaluate", plan)
     best = solved["best"]
     same = all(best[name] == again[name] for name in ("step_time_s", "energy_per_step_j"))
-    return solved["status"] == "optimal" and solved["gap"] == 0 and same
+    proof = solved["certificate"]
+    return proof["status"] == "optimal" and proof["gap"] == 0 and same
 
 
 def row_of(arguments: tuple[str, ...], runs: list[Run]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Which plans of a front of uneven pipelines belong to an answer, and which are proved."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from planner.plan import Plan, PlanTable, Stage
 from planner.question.request import Request
 from planner.results.certificate import Certificate, UnevenFound
 from planner.results.parts import FrontLimits
+from planner.results.solved_parts import Front
 from solvers.solution import Status
 
 POINTS = np.array([[1.0, 9.0], [2.0, 5.0], [4.0, 4.0], [5.0, 1.0]])
@@ -25,8 +27,7 @@ def plan_of(*layers: int) -> Plan:
 
 def front_of(*plans: Plan, status: Status = Status.FEASIBLE) -> UnevenFound:
     """A front of these plans."""
-    known = Certificate(uniform=None, objective=1.0, bound=0.5, funnel=(), solved=0, stage_solves=0,
-                        left=0, lowest_left=None, solvers={})  # fmt: skip
+    known = Certificate(status=status.value, objective_name="time", objective=1.0, bound=0.5)
     return UnevenFound(
         plans=PlanTable.from_plans(list(plans)), points=POINTS[: len(plans)], status=status,
         bound=np.array([0.5, 0.5]), front_complete=True, certificate=known, seconds=0.0,
@@ -44,7 +45,6 @@ def test_plans_with_other_layers_than_given_leave_the_front(objective: str, valu
     assert [plan.stages for plan in map(kept.plans.plan, range(2))] == [plan_of(6, 6).stages] * 2
     np.testing.assert_array_equal(kept.points, POINTS[[1, 3]])
     assert (kept.front_complete, kept.status) == (False, Status.FEASIBLE)
-    assert kept.certificate is not None
     assert (kept.certificate.objective, kept.certificate.bound) == (value, 0.5)
 
 
@@ -74,25 +74,25 @@ def test_limits_are_proved_where_their_cheapest_plan_is(
     proved: list[tuple[float, float]], rows: list[bool], limits: int
 ) -> None:
     request = Request.model_validate({**ASKED, "front_points": 5})  # limits 5, 4, 3, 2, 1
-    found = how_proved(request, FRONT, proved)
-    assert list(found["front_proved"]) == rows
-    assert found["front_limits"] == FrontLimits(asked=5, proved=limits)
+    found, of_limits = how_proved(request, FRONT, proved)
+    assert list(found) == rows
+    assert of_limits == FrontLimits(asked=5, proved=limits)
 
 
 @pytest.mark.parametrize("changes", [{"front_points": "all"}, {"objective": "edp"}], ids=str)
 def test_other_fronts_are_not_made_of_limits(changes: dict[str, Any]) -> None:
     request = Request.model_validate({**ASKED, **changes})
-    assert how_proved(request, FRONT, [])["front_limits"] is None
+    assert how_proved(request, FRONT, [])[1] is None
 
 
 @pytest.mark.parametrize(
     ("asked", "fields", "words"),
     [
-        ({"time_limit": "2s"}, {"front_limits": FrontLimits(asked=6, proved=2)},
+        ({"time_limit": "2s"}, {"limits": FrontLimits(asked=6, proved=2)},
          "incomplete: stopped by the time limit, 2 of 6 time limits proved; 3 plans so far"),
-        ({"gap": 0.5}, {"front_limits": FrontLimits(asked=6, proved=0)},
+        ({"gap": 0.5}, {"limits": FrontLimits(asked=6, proved=0)},
          "by more than 50 %; none takes less at all for 0 of 6 time limits (those are marked"),
-        ({}, {"front_limits": FrontLimits(asked=6, proved=6)},
+        ({}, {"limits": FrontLimits(asked=6, proved=6)},
          "Those of at most 6 time limits, from the fastest plan to the one of least energy, are"),
         ({"objective": "edp"}, {}, "Those that the least product of energy and time depends on"),
         ({"objective": "edp", "time_limit": "2s", "gap": 0.5}, {"status": "feasible"},
@@ -102,20 +102,21 @@ def test_other_fronts_are_not_made_of_limits(changes: dict[str, Any]) -> None:
         ({"objective": "edp", "time_limit": "2s"}, {"status": "feasible"},
          "stopped by the time limit, 1 of 3 plans proved"),
         ({"front_points": "all", "time_limit": "2s"}, {}, "1 of 3 plans proved"),
-        ({"front_points": "all"}, {"front_complete": True}, "3 plans; proved complete"),
+        ({"front_points": "all"}, {"complete": True}, "3 plans; proved complete"),
     ],
     ids=str,
 )  # fmt: skip
 def test_the_note_says_how_much_is_proved(
     asked: dict[str, Any], fields: dict[str, Any], words: str
 ) -> None:
+    fields = dict(fields)
     request = Request.model_validate({**ASKED, **asked})
     cost = SimpleNamespace(clocks=lambda *, wanted: [1.0] * (5 if wanted else 1))
-    answer = {"front": (1, 2, 3), "front_complete": False, "front_proved": (True, False, False),
-              "front_limits": None, "status": "optimal", "certificate": FRONT.certificate,
-              "asked": {"gap": request.gap}, **fields}  # fmt: skip
+    status = fields.pop("status", "optimal")
+    of_front = {"complete": False, "proved": (True, False, False), "limits": None, **fields}
     note = front_note(
-        cast("Any", SimpleNamespace(request=request, cost=cost)),
-        cast("Any", SimpleNamespace(**answer)),
+        cast("Any", SimpleNamespace(request=request, cost=cost, chips=request.chips)),
+        replace(FRONT.certificate, status=status),
+        Front(plans=cast("Any", (1, 2, 3)), objectives=request.front, **of_front),
     )
     assert words in note

@@ -29,6 +29,8 @@ def found_of(model: CostModel, plans: list[Plan], uniform: Found, **changes: Any
     seconds = float(points[0, 0])
     least = uniform.points[0, 0] if len(uniform.points) else None
     known = Certificate(
+        status="optimal",
+        objective_name="time",
         uniform=None if least is None else float(least),
         objective=seconds,
         bound=seconds * (1 - 3e-7),

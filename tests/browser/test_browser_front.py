@@ -14,7 +14,7 @@ LAST = 7
 
 
 def front() -> list[Any]:
-    return list(answer_to(ASKED["front"])["front"])
+    return list(answer_to(ASKED["front"])["front"]["plans"])
 
 
 def dot(page: Any, number: int) -> Any:

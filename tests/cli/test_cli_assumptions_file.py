@@ -21,8 +21,8 @@ def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:
     changes.write_text("tp_overlap: 0.0\nscale_up_efficiency: 0.1\n", encoding="utf-8")
     path = job({**BASE, "chips_exact": True, "fix": {"tp": [2]}})
     slow = solve(path, "--assumptions", changes)
-    assert slow["objective"] > solve(path)["objective"]
-    assert slow["job"]["assumptions"] == str(changes)
+    assert slow["certificate"]["objective"] > solve(path)["certificate"]["objective"]
+    assert slow["question"]["job"]["assumptions"] == str(changes)
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -46,7 +46,7 @@ def test_assumptions_that_are_wrong(text: str, words: str | None, tmp_path: Path
     if words is None:
         assert outcome.code == 0
         return
-    assert outcome.code == 2, outcome.document["objective"]
+    assert outcome.code == 2, outcome.document["certificate"]["objective"]
     assert words in outcome.mistakes[0]
     assert str(changes) in outcome.mistakes[0]
 

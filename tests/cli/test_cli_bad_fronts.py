@@ -136,7 +136,7 @@ def test_the_answer_of_solve_is_evaluated_as_its_front_is(
 ) -> None:
     path = tmp_path / "answer.json"
     path.write_text(json.dumps(answer[0]), encoding="utf-8")
-    for row, point in enumerate(answer[0]["front"], start=1):
+    for row, point in enumerate(answer[0]["front"]["plans"], start=1):
         again = evaluate(path, "--row", row)
         assert again == evaluate(answer[1] / "front.json", "--row", row)
         for key in COSTS:

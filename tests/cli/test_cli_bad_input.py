@@ -69,7 +69,7 @@ def test_a_prime_that_pure_data_parallelism_can_use() -> None:
     )  # fmt: skip
     mesh = answer["best"]["mesh"]
     assert mesh["dp"] * mesh["fsdp"] == 13
-    assert answer["status"] == "optimal"
+    assert answer["certificate"]["status"] == "optimal"
 
 
 def test_a_prime_that_divides_nothing_says_which_batch_it_would_divide() -> None:

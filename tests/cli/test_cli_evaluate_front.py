@@ -32,7 +32,7 @@ def test_every_row_of_the_front_file_is_a_plan_that_evaluates_to_the_same_digits
     plan, front = tmp_path / "plan.yaml", tmp_path / "front.json"
     answer = solve(*JOBS[name], "-o", plan, "--pareto", front)
     rows = json.loads(front.read_text(encoding="utf-8"))["front"]
-    assert rows == answer["front"]
+    assert rows == answer["front"]["plans"]
     for row in rows:
         again = evaluate(edited(plan, lambda data, row=row: data.update(plan=plan_section(row))))
         for key in (*COSTS, *DECISIONS, "placement"):
@@ -65,8 +65,8 @@ def test_every_row_of_a_front_in_csv_and_json_evaluates_to_the_same_digits(
 ) -> None:
     table, document = tmp_path / "front.csv", tmp_path / "front.json"
     answer = solve(*FRONTS[name], "--pareto", table, "--pareto", document)
-    assert name in JOBS or len(answer["front"]) > 2
-    for row, point in enumerate(answer["front"], start=1):
+    assert name in JOBS or len(answer["front"]["plans"]) > 2
+    for row, point in enumerate(answer["front"]["plans"], start=1):
         again = evaluate(table, "--row", row)
         assert again == evaluate(document, "--row", row)
         for key in (*COSTS, *DECISIONS, "placement"):
@@ -76,7 +76,7 @@ def test_every_row_of_a_front_in_csv_and_json_evaluates_to_the_same_digits(
 
 def test_a_csv_that_is_not_a_whole_front(tmp_path: Path) -> None:
     table = tmp_path / "front.csv"
-    rows = len(solve(*SMALL, "--pareto", table)["front"])
+    rows = len(solve(*SMALL, "--pareto", table)["front"]["plans"])
     whole = table.read_text(encoding="utf-8")
     (line,) = refused("evaluate", tmp_path / "absent.csv", "--row", 1)
     assert line.startswith(f"{tmp_path / 'absent.csv'}: cannot be read (no such file")

@@ -21,8 +21,8 @@ def answer() -> dict[str, Any]:
 
 
 def test_every_plan_of_an_answer_has_its_interval(answer: dict[str, Any]) -> None:
-    spread = answer["interval"]
-    for plan in (answer["best"], *answer["front"], *answer["top"]):
+    spread = answer["notes"]["interval"]
+    for plan in (answer["best"], *answer["front"]["plans"], *answer["candidates"]["top"]):
         assert plan["step_time_low_s"] == pytest.approx(plan["step_time_s"] * spread["low"])
         assert plan["step_time_high_s"] == pytest.approx(plan["step_time_s"] * spread["high"])
         assert plan["memory_low_bytes"] < plan["memory_high_bytes"]
@@ -32,8 +32,8 @@ def test_every_plan_of_an_answer_has_its_interval(answer: dict[str, Any]) -> Non
 
 
 def test_the_top_three(answer: dict[str, Any]) -> None:
-    top, noise = answer["top"], answer["interval"]["tie_factor"]
-    assert answer["top_complete"]
+    top, noise = answer["candidates"]["top"], answer["notes"]["interval"]["tie_factor"]
+    assert answer["candidates"]["top_complete"]
     assert len(top) == 3
     assert {**top[0], "difference": 0.0, "tie": True} == top[0]
     facts = {"per_stage", "per_level", "memory_limit_bytes", "chip_memory_bytes", "collectives"}
@@ -53,9 +53,9 @@ def test_the_top_three(answer: dict[str, Any]) -> None:
 
 
 def test_neighbors_say_whether_they_tie(answer: dict[str, Any]) -> None:
-    noise = answer["interval"]["tie_factor"]
+    noise = answer["notes"]["interval"]["tie_factor"]
     judged = 0
-    for neighbor in answer["neighbors"]:
+    for neighbor in answer["candidates"]["neighbors"]:
         if neighbor["tie"] is not None:
             ratio = neighbor["costs"]["step_time_s"] / answer["best"]["step_time_s"]
             share_all = neighbor["change"].startswith("clock")  # another clock shares its error
@@ -67,10 +67,10 @@ def test_neighbors_say_whether_they_tie(answer: dict[str, Any]) -> None:
 def test_a_bound_has_no_interval() -> None:
     asked = ("--model", "llama2-13b", "--chips", "64", "--assumptions", "roofline")
     answer = solve(*asked)
-    assert answer["interval"] is None
+    assert answer["notes"]["interval"] is None
     assert [answer["best"][name] for name in ENDS] == [None] * 4
-    assert {plan["tie"] for plan in answer["top"]} == {None}
-    assert {neighbor["tie"] for neighbor in answer["neighbors"]} == {None}
+    assert {plan["tie"] for plan in answer["candidates"]["top"]} == {None}
+    assert {neighbor["tie"] for neighbor in answer["candidates"]["neighbors"]} == {None}
     printed = planner("solve", *asked).out
     assert "No interval: under these assumptions a time is a bound" in printed
     assert "80 %" not in printed.split("Exact Pareto front")[0].replace("80 % of", "")
@@ -81,14 +81,14 @@ def test_the_terminal_shows_the_interval_and_what_to_do(answer: dict[str, Any]) 
     assert "(80 %: " in printed
     assert "no local runs" in printed
     assert "Best 3 of different mesh or micro-batch" in printed
-    ties = sum(plan["tie"] for plan in answer["top"])
+    ties = sum(plan["tie"] for plan in answer["candidates"]["top"])
     assert (f"Measure these {ties} for a few steps" in printed) == (ties > 1)
 
 
 def test_no_ranking_by_memory() -> None:
     answer = solve(*JOB, "--objective", "memory")
-    assert [plan["difference"] for plan in answer["top"]] == [0.0]
-    assert not answer["top_complete"]
+    assert [plan["difference"] for plan in answer["candidates"]["top"]] == [0.0]
+    assert not answer["candidates"]["top_complete"]
     assert "Best" not in planner("solve", *JOB, "--objective", "memory").out.split("Why")[
         0
     ].replace("Best plan", "")
@@ -99,10 +99,10 @@ def test_front_files_and_plan_files_carry_it(answer: dict[str, Any], tmp_path: P
     assert planner("solve", *JOB, "--pareto", front, "-o", tmp_path / "plan.yaml").code == 0
     with front.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    for row, plan in zip(rows, answer["front"], strict=True):
+    for row, plan in zip(rows, answer["front"]["plans"], strict=True):
         assert [float(row[name]) for name in ENDS] == [plan[name] for name in ENDS]
     again = json.loads(planner("evaluate", front, "--row", "1", "--json").out)
-    assert [again[name] for name in ENDS] == [answer["front"][0][name] for name in ENDS]
+    assert [again[name] for name in ENDS] == [answer["front"]["plans"][0][name] for name in ENDS]
     alone = planner("evaluate", tmp_path / "plan.yaml").out
     assert "(80 %: " in alone
 

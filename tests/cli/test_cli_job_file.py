@@ -134,8 +134,8 @@ def test_a_flag_can_switch_off_what_the_file_switches_on(job: Any) -> None:
     """Flags override fields: each switch of a file needs a flag that undoes it."""
     path = job({**BASE, "chips_exact": True, "clocks": False})
     answer = solve(path, "--no-chips-exact", "--clocks")
-    assert min(row["chips"] for row in answer["front"]) < 4
-    assert min(row["clock"] for row in answer["front"]) < 1.0
+    assert min(row["chips"] for row in answer["front"]["plans"]) < 4
+    assert min(row["clock"] for row in answer["front"]["plans"]) < 1.0
 
 
 def test_the_file_of_a_plan_job_is_a_job(job: Any, tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_paths_in_a_job_file_are_seen_from_its_folder(
     path = tmp_path / "job.yaml"
     path.write_text(yaml.safe_dump({**BASE, "assumptions": "slow.yaml"}), encoding="utf-8")
     monkeypatch.chdir(tmp_path.parent)
-    assert solve(path)["job"]["assumptions"] == str(tmp_path / "slow.yaml")
+    assert solve(path)["question"]["job"]["assumptions"] == str(tmp_path / "slow.yaml")
 
 
 def test_a_similar_path_is_suggested(tmp_path: Path) -> None:

@@ -14,23 +14,25 @@ JOINT = (*SMALL, "--chips", "8", "--pes", "66,132", "--topology", "ring,switch")
 
 def test_front_points_name_their_machines() -> None:
     found = solve(*JOINT)
-    assert found["status"] == "optimal"
-    assert len(found["machines"]) == 4
-    for point in found["front"]:
+    assert found["certificate"]["status"] == "optimal"
+    assert len(found["candidates"]["machines"]) == 4
+    for point in found["front"]["plans"]:
         machine = point["machine"]
         assert machine["pes"] in (66, 132)
         assert machine["scale_up"] in ("ring", "switch")
         assert machine["total_pes"] == point["chips"] * machine["pes"]
         assert point["job"]["pes"] == [machine["pes"]]
         assert point["job"]["topology"] == [machine["scale_up"]]
-    assert sum(one["front"] for one in found["machines"]) == len(found["front"])
+    assert sum(one["front"]["plans"] for one in found["candidates"]["machines"]) == len(
+        found["front"]["plans"]
+    )
 
 
 @pytest.mark.parametrize("ending", [".json", ".csv"])
 def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"front{ending}"
     found = solve(*JOINT, "--pareto", str(path))
-    for row, point in enumerate(found["front"], start=1):
+    for row, point in enumerate(found["front"]["plans"], start=1):
         again = json.loads(planner("evaluate", str(path), "--row", f"{row}", "--json").out)
         for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes"):
             assert again[name] == point[name]
@@ -40,8 +42,8 @@ def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path
 def test_silicon_is_given_as_in_planner_rack_solve(area: str) -> None:
     """Four chips of 814 mm^2 fit into 4000 mm^2, or six of half the SMs."""
     found = solve(*SMALL, "--pes", "66,132", "--max-area", area)
-    assert {point["chips"] for point in found["front"]} <= set(range(1, 7))
-    assert max(one["most_chips"] for one in found["machines"]) == 6
+    assert {point["chips"] for point in found["front"]["plans"]} <= set(range(1, 7))
+    assert max(one["most_chips"] for one in found["candidates"]["machines"]) == 6
     planner("rack", "solve", "--workload", "ffn", "--max-area", area)
 
 
@@ -50,9 +52,9 @@ def test_the_answer_itself_is_a_front_with_jobs(tmp_path: Path) -> None:
     path = tmp_path / "answer.json"
     path.write_text(outcome.out, encoding="utf-8")
     found = json.loads(outcome.out)
-    last = len(found["front"])
+    last = len(found["front"]["plans"])
     again = json.loads(planner("evaluate", str(path), "--row", f"{last}", "--json").out)
-    assert again["step_time_s"] == found["front"][-1]["step_time_s"]
+    assert again["step_time_s"] == found["front"]["plans"][-1]["step_time_s"]
 
 
 def test_the_plan_file_holds_the_machine(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ def test_a_budget_that_no_machine_keeps_to_is_named_with_the_least_that_is_enoug
 def test_a_budget_below_the_chips_asked_for_is_proved_infeasible() -> None:
     outcome = planner("solve", *SMALL, "--chips", "8", "--total-pes", "1000", "--json")
     found = json.loads(outcome.out)
-    assert (outcome.code, found["status"]) == (3, "infeasible")
+    assert (outcome.code, found["certificate"]["status"]) == (3, "infeasible")
     assert (found["diagnosis"]["constraint"], found["diagnosis"]["needed"]) == ("total-pes", 1056)
 
 
@@ -156,7 +158,7 @@ def test_budgets_that_only_help_together_are_named_together() -> None:
     assert area.endswith("mm2")
     assert power.endswith("kW")
     enough = (area_flag, area.removesuffix("mm2"), power_flag, power)
-    assert solve(*POOR, *enough)["status"] == "optimal"
+    assert solve(*POOR, *enough)["certificate"]["status"] == "optimal"
 
 
 def test_of_machines_as_large_the_one_that_draws_least_frees_two_budgets() -> None:
@@ -175,7 +177,7 @@ def test_the_heading_of_an_answer_without_a_plan_names_no_machine() -> None:
 def test_ports_are_a_budget_of_wirings() -> None:
     flags = ("--chips", "8", "--chips-exact", "--topology", "ring,switch", "--max-ports", "1")
     found = solve(*SMALL, *flags)
-    assert {point["machine"]["scale_up"] for point in found["front"]} == {"switch"}
+    assert {point["machine"]["scale_up"] for point in found["front"]["plans"]} == {"switch"}
 
 
 def test_more_pes_are_never_slower_and_fewer_take_less_power() -> None:
@@ -190,15 +192,15 @@ def test_more_pes_are_never_slower_and_fewer_take_less_power() -> None:
 
 def test_plain_questions_have_no_machines() -> None:
     found = solve(*SMALL, "--chips", "8")
-    assert found["machines"] == []
+    assert found["candidates"]["machines"] == []
     assert "machine" not in found["best"]
-    assert all("job" not in point for point in found["front"])
+    assert all("job" not in point for point in found["front"]["plans"])
 
 
 def test_pictures_mark_wiring_and_pes(tmp_path: Path) -> None:
     path = tmp_path / "front.svg"
     found = solve(*JOINT, "--pareto", str(path))
     picture = path.read_text(encoding="utf-8")
-    for point in found["front"]:
+    for point in found["front"]["plans"]:
         assert f"{point['machine']['pes']} SMs" in picture
         assert f"{point['machine']['scale_up']}, fat-tree" in picture

@@ -15,7 +15,7 @@ GPU = "dense, GPU, clocks"
 
 def room_bytes() -> float:
     """Capacity of the chip of `SMALL` less the reserve of its framework."""
-    job = answer_to(GPU)["job"]
+    job = answer_to(GPU)["question"]["job"]
     reserve = FRAMEWORKS[job["framework"]].reserve_bytes
     return load_cluster(job["hardware"]).chip.memory_bytes - reserve
 
@@ -28,16 +28,16 @@ def test_a_margin_prunes_as_the_same_bytes_do() -> None:
     assert limits == [half, half * (1 + 1e-12)]
     for key in ("objective", "bound", "counts", "front", "best"):
         assert by_share[key] == by_bytes[key]
-    assert by_share["job"]["memory_margin"] == half / room_bytes()
-    assert by_share["plan_job"]["memory_margin"] == half / room_bytes()
+    assert by_share["question"]["job"]["memory_margin"] == half / room_bytes()
+    assert by_share["question"]["plan_job"]["memory_margin"] == half / room_bytes()
 
 
 def test_the_default_is_the_share_of_the_framework() -> None:
-    share = FRAMEWORKS[answer_to(GPU)["job"]["framework"]].usable_share
+    share = FRAMEWORKS[answer_to(GPU)["question"]["job"]["framework"]].usable_share
     answer = solve(*SMALL, "--memory-margin", share)
-    assert answer["counts"] == answer_to(GPU)["counts"]
+    assert answer["candidates"]["counts"] == answer_to(GPU)["candidates"]["counts"]
     assert answer["best"] == answer_to(GPU)["best"]
-    assert "memory_margin" not in answer_to(GPU)["job"]
+    assert "memory_margin" not in answer_to(GPU)["question"]["job"]
 
 
 def test_the_smaller_of_two_limits_counts() -> None:
@@ -108,9 +108,9 @@ def test_bad_margins_are_refused_in_a_line(command: str, value: str, said: str) 
 def test_an_answer_without_a_plan_names_the_least_margin() -> None:
     flags = ("--model", "llama2-13b", *H100, "--chips", "8", "--chips-exact")
     answer = planner("solve", *flags, "--memory-margin", "0.05", "--json").document
-    assert answer["status"] == "infeasible"
+    assert answer["certificate"]["status"] == "infeasible"
     (remedy,) = [line for line in answer["diagnosis"]["remedies"] if "--memory-margin" in line]
     margin = remedy.split()[-1]
     assert 0.05 < float(margin) < 0.9
     freed = planner("solve", *flags, "--memory-margin", margin, "--json").document
-    assert freed["status"] == "optimal"
+    assert freed["certificate"]["status"] == "optimal"

@@ -35,13 +35,13 @@ def test_evaluate_gives_the_same_figures(written: tuple[Any, Path]) -> None:
             assert again[name] == best[name]
         assert again["per_stage"] == best["per_stage"]
         assert again["fits"]
-        assert again["job"]["pools"] == answer["job"]["pools"]
+        assert again["job"]["pools"] == answer["question"]["job"]["pools"]
 
 
 def test_the_answer_says_what_is_where(written: tuple[Any, Path]) -> None:
     answer, _ = written
-    assert answer["status"] == "optimal"
-    uses = answer["pools"]
+    assert answer["certificate"]["status"] == "optimal"
+    uses = answer["stages"]["pools"]
     assert [use["name"] for use in uses] == ["dgx-a100-80-hdr", "dgx-h100-ndr"]
     assert sum(use["layers"] for use in uses) == 12
     assert sorted(stage for use in uses for stage in use["stages"]) == list(
@@ -53,7 +53,7 @@ def test_the_answer_says_what_is_where(written: tuple[Any, Path]) -> None:
         assert stage["total_bytes"] <= stage["memory_limit_bytes"] == use["memory_limit_bytes"]
     assert all(use["alone_s"] > 0 for use in uses)
     assert answer["best"]["chips"] == 8
-    sources = " ".join(answer["sources"])
+    sources = " ".join(answer["notes"]["sources"])
     assert "chip h100-sxm5-80" in sources
     assert "chip a100-sxm4-80" in sources
 
@@ -78,12 +78,12 @@ def test_the_terminal_shows_the_pools(written: tuple[Any, Path]) -> None:
 
 
 def test_a_pool_alone_is_bound_by_no_layout_and_no_mesh(written: tuple[Any, Path]) -> None:
-    free = {use["name"]: use["alone_s"] for use in written[0]["pools"]}
+    free = {use["name"]: use["alone_s"] for use in written[0]["stages"]["pools"]}
     bound = solve(*replaced(ASKED, "--layout", "5,7"), "--fix", "pp=2", "--pools", POOLS)
-    assert {use["name"]: use["alone_s"] for use in bound["pools"]} == free
+    assert {use["name"]: use["alone_s"] for use in bound["stages"]["pools"]} == free
     job = ("--model", "gpt3-125m", "--batch-tokens", "256Ki", "--chips", "4")
     alone = solve(*job, "--hardware", "dgx-h100-ndr", "--layout", "uneven", "--front-points", "1")
-    assert free["dgx-h100-ndr"] == pytest.approx(alone["objective"], rel=1e-9)
+    assert free["dgx-h100-ndr"] == pytest.approx(alone["certificate"]["objective"], rel=1e-9)
 
 
 def test_stages_and_pools_that_contradict_each_other_say_how(
@@ -176,7 +176,7 @@ def test_what_cannot_be_on_pools_says_why_and_what_frees_it(constraint: str) -> 
     flags, words, remedy = NO_PLAN[constraint]
     outcome = planner("solve", *replaced(ASKED, *flags), "--pools", POOLS, "--json")
     assert outcome.code == 3, outcome.err
-    assert outcome.document["status"] == "infeasible"
+    assert outcome.document["certificate"]["status"] == "infeasible"
     found = outcome.document["diagnosis"]
     assert found["constraint"] == constraint
     assert words in found["explanation"]
@@ -185,4 +185,6 @@ def test_what_cannot_be_on_pools_says_why_and_what_frees_it(constraint: str) -> 
         assert re.search(r"of dgx-\S+, on stage \d+: .* too much", found["explanation"])
         assert found["needed"] > found["available"] == 800e6
         enough = found["remedies"][0].split()
-        assert solve(*replaced(ASKED, *enough), "--pools", POOLS)["status"] == "optimal"
+        assert (
+            solve(*replaced(ASKED, *enough), "--pools", POOLS)["certificate"]["status"] == "optimal"
+        )

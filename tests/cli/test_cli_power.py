@@ -78,9 +78,9 @@ def test_a_capped_search_gives_what_its_plan_costs_again(tmp_path: Path) -> None
 def test_no_clocks_means_the_clock_of_the_cap() -> None:
     outcome = planner(*SOLVE.split(), *["--power-cap", "450W", "--no-clocks", "--json"])
     answer = json.loads(outcome.out)
-    assert {round(point["clock"], 3) for point in answer["front"]} == {0.791}
+    assert {round(point["clock"], 3) for point in answer["front"]["plans"]} == {0.791}
     assert not any("--no-clocks" in near["verdict"] and "clock" not in near["change"]
-                   for near in answer["neighbors"])  # fmt: skip
+                   for near in answer["candidates"]["neighbors"])  # fmt: skip
 
 
 @pytest.mark.parametrize(

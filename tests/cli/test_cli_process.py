@@ -99,7 +99,7 @@ def test_the_installed_script_runs_from_any_folder(tmp_path: Path) -> None:
         pytest.skip("the package is not installed")
     done = subprocess.run([script, *SMALL, "--json", "-o", "plan.yaml"], cwd=tmp_path,
                           capture_output=True, text=True, check=True)  # fmt: skip
-    assert json.loads(done.stdout)["status"] == "optimal"
+    assert json.loads(done.stdout)["certificate"]["status"] == "optimal"
     again = subprocess.run([script, "evaluate", "plan.yaml", "--json"], cwd=tmp_path,
                            capture_output=True, text=True, check=True)  # fmt: skip
     best = json.loads(done.stdout)["best"]
@@ -262,7 +262,7 @@ def test_standard_input_is_a_job_file() -> None:
     done = subprocess.run([*COMMAND, "solve", "/dev/stdin", "--json"], input=job, text=True,
                           capture_output=True, check=False, env=CLEAN)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["status"] == "optimal"
+    assert json.loads(done.stdout)["certificate"]["status"] == "optimal"
 
 
 def test_a_terminal_that_cannot_print_unicode() -> None:

@@ -72,10 +72,10 @@ def test_an_answer_becomes_one_page_that_loads_nothing(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert not re.search(r"""(?:src|href)=["'](?!#)|@import|url\((?!#)""", page)
     assert "default-src 'none'" in unescape(page)
-    assert len(re.findall(r'data-key="front-\d+"', page)) == len(answer["front"]) > 3
+    assert len(re.findall(r'data-key="front-\d+"', page)) == len(answer["front"]["plans"]) > 3
     for name, version in answer["versions"].items():
         assert f"{name} {version}" in page
-    for line in answer["sources"].values():
+    for line in answer["notes"]["sources"].values():
         assert line.split("&")[0][:20] in page
     assert {path.name for path in tmp_path.iterdir()} == {"result.html", "result.json"}
 
@@ -141,7 +141,7 @@ def test_plans_one_step_away_are_drawn_beside_the_front(tmp_path: Path) -> None:
     answer = document()
     read = read_result(written(tmp_path, answer)).answer
     assert isinstance(read, SolveResult)
-    assert [one.to_dict() for one in read.candidates.neighbors] == answer["neighbors"]
+    assert [one.to_dict() for one in read.candidates.neighbors] == answer["candidates"]["neighbors"]
     chart = front_chart(read)
     near = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]
     assert near

@@ -72,78 +72,143 @@ def step_time(plan: dict[str, Any]) -> float:
 
 FAULTS: dict[str, tuple[Change, str]] = {
     "another planner": (
-        set_to("versions", "planner", "0.0.1"), "was written by planner 0.0.1, this is planner"),
+        set_to("versions", "planner", "0.0.1"),
+        "was written by planner 0.0.1, this is planner",
+    ),
     "another schema": (set_to("schema_version", 7), "schema_version is 7, this planner reads"),
     "another hardware database": (
         set_to("versions", "hardware_db", "0123456789abcdef"),
-        "the hardware database has changed since (hash 0123456789abcdef then"),
+        "the hardware database has changed since (hash 0123456789abcdef then",
+    ),
     "another model database": (
-        set_to("versions", "models_db", "0123456789abcdef"), "the model database has changed"),
+        set_to("versions", "models_db", "0123456789abcdef"),
+        "the model database has changed",
+    ),
     "no versions": (without("versions"), "versions: is missing"),
     "no schema": (without("schema_version"), "schema_version is missing"),
     "a faster step": (
-        set_to("best", "step_time_s", 1e-3), "best.step_time_s: the file says 0.001, its plan"),
+        set_to("best", "step_time_s", 1e-3),
+        "best.step_time_s: the file says 0.001, its plan",
+    ),
     "another mesh": (set_to("best", "mesh", "tp", 2), "contradicts the mesh of the plan"),
     "another choice": (set_to("best", "micro_batch", 1), "best."),
     "a part of the time": (
-        set_to("front", 2, "breakdown", "time_s", "compute", 1.0),
-        "front.3.breakdown.time_s.compute: the file says 1.0"),
+        set_to("front", "plans", 2, "breakdown", "time_s", "compute", 1.0),
+        "front.plans.3.breakdown.time_s.compute: the file says 1.0",
+    ),
     "a stage": (
         set_to("best", "per_stage", 0, "total_bytes", 1.0),
-        "best.per_stage.1.total_bytes: the file says 1.0"),
-    "no plan job": (without("plan_job"), "a report needs what planner solve --json"),
-    "another job": (set_to("plan_job", "model", "gpt3-350m"), "step_time_s: the file says"),
-    "an unknown model": (set_to("plan_job", "model", "gpt3-125"), "gpt3-125m"),
-    "another job in words": (set_to("job", "seq_len", 17), "job.seq_len: the file says 17"),
-    "another objective": (set_to("objective", 1.0), "objective: the file says 1.0"),
-    "a bound above": (set_to("bound", 100.0), "is above the objective"),
-    "a gap": (set_to("gap", 0.5), "gap: the file says 0.5"),
-    "a status": (set_to("status", "infeasible"), "status: 'infeasible' contradicts a best plan"),
-    "an unknown status": (set_to("status", "best"), "status: "),
-    "an unknown objective": (set_to("objective_name", "speed"), "objective_name: "),
+        "best.per_stage.1.total_bytes: the file says 1.0",
+    ),
+    "no plan job": (without("question", "plan_job"), "question.plan_job: is missing"),
+    "another job": (
+        set_to("question", "plan_job", "model", "gpt3-350m"),
+        "step_time_s: the file says",
+    ),
+    "an unknown model": (set_to("question", "plan_job", "model", "gpt3-125"), "gpt3-125m"),
+    "another job in words": (
+        set_to("question", "job", "seq_len", 17),
+        "job.seq_len: the file says 17",
+    ),
+    "another objective": (set_to("certificate", "objective", 1.0), "objective: the file says 1.0"),
+    "a bound above": (set_to("certificate", "bound", 100.0), "is above the objective"),
+    "a gap": (set_to("certificate", "gap", 0.5), "gap: the file says 0.5"),
+    "a status": (
+        set_to("certificate", "status", "infeasible"),
+        "status: 'infeasible' contradicts a best plan",
+    ),
+    "an unknown status": (set_to("certificate", "status", "best"), "status: "),
+    "an unknown objective": (set_to("certificate", "objective_name", "speed"), "objective_name: "),
     "no best plan": (set_to("best", None), "contradicts no best plan"),
-    "a front of words": (set_to("front", ["fast"]), "front"),
+    "a front of words": (set_to("front", "plans", ["fast"]), "front"),
     "a plan without a mesh": (without("best", "mesh"), "best: mesh"),
-    "counts of words": (set_to("counts", "plans", "kept", "all"), "counts.plans.kept"),
-    "an interval of words": (set_to("interval", "low", "little"), "interval.low"),
-    "reasons that are none": (set_to("why", 3), "why: "),
-    "another reason": (set_to("why", 0, "Nothing binds."), "why.1: the file says 'Nothing binds.'"),
+    "counts of words": (
+        set_to("candidates", "counts", "plans", "kept", "all"),
+        "counts.plans.kept",
+    ),
+    "an interval of words": (set_to("notes", "interval", "low", "little"), "interval.low"),
+    "reasons that are none": (set_to("notes", "why", 3), "why: "),
+    "another reason": (
+        set_to("notes", "why", 0, "Nothing binds."),
+        "why.1: the file says 'Nothing binds.'",
+    ),
     "the end of a long reason": (
-        lambda data: data["why"].__setitem__(0, data["why"][0].replace(" of the step.", " of it.")),
-        "of it.', its plan gives '..."),
-    "a reason less": (without("why", 0), "why: the file says"),
+        lambda data: data["notes"].update(
+            why=[
+                data["notes"]["why"][0].replace(" of the step.", " of it."),
+                *data["notes"]["why"][1:],
+            ]
+        ),
+        "of it.', its plan gives '...",
+    ),
+    "a reason less": (without("notes", "why", 0), "why: the file says"),
     "a verdict": (
-        set_to("neighbors", 0, "verdict", "faster by 50 %"),
-        "neighbors.1.verdict: the file says 'faster by 50 %'"),
+        set_to("candidates", "neighbors", 0, "verdict", "faster by 50 %"),
+        "neighbors.1.verdict: the file says 'faster by 50 %'",
+    ),
     "a neighbor's cost": (
-        set_to("neighbors", 0, "costs", "step_time_s", 1e-3), "neighbors.1.costs.step_time_s: the"),
-    "a neighbor less": (without("neighbors", 0), "neighbors: the file says"),
-    "a point less": (without("front", 1), "front_note: the file says"),
+        set_to("candidates", "neighbors", 0, "costs", "step_time_s", 1e-3),
+        "neighbors.1.costs.step_time_s: the",
+    ),
+    "a neighbor less": (without("candidates", "neighbors", 0), "neighbors: the file says"),
+    "a point less": (without("front", "plans", 1), "front.note: the file says"),
     "a point in the wrong place": (
-        lambda data: data["front"].reverse(), "front.2: is faster than the plan before it"),
+        lambda data: data["front"]["plans"].reverse(),
+        "front.2: is faster than the plan before it",
+    ),
     "a point that is beaten": (
-        lambda data: data.update(front=sorted([*data["front"], data["top"][-1]], key=step_time)),
-        "beats it"),
-    "the first of the best less": (without("top", 0), "top.1: is not the best plan"),
-    "a difference": (set_to("top", 1, "difference", 0.5), "top.2.difference: the file says 0.5"),
+        lambda data: data["front"].update(
+            plans=sorted([*data["front"]["plans"], data["candidates"]["top"][-1]], key=step_time)
+        ),
+        "beats it",
+    ),
+    "the first of the best less": (without("candidates", "top", 0), "top.1: is not the best plan"),
+    "a difference": (
+        set_to("candidates", "top", 1, "difference", 0.5),
+        "candidates.top.2.difference: the file says 0.5",
+    ),
     "a feasible answer": (
-        set_to("status", "feasible"), "status: 'feasible' contradicts a search without a time"),
+        set_to("certificate", "status", "feasible"),
+        "status: 'feasible' contradicts a search without a time",
+    ),
     "counts that do not add up": (
-        set_to("counts", "meshes", "considered", 10**6), "considered is not the sum of the others"),
-    "a count below zero": (set_to("counts", "meshes", "considered", -1), "counts.meshes"),
-    "negative seconds": (set_to("seconds", -5), "seconds: "),
-    "no defaults": (set_to("defaults", []), "defaults: the file says"),
-    "a default": (set_to("defaults", 0, "value", "7"), "defaults.1.value: the file says '7'"),
-    "other sources": (set_to("sources", {"model x": "a book"}), "sources."),
-    "more sources": (set_to("sources", "model x", "a book"), "sources.model x: "),
+        set_to("candidates", "counts", "meshes", "considered", 10**6),
+        "considered is not the sum of the others",
+    ),
+    "a count below zero": (
+        set_to("candidates", "counts", "meshes", "considered", -1),
+        "counts.meshes",
+    ),
+    "negative seconds": (set_to("candidates", "seconds", -5), "seconds: "),
+    "no defaults": (set_to("notes", "defaults", []), "defaults: the file says"),
+    "a default": (
+        set_to("notes", "defaults", 0, "value", "7"),
+        "defaults.1.value: the file says '7'",
+    ),
+    "other sources": (set_to("notes", "sources", {"model x": "a book"}), "sources."),
+    "more sources": (set_to("notes", "sources", "model x", "a book"), "sources.model x: "),
     "words of the interval": (
-        set_to("interval", "words", "measured here"), "interval.words: the file says"),
-    "another question": (set_to("asked", "model", "gpt3-350m"), "job.model: the file says"),
-    "another objective asked": (set_to("asked", "objective", "energy"), "objective_name: contra"),
-    "no question": (without("asked"), "asked: is missing"),
-    "other losses": (set_to("losses", ["half of the chips wait"]), "losses: the file says"),
-    "an MFU of its own": (set_to("mfu_convention", "ours"), "mfu_convention: the file says"),
-}  # fmt: skip
+        set_to("notes", "interval", "words", "measured here"),
+        "interval.words: the file says",
+    ),
+    "another question": (
+        set_to("question", "asked", "model", "gpt3-350m"),
+        "job.model: the file says",
+    ),
+    "another objective asked": (
+        set_to("question", "asked", "objective", "energy"),
+        "objective_name: contra",
+    ),
+    "no question": (without("question", "asked"), "asked: is missing"),
+    "other losses": (
+        set_to("notes", "losses", ["half of the chips wait"]),
+        "losses: the file says",
+    ),
+    "an MFU of its own": (
+        set_to("notes", "mfu_convention", "ours"),
+        "mfu_convention: the file says",
+    ),
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

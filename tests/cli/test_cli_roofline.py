@@ -46,9 +46,9 @@ def test_question_3() -> None:
     assert sum(parts.values()) == pytest.approx(step_s, rel=1e-12)
     assert best["mfu"] == pytest.approx(0.4, rel=1e-12)
     assert best["sharding"] == "zero3"
-    assert (answer["status"], answer["gap"]) == ("optimal", 0.0)
-    assert "6 x all parameters" in answer["mfu_convention"]
-    assert answer["job"]["batch_tokens"] == 3_000_000
+    assert (answer["certificate"]["status"], answer["certificate"]["gap"]) == ("optimal", 0.0)
+    assert "6 x all parameters" in answer["notes"]["mfu_convention"]
+    assert answer["question"]["job"]["batch_tokens"] == 3_000_000
 
 
 def test_question_3_with_every_axis_is_not_slower() -> None:
@@ -124,9 +124,11 @@ def test_fronts_of_every_kind(tmp_path: Path) -> None:
         path = tmp_path / name
         flags = [flag for flag in MIXED if flag != "--chips-exact"]
         answer = solve(*flags, "--pareto", path)
-        assert {point["chips"] for point in answer["front"]} == {4096}
+        assert {point["chips"] for point in answer["front"]["plans"]} == {4096}
         again = evaluate(path, "--row", "1")
-        assert {key: again[key] for key in COSTS} == {key: answer["front"][0][key] for key in COSTS}
+        assert {key: again[key] for key in COSTS} == {
+            key: answer["front"]["plans"][0][key] for key in COSTS
+        }
         assert again["warnings"] == []
 
 

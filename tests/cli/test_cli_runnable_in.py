@@ -16,13 +16,17 @@ def test_where_no_stages_can_differ_the_uniform_plans_are_the_front(
     flags = (*SMALL, "--runnable-in", target, "--objective", objective, "--json")
     uneven = planner("solve", *flags, "--layout", "uneven").document
     uniform = planner("solve", *flags, "--chips-exact").document
-    assert uneven["status"] == uniform["status"] == "optimal"
-    assert uneven["objective"] == pytest.approx(uniform["objective"], rel=1e-9)
+    assert uneven["certificate"]["status"] == uniform["certificate"]["status"] == "optimal"
+    assert uneven["certificate"]["objective"] == pytest.approx(
+        uniform["certificate"]["objective"], rel=1e-9
+    )
     assert uneven["certificate"]["gap"] < 1e-6
-    assert uneven["uniform"] is not None
+    assert uneven["stages"]["uniform"] is not None
     if objective == "energy":
-        assert uneven["front_complete"]
-        values = [[point["step_time_s"] for point in one["front"]] for one in (uneven, uniform)]
+        assert uneven["front"]["complete"]
+        values = [
+            [point["step_time_s"] for point in one["front"]["plans"]] for one in (uneven, uniform)
+        ]
         assert values[0] == pytest.approx(values[1])
 
 

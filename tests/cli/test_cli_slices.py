@@ -13,13 +13,13 @@ MODEL = ("--model", "llama2-7b")
 @pytest.mark.parametrize("text", ["4x4x4", "4 X 4 x 4"])
 def test_a_slice_is_its_chips(text: str) -> None:
     answer = solve(*MODEL, "--chips", text, "--chips-exact")
-    assert answer["job"]["chips"] == answer["asked"]["chips"] == 64
+    assert answer["question"]["job"]["chips"] == answer["question"]["asked"]["chips"] == 64
 
 
 def test_a_job_file_has_slices_too(tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
     job.write_text("model: llama2-7b\nchips: 4x4x4\nchips_exact: true\n", encoding="utf-8")
-    assert solve(job)["job"]["chips"] == 64
+    assert solve(job)["question"]["job"]["chips"] == 64
     job.write_text("model: llama2-7b\nchips: 4x4x5\n", encoding="utf-8")
     assert refused("solve", job)[0].startswith(f"{job}: chips: 4x4x5 is not a slice of tpu-v5p")
 

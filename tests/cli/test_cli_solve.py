@@ -25,14 +25,14 @@ def test_the_top_of_the_document(name: str) -> None:
     keys = {"schema_version", "status", "objective", "bound", "gap", "counts", "best", "front"}
     assert keys <= set(answer)
     assert answer["schema_version"] == 1
-    assert answer["status"] == "optimal"
-    assert answer["objective"] == answer["bound"], "proved"
-    assert answer["gap"] == 0.0
-    assert answer["objective"] == answer["best"]["step_time_s"]
-    assert answer["objective_name"] == "time"
+    assert answer["certificate"]["status"] == "optimal"
+    assert answer["certificate"]["objective"] == answer["certificate"]["bound"], "proved"
+    assert answer["certificate"]["gap"] == 0.0
+    assert answer["certificate"]["objective"] == answer["best"]["step_time_s"]
+    assert answer["certificate"]["objective_name"] == "time"
     assert answer["versions"]["planner"]
     assert len(answer["versions"]["hardware_db"]) == len(answer["versions"]["models_db"]) == 16
-    assert answer["sources"]
+    assert answer["notes"]["sources"]
     assert "mfu_convention" in answer
 
 
@@ -41,7 +41,7 @@ def test_every_plan_of_the_document(name: str) -> None:
     answer = answer_to(name)
     asked = int(JOBS[name][JOBS[name].index("--chips") + 1])
     assert answer["best"]["chips"] == asked
-    for row in [answer["best"], *answer["front"]]:
+    for row in [answer["best"], *answer["front"]["plans"]]:
         assert set(row) >= PLAN_KEYS
         mesh = row["mesh"]
         assert list(mesh) == ["dp", "fsdp", "tp", "cp", "ep", "pp"]
@@ -55,9 +55,11 @@ def test_every_plan_of_the_document(name: str) -> None:
 @pytest.mark.parametrize("name", JOBS)
 def test_the_figures_of_a_plan_agree_with_each_other(name: str) -> None:
     answer = answer_to(name)
-    tokens = answer["job"]["batch_tokens"]
-    assert tokens == answer["job"]["global_batch"] * answer["job"]["seq_len"]
-    for row in [answer["best"], *answer["front"]]:
+    tokens = answer["question"]["job"]["batch_tokens"]
+    assert (
+        tokens == answer["question"]["job"]["global_batch"] * answer["question"]["job"]["seq_len"]
+    )
+    for row in [answer["best"], *answer["front"]["plans"]]:
         time, energy = row["step_time_s"], row["energy_per_step_j"]
         assert row["tokens_per_s"] == pytest.approx(tokens / time, rel=1e-12)
         assert row["power_per_chip_w"] == pytest.approx(energy / time / row["chips"], rel=1e-12)
@@ -70,12 +72,12 @@ def test_the_figures_of_a_plan_agree_with_each_other(name: str) -> None:
         assert row["energy_per_step_low_j"] <= energy <= row["energy_per_step_high_j"]
         mesh = row["mesh"]
         sequences = mesh["dp"] * mesh["fsdp"] * row["micro_batch"] * row["micro_batches"]
-        assert sequences == answer["job"]["global_batch"]
+        assert sequences == answer["question"]["job"]["global_batch"]
 
 
 @pytest.mark.parametrize("name", JOBS)
 def test_the_front_is_sorted_and_nothing_on_it_is_dominated(name: str) -> None:
-    front = answer_to(name)["front"]
+    front = answer_to(name)["front"]["plans"]
     assert front
     points = [(row["step_time_s"], row["energy_per_step_j"]) for row in front]
     assert points == sorted(points)
@@ -86,16 +88,16 @@ def test_the_front_is_sorted_and_nothing_on_it_is_dominated(name: str) -> None:
 @pytest.mark.parametrize("name", JOBS)
 def test_the_fastest_plan_on_all_chips_is_not_beaten_by_the_front(name: str) -> None:
     answer = answer_to(name)
-    same = [row for row in answer["front"] if row["chips"] == answer["best"]["chips"]]
+    same = [row for row in answer["front"]["plans"] if row["chips"] == answer["best"]["chips"]]
     assert all(row["step_time_s"] >= answer["best"]["step_time_s"] for row in same)
-    fastest = answer["front"][0]
+    fastest = answer["front"]["plans"][0]
     assert fastest["step_time_s"] <= answer["best"]["step_time_s"]
 
 
 @pytest.mark.parametrize("name", JOBS)
 def test_the_counts_add_up(name: str) -> None:
     """What is considered is dropped for a reason, excluded by a bound, or costed."""
-    counts = answer_to(name)["counts"]
+    counts = answer_to(name)["candidates"]["counts"]
     candidates = counts["candidates"]
     assert candidates["considered"] == candidates.get("bound", 0) + candidates["evaluated"]
     for stage in counts.values():
@@ -108,7 +110,7 @@ def test_the_counts_add_up(name: str) -> None:
 def test_no_neighbor_that_could_run_is_better(name: str) -> None:
     """A plan one step away that beats the proved optimum would refute the proof."""
     answer = answer_to(name)
-    for neighbor in answer["neighbors"]:
+    for neighbor in answer["candidates"]["neighbors"]:
         if neighbor["costs"] is None or neighbor["verdict"].startswith("memory"):
             continue
         if "--fix" in JOBS[name] or "--axes" in JOBS[name]:
@@ -120,26 +122,26 @@ def test_no_neighbor_that_could_run_is_better(name: str) -> None:
 @pytest.mark.parametrize("name", JOBS)
 def test_the_job_says_what_was_assumed(name: str) -> None:
     answer = answer_to(name)
-    assumed = {row["name"] for row in answer["defaults"]}
+    assumed = {row["name"] for row in answer["notes"]["defaults"]}
     flags = {flag.removeprefix("--") for flag in JOBS[name] if flag.startswith("--")}
     optional = {"hardware", "framework", "seq-len", "batch-tokens", "precision", "era"}
     assert not assumed & flags, "asked for, yet listed as assumed"
     assert optional - flags <= assumed, "neither asked for nor listed as assumed"
-    assert all(row["value"] and row["reason"] for row in answer["defaults"])
+    assert all(row["value"] and row["reason"] for row in answer["notes"]["defaults"])
 
 
 def test_a_front_of_one_point_says_that_this_is_proved_and_why() -> None:
     answer = answer_to("mixture of experts, latent attention, TPU")
-    assert len(answer["front"]) == 1
-    assert "single plan, proved" in answer["front_note"]
-    assert "because" in answer["front_note"]
+    assert len(answer["front"]["plans"]) == 1
+    assert "single plan, proved" in answer["front"]["note"]
+    assert "because" in answer["front"]["note"]
 
 
 def test_why_names_what_binds() -> None:
     answer = answer_to("dense, TPU")
     parts = answer["best"]["breakdown"]["time_s"]
     share = 100 * max(parts.values()) / answer["best"]["step_time_s"]
-    assert f"{share:.3g} %" in answer["why"][0]
+    assert f"{share:.3g} %" in answer["notes"]["why"][0]
 
 
 FIXES = [
@@ -158,7 +160,7 @@ def test_fix(fixes: tuple[str, ...]) -> None:
     if "schedule=gpipe" in fixes:  # Megatron, the default here, has no such schedule
         flags += ["--framework", "torchtitan"]
     answer = solve(*SMALL, *flags)
-    for row in [answer["best"], *answer["front"]]:
+    for row in [answer["best"], *answer["front"]["plans"]]:
         fields = {**row, **row["mesh"]}
         for fix in fixes:
             name, values = fix.split("=")
@@ -184,48 +186,51 @@ def test_a_fix_with_one_possible_value_is_answered() -> None:
 
 def test_fix_of_experts() -> None:
     answer = solve(*JOBS["mixture of experts, GPU"], "--fix", "ep=4")
-    assert {row["mesh"]["ep"] for row in [answer["best"], *answer["front"]]} == {4}
+    assert {row["mesh"]["ep"] for row in [answer["best"], *answer["front"]["plans"]]} == {4}
 
 
 def test_a_wider_fix_is_never_worse() -> None:
-    narrow = [solve(*SMALL, "--fix", f"tp={tp}")["objective"] for tp in (1, 2, 4)]
-    assert solve(*SMALL, "--fix", "tp=1,2,4")["objective"] == min(narrow)
+    narrow = [solve(*SMALL, "--fix", f"tp={tp}")["certificate"]["objective"] for tp in (1, 2, 4)]
+    assert solve(*SMALL, "--fix", "tp=1,2,4")["certificate"]["objective"] == min(narrow)
 
 
 @pytest.mark.parametrize("axes", ["dp", "fsdp", "tp,dp", "pp,fsdp", "cp,dp,tp"])
 def test_axes(axes: str) -> None:
     answer = solve(*SMALL, "--axes", axes)
-    for row in [answer["best"], *answer["front"]]:
+    for row in [answer["best"], *answer["front"]["plans"]]:
         used = {axis for axis, size in row["mesh"].items() if size > 1}
         assert used <= set(axes.split(","))
 
 
 def test_chips_exact() -> None:
     loose, exact = answer_to("dense, GPU, clocks"), solve(*SMALL, "--chips-exact")
-    assert {row["chips"] for row in exact["front"]} == {8}
-    assert min(row["chips"] for row in loose["front"]) < 8
+    assert {row["chips"] for row in exact["front"]["plans"]} == {8}
+    assert min(row["chips"] for row in loose["front"]["plans"]) < 8
     assert exact["best"] == loose["best"]
 
 
 def test_no_clocks() -> None:
     answer = solve(*SMALL, "--no-clocks")
-    assert {row["clock"] for row in [answer["best"], *answer["front"]]} == {1.0}
-    assert min(row["clock"] for row in answer_to("dense, GPU, clocks")["front"]) < 1.0
+    assert {row["clock"] for row in [answer["best"], *answer["front"]["plans"]]} == {1.0}
+    assert min(row["clock"] for row in answer_to("dense, GPU, clocks")["front"]["plans"]) < 1.0
 
 
 def test_clocks_are_a_decision_only_where_they_can_be_set() -> None:
-    assert {row["clock"] for row in answer_to("dense, TPU")["front"]} == {1.0}
+    assert {row["clock"] for row in answer_to("dense, TPU")["front"]["plans"]} == {1.0}
 
 
 def test_offload_only_when_asked() -> None:
     assert answer_to("offload")["best"]["offload"]
     for name in ("dense, GPU, clocks", "dense, TPU", "LoRA"):
-        assert not any(row["offload"] for row in answer_to(name)["front"])
+        assert not any(row["offload"] for row in answer_to(name)["front"]["plans"])
 
 
 def test_all_placements_are_at_least_as_good_as_the_frameworks_own() -> None:
     flags = [flag for flag in JOBS["all placements"] if flag not in ("--placement", "all")]
-    assert answer_to("all placements")["objective"] <= solve(*flags)["objective"]
+    assert (
+        answer_to("all placements")["certificate"]["objective"]
+        <= solve(*flags)["certificate"]["objective"]
+    )
 
 
 @pytest.mark.parametrize("objective", ["energy", "edp", "memory"])
@@ -233,7 +238,7 @@ def test_neighbors_are_judged_by_the_objective(objective: str) -> None:
     """Under --objective energy, `faster by 9 %` alone hides why the neighbor was not chosen."""
     answer = solve(*SMALL, "--objective", objective)
     words = {"energy": ("energy", "J"), "edp": ("energy", "J"), "memory": ("memory", "GB")}
-    costed = [row for row in answer["neighbors"] if row["costs"] is not None]
+    costed = [row for row in answer["candidates"]["neighbors"] if row["costs"] is not None]
     limited = [row for row in costed if re.match(r"memory: [\d.]+ of [\d.]+ GB", row["verdict"])]
     judged = [row for row in costed if row not in limited]
     assert len(judged) >= 3
@@ -256,19 +261,21 @@ def test_the_objective_is_that_of_the_best_plan_and_least_on_the_front(objective
             "memory": row["memory_per_chip_bytes"],
         }[objective]  # fmt: skip
 
-    assert answer["objective"] == pytest.approx(value(answer["best"]), rel=1e-12)
-    assert answer["objective"] == pytest.approx(min(map(value, answer["front"])), rel=1e-12)
-    assert answer["objective_name"] == objective
-    assert answer["gap"] == 0.0
+    assert answer["certificate"]["objective"] == pytest.approx(value(answer["best"]), rel=1e-12)
+    assert answer["certificate"]["objective"] == pytest.approx(
+        min(map(value, answer["front"]["plans"])), rel=1e-12
+    )
+    assert answer["certificate"]["objective_name"] == objective
+    assert answer["certificate"]["gap"] == 0.0
 
 
 def test_a_front_of_three_objectives() -> None:
     answer = solve(*SMALL, "--front", "time,energy,memory", "--chips-exact")
     points = [
         (row["step_time_s"], row["energy_per_step_j"], row["memory_per_chip_bytes"])
-        for row in answer["front"]
+        for row in answer["front"]["plans"]
     ]
-    assert len(points) > len(solve(*SMALL, "--chips-exact")["front"])
+    assert len(points) > len(solve(*SMALL, "--chips-exact")["front"]["plans"])
     for one, other in itertools.permutations(points, 2):
         assert any(a < b for a, b in zip(one, other, strict=True)), "dominated or doubled"
 
@@ -301,8 +308,8 @@ def test_a_training_run_without_price_or_carbon() -> None:
 
 def test_batch_and_sequence_length() -> None:
     answer = solve(*SMALL, "--seq-len", "1Ki", "--batch-tokens", "512Ki")
-    assert answer["job"]["seq_len"] == 1024
-    assert answer["job"]["global_batch"] == 512
+    assert answer["question"]["job"]["seq_len"] == 1024
+    assert answer["question"]["job"]["global_batch"] == 512
 
 
 def test_the_same_question_gives_the_same_answer() -> None:
@@ -332,4 +339,4 @@ def test_the_schedule_of_plans_without_a_pipeline_can_be_fixed() -> None:
 
 def test_a_loss_is_said() -> None:
     answer = solve("--model", "gpt3-125m", *H100, "--chips", "5", "--batch-tokens", 5 * 64 * 2048)
-    assert any("idle" in loss for loss in answer["losses"])
+    assert any("idle" in loss for loss in answer["notes"]["losses"])

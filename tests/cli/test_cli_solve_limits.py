@@ -11,21 +11,27 @@ from cli.jobs import H100
 
 def rows(answer: Any) -> list[Any]:
     """The best plan and the front."""
-    return [answer["best"], *answer["front"]]
+    return [answer["best"], *answer["front"]["plans"]]
 
 
 def test_max_memory() -> None:
     free = answer_to("dense, GPU, clocks")["best"]["memory_per_chip_bytes"]
     answer = solve(*SMALL, "--max-memory", free / 2)
     assert all(row["memory_per_chip_bytes"] <= free / 2 for row in rows(answer))
-    assert answer["objective"] > answer_to("dense, GPU, clocks")["objective"]
-    assert sum("may be filled" in line for line in answer["why"]) == 1
+    assert (
+        answer["certificate"]["objective"]
+        > answer_to("dense, GPU, clocks")["certificate"]["objective"]
+    )
+    assert sum("may be filled" in line for line in answer["notes"]["why"]) == 1
 
 
 def test_max_power() -> None:
     answer = solve(*SMALL, "--max-power", "5.5kW")
     assert all(row["power_per_chip_w"] * row["chips"] <= 5500 for row in rows(answer))
-    assert answer["objective"] > answer_to("dense, GPU, clocks")["objective"]
+    assert (
+        answer["certificate"]["objective"]
+        > answer_to("dense, GPU, clocks")["certificate"]["objective"]
+    )
 
 
 def test_max_step_time_and_min_mfu() -> None:
@@ -40,7 +46,9 @@ def test_max_step_time_and_min_mfu() -> None:
 def test_no_neighbor_is_called_faster_when_it_breaks_a_limit(limit: tuple[str, str]) -> None:
     """The neighbor table must say which limit a faster plan breaks."""
     answer = solve(*SMALL, *limit)
-    faster = [row for row in answer["neighbors"] if row["verdict"].startswith("faster")]
+    faster = [
+        row for row in answer["candidates"]["neighbors"] if row["verdict"].startswith("faster")
+    ]
     assert not faster, faster
 
 
@@ -48,7 +56,7 @@ def test_a_limit_that_does_not_bind_changes_nothing() -> None:
     free = answer_to("dense, GPU, clocks")
     answer = solve(*SMALL, "--max-power", "1MW", "--max-step-time", "1h", "--min-mfu", "0.0001")
     assert answer["best"] == free["best"]
-    assert answer["front"] == free["front"]
+    assert answer["front"]["plans"] == free["front"]["plans"]
 
 
 def test_a_time_limit_keeps_the_bound_valid() -> None:
@@ -63,25 +71,29 @@ def test_a_time_limit_keeps_the_bound_valid() -> None:
         "all",
     )
     proved = solve(*flags)
-    assert proved["status"] == "optimal"
+    assert proved["certificate"]["status"] == "optimal"
     statuses = set()
     for limit in ("30ms", "100ms", "200ms", "400ms", "800ms", "30s"):
         outcome = planner("solve", *flags, "--time-limit", limit, "--json")
         answer = outcome.document
-        statuses.add(answer["status"])
+        statuses.add(answer["certificate"]["status"])
         if outcome.code == 4:
-            assert answer["status"] == "time_limit"
+            assert answer["certificate"]["status"] == "time_limit"
             assert answer["best"] is None
             continue
         assert outcome.code == 0
-        assert answer["bound"] <= proved["objective"] * (1 + 1e-12)
-        assert answer["objective"] >= proved["objective"] * (1 - 1e-12)
-        gap = (answer["objective"] - answer["bound"]) / answer["objective"]
-        assert answer["gap"] == pytest.approx(gap, abs=1e-12)
-        if answer["status"] == "feasible":
-            assert "incomplete" in answer["front_note"]
+        assert answer["certificate"]["bound"] <= proved["certificate"]["objective"] * (1 + 1e-12)
+        assert answer["certificate"]["objective"] >= proved["certificate"]["objective"] * (
+            1 - 1e-12
+        )
+        gap = (answer["certificate"]["objective"] - answer["certificate"]["bound"]) / answer[
+            "certificate"
+        ]["objective"]
+        assert answer["certificate"]["gap"] == pytest.approx(gap, abs=1e-12)
+        if answer["certificate"]["status"] == "feasible":
+            assert "incomplete" in answer["front"]["note"]
         else:
-            assert answer["objective"] == proved["objective"]
+            assert answer["certificate"]["objective"] == proved["certificate"]["objective"]
     assert "optimal" in statuses
     assert statuses & {"feasible", "time_limit"}
 
@@ -99,8 +111,8 @@ def test_a_time_limit_on_memory_has_a_bound_too(form: str) -> None:
         assert "inf" not in outcome.out.replace("infeasible", "").replace("infini", "")
         if form == "--json":
             answer = outcome.document
-            assert 0 <= answer["bound"] <= answer["objective"]
-            assert 0 <= answer["gap"] <= 1
+            assert 0 <= answer["certificate"]["bound"] <= answer["certificate"]["objective"]
+            assert 0 <= answer["certificate"]["gap"] <= 1
         break
     else:
         pytest.fail("no plan within a minute")

@@ -10,6 +10,9 @@ from planner.plan import Plan
 from planner.report.tables.certificate import certificate_notes, uneven_proof_words
 from planner.results.certificate import Certificate, FunnelStage
 from planner.results.gains import gain_words, unconfirmed_words
+from planner.results.parts import Notes, Question
+from planner.results.result import SolveResult
+from planner.results.solved_parts import Candidates, Front, Stages
 
 FUNNEL = (
     FunnelStage(name="LB0", rows=70, meshes=6, dropped=41, lowest=13.9),
@@ -17,18 +20,30 @@ FUNNEL = (
 )
 
 
-def answer_of(objective: float, bound: float, status: str, **asked: Any) -> Any:
+def answer_of(objective: float, bound: float, status: str, **asked: Any) -> SolveResult:
     """An answer beside a best uniform plan of 10 s."""
-    known = Certificate(uniform=10.0, objective=objective, bound=bound, funnel=FUNNEL, solved=0,
-                        stage_solves=0, left=0, lowest_left=None, solvers={})  # fmt: skip
+    certificate = Certificate(
+        status=status, objective_name="time", uniform=10.0, objective=objective, bound=bound,
+        funnel=FUNNEL,
+    )  # fmt: skip
     plan = SimpleNamespace(plan=Plan(tp=2))
-    fields = {
-        "status": status, "objective": objective, "objective_name": "time", "asked": asked,
-        "seconds": 1.0, "pools": (), "counts": {}, "layout": "uneven",
-        "job": {"framework": "megatron"},
-        "gain_simulated": None, "best_simulated_s": None, "uniform_simulated_s": None,
-    }  # fmt: skip
-    return cast("Any", SimpleNamespace(uniform=plan, certificate=known, **fields))
+    return SolveResult(
+        certificate=certificate, best=None, front=Front(plans=(), objectives=(), complete=False),
+        candidates=Candidates(counts={}, seconds=1.0), notes=Notes(), versions={},
+        question=Question(job={"framework": "megatron"}, asked=asked),
+        stages=Stages(layout="uneven", uniform=cast("Any", plan)),
+    )  # fmt: skip
+
+
+def on_pools(answer: SolveResult) -> SolveResult:
+    """An answer about two pools."""
+    counts = {"rows before placement": {"considered": 60, "memory": 10, "kept": 50}}
+    pools = cast("Any", ("one", "other"))
+    return replace(
+        answer,
+        candidates=replace(answer.candidates, counts=counts),
+        stages=replace(answer.stages, pools=pools),
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,16 +86,19 @@ def test_a_gain_that_the_simulation_does_not_confirm_says_so(
     simulated_s: float, words: str
 ) -> None:
     answer = answer_of(9.0, 9.0, "optimal")
-    answer.best_simulated_s, answer.uniform_simulated_s = simulated_s, 10.0
-    answer.gain_simulated = 1 - simulated_s / 10.0
+    best = cast("Any", SimpleNamespace(plan=Plan(), step_time_s=simulated_s))
+    stages = replace(answer.stages, uniform_simulated_s=10.0)
+    answer = replace(answer, best=best, facts=cast("Any", SimpleNamespace()), stages=stages)
     line = gain_words(answer)
     assert ("by the formula of the cost model" in line) is bool(words)
     assert words in line
-    assert unconfirmed_words(answer) == ([line.split(". ", 1)[1]] if words else [])
+    said = unconfirmed_words(answer.certificate, answer.best_simulated_s, answer.stages)
+    assert said == ([line.split(". ", 1)[1]] if words else [])
 
 
 def test_a_gap_that_rounding_exceeds_is_the_gap_asked_for() -> None:
     answer = answer_of(10.0, 9.9 - 1e-14, "feasible", gap=0.01)
+    assert answer.certificate.gap is not None
     assert answer.certificate.gap > 0.01
     words = uneven_proof_words(answer, answer.certificate)
     assert words.startswith("Stopped within the gap asked for")
@@ -100,9 +118,7 @@ def test_the_bound_of_an_answer_within_a_gap_is_in_its_certificate() -> None:
 
 
 def test_rows_on_pools_are_placements_and_are_counted_as_such() -> None:
-    answer = answer_of(9.0, 9.0, "optimal")
-    answer.pools = ("one", "other")
-    answer.counts = {"rows before placement": {"considered": 60, "memory": 10, "kept": 50}}
+    answer = on_pools(answer_of(9.0, 9.0, "optimal"))
     words = uneven_proof_words(answer, answer.certificate)
     assert "on any of 50 meshes with micro-batch and schedule, in 70 placements, has less" in words
     assert "Rows are meshes with micro-batch, schedule and placement." in certificate_notes(
@@ -111,9 +127,7 @@ def test_rows_on_pools_are_placements_and_are_counted_as_such() -> None:
 
 
 def test_pools_have_no_interleaved_chunks_to_speak_of() -> None:
-    answer = answer_of(9.0, 9.0, "optimal")
-    answer.pools = ("one", "other")
-    answer.counts = {"rows before placement": {"considered": 60, "memory": 10, "kept": 50}}
+    answer = on_pools(answer_of(9.0, 9.0, "optimal"))
     words = uneven_proof_words(answer, answer.certificate)
     assert words.endswith("whatever its stages and placement.")
 
@@ -131,5 +145,5 @@ def test_a_proof_says_what_stages_were_free_to_choose(
     layout: str, asked: dict[str, Any], words: str
 ) -> None:
     result = answer_of(9.0, 9.0, "optimal", **asked)
-    result.layout = layout
+    result = replace(result, stages=replace(result.stages, layout=layout))
     assert words in uneven_proof_words(result, result.certificate)

@@ -34,6 +34,7 @@ from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.geometry.places import labels_of
 from planner.report.drawing.svg import picture_svg
 from planner.report.tables.breakdown import breakdown_view, stage_view
+from planner.results.plan import Neighbor
 from planner.results.result import EvaluateResult, SolveResult
 
 JOB: dict[str, Any] = {"model": "llama2-7b", "hardware": "a100-sxm4-80", "seq_len": 2048,
@@ -289,10 +290,15 @@ def test_neighbours_are_dots_of_another_shape(solved: SolveResult) -> None:
     assert (f"{left} plan" in " ".join(chart.notes)) is (left > 0)
 
 
+def beside(answer: SolveResult, neighbor: Neighbor) -> SolveResult:
+    """An answer with one neighbour."""
+    return replace(answer, candidates=replace(answer.candidates, neighbors=(neighbor,)))
+
+
 def test_a_neighbour_that_ties_says_so(solved: SolveResult) -> None:
     neighbor = next(n for n in solved.candidates.neighbors if n.result is not None)
     for tie in (True, False, None):
-        chart = front_chart(replace(solved, neighbors=(replace(neighbor, tie=tie),)))
+        chart = front_chart(beside(solved, replace(neighbor, tie=tie)))
         (dot,) = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]
         assert ("a tie" in dot.detail) is bool(tie)
 
@@ -308,7 +314,7 @@ def test_static_energy_says_that_switches_are_in_it(piped: EvaluateResult) -> No
 def test_refused_neighbours_are_crosses(solved: SolveResult) -> None:
     neighbor = next(n for n in solved.candidates.neighbors if n.result is not None)
     refused = replace(neighbor, verdict="memory: 92.1 of 80 GB on stage 0", tie=None)
-    chart = front_chart(replace(solved, neighbors=(refused,)))
+    chart = front_chart(beside(solved, refused))
     (dot,) = [mark for mark in chart.marks if isinstance(mark, Dot) and not mark.key]
     assert dot.shape == "cross"
     assert refused.verdict in dot.detail

@@ -195,10 +195,14 @@ def test_stages_keep_their_units_in_a_narrow_terminal(width: int) -> None:
 @pytest.mark.parametrize("text", ["[red]x", "a [/bold] b", ":smile:", "[[x]]", "\\[x]"])
 def test_text_of_users_is_not_markup(text: str, answer: SolveResult) -> None:
     """File names end up among the defaults, losses and warnings."""
+    said = {"losses": (text,), "defaults": ((text, text, text),), "why": (text,)}
+    job = {**answer.question.job, "model": text}
     odd = dataclasses.replace(
-        answer, job={**answer.question.job, "model": text}, losses=(text,), defaults=((text, text, text),),
-        why=(text,), front_note=text,
-    )  # fmt: skip
+        answer,
+        question=dataclasses.replace(answer.question, job=job),
+        notes=dataclasses.replace(answer.notes, **said),
+        front=dataclasses.replace(answer.front, note=text),
+    )
     assert printed(solve_view(odd)).count(text) >= 7
     assert str(odd).count(text) >= 7
 

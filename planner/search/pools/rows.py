@@ -59,6 +59,11 @@ class PooledRows:
         """(n,) the shared choices."""
         return self.own[0].plans
 
+    @property
+    def logical_meshes(self) -> set[tuple[int, ...]]:
+        """The combinations of tp, cp and pp."""
+        return self.own[0].logical_meshes
+
     def take(self, index: IntArray) -> PooledRows:
         """The rows of `index`."""
         return replace(self, own=tuple(rows.take(index) for rows in self.own))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Generic
 
 import numpy as np
 
 from planner.base.arrays import FloatArray
-from planner.search.uneven.rows import Rows
+from planner.search.space import R
 
-Tighten = Callable[[Rows], FloatArray]
 _AT_A_TIME = 64
 """Rows whose bounds are tightened together."""
 
@@ -26,7 +26,7 @@ class OpenRow:
     tight: bool = field(compare=False)
 
 
-class OpenRows:
+class OpenRows(Generic[R]):
     """The rows of all parts, the least bound first, of which a better one is made when it counts.
 
     Args:
@@ -34,7 +34,9 @@ class OpenRows:
         tighten: (n,) better bounds of some rows; None: there are none.
     """
 
-    def __init__(self, parts: list[tuple[Rows, FloatArray]], tighten: Tighten | None) -> None:
+    def __init__(
+        self, parts: list[tuple[R, FloatArray]], tighten: Callable[[R], FloatArray] | None
+    ) -> None:
         self.parts = [rows for rows, _ in parts]
         self.tighten = tighten
         self._heap = sorted(
@@ -62,14 +64,13 @@ class OpenRows:
         Whatever `tighten` raises, every row is kept.
         """
         while self.least < below:
-            if self._heap[0].tight:
+            if self._heap[0].tight or self.tighten is None:
                 return heapq.heappop(self._heap)
-            self._tighten(below)
+            self._tighten(self.tighten, below)
         return None
 
-    def _tighten(self, below: float) -> None:
+    def _tighten(self, tighten: Callable[[R], FloatArray], below: float) -> None:
         """Better bounds of the next rows of the part of the first."""
-        assert self.tighten is not None
         taken: list[OpenRow] = []
         others: list[OpenRow] = []
         part = self._heap[0].part
@@ -77,7 +78,7 @@ class OpenRows:
             row = heapq.heappop(self._heap)
             (others if row.tight or row.part != part else taken).append(row)
         try:
-            better = self.tighten(self.parts[part].take(np.array([row.row for row in taken])))
+            better = tighten(self.parts[part].take(np.array([row.row for row in taken])))
             taken = [
                 replace(row, bound=max(row.bound, float(bound)), tight=True)
                 for row, bound in zip(taken, better, strict=True)

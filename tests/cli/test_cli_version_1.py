@@ -1,0 +1,76 @@
+"""Answers of `planner solve` as version 1 wrote them: one flat object, kept in `version_1`."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.command import planner, refused
+from planner.base.jsonfile import sealed
+from planner.question.files.result_layout import PLACES, as_parts
+from planner.question.provenance import versions
+
+KEPT = Path(__file__).parent / "version_1"
+NAMES = ("uniform", "uneven", "pools", "machines")
+
+
+def kept(name: str) -> dict[str, Any]:
+    """A kept answer, with the databases of today: theirs had other hashes."""
+    document: dict[str, Any] = json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))
+    document["versions"] = versions()
+    return sealed(document)
+
+
+def written(folder: Path, document: dict[str, Any]) -> Path:
+    path = folder / "answer.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def at(document: dict[str, Any], place: str) -> Any:
+    """The value at a dotted place."""
+    found: Any = document
+    for step in place.split("."):
+        found = found[step]
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_value_has_its_place_in_the_parts(name: str) -> None:
+    old = kept(name)
+    new = as_parts(copy.deepcopy(old))
+    assert {*old} - {*PLACES} == {"schema_version", "certificate"}
+    for before, place in PLACES.items():
+        if before != "versions":
+            assert at(new, place) == old[before], before
+    for key, value in (old["certificate"] or {}).items():
+        assert new["certificate"][key] == value
+    assert as_parts(new) == new
+
+
+@pytest.mark.parametrize("name", ["uniform", "uneven", "machines"])
+def test_a_report_reads_them(tmp_path: Path, name: str) -> None:
+    path = written(tmp_path, kept(name))
+    outcome = planner("report", path)
+    assert (outcome.code, outcome.err) == (0, ""), outcome.err
+    assert kept(name)["job"]["model"] in path.with_suffix(".html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_plan_of_the_front_is_evaluated_again(tmp_path: Path, name: str) -> None:
+    old = kept(name)
+    outcome = planner("evaluate", written(tmp_path, old), "--row", 1, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.document["step_time_s"] == pytest.approx(old["front"][0]["step_time_s"])
+
+
+def test_what_was_edited_is_refused_by_its_new_name(tmp_path: Path) -> None:
+    old = kept("uniform")
+    old["objective"] *= 2
+    assert "was edited" in refused("report", written(tmp_path, old))[0]
+    mistakes = refused("report", written(tmp_path, sealed(old)))
+    assert "certificate.objective: the file says" in mistakes[0]
