@@ -1,0 +1,124 @@
+"""Asks a question in an empty folder of its own, through the public surface alone."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from answering.questions import FILES, Question, Step
+
+_ENVIRONMENT = {"COLUMNS": "120", "LINES": "50", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a step gave.
+
+    Attributes:
+        kind: Of the document.
+        code: Exit code; of a call that raised, what the command line would return.
+        document: Parsed JSON; None: there was none.
+        text: What was printed that is no document.
+        errors: Lines of standard error.
+    """
+
+    kind: str
+    code: int
+    document: Any
+    text: str
+    errors: tuple[str, ...]
+
+
+def ask(question: Question) -> list[Outcome]:
+    """The outcomes of all steps; later ones run whatever became of those before."""
+    with _empty_folder(question.files), _environment():
+        return [_call(step) if step.call else _run(step) for step in question.steps]
+
+
+@contextlib.contextmanager
+def _empty_folder(files: tuple[str, ...]) -> Iterator[None]:
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in files:
+            target = Path(folder) / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(FILES / name, target)
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(_ENVIRONMENT)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _run(step: Step) -> Outcome:
+    """Runs a command line in this process, as the installed script does."""
+    from planner.cli.entry import main  # noqa: PLC0415  (after the environment is set)
+
+    out, err = io.StringIO(), io.StringIO()
+    before, code = sys.argv, 0
+    sys.argv = ["planner", *step.words]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except Exception:
+        code = -1
+        err.write(traceback.format_exc(limit=-1))
+    finally:
+        sys.argv = before
+    printed = out.getvalue()
+    if step.redirect:
+        Path(step.redirect).write_text(printed, encoding="utf-8")
+    document = _parsed(printed) if "--json" in step.words or step.kind == "schema" else None
+    return Outcome(
+        kind=step.kind,
+        code=code,
+        document=document,
+        text=printed if document is None else "",
+        errors=tuple(err.getvalue().splitlines()),
+    )
+
+
+def _parsed(printed: str) -> Any:
+    try:
+        return json.loads(printed)
+    except ValueError:
+        return None
+
+
+def _call(step: Step) -> Outcome:
+    """Calls a function that `planner` exports."""
+    import planner  # noqa: PLC0415
+
+    document, code, errors = None, 0, ()
+    try:
+        answer = getattr(planner, step.call)(*step.args, **dict(step.fields))
+        document = json.loads(json.dumps(answer.to_dict()))
+    except planner.PlannerError as error:
+        code = error.exit_code
+        errors = tuple(f"error: {line}" for line in str(error).splitlines())
+    except Exception:
+        code, errors = -1, tuple(traceback.format_exc(limit=-1).splitlines())
+    return Outcome(kind=step.kind, code=code, document=document, text="", errors=errors)
