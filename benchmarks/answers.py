@@ -85,6 +85,9 @@ def compare(questions: list[Question], options: argparse.Namespace) -> int:
     saved = read_answers(options.answers, {question.group for question in questions})
     kept = read_prose(options.answers)
     now: Kept = {}
+    if not options.only and (unasked := sorted(set(saved) - {one.name for one in questions})):
+        print(f"saved, but no question: {', '.join(unasked)}")
+        return 1
     for question, steps, text in answered(questions, options):
         now[question.name] = steps
         texts += prose_differences(question.name, kept.get(question.name, ""), text)
@@ -96,7 +99,7 @@ def compare(questions: list[Question], options: argparse.Namespace) -> int:
     differences = texts if options.prose else found.differences
     for difference in differences:
         print(difference)
-    what = f"{len(kept)} texts" if options.prose else f"{found.values:,} values"
+    what = "texts" if options.prose else f"{found.values:,} values"
     print(f"{len(questions)} questions, {what} compared, {len(differences)} differences")
     return 1 if differences else 0
 
@@ -107,10 +110,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("action", choices=("save", "compare"))
     parser.add_argument("--prose", action="store_true", help="printed texts in place of answers")
-    parser.add_argument("--only", metavar="PATTERN", default="*", help="names, e.g. 'rack/*' [all]")
+    parser.add_argument(
+        "--only", metavar="PATTERN", action="append", help="names, e.g. 'rack/*' (repeatable) [all]"
+    )
     parser.add_argument("--jobs", type=measuring.positive, default=1, help="processes [1]")
     parser.add_argument(
-        "--limit", type=float, default=120.0, help="most wall seconds of a question [120]"
+        "--limit", type=float, default=300.0, help="most wall seconds of a question [300]"
     )
     parser.add_argument("--answers", type=Path, default=ANSWERS, help=argparse.SUPPRESS)
     parser.add_argument("--checkout", type=Path, default=ROOT, help="whose code answers [this]")
@@ -124,9 +129,11 @@ def main() -> int:
     options = parser.parse_args()
     sys.path.insert(0, str(options.checkout.resolve()))
     os.environ["PYTHONPATH"] = str(options.checkout.resolve())
-    questions = read_questions(options.answers, options.only)
+    questions = read_questions(options.answers, options.only or ("*",))
+    if options.prose:
+        questions = [question for question in questions if question.prints_text]
     if not questions:
-        parser.error(f"no question is named {options.only!r}")
+        parser.error(f"no question is named {', '.join(options.only or ['*'])}")
     started = time.monotonic()
     status = save(questions, options) if options.action == "save" else compare(questions, options)
     print(f"{time.monotonic() - started:.0f} s of wall time", file=sys.stderr)

@@ -41,18 +41,19 @@ class Outcome:
 
 def ask(question: Question) -> list[Outcome]:
     """The outcomes of all steps; later ones run whatever became of those before."""
-    with _empty_folder(question.files), _environment():
+    with _folder_of(question), _environment():
         return [_call(step) if step.call else _run(step) for step in question.steps]
 
 
 @contextlib.contextmanager
-def _empty_folder(files: tuple[str, ...]) -> Iterator[None]:
+def _folder_of(question: Question) -> Iterator[None]:
+    """An empty folder with the files of a question, as the working folder."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        for name in files:
-            target = Path(folder) / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(FILES / name, target)
+        for name in question.files:
+            shutil.copy(FILES / name, folder)
+        for name, text in question.write:
+            (Path(folder) / name).write_text(text, encoding="utf-8")
         os.chdir(folder)
         try:
             yield
@@ -112,10 +113,12 @@ def _call(step: Step) -> Outcome:
     """Calls a function that `planner` exports."""
     import planner  # noqa: PLC0415
 
-    document, code, errors = None, 0, ()
+    document, code = None, 0
+    errors: tuple[str, ...] = ()
     try:
         answer = getattr(planner, step.call)(*step.args, **dict(step.fields))
-        document = json.loads(json.dumps(answer.to_dict()))
+        fields = answer.to_dict if hasattr(answer, "to_dict") else answer.to_fields
+        document = json.loads(json.dumps(fields()))
     except planner.PlannerError as error:
         code = error.exit_code
         errors = tuple(f"error: {line}" for line in str(error).splitlines())

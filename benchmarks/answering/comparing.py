@@ -48,25 +48,19 @@ class Comparison:
             self._differs(name, "steps", len(saved), len(now))
         for index, (old, new) in enumerate(zip(saved, now, strict=False), start=1):
             path = f"step {index}" if len(saved) > 1 else ""
-            old, new = self._without_other_plan(name, path, old, new)
-            self._value(name, path, old, new)
+            self._value(name, path, *self._without_other_plan(name, path, old, new))
 
     def _without_other_plan(self, name: str, path: str, old: Any, new: Any) -> tuple[Any, Any]:
         """Leaves out what belongs to the best plan where another of equal objective was found."""
         before, after = old.get("answer"), new.get("answer")
         if not (isinstance(before, dict) and isinstance(after, dict) and "front" in before):
             return old, new
+        plans = before.get("plan"), after.get("plan")
         equal = same(before.get("objective"), after.get("objective"))
-        if not equal or before.get("plan") == after.get("plan"):
+        if not equal or None in plans or plans[0] == plans[1]:
             return old, new
-        if "plan" not in before or "plan" not in after:
-            return old, new
-        self._note(name, _joined(path, "plan"), before["plan"], after["plan"])
-        left_out = ("plan", "cost", "of_best")
-        return tuple(
-            {**one, "answer": {k: v for k, v in one["answer"].items() if k not in left_out}}
-            for one in (old, new)
-        )  # type: ignore[return-value]
+        self._note(name, _joined(path, "answer.plan"), *plans)
+        return _without_best(old), _without_best(new)
 
     def _value(self, name: str, path: str, old: Any, new: Any) -> None:
         if isinstance(old, dict) and isinstance(new, dict):
@@ -98,6 +92,13 @@ class Comparison:
 
     def _note(self, name: str, path: str, old: Any, new: Any) -> None:
         self.others.append(_difference(name, path, old, new))
+
+
+def _without_best(step: dict[str, Any]) -> dict[str, Any]:
+    """A step without what depends on which of several equally good plans was found."""
+    left_out = ("plan", "cost", "of_best")
+    rest = {name: value for name, value in step["answer"].items() if name not in left_out}
+    return {**step, "answer": rest}
 
 
 def _difference(name: str, path: str, old: Any, new: Any) -> Difference:

@@ -147,8 +147,11 @@ NOT_COMPARED = frozenset({
     "words", "why", "reason", "verdict", "sentence", "explanation", "note", "notes", "source",
     "sources", "title", "titles", "warnings", "losses", "mfu_convention", "front_note", "remarks",
     "workload_title", "text", "description", "not_simulated", "basis_words", "origin", "because",
-    "citation",
+    "citation", "date",
 })  # fmt: skip
+
+
+_NAMED = 30  # points of a front whose plans are listed
 
 
 def at(document: Any, path: str) -> Any:
@@ -199,10 +202,16 @@ def _of_solve(document: dict[str, Any]) -> dict[str, Any]:
         for one in at(document, PLANS["top"]) or ()
     ]
     values = [FRONT_VALUES[name] for name in found["front_objectives"]]
+    front = at(document, PLANS["front"]) or ()
     found["front"] = [
-        {"plan": named(one), "proved": one.get("proved"), **{v: at(one, VALUES[v]) for v in values}}
-        for one in at(document, PLANS["front"]) or ()
+        {"proved": one.get("proved"), **{name: at(one, VALUES[name]) for name in values}}
+        for one in front
     ]
+    if len(front) <= _NAMED:
+        found["front"] = [
+            {"plan": named(plan), **point}
+            for plan, point in zip(front, found["front"], strict=True)
+        ]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import shlex
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = ROOT / "tests" / "answers"
 FILES = ANSWERS / "files"
-_KEYS = {"name", "ask", "call", "args", "with", "files"}
+_KEYS = {"name", "ask", "call", "args", "with", "files", "write"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +55,22 @@ class Question:
         group: File that declares it, without its ending.
         steps: In order; all of their answers are kept.
         files: Names in `tests/answers/files` that are copied into the folder first.
+        write: Further files, name and content.
     """
 
     name: str
     group: str
     steps: tuple[Step, ...]
     files: tuple[str, ...] = ()
+    write: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def prints_text(self) -> bool:
+        """Whether a step may print what is no document."""
+        return any("--json" not in step.words for step in self.steps)
 
 
-def read_questions(folder: Path = ANSWERS, pattern: str = "*") -> list[Question]:
+def read_questions(folder: Path = ANSWERS, patterns: Sequence[str] = ("*",)) -> list[Question]:
     """All questions of a folder whose names match a pattern, in the order of their files.
 
     Raises:
@@ -75,7 +82,7 @@ def read_questions(folder: Path = ANSWERS, pattern: str = "*") -> list[Question]
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["question"]
     ]
     _check_unique(question.name for question in found)
-    return [one for one in found if fnmatch.fnmatch(one.name, pattern)]
+    return [one for one in found if any(fnmatch.fnmatchcase(one.name, p) for p in patterns)]
 
 
 def _question(entry: dict[str, Any], group: str) -> Question:
@@ -88,8 +95,13 @@ def _question(entry: dict[str, Any], group: str) -> Question:
     else:
         asked = entry["ask"]
         steps = [_command(line) for line in ([asked] if isinstance(asked, str) else asked)]
-    files = tuple(entry.get("files", ()))
-    return Question(name=entry["name"], group=group, steps=tuple(steps), files=files)
+    return Question(
+        name=entry["name"],
+        group=group,
+        steps=tuple(steps),
+        files=tuple(entry.get("files", ())),
+        write=tuple(entry.get("write", {}).items()),
+    )
 
 
 def _command(line: str) -> Step:
