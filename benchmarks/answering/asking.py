@@ -41,12 +41,12 @@ class Outcome:
 
 def ask(question: Question) -> list[Outcome]:
     """The outcomes of all steps; later ones run whatever became of those before."""
-    with _folder_of(question), _environment():
-        return [_call(step) if step.call else _run(step) for step in question.steps]
+    with _folder_of(question) as folder, _environment():
+        return [_call(step, folder) if step.call else _run(step, folder) for step in question.steps]
 
 
 @contextlib.contextmanager
-def _folder_of(question: Question) -> Iterator[None]:
+def _folder_of(question: Question) -> Iterator[str]:
     """An empty folder with the files of a question, as the working folder."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +56,7 @@ def _folder_of(question: Question) -> Iterator[None]:
             (Path(folder) / name).write_text(text, encoding="utf-8")
         os.chdir(folder)
         try:
-            yield
+            yield f"{Path.cwd()}/"
         finally:
             os.chdir(before)
 
@@ -72,7 +72,7 @@ def _environment() -> Iterator[None]:
         os.environ.update(before)
 
 
-def _run(step: Step) -> Outcome:
+def _run(step: Step, folder: str) -> Outcome:
     """Runs a command line in this process, as the installed script does."""
     from planner.cli.entry import main  # noqa: PLC0415  (after the environment is set)
 
@@ -89,16 +89,16 @@ def _run(step: Step) -> Outcome:
         err.write(traceback.format_exc(limit=-1))
     finally:
         sys.argv = before
-    printed = out.getvalue()
     if step.redirect:
-        Path(step.redirect).write_text(printed, encoding="utf-8")
+        Path(step.redirect).write_text(out.getvalue(), encoding="utf-8")
+    printed = out.getvalue().replace(folder, "")
     document = _parsed(printed) if "--json" in step.words or step.kind == "schema" else None
     return Outcome(
         kind=step.kind,
         code=code,
         document=document,
         text=printed if document is None else "",
-        errors=tuple(err.getvalue().splitlines()),
+        errors=tuple(err.getvalue().replace(folder, "").splitlines()),
     )
 
 
@@ -109,7 +109,7 @@ def _parsed(printed: str) -> Any:
         return None
 
 
-def _call(step: Step) -> Outcome:
+def _call(step: Step, folder: str) -> Outcome:
     """Calls a function that `planner` exports."""
     import planner  # noqa: PLC0415
 
@@ -118,7 +118,7 @@ def _call(step: Step) -> Outcome:
     try:
         answer = getattr(planner, step.call)(*step.args, **dict(step.fields))
         fields = answer.to_dict if hasattr(answer, "to_dict") else answer.to_fields
-        document = json.loads(json.dumps(fields()))
+        document = json.loads(json.dumps(fields()).replace(folder, ""))
     except planner.PlannerError as error:
         code = error.exit_code
         errors = tuple(f"error: {line}" for line in str(error).splitlines())
