@@ -10,9 +10,15 @@ titles of sources, and prose, which has its own file.
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
 from typing import Any
 
 Places = dict[str, str]
+_LAYOUT = runpy.run_path(
+    str(Path(__file__).parents[2] / "planner" / "question" / "files" / "result_layout.py")
+)
+_PARTS: Places = _LAYOUT["PLACES"]  # dotted names in an answer of solve, by those that are saved
 
 # What a plan decides: two plans with the same of these are the same plan.
 DECISIONS: Places = {
@@ -78,36 +84,36 @@ FRONT_VALUES = {"time": "step_time_s", "energy": "energy_per_step_j",
 VALUES: Places = {name: COSTS[name] for name in FRONT_VALUES.values()}
 
 # An answer of `planner solve`, without its plans, which `PLANS` has.
-SOLVE: Places = {
-    "schema_version": "schema_version",
-    "status": "status",
-    "objective": "objective",
-    "objective_name": "objective_name",
-    "layout": "layout",
-    "front_objectives": "front_objectives",
-    "front_complete": "front_complete",
-    "front_limits": "front_limits",
-    "top_complete": "top_complete",
-    "interval": "interval",
-    "training_run": "training_run",
-    "diagnosis": "diagnosis",
-    "defaults": "defaults",
-    "job": "job",
-    "plan_job": "plan_job",
-    "asked": "asked",
-    "machines": "machines",
+_OF_SOLVE = (
+    "status",
+    "objective",
+    "objective_name",
+    "layout",
+    "front_objectives",
+    "front_complete",
+    "front_limits",
+    "top_complete",
+    "interval",
+    "training_run",
+    "diagnosis",
+    "defaults",
+    "job",
+    "plan_job",
+    "asked",
+    "machines",
+)
+SOLVE: Places = {name: _PARTS[name] for name in _OF_SOLVE}
+# The same, where stages may differ.
+OF_STAGES: Places = {
     "certificate.objective": "certificate.objective",
     "certificate.uniform": "certificate.uniform",
 }
 # Of an answer of `planner solve`, what depends on which of several equally good plans was found.
 OF_BEST: Places = {
-    "neighbors": "neighbors",
-    "pools": "pools",
-    "uniform_simulated_s": "uniform_simulated_s",
-    "gain_simulated": "gain_simulated",
+    name: _PARTS[name] for name in ("neighbors", "pools", "uniform_simulated_s", "gain_simulated")
 }
 # Where the plans of an answer of `planner solve` stand.
-PLANS: Places = {"best": "best", "uniform": "uniform", "top": "top", "front": "front"}
+PLANS: Places = {name: _PARTS[name] for name in ("best", "uniform", "top", "front")}
 
 _EVALUATE: Places = {
     "schema_version": "schema_version",
@@ -189,8 +195,11 @@ def _picked(document: Any, places: Places) -> dict[str, Any]:
 
 
 def _of_solve(document: dict[str, Any]) -> dict[str, Any]:
+    document = _LAYOUT["as_parts"](document) if _LAYOUT["is_solved"](document) else document
     found = _picked(document, SOLVE)
     best, uniform = at(document, PLANS["best"]), at(document, PLANS["uniform"])
+    if best is not None and found["layout"] != "uniform":
+        found |= _picked(document, OF_STAGES)
     if best is not None:
         found["plan"] = _picked(best, DECISIONS)
         found["cost"] = _picked(best, COSTS | DETAILS)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
-from planner.base.version import RESULT_VERSION
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import asked_of, job_of
+from planner.question.files.result_layout import RESULT_VERSION
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
 from planner.question.resolved import Resolved

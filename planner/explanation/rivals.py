@@ -9,7 +9,7 @@ from planner.base.errors import InputError
 from planner.plan import Plan
 from planner.question.files.front_file import read_content
 from planner.question.files.plan_file import plan_in
-from planner.question.files.result_layout import front_of, top_of
+from planner.question.files.result_layout import front_of, top_of, version_of_plans
 from planner.question.request import Request
 
 MOST = 16
@@ -31,7 +31,7 @@ def rivals_in(
         changes, flags: As for `planner.question.files.plan_file.read_plan_file`.
     """
     content = read_content(path)
-    front, job, version = front_of(content)
+    front, job = front_of(content)
     lists = [top_of(content), front]
     points = [one for found in lists if isinstance(found, list) for one in found]
     plans: list[Plan] = []
@@ -40,7 +40,7 @@ def rivals_in(
             continue
         whole = {
             **point,
-            "schema_version": point.get("schema_version", version),
+            "schema_version": point.get("schema_version", version_of_plans(content)),
             "job": point.get("job", job),
         }
         try:

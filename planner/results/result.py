@@ -10,8 +10,9 @@ from planner.base.errors import InfeasibleError, TimeLimitError
 from planner.base.frozen import freeze, thawed
 from planner.base.jsonfile import sealed
 from planner.base.printable import Shown
-from planner.base.version import RESULT_VERSION, SCHEMA_VERSION
+from planner.base.version import SCHEMA_VERSION
 from planner.cost.facts import PlanFacts
+from planner.question.files.result_layout import RESULT_VERSION
 from planner.results.certificate import Certificate
 from planner.results.parts import Diagnosis, Notes, Question, TrainingRun
 from planner.results.plan import Neighbor, PlanResult, RankedPlan, plan_results

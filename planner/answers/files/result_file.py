@@ -39,11 +39,11 @@ from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
 from planner.base.jsonfile import SEAL, digest_of, json_object
 from planner.base.messages import mistakes, shown
-from planner.base.version import RESULT_VERSION, SCHEMA_VERSION
+from planner.base.version import SCHEMA_VERSION
 from planner.cost.facts import PlanFacts
 from planner.question.files.front_file import read_content
 from planner.question.files.plan_file import asked_of, left_out
-from planner.question.files.result_layout import as_parts, is_solved
+from planner.question.files.result_layout import RESULT_VERSION, as_parts, is_solved
 from planner.question.kind import Kind as Asked
 from planner.question.kind import kind_of
 from planner.question.provenance import job_fields, sources_of, versions

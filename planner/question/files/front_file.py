@@ -12,7 +12,7 @@ from planner.base.flat import csv_records
 from planner.base.messages import shown
 from planner.plan import AXES
 from planner.plan.ranks import regrouped
-from planner.question.files.result_layout import front_of
+from planner.question.files.result_layout import front_of, version_of_plans
 
 _LISTS = (
     "offload",
@@ -57,7 +57,7 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
     Raises:
         InputError: A front without a row, or with one that it has not; a row of a single plan.
     """
-    front, job, version = front_of(data)
+    front, job = front_of(data)
     if not isinstance(front, list):
         if row is not None:
             raise InputError(f"row: {path} is not a front of several plans; leave it out")
@@ -72,7 +72,7 @@ def point_of(data: Mapping[str, Any], path: Path, row: int | None) -> dict[str, 
         raise InputError(f"{path}: row {row}: {shown(point)} is not a plan as solve writes it")
     return {
         **point,
-        "schema_version": point.get("schema_version", version),
+        "schema_version": point.get("schema_version", version_of_plans(data)),
         "job": point.get("job", job),
     }
 

@@ -1,7 +1,7 @@
 """Where the parts of an answer of `planner solve` stand in its JSON, today and in version 1.
 
 Version 1 was one flat object. `PLACES` is the one table between the two; whatever reads answers
-reads them through `as_parts`.
+reads them through `as_parts`. This module imports nothing of ours: benchmarks read it alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.base.version import RESULT_VERSION, SCHEMA_VERSION
+FLAT_VERSION = 1
+RESULT_VERSION = 2
+"""Of the documents of `planner solve`, since they are made of parts."""
 
 PLACES: dict[str, str] = {
     "status": "certificate.status",
@@ -70,7 +72,7 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
     if "certificate" in data and isinstance(data["front"], Mapping):
         return dict(data)
     parts: dict[str, Any] = {"schema_version": RESULT_VERSION}
-    if data.get("schema_version") != SCHEMA_VERSION:
+    if data.get("schema_version") != FLAT_VERSION:
         parts["schema_version"] = data.get("schema_version")
     for old, place in PLACES.items():
         part, _, name = place.partition(".")
@@ -102,18 +104,20 @@ def _certificate(data: Mapping[str, Any], proof: Mapping[str, Any]) -> dict[str,
     }
 
 
-def front_of(data: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """The plans of the front in a document, the job of those without one, and the plans' version.
-
-    Each is None where the document has none.
-    """
+def front_of(data: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The plans of the front in a document, and the job of those without one; None: it has none."""
     if not is_solved(data):
-        return data.get("front"), data.get("plan_job"), data.get("schema_version")
+        return data.get("front"), data.get("plan_job")
     parts = as_parts(data)
-    question, version = parts.get("question"), parts["schema_version"]
+    question = parts.get("question")
     job = question.get("plan_job") if isinstance(question, Mapping) else None
-    front = parts["front"].get("plans")
-    return front, job, SCHEMA_VERSION if version == RESULT_VERSION else version
+    return parts["front"].get("plans"), job
+
+
+def version_of_plans(data: Mapping[str, Any]) -> Any:
+    """The schema version of the plans in a document: parts or not, they are as plan files are."""
+    version = data.get("schema_version")
+    return FLAT_VERSION if is_solved(data) and version == RESULT_VERSION else version
 
 
 def top_of(data: Mapping[str, Any]) -> Any:
