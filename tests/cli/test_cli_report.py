@@ -163,10 +163,10 @@ def test_plans_on_several_machines(tmp_path: Path) -> None:
     page = page_of(written(tmp_path, answer))
     assert f"{answer['best']['machine']['pes']} SMs" in page
     changed = copy.deepcopy(answer)
-    changed["front"][0]["job"]["pes"] = [100]
-    assert "front.1" in refused("report", written(tmp_path, resealed(changed)))[0]
+    changed["front"]["plans"][0]["job"]["pes"] = [100]
+    assert "front.plans.1" in refused("report", written(tmp_path, resealed(changed)))[0]
     changed = copy.deepcopy(answer)
-    changed["why"][-1] = "total-pes: 1 of 2,112 (0.05 %)"
+    changed["notes"]["why"][-1] = "total-pes: 1 of 2,112 (0.05 %)"
     assert "why." in refused("report", written(tmp_path, resealed(changed)))[0]
 
 

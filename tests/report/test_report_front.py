@@ -94,7 +94,7 @@ def test_json(answer: SolveResult, tmp_path: Path) -> None:
     rows = [point.to_dict() | {"proved": True} for point in answer.front]
     assert document["front"] == json.loads(json.dumps(rows))
     assert document["job"]["model"] == answer.question.job["model"]
-    assert document["versions"] == answer.versions
+    assert document["versions"] == {**answer.versions, "schema": "1"}
 
 
 def test_json_has_a_schema_version(several: SolveResult, tmp_path: Path) -> None:
@@ -263,7 +263,9 @@ def test_the_picture_on_a_page_keeps_what_is_said_below_it(several: SolveResult)
         ))
         for one in found if one.result is not None
     )  # fmt: skip
-    (chart,) = front_figure(dataclasses.replace(several, neighbors=far)).picture.charts
+    candidates = dataclasses.replace(several.candidates, neighbors=far)
+    changed = dataclasses.replace(several, candidates=candidates)
+    (chart,) = front_figure(changed).picture.charts
     words = f"{len(far)} plans one step" if len(far) > 1 else "1 plan one step"
     assert any(note.startswith(words) and "outside of the picture" in note for note in chart.notes)
     assert several.front.note
@@ -285,7 +287,8 @@ def test_a_page_says_when_the_front_is_not_complete(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["<b>&amp;", 'a"b', "]]>"])
 def test_names_are_escaped(name: str, several: SolveResult) -> None:
-    odd = dataclasses.replace(several, job={**several.question.job, "model": name, "chip": name})
+    job = {**several.question.job, "model": name, "chip": name}
+    odd = dataclasses.replace(several, question=dataclasses.replace(several.question, job=job))
     assert name in "".join(ElementTree.fromstring(front_svg(odd)).itertext())
     page = writer_for(Path("x.html"))(odd)
     assert name not in page or not re.search('[<&"]', name)
