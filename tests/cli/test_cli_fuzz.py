@@ -124,7 +124,7 @@ def clean(command: tuple[str, ...], path: Path, content: bytes) -> None:
         return
     assert outcome.err == ""
     document = outcome.document
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == (2 if command[0] == "solve" else 1)
     plan = document if command[0] == "evaluate" else document["best"]
     if plan is not None:
         assert plan["step_time_s"] > 0
@@ -204,4 +204,4 @@ def test_any_value_of_any_flag(flags: list[tuple[str, str]]) -> None:
         assert outcome.out == ""
         assert outcome.err
     else:
-        assert outcome.document["schema_version"] == 1
+        assert outcome.document["schema_version"] == 2
