@@ -123,7 +123,7 @@ def solve_request(
     proof = _proof(resolved, search)
     if len(proof.points) == 0:
         return without_plan(resolved, proof, search, allocation.losses, started)
-    exact = search.run((request.chips,)) if request.objective == "memory" else proof
+    exact = search.run((request.chips,)) if request.minimized.of_memory else proof
     return with_plan(resolved, search, proof, exact, allocation.losses, started)
 
 
@@ -151,7 +151,7 @@ def _solve_machines(request: Request, on_progress: Progress | None, origin: Orig
     if len(proof.points) == 0:
         proof = winning(found)
     exact = proof
-    if request.objective == "memory" and not joint.late:
+    if request.minimized.of_memory and not joint.late:
         exact = search.run((resolved.request.chips,))
     losses = resolved.cost.allocation(resolved.request.chips).losses
     answer = with_plan(resolved, search, proof, exact, losses, started)
@@ -170,7 +170,7 @@ def _proof(resolved: Resolved, search: Search) -> Found:
     """The search that proves the best plan on exactly the chips asked for."""
     request = resolved.request
     assert request.chips is not None
-    if request.objective == "memory":
+    if request.minimized.of_memory:
         return least_memory(
             search.model, request.chips, search.options, search.limits, search.deadline
         )

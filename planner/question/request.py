@@ -34,6 +34,7 @@ from planner.machine.scaling import SCALES
 from planner.machine.slices import SHAPE, product_of, slice_chips
 from planner.machine.torus_axes import read_torus_axes, torus_axes_schema
 from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
+from planner.objectives import OBJECTIVES, Objective
 from planner.plan.choices import MESH_AXES, fix_schema, fixed_values
 from planner.question.fields import (
     LAYOUTS,
@@ -56,7 +57,6 @@ from planner.question.records import cluster_named, model_named
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE = "tpu-v5p"
-OBJECTIVES = ("time", "energy", "edp", "memory")
 FRONT_OBJECTIVES = ("time", "energy", "memory")
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))
 COOLINGS = ("air", "liquid")
@@ -129,6 +129,16 @@ class Request(BaseModel):
         lists = ("front", "axes", "scale", "runnable_in")
         given = {name: _words(values[name]) for name in lists if name in values}
         return {**values, **given}
+
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        return OBJECTIVES[self.objective]
+
+    @property
+    def compared(self) -> tuple[Objective, ...]:
+        """What plans of the front are compared by."""
+        return tuple(OBJECTIVES[name] for name in self.front)
 
     @property
     def machine(self) -> dict[str, Any]:

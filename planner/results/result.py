@@ -14,6 +14,7 @@ from planner.base.version import SCHEMA_VERSION
 from planner.cost.communication.traffic import MFU_CONVENTION
 from planner.cost.facts import PlanFacts
 from planner.machine.wiring import MACHINE_FIELDS
+from planner.objectives import OBJECTIVES, Objective
 from planner.results.certificate import Certificate
 from planner.results.parts import (
     Diagnosis,
@@ -177,6 +178,11 @@ class SolveResult(Shown):
             }
             for at, point in enumerate(self.front)
         ]
+
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        return OBJECTIVES[self.objective_name]
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""

@@ -16,14 +16,12 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.evaluate import evaluate_table
+from planner.objectives import Objective
 from planner.plan import Plan, PlanTable
 from planner.search.objective import values
 from planner.search.ties import SAME
 from planner.search.uniform.batch import Batch, Tally, build_batch
 from planner.search.uniform.engine import Search
-
-RANKED = ("time", "energy", "edp")
-"""Objectives whose best few are found."""
 
 _SKELETONS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
@@ -77,12 +75,12 @@ class _Kept:
             self.best[key] = (rank, value, plan)
 
 
-def best_few(search: Search, objective: str, first: PlanTable, count: int = 3) -> BestFew:
+def best_few(search: Search, objective: Objective, first: PlanTable, count: int = 3) -> BestFew:
     """The best plans of the latest run of a search that differ in mesh or micro-batch.
 
     Args:
         search: After a `run` that found plans; its limits hold for every plan.
-        objective: One of `RANKED`.
+        objective: Of step time and energy.
         first: One row, the optimum of that objective; it stays the first.
         count: How many are wanted; fewer where the space has fewer.
     """
@@ -111,7 +109,7 @@ def _flat(corners: FloatArray) -> FloatArray:
     return corners.reshape(-1, corners.shape[2])
 
 
-def _open(search: Search, objective: str, skeletons: IntArray, kept: _Kept) -> None:
+def _open(search: Search, objective: Objective, skeletons: IntArray, kept: _Kept) -> None:
     """Offers the plans on some skeletons that may be of interest."""
     assert search.last is not None
     tally = Tally(plans={}, candidates={})
@@ -130,7 +128,7 @@ def _open(search: Search, objective: str, skeletons: IntArray, kept: _Kept) -> N
         _offer(batch, objective, some, kept)
 
 
-def _offer(batch: Batch, objective: str, plans: IntArray, kept: _Kept) -> None:
+def _offer(batch: Batch, objective: Objective, plans: IntArray, kept: _Kept) -> None:
     """Offers the best candidate of each mesh and micro-batch among some plans."""
     opened = batch.open(plans, 0)
     found = values(opened.points, objective)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.objectives import Costs, Objective
 from solvers.solution import Status
-
-OBJECTIVES = ("time", "energy", "edp", "memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,16 +25,20 @@ class Optimum:
     bound: float
 
 
-def values(points: FloatArray, objective: str) -> FloatArray:
-    """(f,) an objective of points (time, energy[, memory]) or (memory,): s, J, J s or bytes."""
-    if objective == "edp":
-        product: FloatArray = points[:, 0] * points[:, 1]
-        return product
-    column: FloatArray = points[:, {"time": 0, "energy": 1, "memory": -1}[objective]]
-    return column
+def values(points: FloatArray, objective: Objective) -> FloatArray:
+    """(f,) an objective of points (time, energy[, memory]) or (memory,)."""
+    if points.shape[1] == 1:
+        nothing = np.full(len(points), np.nan)
+        memory = Costs(step_time_s=nothing, energy_j=nothing, memory_bytes=points[:, 0])
+        return objective.values(memory)
+    held = points[:, 2] if points.shape[1] > 2 else np.nan
+    costs = Costs(step_time_s=points[:, 0], energy_j=points[:, 1], memory_bytes=held)
+    return objective.values(costs)
 
 
-def optimum(points: FloatArray, lowest: FloatArray, status: Status, objective: str) -> Optimum:
+def optimum(
+    points: FloatArray, lowest: FloatArray, status: Status, objective: Objective
+) -> Optimum:
     """The least value of an objective on a front.
 
     Every objective grows with time, energy and memory, so the least value over all plans is on
@@ -45,7 +48,7 @@ def optimum(points: FloatArray, lowest: FloatArray, status: Status, objective: s
         points: (f, d) the front, f >= 1.
         lowest: (d,) no plan is below this in any single objective.
         status: OPTIMAL when the front is complete.
-        objective: One of `OBJECTIVES`.
+        objective: What is minimized.
     """
     found = values(points, objective)
     row = int(np.lexsort((*points.T[::-1], found))[0])

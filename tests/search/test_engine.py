@@ -10,6 +10,7 @@ from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.frameworks.rules import applicable
+from planner.objectives import OBJECTIVES
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
@@ -233,8 +234,8 @@ def test_optimum_of_every_objective(objective: str) -> None:
     model = cost_model(dense_model(8, 1024, 8, 4, 4096), "dgx-a100-80-hdr", global_batch=32)
     brute = everything(model, (16,), SpaceOptions(), Limits())
     found = run(model, (16,), SpaceOptions(), with_memory=True)
-    best = optimum(found.points, found.bound, found.status, objective)
-    assert best.value == best.bound == values(brute, objective).min()
+    best = optimum(found.points, found.bound, found.status, OBJECTIVES[objective])
+    assert best.value == best.bound == values(brute, OBJECTIVES[objective]).min()
 
 
 def test_an_expired_deadline_leaves_a_valid_bound() -> None:

@@ -23,7 +23,6 @@ from planner.report.tables.scatter import is_logarithmic, shares
 from planner.results.plan import Neighbor, PlanResult
 from planner.results.result import SolveResult
 from planner.results.words import (
-    OBJECTIVES,
     best_apart,
     choice_words,
     front_job_words,
@@ -248,7 +247,7 @@ def _neighbor_dot(neighbor: Neighbor, cost: PlanResult, x: _Scale, y: _Scale) ->
 
 def _legend(result: SolveResult, near: Sequence[Neighbor]) -> tuple[Key, ...]:
     """What the marks mean."""
-    best = f"best plan: least {OBJECTIVES.get(result.objective_name, result.objective_name)}"
+    best = "" if result.best is None else f"best plan: least {result.minimized.noun}"
     apart = bool(best_apart(result))
     keys = []
     if result.best is not None:

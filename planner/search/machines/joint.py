@@ -105,7 +105,7 @@ class JointSearch:
         """The best plan and the front over all machines."""
         order = sorted(enumerate(self.candidates), key=lambda one: -one[1].model.chip.pe_count)
         full = [(at, self._full(one)) for at, one in order]  # the large first: they prune most
-        if self.request.objective == "memory":
+        if self.request.minimized.of_memory:
             return self._leanest(full)
         proof, counts = self._pass(full)
         rest = [(at, self._rest(one)) for at, one in order]
@@ -131,7 +131,7 @@ class JointSearch:
     ) -> JointFound:
         row, value, bound = None, float("nan"), 0.0
         if len(proof.points):
-            best = optimum(proof.points, proof.bound, proof.status, self.request.objective)
+            best = optimum(proof.points, proof.bound, proof.status, self.request.minimized)
             row, value, bound = best.row, best.value, best.bound
         return JointFound(
             proof=proof,
@@ -320,9 +320,10 @@ def joint_search(
             f"{origin.label(['chips'])}: is missing; say how many chips to plan for, e.g. 4096, or "
             "give a budget: total-pes, max-area or max-power"
         )
-    if request.objective == "memory" and request.chips is None:
+    if request.minimized.of_memory and request.chips is None:
         raise InputError(
-            f"{origin.label(['objective'])}: memory needs the number of chips; give chips"
+            f"{origin.label(['objective'])}: {request.objective} needs the number of chips; "
+            "give chips"
         )
     candidates, problems = [], dict[str, None]()
     choices = list(choices_of(request.pes, request.topology))
