@@ -103,7 +103,7 @@ def explain_plan(
             evaluated.result,
             limits_of(request),
             options,
-            OBJECTIVES[objective],
+            OBJECTIVES[objective].priced(request.price_per_chip_hour),
             rivals=rivals,
             on_progress=on_progress,
         ),

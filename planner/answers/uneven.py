@@ -12,7 +12,7 @@ from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import against_first, spread_of
 from planner.answers.notes.uneven import with_uneven_words
 from planner.answers.simulated import simulated_facts
-from planner.answers.uneven_front import how_proved, laid_out, proved_by
+from planner.answers.uneven_front import counted, how_proved, laid_out, proved_by
 from planner.answers.uniform import about_job, is_tied, reasons, without_plan
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_table
@@ -84,7 +84,9 @@ def _least(resolved: Resolved, step_s: float) -> float | None:
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     waiting_j = step_s * standing_w(model, request.chips) * request.chips
-    known = request.minimized.value_of(Costs(step_time_s=step_s, energy_j=waiting_j))
+    known = request.minimized.value_of(
+        Costs(step_time_s=step_s, energy_j=waiting_j, chips=request.chips)
+    )
     return known if 0 < known < np.inf else None
 
 
@@ -146,11 +148,12 @@ def _with_plan(
     request, model = resolved.request, resolved.cost
     proof = _fastest(found, front) if request.minimized.uneven == BY_TIME else front
     alike = _best_uniform(resolved, uniform)
-    best = optimum(proof.points, proof.bound, proof.status, request.minimized)
+    minimized, chips = request.minimized, result_chips(resolved)
+    best = optimum(proof.points, proof.bound, proof.status, minimized, chips=chips)
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
     assert proof.certificate is not None
     value = None if alike is None else request.minimized.value_of(alike.costs)
-    certificate = replace(proof.certificate, uniform=value)
+    certificate = replace(counted(proof.certificate, minimized, chips), uniform=value)
     points = _evaluated(resolved, front.plans)
     done = certificate.gap <= ROUNDING and not certificate.left
     answer = SolveResult(
@@ -186,6 +189,12 @@ def _with_plan(
     return with_uneven_words(resolved, answer, alike)
 
 
+def result_chips(resolved: Resolved) -> int:
+    """Chips of every plan: all that were asked for."""
+    assert resolved.request.chips is not None
+    return resolved.request.chips
+
+
 def _fastest(found: UnevenFound, front: UnevenFound) -> UnevenFound:
     """The fastest plan; of those that are as fast the one that the front begins with."""
     assert found.certificate is not None
@@ -216,7 +225,8 @@ def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
     if len(uniform.points) == 0:
         return None
     objective = resolved.request.minimized
-    row = optimum(uniform.points, uniform.bound, uniform.status, objective).row
+    chips = result_chips(resolved)
+    row = optimum(uniform.points, uniform.bound, uniform.status, objective, chips=chips).row
     return _evaluated(resolved, uniform.plans.take(np.array([row])))[0]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from planner.objectives import BY_PRODUCT, ENERGY, Objective
+from planner.objectives import BY_ENERGY, BY_PRODUCT, BY_TIME, ENERGY, Costs, Objective
 from planner.plan import Plan
 from planner.question.request import Request
 from planner.question.uneven_request import limits_on_front
-from planner.results.certificate import UnevenFound
+from planner.results.certificate import Certificate, UnevenFound
 from planner.results.parts import FrontLimits
 from planner.search.objective import values
 from planner.search.ties import SAME
@@ -54,6 +54,19 @@ def laid_out(
 def proved_by(objective: Objective) -> Objective:
     """What the certificate of a front is of: the objective where it proves it, else energy."""
     return objective if objective.uneven == BY_PRODUCT else ENERGY
+
+
+def counted(known: Certificate, objective: Objective, chips: int) -> Certificate:
+    """A certificate of time, or of energy, as one of an objective that grows with it alone."""
+    if objective.uneven == BY_TIME:
+        return known.counted(
+            lambda s: objective.value_of(Costs(step_time_s=s, energy_j=np.nan, chips=chips))
+        )
+    if objective.uneven == BY_ENERGY:
+        return known.counted(
+            lambda j: objective.value_of(Costs(step_time_s=np.nan, energy_j=j, chips=chips))
+        )
+    return known
 
 
 def _holds(plan: Plan, layers: tuple[int, ...]) -> bool:

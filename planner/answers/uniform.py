@@ -12,7 +12,12 @@ import numpy as np
 
 from planner.answers.diagnosis.uniform import diagnose
 from planner.answers.evaluation import training_run
-from planner.answers.notes.front import better_on_fewer, front_note, keeps_to_chips
+from planner.answers.notes.front import (
+    better_on_fewer,
+    fewer_chips,
+    front_note,
+    keeps_to_chips,
+)
 from planner.answers.notes.launch import not_launched
 from planner.answers.notes.likely import ranked, spread_of
 from planner.cost.communication.traffic import mfu_convention
@@ -44,14 +49,21 @@ def with_plan(
     exact: Found,
     losses: tuple[str, ...],
     started: float,
+    prover: Search | None = None,
 ) -> SolveResult:
-    """The answer when there is a plan: `proof` holds the best one, `exact` starts the front."""
+    """The answer when there is a plan: `proof` holds the best one, `exact` starts the front.
+
+    `search` is that of the front, `prover` that of the best plan, where it is another.
+    """
     request, model = resolved.request, resolved.cost
-    best = optimum(proof.points, proof.bound, proof.status, request.minimized)
-    chosen = _first_of_ties(search, request.minimized, proof.plans.take(np.array([best.row])))
+    prover = prover or search
+    best = optimum(proof.points, proof.bound, proof.status, request.minimized, proof.columns)
+    chosen = _first_of_ties(prover, request.minimized, proof.plans.take(np.array([best.row])))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
-    top, top_complete = ranked(search, request.minimized, chosen, proof.status)
-    whole = _front(resolved, search, exact)
+    top, top_complete = ranked(prover, request.minimized, chosen, proof.status)
+    if result.chips != request.chips:
+        losses = model.allocation(result.chips).losses
+    whole = exact if _is_whole(resolved, proof, exact) else _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
     front = [result if is_tied(point, result, request.compared) else point for point in costs]
@@ -106,7 +118,8 @@ def reasons(
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
     untold = not_launched(resolved.request, resolved.cost, result.plan)
-    return (*why, *untold), ranked_neighbors(resolved.cost, result, near, objective)
+    fewer = fewer_chips(resolved.request, result)
+    return (*why, *fewer, *untold), ranked_neighbors(resolved.cost, result, near, objective)
 
 
 def _first_of_ties(search: Search, objective: Objective, found: PlanTable) -> PlanTable:
@@ -115,7 +128,7 @@ def _first_of_ties(search: Search, objective: Objective, found: PlanTable) -> Pl
     if late or search.last is None:
         return found
     costs = evaluate_table(search.model, found)
-    counts = objective.of_memory or search.with_memory
+    counts = any(one.of_memory for one in (objective, *search.columns))
     lean = float(costs.memory_per_chip_bytes[0]) if counts else None
     limits = search.limits if lean is None else replace(search.limits, memory_bytes=lean)
     return Ties(
@@ -134,6 +147,11 @@ def is_tied(point: PlanResult, best: PlanResult, objectives: Sequence[Objective]
     pairs = [(one.value_of(point.costs), one.value_of(best.costs)) for one in objectives]
     same = all(math.isclose(mine, other, rel_tol=SAME) for mine, other in pairs)
     return same and point.chips == best.chips
+
+
+def _is_whole(resolved: Resolved, proof: Found, exact: Found) -> bool:
+    """Whether the search that proved the best plan went over all chip counts already."""
+    return exact is proof and resolved.request.minimized.over_chips
 
 
 def _front(resolved: Resolved, search: Search, exact: Found) -> Found:

@@ -17,6 +17,9 @@ from planner.objectives.objective import (
     BY_TIME as BY_TIME,
 )
 from planner.objectives.objective import (
+    Bounds as Bounds,
+)
+from planner.objectives.objective import (
     Costs as Costs,
 )
 from planner.objectives.objective import (

@@ -17,7 +17,6 @@ class Energy(Objective):
     noun: str = "energy per step"
     short: str = "energy"
     unit: str = "J"
-    field: str = "energy_per_step_j"
     more: str = "more energy"
     less: str = "less energy"
     told_apart: str = "energies"

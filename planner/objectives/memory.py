@@ -17,7 +17,6 @@ class Memory(Objective):
     noun: str = "memory per chip"
     short: str = "memory"
     unit: str = "B"
-    field: str = "memory_per_chip_bytes"
     more: str = "more memory"
     less: str = "less memory"
     degree: int = 0

@@ -6,11 +6,13 @@ from planner.base.registry import Registry
 from planner.objectives.energy import Energy
 from planner.objectives.energy_delay import EnergyDelay
 from planner.objectives.memory import Memory
+from planner.objectives.money import Money
 from planner.objectives.objective import Objective
+from planner.objectives.power import Power
 from planner.objectives.step_time import StepTime
 
 TIME, ENERGY, MEMORY = StepTime(), Energy(), Memory()
 OBJECTIVES: Registry[Objective] = Registry(
-    "planner.objectives", Objective, (TIME, ENERGY, EnergyDelay(), MEMORY)
+    "planner.objectives", Objective, (TIME, ENERGY, EnergyDelay(), MEMORY, Money(), Power())
 )
 """By name."""

@@ -17,7 +17,6 @@ class StepTime(Objective):
     noun: str = "step time"
     short: str = "time"
     unit: str = "s"
-    field: str = "step_time_s"
     more: str = "slower"
     less: str = "faster"
     with_time: bool = False

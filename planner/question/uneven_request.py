@@ -11,7 +11,7 @@ from planner.base.units import plural
 from planner.objectives import BY_PRODUCT, BY_TIME, OBJECTIVES
 from planner.plan.layout_text import parse_layout
 from planner.question.fields import ALL_POINTS, LAYOUTS
-from planner.question.request import Request
+from planner.question.request import FRONTS, Request
 
 UNIFORM, UNEVEN = LAYOUTS
 FRONT_POINTS = 20
@@ -66,8 +66,9 @@ def _refused(request: Request) -> Iterator[str]:
             f"objective: {request.objective} is not minimized with layout uneven; "
             f"allowed: {allowed}"
         )
-    if "memory" in request.front:
-        yield "front: memory is no objective of uneven pipelines; allowed: 'time, energy'"
+    for name in request.front:
+        if name not in FRONTS[0]:
+            yield f"front: {name} is no objective of uneven pipelines; allowed: 'time, energy'"
     if request.offload:
         yield f"offload: no stage of layout uneven moves its state to the host; {_USE}"
     for name in _OF_MACHINES:

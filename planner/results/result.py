@@ -182,7 +182,13 @@ class SolveResult(Shown):
     @property
     def minimized(self) -> Objective:
         """What the best plan has the least of."""
-        return OBJECTIVES[self.objective_name]
+        return OBJECTIVES[self.objective_name].priced(self.asked.get("price_per_chip_hour"))
+
+    @property
+    def compared(self) -> tuple[Objective, ...]:
+        """What plans of the front are compared by."""
+        price = self.asked.get("price_per_chip_hour")
+        return tuple(OBJECTIVES[name].priced(price) for name in self.front_objectives)
 
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""

@@ -16,8 +16,9 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.evaluate import evaluate_table
-from planner.objectives import Objective
+from planner.objectives import Costs, Objective
 from planner.plan import Plan, PlanTable
+from planner.search.columns import proving
 from planner.search.objective import values
 from planner.search.ties import SAME
 from planner.search.uniform.batch import Batch, Tally, build_batch
@@ -87,10 +88,16 @@ def best_few(search: Search, objective: Objective, first: PlanTable, count: int 
     assert search.last is not None
     kept = _Kept(count=count)
     costs = evaluate_table(search.model, first)
-    points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
-    value = float(values(points, objective)[0])
+    own = Costs(
+        step_time_s=float(costs.step_time_s[0]),
+        energy_j=float(costs.energy.total[0]),
+        chips=float(first.chips[0]),
+    )
+    value = objective.value_of(own)
     kept.offer(_keys(first)[0], (-np.inf, 0.0), value, first.plan(0))
-    least = values(_flat(search.last.corners), objective).reshape(search.last.corners.shape[:2])
+    least = values(_flat(search.last.corners), objective, search.last.columns).reshape(
+        search.last.corners.shape[:2]
+    )
     least = least.min(axis=1)
     order = np.argsort(least, kind="stable")
     at, step, proved = 0, _SKELETONS_AT_A_TIME[0], True
@@ -114,11 +121,19 @@ def _open(search: Search, objective: Objective, skeletons: IntArray, kept: _Kept
     assert search.last is not None
     tally = Tally(plans={}, candidates={})
     taken = search.last.skeletons.take(skeletons)
-    batch = build_batch(search.model, taken, search.options, search.limits, search.clocks, tally)
+    batch = build_batch(
+        search.model,
+        taken,
+        search.options,
+        search.limits,
+        search.clocks,
+        tally,
+        columns=proving(objective),
+    )
     if batch is None:
         return
     corners = batch.corners(bounded=True)
-    least = values(_flat(corners), objective).reshape(corners.shape[:2]).min(axis=1)
+    least = values(_flat(corners), objective, batch.columns).reshape(corners.shape[:2]).min(axis=1)
     order = np.argsort(least, kind="stable")
     for start in range(0, len(order), _PLANS_AT_A_TIME):
         some = order[start : start + _PLANS_AT_A_TIME]
@@ -131,7 +146,7 @@ def _open(search: Search, objective: Objective, skeletons: IntArray, kept: _Kept
 def _offer(batch: Batch, objective: Objective, plans: IntArray, kept: _Kept) -> None:
     """Offers the best candidate of each mesh and micro-batch among some plans."""
     opened = batch.open(plans, 0)
-    found = values(opened.points, objective)
+    found = values(opened.points, objective, batch.columns)
     wanted = found <= kept.last
     if opened.allowed is not None:
         wanted &= opened.allowed

@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.objectives import Costs, Objective
+from planner.search.columns import BOTH, Columns, column_of
 from solvers.solution import Status
 
 
@@ -25,33 +26,51 @@ class Optimum:
     bound: float
 
 
-def values(points: FloatArray, objective: Objective) -> FloatArray:
-    """(f,) an objective of points (time, energy[, memory]) or (memory,)."""
-    if points.shape[1] == 1:
-        nothing = np.full(len(points), np.nan)
-        memory = Costs(step_time_s=nothing, energy_j=nothing, memory_bytes=points[:, 0])
-        return objective.values(memory)
-    held = points[:, 2] if points.shape[1] > 2 else np.nan
-    costs = Costs(step_time_s=points[:, 0], energy_j=points[:, 1], memory_bytes=held)
-    return objective.values(costs)
+def values(
+    points: FloatArray, objective: Objective, columns: Columns = BOTH, chips: float = np.nan
+) -> FloatArray:
+    """(f,) an objective of points.
+
+    Args:
+        points: (f, d) of which `columns` are the objectives.
+        objective: One of them, or a monotone one of time and energy.
+        columns: Each column of `points`.
+        chips: How many all the plans use.
+    """
+    if (found := column_of(points, columns, objective)) is not None:
+        return found
+    time_s, energy_j = (column_of(points, columns, one) for one in BOTH)
+    assert objective.monotone
+    assert time_s is not None
+    assert energy_j is not None
+    return objective.values(Costs(step_time_s=time_s, energy_j=energy_j, chips=chips))
 
 
 def optimum(
-    points: FloatArray, lowest: FloatArray, status: Status, objective: Objective
+    points: FloatArray,
+    lowest: FloatArray,
+    status: Status,
+    objective: Objective,
+    columns: Columns = BOTH,
+    chips: float = np.nan,
 ) -> Optimum:
     """The least value of an objective on a front.
 
-    Every objective grows with time, energy and memory, so the least value over all plans is on
-    the front. Ties go to the least of the other objectives in their order.
+    An objective that is a column of the front has its least value there, and so has one that grows
+    with all its columns. Ties go to the least of the other columns in their order.
 
     Args:
         points: (f, d) the front, f >= 1.
-        lowest: (d,) no plan is below this in any single objective.
+        lowest: (d,) no plan is below this in any single column.
         status: OPTIMAL when the front is complete.
         objective: What is minimized.
+        columns: The objectives of the front.
+        chips: How many all the plans use, where that counts.
     """
-    found = values(points, objective)
+    found = values(points, objective, columns, chips)
     row = int(np.lexsort((*points.T[::-1], found))[0])
     value = float(found[row])
-    bound = value if status is Status.OPTIMAL else float(values(lowest[None], objective)[0])
+    bound = value
+    if status is not Status.OPTIMAL:
+        bound = float(values(lowest[None], objective, columns, chips)[0])
     return Optimum(row=row, value=value, bound=min(bound, value))

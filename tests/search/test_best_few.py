@@ -5,7 +5,7 @@ import pytest
 from support.jobs import random_chips, random_cost_model
 
 from planner.cost.evaluate import evaluate_table
-from planner.objectives import ENERGY, OBJECTIVES, TIME, Objective
+from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME, Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.best_few import best_few
@@ -63,7 +63,12 @@ def value_of(search: Search, plans: PlanTable, objective: Objective) -> list[flo
 def test_the_best_few_are_those_of_every_candidate(seed: int, name: str) -> None:
     model = random_cost_model(seed)
     options = SpaceOptions(all_orders=seed % 4 == 0, offload=seed % 5 == 1)
-    search = Search(model=model, options=options, limits=Limits(), with_memory=seed % 6 == 2)
+    search = Search(
+        model=model,
+        options=options,
+        limits=Limits(),
+        columns=(TIME, ENERGY, MEMORY) if seed % 6 == 2 else (TIME, ENERGY),
+    )
     objective = OBJECTIVES[name]
     plans, proved = few_of(search, random_chips(model, seed, most=8), objective)
     best = sorted(every_best(search, objective).values())[:3]

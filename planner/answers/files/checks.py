@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from planner.answers.files.reevaluation import differences
 from planner.base.fields import choice, refusal
-from planner.objectives import BY_PRODUCT, OBJECTIVES
+from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective
 from planner.question.pool_request import is_pooled
 from planner.question.request import Request
 from planner.question.uneven_request import UNEVEN, is_uneven, limits_on_front
@@ -78,7 +78,7 @@ class SolvedDocument(_Known):
     gap: float | None
     best: dict[str, Any] | None
     front: list[dict[str, Any]]
-    front_objectives: tuple[Literal["time", "energy", "memory"], ...]
+    front_objectives: tuple[Minimized, ...]
     front_complete: bool
     front_limits: FrontLimits | None
     front_note: str
@@ -96,11 +96,16 @@ class SolvedDocument(_Known):
     certificate: Certificate | None
     uniform: dict[str, Any] | None
 
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        return OBJECTIVES[self.objective_name].priced(self.asked.get("price_per_chip_hour"))
+
 
 class FrontDocument(_Known):
     """What `planner solve --pareto front.json` writes beside its plans."""
 
-    objectives: tuple[Literal["time", "energy", "memory"], ...]
+    objectives: tuple[Minimized, ...]
     complete: bool
     note: str
     front: list[dict[str, Any]] = Field(min_length=1)
@@ -153,7 +158,7 @@ def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
 
 def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
     """How an objective, a bound and a gap contradict the best plan or one another."""
-    value, bound = OBJECTIVES[file.objective_name].value_of(best.costs), file.bound
+    value, bound = file.minimized.value_of(best.costs), file.bound
     if bound is None:
         return ["bound: is missing beside a best plan"]
     gap = (value - bound) / value if value > 0 else 0.0
@@ -180,7 +185,7 @@ def certificate_mistakes(
     found = file.certificate
     if found is None:
         return []
-    minimized = OBJECTIVES[file.objective_name]
+    minimized = file.minimized
     value = None if uniform is None else minimized.value_of(uniform.costs)
     told = {name: getattr(found, name) for name in ("objective", "bound", "uniform")}
     wanted = {"objective": file.objective, "bound": file.bound, "uniform": value}
