@@ -158,6 +158,10 @@ def _facts(answer: Answer, plan: PlanResult) -> tuple[Fact, ...]:
             note=f"{show_watts(plan.power_per_chip_w)} per chip",
         ),
         Fact(name="memory per chip", value=show_bytes(plan.memory_per_chip_bytes), note=room),
+        *(
+            Fact(name=one.noun, value=one.shown(plan.costs), note="")
+            for one in (answer.beside if isinstance(answer, SolveResult) else ())
+        ),
     )
 
 

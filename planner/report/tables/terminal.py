@@ -160,6 +160,8 @@ def proof_words(result: SolveResult) -> str:
     evaluated = candidates.get("evaluated", 0)
     if result.status == "optimal":
         least = result.minimized.noun
+        if result.beside and result.objective is not None:
+            least += f" than {result.minimized.show(result.objective)}"
         return (
             f"Proved optimal in {result.seconds:.2f} s: no plan in the space has less {least} "
             f"({evaluated:,} candidates costed, the rest excluded by rules, memory and proved "
