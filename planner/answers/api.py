@@ -21,6 +21,7 @@ from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.files.plan_file import check_chips, read_plan_file
 from planner.question.kind import Kind, kind_of
+from planner.question.objective_request import check_objective
 from planner.question.pool_request import check_pools
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
@@ -98,6 +99,7 @@ def solve_request(
         InputError: The question cannot be asked as it is.
     """
     started = time.perf_counter()
+    check_objective(request, origin)
     check_uneven(request, origin)
     check_pools(request, origin)
     kind = kind_of(request)
@@ -120,7 +122,7 @@ def solve_request(
         model=resolved.cost,
         options=options,
         limits=limits,
-        with_memory="memory" in request.front,
+        columns=request.compared,
         deadline=deadline,
         on_progress=on_progress,
     )

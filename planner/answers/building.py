@@ -11,6 +11,7 @@ from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.facts import PlanFacts
+from planner.objectives import Objective
 from planner.question.files.plan_file import asked_of, job_of
 from planner.question.files.result_layout import RESULT_VERSION
 from planner.question.provenance import job_fields, sources_of, versions
@@ -25,11 +26,6 @@ from planner.search.ties import SAME
 from solvers.solution import Status
 
 Counts = Mapping[str, Mapping[str, int]]
-OBJECTIVE_FIELDS = {
-    "time": "step_time_s",
-    "energy": "energy_per_step_j",
-    "memory": "memory_per_chip_bytes",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,17 +151,14 @@ def without_plan(
 
 
 def as_best(
-    points: Sequence[PlanResult], best: PlanResult, objectives: Sequence[str]
+    points: Sequence[PlanResult], best: PlanResult, objectives: Sequence[Objective]
 ) -> tuple[PlanResult, ...]:
     """The plans of a front, with the best plan in place of one that has its objectives."""
     return tuple(best if is_tied(point, best, objectives) else point for point in points)
 
 
-def is_tied(point: PlanResult, best: PlanResult, objectives: Sequence[str]) -> bool:
+def is_tied(point: PlanResult, best: PlanResult, objectives: Sequence[Objective]) -> bool:
     """Whether a plan of the front has the objectives of the best plan, on the same machine."""
-    pairs = [
-        (getattr(point, OBJECTIVE_FIELDS[name]), getattr(best, OBJECTIVE_FIELDS[name]))
-        for name in objectives
-    ]
+    pairs = [(one.value_of(point.costs), one.value_of(best.costs)) for one in objectives]
     same = all(math.isclose(mine, other, rel_tol=SAME) for mine, other in pairs)
     return same and point.chips == best.chips and point.machine == best.machine

@@ -60,9 +60,9 @@ def solve_machines(joint: JointSearch, started: float) -> SolveResult:
     if len(proof.points) == 0:
         proof = _alone(found)
     exact = proof
-    if joint.request.objective == "memory" and not joint.late:
+    if joint.request.minimized.of_memory and not joint.late:
         exact = search.run((found.best.chips,))
-    chosen, _ = chosen_of(resolved, search, proof, exact)
+    chosen, _ = chosen_of(resolved, search, proof, exact, search)
     losses = resolved.cost.allocation(found.best.chips).losses
     setting = _setting(joint, resolved, (*losses, *joint.losses(at)), started)
     chosen = _with_machines(joint, found, at, chosen)
@@ -135,7 +135,7 @@ def _with_machines(joint: JointSearch, found: JointFound, at: int, chosen: Chose
     """The best plan of a machine with the front of all machines."""
     one, chips = joint.candidates[at], chosen.best.chips
     best = replace(chosen.best, machine=one.machine(chips))
-    front = as_best(joint.results(found.whole), best, joint.request.front)
+    front = as_best(joint.results(found.whole), best, joint.request.compared)
     complete = found.whole.status is Status.OPTIMAL
     return replace(
         chosen,

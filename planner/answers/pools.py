@@ -19,6 +19,7 @@ from planner.answers.pool_plan import (
     pooled_result,
     widest_spread,
 )
+from planner.answers.uneven_front import counted
 from planner.base.errors import InputError
 from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.communication.traffic import mfu_convention
@@ -27,6 +28,7 @@ from planner.cost.pools.evaluate import PooledCost, evaluate_pooled
 from planner.cost.pools.pools import Pool, without_pools
 from planner.cost.step import ends_s
 from planner.frameworks.rules import violations
+from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import MESH_AXES
 from planner.question.files.plan_file import asked_of
@@ -73,14 +75,15 @@ def solve_pools(
     )
     setting, counts = _setting(resolved, started), _counts(found)
     if found.plan is None:
-        certificate, why = found.certificate, None
+        certificate, why = replace(found.certificate, objective_name=request.objective), None
         if found.status is Status.INFEASIBLE:
             why = _diagnosis(resolved, found, deadline)
         else:
-            certificate = replace(certificate, bound=found.bound_s or None)
+            certificate = replace(certificate, bound=_bound(resolved, found))
         return without_plan(setting, certificate, counts, why)
     chosen = _chosen(resolved, found, found.plan, deadline)
-    return with_plan(setting, found.certificate, chosen, counts)
+    certificate = counted(found.certificate, request.minimized, found.plan.chips)
+    return with_plan(setting, certificate, chosen, counts)
 
 
 def _setting(resolved: ResolvedPools, started: float) -> Setting:
@@ -202,6 +205,14 @@ def _diagnosis(resolved: ResolvedPools, found: PooledFound, deadline: float | No
         deadline=latest if deadline is None else min(deadline, latest),
     )
     return diagnose_pools(asked, found.rows)
+
+
+def _bound(resolved: ResolvedPools, found: PooledFound) -> float | None:
+    """The objective that no plan goes below; None: nothing is known."""
+    if not found.bound_s:
+        return None
+    least = Costs(step_time_s=found.bound_s, energy_j=np.nan, chips=resolved.chips)
+    return resolved.request.minimized.value_of(least)
 
 
 def evaluate_pools(

@@ -11,11 +11,11 @@ from planner.answers.diagnosis.uneven import diagnose_uneven, too_little_power
 from planner.answers.notes.likely import against_first
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
-from planner.answers.uneven_front import how_proved, laid_out
+from planner.answers.uneven_front import counted, how_proved, laid_out, proved_by
 from planner.answers.uniform import reasons
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_table
-from planner.explanation.judging import value_of
+from planner.objectives import BY_TIME, Costs
 from planner.plan import Plan, PlanTable
 from planner.question.resolved import Resolved
 from planner.question.uneven_request import is_fastest_alone, limits_on_front
@@ -77,8 +77,9 @@ def solve_uneven(
 def _least(resolved: Resolved, step_s: float) -> float | None:
     """The objective of which no plan has less that takes so long; None: nothing is known."""
     waiting_j = step_s * standing_w(resolved.cost, resolved.chips) * resolved.chips
-    known = {"time": step_s, "energy": waiting_j, "edp": waiting_j * step_s}
-    least = known[resolved.request.objective]
+    least = resolved.request.minimized.value_of(
+        Costs(step_time_s=step_s, energy_j=waiting_j, chips=resolved.chips)
+    )
     return least if 0 < least < np.inf else None
 
 
@@ -124,13 +125,13 @@ def _front(
         start=found,
         uniform=known,
         points=limits_on_front(request),
-        objective="edp" if request.objective == "edp" else "energy",
+        objective=proved_by(request.minimized),
         gap=request.gap or 0.0,
         deadline=search.deadline,
         on_progress=search.on_progress,
         on_point=proved_point,
     )
-    return laid_out(front, found, search.options.layers, request.objective), proved
+    return laid_out(front, found, search.options.layers, request.minimized), proved
 
 
 def _none_of(uniform: Found) -> Found:
@@ -149,25 +150,25 @@ def _with_plan(
     proved: list[tuple[float, float]],
 ) -> SolveResult:
     """The answer when there is a plan: `found` is the fastest, `front` all that it is part of."""
-    request, limits = resolved.request, search.limits
-    proof = _fastest(found, front) if request.objective == "time" else front
-    best = optimum(proof.points, proof.bound, proof.status, request.objective)
+    request, limits, minimized = resolved.request, search.limits, resolved.request.minimized
+    proof = _fastest(found, front) if minimized.uneven == BY_TIME else front
+    best = optimum(proof.points, proof.bound, proof.status, minimized, chips=resolved.chips)
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
     alike = _best_uniform(resolved, uniform)
-    certificate = _certificate(proof, request.objective, alike)
-    why, near = reasons(resolved, result, limits, search.options, request.objective)
+    certificate = _certificate(resolved, proof, alike)
+    why, near = reasons(resolved, result, limits, search.options, minimized)
     rows, front_limits = how_proved(request, front, proved)
     chosen = Chosen(
         best=result,
         facts=simulated_facts(resolved.cost, result.plan, limits.chip_bytes(resolved.cost)),
         front=Front(
-            plans=as_best(_evaluated(resolved, front.plans), result, request.front),
+            plans=as_best(_evaluated(resolved, front.plans), result, request.compared),
             objectives=request.front,
             complete=front.front_complete,
             proved=rows,
             limits=front_limits,
         ),
-        top=against_first(resolved.cost, [result], request.objective),
+        top=against_first(resolved.cost, [result], minimized),
         neighbors=near,
         why=why,
     )
@@ -175,12 +176,14 @@ def _with_plan(
     return with_plan(setting, certificate, said, uniform.counts)
 
 
-def _certificate(proof: UnevenFound, objective: str, alike: PlanResult | None) -> Certificate:
+def _certificate(resolved: Resolved, proof: UnevenFound, alike: PlanResult | None) -> Certificate:
     """That of a search, which rounding alone may keep from being a proof of the optimum."""
-    known, value = proof.certificate, None if alike is None else value_of(alike, objective)
+    objective = resolved.request.minimized
+    value = None if alike is None else objective.value_of(alike.costs)
+    known = counted(proof.certificate, objective, resolved.chips)
     done = known.gap is not None and known.gap <= ROUNDING and not known.left
     status = Status.OPTIMAL if done else proof.status
-    return replace(known, status=status.value, objective_name=objective, uniform=value)
+    return replace(known, status=status.value, uniform=value)
 
 
 def _fastest(found: UnevenFound, front: UnevenFound) -> UnevenFound:
@@ -204,6 +207,8 @@ def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
     """The best plan with uniform stages."""
     if len(uniform.points) == 0:
         return None
-    objective = resolved.request.objective
-    row = optimum(uniform.points, uniform.bound, uniform.status, objective).row
+    objective = resolved.request.minimized
+    row = optimum(
+        uniform.points, uniform.bound, uniform.status, objective, chips=resolved.chips
+    ).row
     return _evaluated(resolved, uniform.plans.take(np.array([row])))[0]

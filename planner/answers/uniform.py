@@ -9,7 +9,13 @@ import numpy as np
 
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.uniform import diagnose
-from planner.answers.notes.front import better_on_fewer, front_note, keeps_to_chips
+from planner.answers.notes.front import (
+    better_on_fewer,
+    counts_of_best,
+    fewer_chips,
+    front_note,
+    keeps_to_chips,
+)
 from planner.answers.notes.launch import not_launched
 from planner.answers.notes.likely import ranked
 from planner.cost.evaluate import evaluate_table
@@ -17,6 +23,7 @@ from planner.cost.facts import plan_facts
 from planner.explanation.causes import why_of
 from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.explanation.steps.neighbors import judged_steps, ranked_neighbors
+from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.resolved import Resolved
@@ -24,6 +31,7 @@ from planner.results.certificate import Certificate
 from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
+from planner.search.columns import prover_of
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.ties import Ties
@@ -43,7 +51,9 @@ def solve_uniform(
         started: `time.perf_counter` value at which the work began.
     """
     request, setting = resolved.request, setting_of(resolved, losses, started)
-    proof = proof_of(resolved, search)
+    columns = prover_of(request.minimized, search.columns)
+    prover = search if columns == search.columns else replace(search, columns=columns)
+    proof = proof_of(resolved, prover)
     if len(proof.points) == 0:
         certificate = Certificate(status=proof.status.value, objective_name=request.objective)
         why = None
@@ -52,29 +62,32 @@ def solve_uniform(
                 resolved.cost, resolved.chips, search.options, search.limits, proof, search.deadline
             )
         return without_plan(setting, certificate, proof.counts, why)
-    exact = search.run((resolved.chips,)) if request.objective == "memory" else proof
-    chosen, whole = chosen_of(resolved, search, proof, exact)
+    apart = request.minimized.of_memory or prover is not search
+    exact = search.run((resolved.chips,)) if apart else proof
+    chosen, whole = chosen_of(resolved, search, proof, exact, prover)
     counts = {} if whole is proof else whole.counts
-    return with_plan(
-        setting, certificate_of(request.objective, proof), chosen, proof.counts, counts
-    )
+    if chosen.best.chips != resolved.chips:
+        left = resolved.cost.allocation(chosen.best.chips).losses
+        setting = replace(setting, notes=replace(setting.notes, losses=left))
+    return with_plan(setting, certificate_of(resolved, proof), chosen, proof.counts, counts)
 
 
 def proof_of(resolved: Resolved, search: Search) -> Found:
-    """The search that proves the best plan on exactly the chips asked for."""
-    if resolved.request.objective == "memory":
+    """The search that proves the best plan on the chips that it may have."""
+    if resolved.request.minimized.of_memory:
         return least_memory(
             search.model, resolved.chips, search.options, search.limits, search.deadline
         )
-    return search.run((resolved.chips,))
+    return search.run(counts_of_best(resolved))
 
 
-def certificate_of(objective: str, proof: Found) -> Certificate:
+def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
     """That no plan is better than the best one of a search that found some."""
-    best = optimum(proof.points, proof.bound, proof.status, objective)
+    objective = resolved.request.minimized
+    best = optimum(proof.points, proof.bound, proof.status, objective, proof.columns)
     return Certificate(
         status=proof.status.value,
-        objective_name=objective,
+        objective_name=objective.name,
         objective=best.value,
         bound=best.bound,
         uniform=best.value,
@@ -82,28 +95,30 @@ def certificate_of(objective: str, proof: Found) -> Certificate:
 
 
 def chosen_of(
-    resolved: Resolved, search: Search, proof: Found, exact: Found
+    resolved: Resolved, search: Search, proof: Found, exact: Found, prover: Search
 ) -> tuple[Chosen, Found]:
     """The best plan with what is known of others, and the search that holds the whole front.
 
     Args:
         resolved: The job on its machine.
-        search: After its run on exactly the chips asked for.
+        search: That of the front, after its run on exactly the chips asked for.
         proof: Holds the best plan.
         exact: Starts the front.
+        prover: The search of the best plan.
     """
-    request, model = resolved.request, resolved.cost
-    best = optimum(proof.points, proof.bound, proof.status, request.objective)
-    named = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
+    request, model, minimized = resolved.request, resolved.cost, resolved.request.minimized
+    best = optimum(proof.points, proof.bound, proof.status, minimized, proof.columns)
+    named = _first_of_ties(prover, minimized, proof.plans.take(np.array([best.row])))
     result = plan_results(model, named, evaluate_table(model, named))[0]
-    top, top_complete = ranked(search, request.objective, named, proof.status)
-    whole = _front(resolved, search, exact)
+    top, top_complete = ranked(prover, minimized, named, proof.status)
+    over_all = exact is proof and minimized.over_chips  # the proof went over all counts
+    whole = exact if over_all else _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
     points = plan_results(model, known, evaluate_table(model, known))
-    front = as_best(points, result, request.front)
+    front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, len(front), proved=complete)
-    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
+    why, near = reasons(resolved, result, search.limits, search.options, minimized)
     chosen = Chosen(
         best=result,
         facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
@@ -122,7 +137,11 @@ def chosen_of(
 
 
 def reasons(
-    resolved: Resolved, result: PlanResult, limits: Limits, options: SpaceOptions, objective: str
+    resolved: Resolved,
+    result: PlanResult,
+    limits: Limits,
+    options: SpaceOptions,
+    objective: Objective,
 ) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
     """What binds the best plan, in sentences, and what plans one step away would cost.
 
@@ -137,16 +156,17 @@ def reasons(
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
     untold = not_launched(resolved.request, resolved.cost, result.plan)
-    return (*why, *untold), ranked_neighbors(resolved.cost, result, near, objective)
+    fewer = fewer_chips(resolved.request, result)
+    return (*why, *fewer, *untold), ranked_neighbors(resolved.cost, result, near, objective)
 
 
-def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTable:
+def _first_of_ties(search: Search, objective: Objective, found: PlanTable) -> PlanTable:
     """The plan that is named of those that are as fast and take as much energy as an optimum."""
     late = search.deadline is not None and time.perf_counter() >= search.deadline
     if late or search.last is None:
         return found
     costs = evaluate_table(search.model, found)
-    counts = objective == "memory" or search.with_memory
+    counts = any(one.of_memory for one in (objective, *search.columns))
     lean = float(costs.memory_per_chip_bytes[0]) if counts else None
     limits = search.limits if lean is None else replace(search.limits, memory_bytes=lean)
     return Ties(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any
@@ -87,11 +87,11 @@ def refusal(text: str) -> PydanticCustomError:
     return PydanticCustomError("worded", "{text}", {"text": text})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Words:
     """A closed set of words: checked here, listed in the JSON Schema for editors."""
 
-    names: tuple[str, ...]
+    names: Collection[str]
     several: bool
     text: int = 0  # the field takes text too: at least so many words with commas between them
 
@@ -120,11 +120,11 @@ class _Words:
         return value
 
 
-def choice(names: Iterable[str]) -> Any:
-    """A text field that holds one of some words."""
-    return _Words(tuple(names), several=False)
+def choice(names: Collection[str]) -> Any:
+    """A text field that holds one of some words; they are listed when they are needed."""
+    return _Words(names, several=False)
 
 
-def choices(names: Iterable[str], *, text: int = 0) -> Any:
+def choices(names: Collection[str], *, text: int = 0) -> Any:
     """A list whose entries are among some words; or, if wanted, text of at least `text` of them."""
-    return _Words(tuple(names), several=True, text=text)
+    return _Words(names, several=True, text=text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -105,6 +106,21 @@ class Certificate:
     solvers: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     steps: tuple[TimeStep, ...] = ()
+
+    def counted(self, objective: Callable[[float], float]) -> Certificate:
+        """The same of an objective that grows with the one that was proved."""
+
+        def of(value: float | None) -> float | None:
+            return None if value is None else objective(value)
+
+        return replace(
+            self,
+            uniform=of(self.uniform),
+            objective=of(self.objective),
+            bound=of(self.bound),
+            funnel=tuple(replace(one, lowest=of(one.lowest)) for one in self.funnel),
+            lowest_left=of(self.lowest_left),
+        )
 
     @property
     def gap(self) -> float | None:

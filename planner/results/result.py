@@ -12,6 +12,7 @@ from planner.base.jsonfile import sealed
 from planner.base.printable import Shown
 from planner.base.version import SCHEMA_VERSION
 from planner.cost.facts import PlanFacts
+from planner.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from planner.question.files.result_layout import RESULT_VERSION
 from planner.results.certificate import Certificate
 from planner.results.parts import Diagnosis, Notes, Question, TrainingRun
@@ -121,14 +122,43 @@ class SolveResult(Shown):
         """Share of the simulated step time of the best uniform plan that the best plan saves."""
         return self.stages.gain_simulated(self.best_simulated_s)
 
+    def front_rows(self) -> list[dict[str, Any]]:
+        """The plans of the front as JSON-ready data."""
+        return self.front.rows(self.question.plan_job, self.beside)
+
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        return OBJECTIVES[self.objective_name].priced(
+            self.question.asked.get("price_per_chip_hour")
+        )
+
+    @property
+    def beside(self) -> tuple[Objective, ...]:
+        """Objectives that plans are told apart by beside those that every table of plans has."""
+        own = (self.minimized,) if self.objective_name else ()
+        named = {one.name: one for one in (*self.compared, *own) if one.name in one.front}
+        return tuple(one for name, one in named.items() if name not in (TIME.name, ENERGY.name))
+
+    @property
+    def against(self) -> Objective:
+        """What the step time is weighed against on the front: the other axis of its picture."""
+        return next((one for one in self.compared if one.name != TIME.name), ENERGY)
+
+    @property
+    def compared(self) -> tuple[Objective, ...]:
+        """What plans of the front are compared by."""
+        price = self.question.asked.get("price_per_chip_hour")
+        return tuple(OBJECTIVES[name].priced(price) for name in self.front.objectives)
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
         fields = {
             "schema_version": RESULT_VERSION,
-            "certificate": self.certificate.to_dict(),
+            "certificate": self.certificate.to_dict() | {"objective_unit": self.minimized.unit},
             "best": self.best
             and self.best.to_dict() | (self.facts.to_dict() if self.facts else {}),
-            "front": self.front.to_dict(self.question.plan_job),
+            "front": self.front.to_dict(self.question.plan_job, self.beside),
             "candidates": self.candidates.to_dict(),
             "stages": self.stages.to_dict() | {"gain_simulated": self.gain_simulated},
             "notes": self.notes.to_dict(),

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from planner.base.frozen import freeze, thawed
 from planner.machine.wiring import MACHINE_FIELDS
+from planner.objectives import Objective
 from planner.results.parts import FrontLimits, MachineSearch
 from planner.results.plan import Neighbor, PlanResult, RankedPlan
 from planner.results.pool_use import PoolUse
@@ -52,17 +53,21 @@ class Front(Sequence[PlanResult]):
         """Whether the plan at a place, from 0, is proved to be on the front."""
         return self.complete or (bool(self.proved) and self.proved[at])
 
-    def rows(self, plan_job: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def rows(
+        self, plan_job: Mapping[str, Any], beside: Sequence[Objective] = ()
+    ) -> list[dict[str, Any]]:
         """The plans as JSON-ready data; with their jobs, where each has a machine.
 
         Args:
             plan_job: The job, as plan files hold it.
+            beside: Objectives whose values are told too, by name.
         """
         job = {name: plan_job[name] for name in plan_job if name not in MACHINE_FIELDS}
         return [
             {
                 **point.to_dict(),
                 "proved": self.is_proved(at),
+                **_values(point, beside),
                 **(
                     {}
                     if point.machine is None
@@ -72,15 +77,22 @@ class Front(Sequence[PlanResult]):
             for at, point in enumerate(self.plans)
         ]
 
-    def to_dict(self, plan_job: Mapping[str, Any]) -> dict[str, Any]:
-        """The record as JSON-ready data; `plan_job`: as in `rows`."""
+    def to_dict(self, plan_job: Mapping[str, Any], beside: Sequence[Objective]) -> dict[str, Any]:
+        """The record as JSON-ready data; arguments as of `rows`."""
         return {
-            "plans": self.rows(plan_job),
+            "plans": self.rows(plan_job, beside),
             "objectives": list(self.objectives),
             "complete": self.complete,
             "note": self.note,
             "limits": self.limits and self.limits.to_dict(),
         }
+
+
+def _values(point: PlanResult, beside: Sequence[Objective]) -> dict[str, Any]:
+    """What a plan has of some objectives, under their names."""
+    if not beside:
+        return {}
+    return {"objectives": {one.name: one.value_of(point.costs) for one in beside}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

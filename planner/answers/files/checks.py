@@ -14,8 +14,8 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from planner.answers.files.reevaluation import differences
-from planner.base.fields import refusal
-from planner.explanation.judging import value_of
+from planner.base.fields import choice, refusal
+from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective
 from planner.question.kind import Kind, kind_of
 from planner.question.request import Request
 from planner.question.uneven_request import UNEVEN, limits_on_front
@@ -23,7 +23,7 @@ from planner.results.certificate import TOLD, Certificate, FunnelStage, TimeStep
 from planner.results.parts import Diagnosis, FrontLimits, MachineSearch
 from planner.results.plan import PlanResult
 
-Objective = Literal["time", "energy", "edp", "memory"]
+Minimized = Annotated[str, choice(OBJECTIVES)]
 Whole = Annotated[int, Field(ge=0)]
 _CONSIDERED = "considered"
 SOLVED = "stages"
@@ -32,11 +32,6 @@ SPLIT = (SOLVED, "LB_E again")
 device may have."""
 """The stage of a funnel whose rows are solved to proof or left."""
 _SAME = 1e-9
-_OF_OBJECTIVE = {
-    "time": "step_time_s",
-    "energy": "energy_per_step_j",
-    "memory": "memory_per_chip_bytes",
-}
 
 
 def _adding_up(stages: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
@@ -69,7 +64,7 @@ class _Front(_Loose):
     """The front of an answer."""
 
     plans: list[dict[str, Any]]
-    objectives: tuple[Literal["time", "energy", "memory"], ...]
+    objectives: tuple[Minimized, ...]
     complete: bool
     note: str
     limits: FrontLimits | None
@@ -79,7 +74,7 @@ class _Certificate(_Loose):
     """How a search ended, and why no plan is better."""
 
     status: Literal["optimal", "feasible", "infeasible", "time_limit"]
-    objective_name: Objective
+    objective_name: Minimized
     objective: float | None
     bound: float | None
     gap: float | None
@@ -146,6 +141,12 @@ class SolvedDocument(_Loose):
     question: _Question
     versions: dict[str, str]
 
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        price = self.question.asked.get("price_per_chip_hour")
+        return OBJECTIVES[self.certificate.objective_name].priced(price)
+
 
 class _Known(_Loose):
     """What answers about one plan, and fronts, have."""
@@ -158,7 +159,7 @@ class _Known(_Loose):
 class FrontDocument(_Known):
     """What `planner solve --pareto front.json` writes beside its plans."""
 
-    objectives: tuple[Literal["time", "energy", "memory"], ...]
+    objectives: tuple[Minimized, ...]
     complete: bool
     note: str
     front: list[dict[str, Any]] = Field(min_length=1)
@@ -169,7 +170,7 @@ class EvaluatedDocument(_Known):
 
     asked: dict[str, Any]
     defaults: list[DefaultTaken]
-    objective_name: Objective | None = None
+    objective_name: Minimized | None = None
 
 
 def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
@@ -211,7 +212,7 @@ def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
 def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
     """How an objective, a bound and a gap contradict the best plan or one another."""
     known = file.certificate
-    value, bound = value_of(best, known.objective_name), known.bound
+    value, bound = file.minimized.value_of(best.costs), known.bound
     if bound is None:
         return ["certificate.bound: is missing beside a best plan"]
     gap = (value - bound) / value if value > 0 else 0.0
@@ -241,7 +242,7 @@ def certificate_mistakes(
     if kind in (Kind.UNIFORM, Kind.MACHINES):
         value: float | None = found.objective
     else:
-        value = None if uniform is None else value_of(uniform, found.objective_name)
+        value = None if uniform is None else file.minimized.value_of(uniform.costs)
     wanted = {"uniform": value}
     lines = [f"certificate.{line}" for line in differences({"uniform": found.uniform}, wanted)]
     if lines:
@@ -256,7 +257,9 @@ def certificate_mistakes(
     lines += [
         f"certificate.{name}: {least:g} is below the bound, {found.bound:g}"
         for name, least in lowest
-        if found.objective_name != "edp" and least is not None and least < found.bound * (1 - _SAME)
+        if file.minimized.uneven != BY_PRODUCT
+        and least is not None
+        and least < found.bound * (1 - _SAME)
     ]
     least = min((step.product_js for step in found.steps), default=found.bound)
     if least < found.bound * (1 - _SAME):
@@ -306,7 +309,7 @@ def front_mistakes(points: Sequence[PlanResult], objectives: Sequence[str]) -> l
     late = np.flatnonzero(times[1:] < times[:-1] * (1 - _SAME))
     lines = [f"front.{row + 2}: is faster than the plan before it" for row in late]
     costs = np.array(
-        [[getattr(point, _OF_OBJECTIVE[name]) for name in objectives] for point in points]
+        [[OBJECTIVES[name].value_of(point.costs) for name in objectives] for point in points]
     )
     one, other = costs[:, None, :], costs[None, :, :]
     beaten = np.all(other <= one, axis=2) & np.any(other < one * (1 - _SAME), axis=2)

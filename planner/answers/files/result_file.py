@@ -367,8 +367,9 @@ def _chosen(
     uniform: PlanResult | None,
 ) -> Chosen:
     """The best plan with those that were evaluated again, and what is said of them."""
-    request, model, objective = resolved.request, resolved.cost, file.certificate.objective_name
-    why, near = reasons(resolved, best, limits_of(request), options_of(request), objective)
+    request, model = resolved.request, resolved.cost
+    limits, options = limits_of(request), options_of(request)
+    why, near = reasons(resolved, best, limits, options, request.minimized)
     front = tuple(best if best == point else point for point in points)
     note = front_note(resolved, len(front), proved=file.front.complete)
     note = " ".join([note, *better_on_fewer(best, front)])
@@ -386,7 +387,7 @@ def _chosen(
             proved=_proved(file.front.plans),
             limits=file.front.limits,
         ),
-        top=against_first(model, ranked, objective),
+        top=against_first(model, ranked, request.minimized),
         top_complete=file.candidates.top_complete,
         neighbors=near,
         why=why,

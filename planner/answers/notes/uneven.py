@@ -10,6 +10,7 @@ from planner.answers.simulated import simulated_step_s
 from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.facts import PlanFacts
 from planner.explanation.causes import CAUSES
+from planner.objectives import BY_PRODUCT, BY_TIME
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.question.uneven_request import is_fastest_alone
@@ -53,7 +54,7 @@ def _uniform_simulated_s(
 ) -> float | None:
     """The simulated time of the best uniform plan, where it tells whether a gain in time holds."""
     simulated = simulated_s(chosen.best, chosen.facts) is not None
-    by_time = certificate.objective_name == "time" and simulated
+    by_time = resolved.request.minimized.uneven == BY_TIME and simulated
     if uniform is None or not by_time or uniform.plan == chosen.best.plan:
         return None
     return simulated_step_s(resolved.cost, uniform.plan)
@@ -105,7 +106,9 @@ def front_note(resolved: Resolved, certificate: Certificate, front: Front) -> st
         stopped = limits.proved < limits.asked
     else:
         how = f"{proved:,} of {plural(len(front), 'plan')} proved"
-        stopped = request.objective != "edp" or certificate.status != Status.OPTIMAL.value
+        stopped = (
+            request.minimized.uneven != BY_PRODUCT or certificate.status != Status.OPTIMAL.value
+        )
     if stopped and request.gap is not None and _gap_ended(request, request.gap, certificate):
         within = _within_gap(request, request.gap, front)
         return f"The front of {ranges}, within the gap: {count}. {within}"
@@ -128,7 +131,7 @@ def front_note(resolved: Resolved, certificate: Certificate, front: Front) -> st
 
 def _gap_ended(request: Request, gap: float, certificate: Certificate) -> bool:
     """Whether the gap, and not the time limit, ended the search."""
-    if request.objective == "edp":
+    if request.minimized.uneven == BY_PRODUCT:
         return within_gap(gap, certificate)
     return request.time_limit is None
 
@@ -136,7 +139,7 @@ def _gap_ended(request: Request, gap: float, certificate: Certificate) -> bool:
 def _within_gap(request: Request, gap: float, front: Front) -> str:
     """What is proved of the points of a front that was searched within a gap."""
     share = show_percent(gap)
-    if request.objective == "edp":
+    if request.minimized.uneven == BY_PRODUCT:
         return (
             f"No plan has an energy x time smaller than the least of them by more than {share}; "
             "otherwise they are the best known."

@@ -22,10 +22,7 @@ def front_csv(result: SolveResult) -> str:
     The version comes last: it is never empty, which shows that a row is whole.
     """
     job = {"job": thawed(result.question.plan_job)}
-    rows = [
-        {**job, **row, "schema_version": SCHEMA_VERSION}
-        for row in result.front.rows(result.question.plan_job)
-    ]
+    rows = [{**job, **row, "schema_version": SCHEMA_VERSION} for row in result.front_rows()]
     return csv_text(rows, last="schema_version")
 
 
@@ -39,7 +36,7 @@ def front_json(result: SolveResult) -> str:
         "objectives": list(result.front.objectives),
         "complete": result.front.complete,
         "note": result.front.note,
-        "front": result.front.rows(result.question.plan_job),
+        "front": result.front_rows(),
     }
     return json.dumps(sealed(fields), indent=2, allow_nan=False) + "\n"
 

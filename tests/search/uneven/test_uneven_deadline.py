@@ -11,6 +11,7 @@ from test_uneven_pools import pools_of
 import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.objectives import OBJECTIVES
 from planner.question.options import SpaceOptions
 from planner.results.gains import nothing_found_words
 from planner.search.deadline import Deadline, OutOfTime
@@ -177,7 +178,12 @@ def test_rows_are_dropped_by_bounds_alone_and_others_left(clock: Clock, objectiv
     model, options = job(), options_of(tp=1, cp=1)
     uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
     start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
-    asked = {"start": start, "uniform": uniform, "objective": objective, "deadline": SOON}
+    asked = {
+        "start": start,
+        "uniform": uniform,
+        "objective": OBJECTIVES[objective],
+        "deadline": SOON,
+    }
     open_, moment = 0, 0
     while moment == 0 or clock.now == LATE:
         moment += 1 + moment // 4
@@ -246,7 +252,7 @@ def test_a_row_of_pools_that_stays_open_is_left(
         monkeypatch.setattr(pools, "pooled_columns", columns)
         found = best_on_pools(own, options)
         known = found.certificate
-        if known is not None:
+        if found.plan is not None:
             stages = known.funnel[-1]
             assert stages.rows - stages.dropped == known.solved + known.left
             assert known.left > 0 or found.status is Status.OPTIMAL
