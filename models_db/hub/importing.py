@@ -227,26 +227,10 @@ def _not_counted(folder: Path, weights: Weights | None) -> tuple[str, ...]:
 
 
 def _yaml(record: dict[str, Any]) -> str:
-    """Plain data as YAML, each number on one line where it fits."""
-    import yaml  # noqa: PLC0415  (kept out of `import models_db`)
+    """Plain data as YAML, each number and each list on one line where it fits."""
+    from strict_yaml.writing import dump  # noqa: PLC0415  (kept out of `import models_db`)
 
-    class Dumper(yaml.SafeDumper):
-        """Numbers and lists of words in one line each; nothing is referred to by an alias."""
+    def in_one_line(item: list[Any] | dict[str, Any]) -> bool:
+        return isinstance(item, list) or "value" in item
 
-        def ignore_aliases(self, data: Any) -> bool:
-            del data
-            return True
-
-    def mapping(dumper: yaml.SafeDumper, data: dict[str, Any]) -> yaml.Node:
-        one_line = "value" in data
-        return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=one_line)
-
-    Dumper.add_representer(dict, mapping)
-    Dumper.add_representer(
-        list,
-        lambda dumper, data: dumper.represent_sequence(
-            "tag:yaml.org,2002:seq", data, flow_style=True
-        ),
-    )
-    text = yaml.dump(record, Dumper=Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
-    return str(text)
+    return dump(record, width=_WIDTH, unicode=True, flow=in_one_line)
