@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from models_db.schema import Count, ModelRecord, ParameterCount, Tokens
 
 _SUFFIXES = (".yaml", ".yml")
+_MOST_READ_BYTES = 10 * 2**20
 
 
 @functools.cache
@@ -84,7 +85,7 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
     path = Path(name_or_path)
     if is_config(path):
         return import_model(path).model
-    if path.suffix.lower() in _SUFFIXES or _is_file(path):
+    if path.suffix.lower() in _SUFFIXES or is_file(path):
         return model_from_bytes(_read(path), str(path))
     raise ModelError(_unknown(str(name_or_path)))
 
@@ -94,7 +95,7 @@ def _shipped_model(name: str) -> Model:
     return _model(parse_shipped(shipped_content(name), name), f"{name}.yaml")
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
     """Whether a path is a file; a name that no path can have is not."""
     try:
         return path.is_file()
@@ -103,9 +104,10 @@ def _is_file(path: Path) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    """Content of a user's file."""
+    """Content of a user's file; of a very large one the beginning, which is too large as well."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(_MOST_READ_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None

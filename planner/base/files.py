@@ -120,10 +120,15 @@ def _mode_of(target: str) -> int | None:
 
 def same_path(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file, through symbolic links as well."""
+    return real_path(one) == real_path(other)
+
+
+def real_path(path: Path) -> Path:
+    """Where a path leads through symbolic links; itself where no file can have such a path."""
     try:
-        return os.path.realpath(one) == os.path.realpath(other)
+        return Path(os.path.realpath(path))
     except _BAD_PATHS:
-        return False
+        return path
 
 
 def path_as_text(path: str) -> str:
@@ -224,6 +229,14 @@ def is_file(path: Path) -> bool:
     """Whether a file is there; False for names that no file can have."""
     try:
         return path.is_file()
+    except _BAD_PATHS:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; False for names that no folder can have."""
+    try:
+        return path.is_dir()
     except _BAD_PATHS:
         return False
 
