@@ -48,7 +48,7 @@ def solve(
 
     Args:
         on_progress: Called with (what, done, of) while the search runs.
-        **fields: Fields of `planner.question.request.Request`, e.g. `model="llama2-13b", chips=4096`.
+        **fields: Fields of `planner.question.request.Request`, e.g. `model="llama2-13b"`.
 
     Raises:
         InputError: The question cannot be asked as it is; the message says what is allowed.

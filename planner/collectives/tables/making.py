@@ -1,5 +1,4 @@
-"""Tables of synthesized collectives, made for a domain of chips; see
-`planner.collectives.tables.tables`.
+"""Tables of synthesized collectives, made for a domain of chips.
 
 For every form of groups that tile a domain, schedules are made for all groups side by side: their
 parts are the commodities of one problem, and chips of one group may pass on the parts of another.

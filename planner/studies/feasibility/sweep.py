@@ -223,7 +223,7 @@ def _rows(
 
 
 def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArray:
-    """(n,) whether the rules about the number of micro-batches allow it; see `planner.frameworks.rules`."""
+    """(n,) whether the rules about the number of micro-batches allow it."""
     names = {rule.name for rule in applicable(model.framework)}
     rounds = micro_batches % plans.pp == 0
     ok = (plans.interleave == 1) | rounds
