@@ -7,8 +7,8 @@ first line of its docstring. An arrow is an import; one that follows from others
 
 from __future__ import annotations
 
+import argparse
 import ast
-import sys
 import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
@@ -182,5 +182,12 @@ def _box(room: str, x: float, y: float) -> list[Mark]:
     ]  # fmt: skip
 
 
+def main() -> None:
+    """Draws the picture."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, default=PICTURE, help="SVG, PNG or HTML")
+    write_picture(picture(), parser.parse_args().file)
+
+
 if __name__ == "__main__":
-    write_picture(picture(), Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE)
+    main()
