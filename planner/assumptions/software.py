@@ -2,7 +2,7 @@
 
 Two things differ between frameworks for the same plan: the *memory profile* (bytes kept per
 parameter and per token) and the *software era* (how fast its kernels and host code are; those
-constants live in `hardware_db/data/calibration`). `Framework` holds the first and names the
+constants live in `hardware_db/data/calibration`). `FrameworkProfile` holds the first and names the
 second.
 """
 
@@ -121,7 +121,7 @@ ERAS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Framework:
+class FrameworkProfile:
     """The memory profile and the habits of one framework.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 Two things differ between frameworks for the same plan: the *memory profile* (bytes kept per
 parameter and per token) and the *software era* (how fast its kernels and host code are; those
-constants live in `hardware_db/data/calibration`). `Framework` holds the first and names the
+constants live in `hardware_db/data/calibration`). `FrameworkProfile` holds the first and names the
 second. Bytes per parameter were derived from the frameworks' documented data types and checked
 against published peak-memory figures; what was fitted or assumed is said beside the field.
 """
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.assumptions.software import DATA_INSIDE, GIB, PIPELINE_INSIDE, Framework
+from planner.assumptions.software import DATA_INSIDE, GIB, PIPELINE_INSIDE, FrameworkProfile
 from planner.base.errors import InputError
 
-_MEGATRON = Framework(
+_MEGATRON = FrameworkProfile(
     name="megatron",
     era="megatron-core",
     weight_bytes=2.0,
@@ -32,7 +32,7 @@ _MEGATRON = Framework(
 # Since 2025 the loss is compiled: one published run (Llama 3 8B on H200, June 2025) leaves 5.2 B
 # per logit, as a fused loss has. In the runs of 2024 only the blocks were compiled, and the loss
 # kept what an eager one keeps: with 14 B the six without a pipeline are 5 % off, with 10 B 15 %.
-_TORCHTITAN = Framework(
+_TORCHTITAN = FrameworkProfile(
     name="torchtitan",
     era="torch-fsdp",
     weight_bytes=0.0,
@@ -48,7 +48,7 @@ _TORCHTITAN = Framework(
     shardings=("ddp", "zero3"),
 )
 
-_DEEPSPEED = Framework(
+_DEEPSPEED = FrameworkProfile(
     name="deepspeed",
     era="torch-fsdp",
     weight_bytes=2.0,
@@ -99,7 +99,7 @@ FRAMEWORKS = {
             logits_bytes=0.0,
             derived_from="deepspeed",
         ),
-        Framework(
+        FrameworkProfile(
             name="fsdp",
             era="torch-fsdp",
             weight_bytes=2.0,
@@ -110,7 +110,7 @@ FRAMEWORKS = {
             shardings=("ddp", "zero3"),
             lacks=("pp", "ep"),
         ),
-        Framework(
+        FrameworkProfile(
             name="nanotron",
             era="nanotron",
             weight_bytes=2.0,
@@ -129,7 +129,7 @@ FRAMEWORKS = {
             schedules=("gpipe", "1f1b"),
             shardings=("ddp", "zero1"),
         ),
-        Framework(
+        FrameworkProfile(
             name="jax",
             era="jax",
             weight_bytes=4.0,
@@ -144,7 +144,7 @@ FRAMEWORKS = {
             orders=(),
             schedules=("gpipe", "interleaved"),
         ),
-        Framework(  # How to Scale Your Model, part 5: no framework, what its exercises count
+        FrameworkProfile(  # How to Scale Your Model, part 5: no framework, what its exercises count
             name="textbook",
             era="jax",
             weight_bytes=2.0,
@@ -166,7 +166,7 @@ FRAMEWORKS = {
 }
 
 
-def framework_named(name: str) -> Framework:
+def framework_named(name: str) -> FrameworkProfile:
     """The framework of that name.
 
     Raises:
@@ -177,6 +177,6 @@ def framework_named(name: str) -> Framework:
     return FRAMEWORKS[name]
 
 
-def default_framework(vendor: str) -> Framework:
+def default_framework(vendor: str) -> FrameworkProfile:
     """`jax` on TPUs and Trainium, `megatron` elsewhere."""
     return FRAMEWORKS["jax" if vendor.lower() in {"google", "aws"} else "megatron"]

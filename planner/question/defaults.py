@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from hardware_db import Chip, Cluster
 from models_db import Model
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.cost.job import sequences_in
@@ -90,7 +90,7 @@ def framework_of(
     defaults: Defaults,
     preset: str = "calibrated",
     targets: Collection[str] = (),
-) -> Framework:
+) -> FrameworkProfile:
     """The framework whose memory profile and rules apply; a textbook's preset has its own.
 
     What is to run the plan says which one, where all of that is of one framework.
@@ -114,7 +114,7 @@ def framework_of(
     return framework
 
 
-def era_of(asked: str | None, framework: Framework, chip: Chip, defaults: Defaults) -> str:
+def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults: Defaults) -> str:
     """The software era of the time constants; Trainium has its own compiler."""
     if asked is not None:
         return asked

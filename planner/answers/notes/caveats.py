@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
@@ -106,7 +106,7 @@ def _framework_warnings(model: CostModel) -> list[str]:
     ]
 
 
-def _runs(model: CostModel, framework: Framework) -> bool:
+def _runs(model: CostModel, framework: FrameworkProfile) -> bool:
     """Whether no rule of a framework refuses the chips, whatever the plan."""
     judged = replace(model, job=replace(model.job, framework=framework))
     rules = applicable(framework, TARGETS.get(framework.name))

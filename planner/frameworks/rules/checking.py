@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.profiles import FRAMEWORKS
@@ -23,7 +23,7 @@ STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
 def applicable(
-    framework: Framework, target: Target | None = None, version: str = ""
+    framework: FrameworkProfile, target: Target | None = None, version: str = ""
 ) -> tuple[Rule, ...]:
     """The rules that hold for a framework: those of arithmetic, its own and its parent's.
 
