@@ -178,6 +178,9 @@ class FrameworkProfile:
         shardings: Data-parallel shardings it offers.
         orders: Orders of the mesh axes that its rank layout offers, innermost first; empty: any.
         lacks: Mesh axes that it does not have: they must be 1.
+        takes_lists: Whether it is given the layers of every stage as a list.
+        recomputes_alike: What one setting of recomputation is for, in words.
+        remark: What lists of names say beside its own; empty: nothing.
     """
 
     name: str
@@ -214,3 +217,6 @@ class FrameworkProfile:
     shardings: tuple[str, ...] = ("ddp", "zero1", "zero2", "zero3")
     orders: tuple[tuple[str, ...], ...] = (DATA_INSIDE,)
     lacks: tuple[str, ...] = ()
+    takes_lists: bool = False
+    recomputes_alike: str = "all layers"
+    remark: str = ""

@@ -76,8 +76,10 @@ def export(
     from planner.answers.exported import export_file  # noqa: PLC0415  (numpy; not for --help)
 
     if to is None:
-        known = ", ".join(TARGETS)
-        raise InputError(f"to: is missing; say what runs the plan, e.g. --to megatron, of {known}")
+        known = [*TARGETS]
+        raise InputError(
+            f"to: is missing; say what runs the plan, e.g. --to {known[0]}, of {', '.join(known)}"
+        )
     result = export_file(
         plan_file, to, target_version or "", allow_lossy=allow_lossy, row=row_of(row)
     )

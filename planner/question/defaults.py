@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.cost.job import sequences_in
 from planner.frameworks.profiles import default_framework, framework_named
+from planner.frameworks.registry import framework_of_preset
 from planner.frameworks.targets import TARGETS
 
 BATCH_TOKENS = 4 * 2**20
@@ -100,9 +101,10 @@ def framework_of(
     """
     if asked is not None:
         return framework_named(asked)
-    if preset == "roofline":
-        defaults.append(("framework", "textbook", "10 bytes of state per parameter, any layout"))
-        return framework_named("textbook")
+    if (own := framework_of_preset(preset)) is not None:
+        profile = own.profiles[0]
+        defaults.append(("framework", profile.name, own.preset_reason))
+        return profile
     runs = {TARGETS[name].framework for name in targets}
     if len(runs) == 1:
         (name,) = runs

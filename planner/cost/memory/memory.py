@@ -169,7 +169,8 @@ def _gathered_inputs(
     The first is kept per layer and micro-batch in flight: 4 h (1 - 1/tp), two column-parallel
     blocks, or 2 h (1 - 1/tp) where both read one input (a parallel block). The second exists once:
     the gathers and the gradients that wait for their reduce-scatter,
-    `FrameworkProfile.gather_buffers` h (1 - 1/tp), and 2 h more where backward gathers the inputs again.
+    `FrameworkProfile.gather_buffers` h (1 - 1/tp), and 2 h more where backward gathers the inputs
+    again.
     """
     if framework.keeps_gathered == "never" and not framework.gather_buffers:
         return 0.0, 0.0

@@ -3,6 +3,5 @@
 `read_launch` picks the reader of the framework.
 """
 
-from planner.question.launch.read import SOURCES as SOURCES
 from planner.question.launch.read import LaunchRead as LaunchRead
 from planner.question.launch.read import read_launch as read_launch
