@@ -20,7 +20,7 @@ from planner.collectives.tables.making import WORK, make
 from planner.collectives.tables.tables import as_data
 from planner.machine.degraded import with_degraded
 from planner.machine.wiring import rewired
-from planner.network.algorithms import DomainTable, wiring_of
+from planner.network.synthesized.tables import DomainTable, wiring_of
 
 WORK_OF_HEALTHY = 3.0
 """Of each search for domains without slow links; others have what tables made on demand have."""

@@ -25,7 +25,7 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.collectives.tables.tables import prepare
 from planner.cost.context import CostModel
-from planner.network.algorithms import NCCL
+from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.files.plan_file import asked_of, check_chips, read_plan_file
 from planner.question.pool_request import check_pools, is_pooled
@@ -48,7 +48,7 @@ def solve(
 
     Args:
         on_progress: Called with (what, done, of) while the search runs.
-        **fields: Fields of `planner.question.request.Request`, e.g. `model="llama2-13b", chips=4096`.
+        **fields: Fields of `planner.question.request.Request`, e.g. `model="llama2-13b"`.
 
     Raises:
         InputError: The question cannot be asked as it is; the message says what is allowed.

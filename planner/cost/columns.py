@@ -65,7 +65,7 @@ class Columns:
 
     @property
     def rounds(self) -> FloatArray:
-        """(n, 1) times per step that a stage runs its layers (`planner.schedules.dualpipe.rounds`)."""
+        """(n, 1) times per step that a stage runs its layers."""
         return rounds(self.plans.schedule[:, None], self.m)
 
     @property

@@ -52,8 +52,7 @@ from planner.schedules.zero_bubble import SplitPasses
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerCost:
-    """Seconds of one layer and micro-batch, as `planner.cost.kernels.layer` and ZeRO overlap give
-    them.
+    """Seconds of one layer and micro-batch, after what hides behind it.
 
     Attributes:
         total: Both passes, everything exposed.

@@ -14,7 +14,7 @@ buffer: what every member ends with after an all-gather, or starts with before a
     in-switch-tree  all-reduce over several such domains, whose sums climb a double binary tree at
                   the same time (NCCL's NVLSTree, same file)
     synthesized   where the fabric has them: schedules for the wiring of the innermost level, with
-                  one ring per level outside it (`planner.network.synthesized`)
+                  one ring per level outside it (`planner.network.synthesized.costs`)
 
 A node is what a network card serves: the largest domain of the scale-up levels, one chip where
 there are none.
@@ -31,12 +31,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
-from planner.network.algorithms import SYNTHESIZED
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership, merged
 from planner.network.in_switch import in_switch_rows
 from planner.network.rates import level_hops, level_rates, neighbour_rate, pace, ring_rate
-from planner.network.synthesized import NEVER, NO_LINES, Lines, lines_of, synthesized_rows
+from planner.network.synthesized.costs import NEVER, NO_LINES, Lines, lines_of, synthesized_rows
+from planner.network.synthesized.tables import SYNTHESIZED
 from planner.network.torus import torus_average_hops, torus_exchange_s_per_byte
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from hardware_db import Allocation, Level
 from planner.assumptions.assumptions import Assumptions
-from planner.network.algorithms import NCCL, DomainTable
 from planner.network.domains import LANES_OF_DGX1, left_for_rings
+from planner.network.synthesized.tables import NCCL, DomainTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +95,8 @@ class Fabric:
     Under `slowest_link` the links of one level do not add up where several of them lead out of a
     domain: one ring passes all members and goes at the rate of its slowest link.
     Under `byte_hops` a byte of an all-to-all counts on every link of a torus that it takes.
-    `collectives` is one of `planner.network.algorithms.MODES`; `step_s` and `start_s` are what a
-    synthesized schedule takes per step and to start at all.
+    `collectives` is one of `planner.assumptions.assumptions.COLLECTIVES`; `step_s` and `start_s`
+    are what a synthesized schedule takes per step and to start at all.
     """
 
     levels: tuple[FabricLevel, ...]

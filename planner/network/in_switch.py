@@ -9,7 +9,7 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.network.fabric import Fabric
 from planner.network.groups import Membership
-from planner.network.synthesized import NEVER
+from planner.network.synthesized.costs import NEVER
 
 
 def in_switch_rows(

@@ -1,8 +1,8 @@
 """Plans: how one training step is split over chips.
 
 Here live the plan that people read and edit, tables of plans as arrays, the order of ranks and the
-layers of pipeline stages as text. Everything above reads plans; this room imports `planner.base`
-alone. Begin with `planner.plan.plan`.
+layers of pipeline stages as text. A new field of a plan begins in `planner.plan.plan`; begin to
+read there too. Everything above reads plans; this room imports `planner.base` alone.
 """
 
 from planner.plan.plan import (

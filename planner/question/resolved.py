@@ -16,8 +16,8 @@ from planner.frameworks.targets import TARGETS
 from planner.machine.degraded import with_degraded
 from planner.machine.torus_axes import torus_axes_problem
 from planner.machine.variants import variant_of
-from planner.network.algorithms import NCCL
 from planner.network.fabric import no_tables
+from planner.network.synthesized.tables import NCCL
 from planner.question.checks import placement_problems, problems_of
 from planner.question.defaults import (
     Defaults,

@@ -1,1 +1,6 @@
-"""Search: the space of plans, its separable cost tables, the exact optimum and front."""
+"""Search: the space of plans, its separable cost tables, the exact optimum and front.
+
+`uniform`, `uneven`, `pools` and `machines` are the spaces; what they share is beside them. Every
+optimum has a proved bound. Costs come from `planner.cost`, exact algorithms from `solvers`, rules
+from `frameworks`. Begin with `uniform.engine`.
+"""

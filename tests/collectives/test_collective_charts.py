@@ -21,7 +21,7 @@ from planner.report.charts.collective_space import (
 )
 from planner.report.charts.collective_time import time_picture, verdict_words
 from planner.report.drawing.chart import Bar, Dot, Line, Words
-from planner.report.drawing.line_ends import apart, below
+from planner.report.drawing.geometry.line_ends import apart, below
 from planner.report.drawing.svg import picture_svg
 from solvers.collectives.compose import split
 from solvers.collectives.schedule import Schedule, Send

@@ -14,7 +14,7 @@ from planner.collectives.tables import tables
 from planner.collectives.tables.making import designs_of, domain_of, make, rounds_on, schedules
 from planner.collectives.tables.tables import as_data, listening, shipped, table_of
 from planner.machine.degraded import with_degraded
-from planner.network.algorithms import DomainTable, side_by_side, wiring_of
+from planner.network.synthesized.tables import DomainTable, side_by_side, wiring_of
 from solvers.collectives.flows import load_bound
 from solvers.collectives.problem import Network, goal_of
 from solvers.collectives.synthesis import fewest_rounds, question

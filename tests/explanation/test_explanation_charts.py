@@ -11,7 +11,7 @@ from planner.explanation.sensitivity.elasticities import LEAST, Elasticity, Numb
 from planner.report.charts.compare import waterfall_chart
 from planner.report.charts.explain import leaning_chart, steps_chart
 from planner.report.drawing.chart import Bar, Chart, Line, Words
-from planner.report.drawing.looks import look_of
+from planner.report.drawing.style.looks import look_of
 
 
 def bars(chart: Chart) -> list[Bar]:

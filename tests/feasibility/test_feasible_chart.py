@@ -9,8 +9,8 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.report.charts.feasible import PANELS, check_panels, feasible_picture
 from planner.report.drawing.chart import Chart, Dot, Line, Picture, Words
-from planner.report.drawing.chart_frame import SMALL, frame_of
-from planner.report.drawing.lettering import width_of
+from planner.report.drawing.geometry.chart_frame import SMALL, frame_of
+from planner.report.drawing.geometry.lettering import width_of
 from planner.report.drawing.svg import SIDE_BY_SIDE, WIDTH, picture_svg
 from planner.studies.feasibility.pictured import Pictured, pictured
 

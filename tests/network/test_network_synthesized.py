@@ -12,11 +12,11 @@ from network.enumeration import segments_of
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.collectives.tables.tables import shipped, table_of
 from planner.machine.degraded import with_degraded
-from planner.network.algorithms import forms, front_of, group_keys, key_of, side_by_side
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.domains import lanes_between, left_for_rings
 from planner.network.fabric import Fabric, build_fabric
 from planner.network.rates import pace
+from planner.network.synthesized.tables import forms, front_of, group_keys, key_of, side_by_side
 
 ERA = "megatron-core"
 STEP, START = 0.6e-6, 6.6e-6

@@ -19,9 +19,9 @@ from planner.report.charts.timeline import (
     windows_of,
 )
 from planner.report.drawing.chart import Bar, Chart, Line
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.looks import look_of
-from planner.report.drawing.places import box_of, words_inside
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import box_of, words_inside
+from planner.report.drawing.style.looks import look_of
 from planner.report.drawing.svg import picture_svg
 
 

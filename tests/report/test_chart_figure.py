@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from planner.report.drawing.chart import Axis, Bar, Chart, Dot, Picture
-from planner.report.drawing.palette import LIGHT
+from planner.report.drawing.style.palette import LIGHT
 from planner.report.drawing.svg import sheet_of
 from report.charts import ALL, PLANE, ROWS
 

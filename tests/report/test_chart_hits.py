@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from planner.report.drawing.chart import Axis, Chart, Dot
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.places import HIT, hits_of
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import HIT, hits_of
 from planner.report.drawing.svg import chart_svg
 
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from planner.report.drawing.chart import Axis, Chart, Dot, Line, Picture
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.palette import LIGHT
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.style.palette import LIGHT
 from planner.report.drawing.svg import chart_svg, sheet_of
 from report.charts import BOXES, STAGES
 

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from planner.report.drawing.chart import TONES, Area, Axis, Bar, Chart, Dot, Picture
-from planner.report.drawing.chart_frame import frame_of, value_words
-from planner.report.drawing.clipping import clipped_area, clipped_line
-from planner.report.drawing.lettering import cut, width_of, wrapped
-from planner.report.drawing.palette import DARK, LIGHT, chart_css, theme_css
-from planner.report.drawing.places import labels_of
-from planner.report.drawing.shapes import Box
+from planner.report.drawing.geometry.chart_frame import frame_of, value_words
+from planner.report.drawing.geometry.clipping import clipped_area, clipped_line
+from planner.report.drawing.geometry.lettering import cut, width_of, wrapped
+from planner.report.drawing.geometry.places import labels_of
+from planner.report.drawing.geometry.shapes import Box
+from planner.report.drawing.style.palette import DARK, LIGHT, chart_css, theme_css
 from planner.report.drawing.svg import chart_svg, picture_svg
 from report.charts import ALL, BOXES, PLANE, ROWS, STAGES, line
 

@@ -14,7 +14,7 @@ from planner.question.resolved import resolve
 from planner.report.charts.breakdown import breakdown_charts
 from planner.report.charts.plan import evaluate_picture
 from planner.report.drawing.chart import HATCHES, TONES, Bar, Chart
-from planner.report.drawing.looks import LEVELS, LOOKS, SAME, is_known, level_look, look_of
+from planner.report.drawing.style.looks import LEVELS, LOOKS, SAME, is_known, level_look, look_of
 from planner.results.result import EvaluateResult
 
 PIPED = Plan(dp=2, tp=4, pp=4, micro_batch=1, schedule="1f1b", sharding="zero1",

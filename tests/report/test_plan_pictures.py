@@ -29,9 +29,9 @@ from planner.report.drawing.chart import (
     Picture,
     Words,
 )
-from planner.report.drawing.chart_frame import frame_of
 from planner.report.drawing.figure import picture_png
-from planner.report.drawing.places import labels_of
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import labels_of
 from planner.report.drawing.svg import picture_svg
 from planner.report.tables.breakdown import breakdown_view, stage_view
 from planner.results.result import EvaluateResult, SolveResult

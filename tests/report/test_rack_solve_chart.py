@@ -7,8 +7,8 @@ import pytest
 
 from planner.report.charts.rack_solve import front_chart, front_picture, solve_picture
 from planner.report.drawing.chart import Bar, Chart, Dot, Line
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.places import labels_of
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import labels_of
 from planner.report.drawing.svg import WIDTH
 from planner.studies.rack.solve.answer import RackAnswer
 from planner.studies.rack.solve.joint import joint_problem

@@ -5,7 +5,7 @@ import pytest
 
 from planner.report.charts.rack_topology import topology_picture
 from planner.report.drawing.chart import Bar, Chart, Dot, Line, Words
-from planner.report.drawing.chart_frame import frame_of
+from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.svg import sheet_of
 from planner.studies.rack.topology.asking import compare_topologies
 from planner.studies.rack.topology.rows import LinkFigures, TopologyResult, TrafficAsked

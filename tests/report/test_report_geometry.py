@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.report.drawing.frame import Axis, log_ticks, ticks
-from planner.report.drawing.labels import placed
-from planner.report.drawing.shapes import Box, Segment
+from planner.report.drawing.geometry.frame import Axis, log_ticks, ticks
+from planner.report.drawing.geometry.labels import placed
+from planner.report.drawing.geometry.shapes import Box, Segment
 
 
 def test_svg_positions_on_a_logarithmic_axis() -> None:

@@ -14,8 +14,8 @@ from planner.report.charts.ridgeline import ridgeline_picture
 from planner.report.charts.ridgeline_figures import FIGURES, OF_THE_PAPER
 from planner.report.charts.ridgeline_labels import TONES, Room
 from planner.report.drawing.chart import Area, Chart, Dot, Line, Words
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.places import labels_of
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import labels_of
 from planner.studies.ridgeline.answer import RidgelineResult
 from planner.studies.ridgeline.asking import ridgeline
 from planner.studies.ridgeline.of_plan import plan_ridgeline

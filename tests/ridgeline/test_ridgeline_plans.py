@@ -15,8 +15,8 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.report.charts.ridgeline import ridgeline_picture
 from planner.report.drawing.chart import Chart, Dot
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.places import labels_of
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import labels_of
 from planner.report.tables.ridgeline import ridgeline_view
 from planner.report.tables.tables import text_of
 from planner.search.limits import Limits

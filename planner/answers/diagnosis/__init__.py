@@ -1,0 +1,4 @@
+"""Why no plan fits, by how much, and the smallest change that frees one; each remedy is checked.
+
+One module per space of plans. Searches from `planner.search.remedies`. Begin with `uniform`.
+"""

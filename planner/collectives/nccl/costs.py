@@ -26,7 +26,7 @@ from planner.base.messages import not_one_of
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import build_fabric
 from planner.network.groups import Segment
-from planner.network.synthesized import NEVER
+from planner.network.synthesized.costs import NEVER
 
 NETWORKS = ("infiniband", "efa", "tcpx")
 """Kinds of network between nodes; Ethernet with RDMA (RoCE, TCPXO) counts as infiniband."""

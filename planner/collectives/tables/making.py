@@ -1,5 +1,4 @@
-"""Tables of synthesized collectives, made for a domain of chips; see
-`planner.collectives.tables.tables`.
+"""Tables of synthesized collectives, made for a domain of chips.
 
 For every form of groups that tile a domain, schedules are made for all groups side by side: their
 parts are the commodities of one problem, and chips of one group may pass on the parts of another.
@@ -31,7 +30,8 @@ import numpy as np
 
 from hardware_db import Level
 from planner.base.arrays import IntArray
-from planner.network.algorithms import (
+from planner.network.domains import lanes_between
+from planner.network.synthesized.tables import (
     MOST_POINTS,
     DomainTable,
     GroupTable,
@@ -42,7 +42,6 @@ from planner.network.algorithms import (
     side_by_side,
     wiring_of,
 )
-from planner.network.domains import lanes_between
 from solvers.collectives.problem import Network
 from solvers.collectives.schedule import Schedule
 from solvers.collectives.synthesis import Question, fewest_rounds, question

@@ -17,7 +17,7 @@ from typing import Any
 
 from hardware_db import Cluster, Level
 from planner.collectives.tables.making import Told, make
-from planner.network.algorithms import DomainTable, GroupTable, Point, wiring_of
+from planner.network.synthesized.tables import DomainTable, GroupTable, Point, wiring_of
 
 FILE = "tables.json"
 SHIPPED = "data"

@@ -18,11 +18,11 @@ from planner.cost.communication.exchanges import context_bytes, expert_bytes, te
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.memory.parameters import trained_share
 from planner.cost.terms import send_bytes
-from planner.network.algorithms import GroupTable, group_keys, key_of
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric
 from planner.network.groups import members_inside, membership, merged
 from planner.network.placement import segments
+from planner.network.synthesized.tables import GroupTable, group_keys, key_of
 from planner.plan import ALL_TO_ALL, DDP, ZERO3, Plan, PlanTable
 
 _AXES = {

@@ -1,1 +1,6 @@
-"""Published training runs as plans, and how far the cost model is from their measured times."""
+"""Published training runs as plans, and how far the cost model is from their measured times.
+
+`predicting` evaluates, `scores` and `coverage` judge, `targets` says what was aimed at, and
+`answer` is what `planner validate` answers. Imports `evidence.runs` and `evidence.power`. Begin
+with `answer`.
+"""

@@ -1,9 +1,10 @@
 """Which plans a job and a framework can run: one table of rules, read by search and export.
 
-Each rule is a predicate on a plan table, with the framework it belongs to (`any` for arithmetic
-that no implementation escapes), where that framework enforces it, and a sentence that says what
-is allowed and what is nearest. `violations` names the broken rules of single plans;
-`planner.search` drops candidates by the same predicates and counts them.
+There is one file per subject of rules. Each rule is a predicate on a plan table, with the framework
+it belongs to (`any` for arithmetic that no implementation escapes), where that framework enforces
+it, and a sentence that says what is allowed and what is nearest. `violations` names the broken
+rules of single plans; `planner.search` drops candidates by the same predicates and counts them.
+Begin with `rule` and `table`.
 """
 
 from planner.frameworks.rules.checking import (

@@ -1,4 +1,4 @@
-"""The predicates of the rules: (n,) True where a plan obeys; `planner.frameworks.rules.table` says why."""
+"""The predicates of the rules: (n,) True where a plan obeys; `table` says why."""
 
 from __future__ import annotations
 

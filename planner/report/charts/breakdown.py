@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from planner.base.units import show_bytes, show_joules, show_seconds, unit_for
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Mark, Picture, Words
-from planner.report.drawing.chart_frame import SMALL
-from planner.report.drawing.lettering import width_of
-from planner.report.drawing.looks import Look, is_known, level_look, look_of
+from planner.report.drawing.geometry.chart_frame import SMALL
+from planner.report.drawing.geometry.lettering import width_of
+from planner.report.drawing.style.looks import Look, is_known, level_look, look_of
 from planner.results.plan import PlanResult
 
 _ROW, _FRAME = 0.052, 0.12

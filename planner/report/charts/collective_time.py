@@ -12,7 +12,7 @@ from planner.base.units import plain, show_bytes, show_seconds
 from planner.collectives.nccl.schedules import CHAINS, CHAINS_WORDS
 from planner.collectives.runs.times import Crossover, TimeComparison, TimeLine
 from planner.report.drawing.chart import Axis, Chart, Dot, Key, Line, Mark, Picture
-from planner.report.drawing.line_ends import Curve, end_names, named_ticks, with_room
+from planner.report.drawing.geometry.line_ends import Curve, end_names, named_ticks, with_room
 from planner.report.drawing.svg import WIDTH
 
 _TONES = ("blue", "orange", "green", "purple", "teal", "brown")

@@ -12,7 +12,7 @@ from planner.base.units import show_seconds, unit_for
 from planner.explanation.comparison.answer import CompareResult, Side, Waterfall
 from planner.report.charts.breakdown import breakdown_charts, words_of
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
-from planner.report.drawing.looks import look_of
+from planner.report.drawing.style.looks import look_of
 from planner.report.tables.compare import headlines, letter_of, signed_seconds
 from planner.report.tables.explain import signed
 from planner.results.plan import PlanResult

@@ -11,7 +11,7 @@ from planner.explanation.answer import ExplainResult, Step
 from planner.explanation.causes import KEPT_OUT
 from planner.explanation.sensitivity.elasticities import LEAST, Elasticity
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
-from planner.report.drawing.looks import look_of
+from planner.report.drawing.style.looks import look_of
 from planner.report.tables.explain import meaning_words, signed, value_words
 from planner.report.tables.likely import tie_words
 from planner.results.words import job_words, mesh_words

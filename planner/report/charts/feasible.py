@@ -13,7 +13,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.units import plain, show_count, show_seconds
 from planner.report.drawing.chart import Axis, Chart, Dot, Key, Mark, Picture, Words
-from planner.report.drawing.line_ends import Curve, end_names, named_ticks, with_room
+from planner.report.drawing.geometry.line_ends import Curve, end_names, named_ticks, with_room
 from planner.report.drawing.svg import SIDE_BY_SIDE, WIDTH
 from planner.report.pages.picture_file import check_picture
 from planner.studies.feasibility.pictured import Pictured

@@ -8,8 +8,8 @@ from math import log10
 
 from planner.base.units import plural, show_bytes, show_joules, show_percent, show_seconds, unit_for
 from planner.report.drawing.chart import Axis, Chart, Dot, Key, Line, Mark, Picture
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.places import labels_of
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import labels_of
 from planner.report.drawing.svg import SIDE_BY_SIDE
 from planner.report.tables.machine_marks import (
     COLUMNS,

@@ -15,7 +15,7 @@ from planner.plan.layout_words import (
     shardings_by_stage,
 )
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Mark, Words
-from planner.report.drawing.looks import look_of
+from planner.report.drawing.style.looks import look_of
 
 _KINDS = (
     ("none", "no recomputation"),

@@ -9,7 +9,7 @@ from planner.cost.facts import PlanFacts, StageFacts
 from planner.cost.memory.memory import MEMORY_PARTS
 from planner.report.charts.breakdown import words_of
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
-from planner.report.drawing.looks import look_of
+from planner.report.drawing.style.looks import look_of
 
 _MOST_TICKS = 16
 _MOST_TOTALS = 12

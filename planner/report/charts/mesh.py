@@ -14,7 +14,7 @@ from planner.base.units import plural, show_bytes, show_percent, show_seconds
 from planner.cost.facts import LevelFacts, PlanFacts
 from planner.plan import Plan
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Line, Mark, Picture, Words
-from planner.report.drawing.looks import look_of
+from planner.report.drawing.style.looks import look_of
 from planner.results.plan import PlanResult
 
 _NAMES = {

@@ -14,7 +14,7 @@ from planner.base.arrays import FloatArray
 from planner.base.units import plural, show_bytes, show_seconds
 from planner.evidence.validation.collectives import Measured, kind_of
 from planner.report.drawing.chart import Area, Axis, Chart, Dot, Key, Line, Picture
-from planner.report.drawing.line_ends import named_ticks
+from planner.report.drawing.geometry.line_ends import named_ticks
 from planner.report.tables.validation_tables import percent
 
 TITLE = "Measured collectives"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.base.units import show_joules, show_seconds, unit_for
-from planner.report.drawing import frame
 from planner.report.drawing.chart import (
     SHAPES,
     Axis,
@@ -18,6 +17,7 @@ from planner.report.drawing.chart import (
     Picture,
     Words,
 )
+from planner.report.drawing.geometry import frame
 from planner.report.tables.rack_parallelism import (
     NAMES,
     PART_NAMES,

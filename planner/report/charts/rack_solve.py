@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from planner.base.units import plural, show_joules, show_seconds, unit_for
 from planner.report.charts.breakdown import Whole, ranked_chart
-from planner.report.drawing import chart, frame
+from planner.report.drawing import chart
 from planner.report.drawing.chart import SHAPES, Chart, Dot, Key, Line, Picture
+from planner.report.drawing.geometry import frame
 from planner.report.tables.rack_solve import HEADER, point_cells, sentence
 from planner.studies.rack.solve.answer import RackAnswer, RackPoint
 from planner.studies.rack.solve.why import mesh_words, plan_words

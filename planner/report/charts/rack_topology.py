@@ -11,8 +11,8 @@ from planner.base.arrays import FloatArray
 from planner.base.units import plain, show_bytes
 from planner.network.topology.wiring import Wiring
 from planner.report.drawing.chart import Axis, Bar, Chart, Dot, Key, Line, Mark, Picture, Words
-from planner.report.drawing.chart_frame import SMALL
-from planner.report.drawing.lettering import width_of
+from planner.report.drawing.geometry.chart_frame import SMALL
+from planner.report.drawing.geometry.lettering import width_of
 from planner.report.tables.rack_topology import load_heading, load_table, wiring_table
 from planner.report.tables.tables import SplitTable
 from planner.studies.rack.topology.rows import TopologyResult, TopologyRow

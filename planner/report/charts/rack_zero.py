@@ -9,8 +9,8 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.base.units import unit_for
-from planner.report.drawing import frame
 from planner.report.drawing.chart import SHAPES, TONES, Axis, Chart, Dot, Key, Line, Mark, Picture
+from planner.report.drawing.geometry import frame
 from planner.report.tables.rack_zero import figure_table
 from planner.studies.rack.zero.figures import Comparison, ZeroAnswer
 from planner.studies.rack.zero.json import TITLES

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import hypot, log10
 
 from planner.report.drawing.chart import Chart, Dot, Key, Point
-from planner.report.drawing.chart_frame import frame_of
-from planner.report.drawing.places import labels_of
+from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.geometry.places import labels_of
 from planner.report.tables.ridgeline import GIVEN, drawn_names, point_names
 from planner.studies.ridgeline.answer import NEAR_RULE, RidgelineResult, step_words
 from planner.studies.ridgeline.plane import REGIONS

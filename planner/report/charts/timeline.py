@@ -15,9 +15,9 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.cost.timeline.timeline import Timeline
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Line, Mark, Picture
-from planner.report.drawing.chart_frame import SMALL
-from planner.report.drawing.lettering import width_of
-from planner.report.drawing.looks import Look, look_of
+from planner.report.drawing.geometry.chart_frame import SMALL
+from planner.report.drawing.geometry.lettering import width_of
+from planner.report.drawing.style.looks import Look, look_of
 from planner.report.drawing.svg import WIDTH
 from planner.schedules.orders import BACKWARD, FORWARD, OPTIMIZER, OVERHEAD, REDUCTION, WEIGHT_GRAD
 

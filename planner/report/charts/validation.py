@@ -14,7 +14,7 @@ from planner.base.errors import InputError
 from planner.base.units import plain, plural, show_seconds
 from planner.evidence.validation.answer import Runs
 from planner.report.drawing.chart import Area, Axis, Bar, Chart, Dot, Key, Line, Mark, Picture
-from planner.report.drawing.line_ends import named_ticks
+from planner.report.drawing.geometry.line_ends import named_ticks
 from planner.report.drawing.svg import SIDE_BY_SIDE, WIDTH
 from planner.report.pages.picture_file import check_picture
 from planner.report.tables.validation_tables import percent, time_table

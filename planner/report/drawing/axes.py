@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.report.drawing.chart import Axis, Chart, Key
-from planner.report.drawing.chart_frame import (
+from planner.report.drawing.geometry.chart_frame import (
     LINE,
     NORMAL,
     PAD,
@@ -15,8 +15,8 @@ from planner.report.drawing.chart_frame import (
     TURNED,
     Frame,
 )
-from planner.report.drawing.lettering import clean
-from planner.report.drawing.symbols import dot_symbol
+from planner.report.drawing.geometry.lettering import clean
+from planner.report.drawing.style.symbols import dot_symbol
 
 DOTTED = "stroke-dasharray:1.8 3"
 """Rule of a dotted line; most pictures have none, so it is no rule of all."""

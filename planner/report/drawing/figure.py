@@ -10,7 +10,7 @@ from typing import Any
 
 from planner.report.drawing.axes import is_named, is_soft
 from planner.report.drawing.chart import Area, Bar, Chart, Dot, Key, Line, Mark, Picture, Words
-from planner.report.drawing.chart_frame import (
+from planner.report.drawing.geometry.chart_frame import (
     LINE,
     NORMAL,
     PAD,
@@ -21,9 +21,8 @@ from planner.report.drawing.chart_frame import (
     Entry,
     Frame,
 )
-from planner.report.drawing.clipping import clipped_area
-from planner.report.drawing.palette import LIGHT
-from planner.report.drawing.places import (
+from planner.report.drawing.geometry.clipping import clipped_area
+from planner.report.drawing.geometry.places import (
     FAINT_RADIUS,
     RING,
     box_of,
@@ -38,10 +37,11 @@ from planner.report.drawing.places import (
     width_of_line,
     words_inside,
 )
+from planner.report.drawing.geometry.shapes import Box, Pixel
 from planner.report.drawing.plotting import load_pyplot
-from planner.report.drawing.shapes import Box, Pixel
+from planner.report.drawing.style.palette import LIGHT
+from planner.report.drawing.style.symbols import corners_of
 from planner.report.drawing.svg import Sheet, sheet_of
-from planner.report.drawing.symbols import corners_of
 
 _PIXELS = 72.0
 """Pixels of a sheet in an inch, so that a pixel is a point."""

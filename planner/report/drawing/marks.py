@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from planner.report.drawing.axes import DOTTED, is_soft, number, text
 from planner.report.drawing.chart import Area, Bar, Chart, Dot, Line, Words
-from planner.report.drawing.chart_frame import Frame
-from planner.report.drawing.clipping import clipped_area
-from planner.report.drawing.labels import Label
-from planner.report.drawing.lettering import clean
-from planner.report.drawing.places import (
+from planner.report.drawing.geometry.chart_frame import Frame
+from planner.report.drawing.geometry.clipping import clipped_area
+from planner.report.drawing.geometry.labels import Label
+from planner.report.drawing.geometry.lettering import clean
+from planner.report.drawing.geometry.places import (
     FAINT_RADIUS,
     HIT,
     RING,
@@ -23,8 +23,8 @@ from planner.report.drawing.places import (
     width_of_line,
     words_inside,
 )
-from planner.report.drawing.shapes import Box, Pixel
-from planner.report.drawing.symbols import dot_symbol, symbol
+from planner.report.drawing.geometry.shapes import Box, Pixel
+from planner.report.drawing.style.symbols import dot_symbol, symbol
 
 HatchIds = dict[tuple[str, str], str]
 """The id of the pattern of each (hatch, tone); the tone `paper` is for solid bars.

@@ -9,8 +9,9 @@ from itertools import groupby
 
 from planner.report.drawing.axes import axes, grid, heading, legend, notes, number, text
 from planner.report.drawing.chart import Area, Bar, Chart, Dot, Line, Mark, Picture, Words
-from planner.report.drawing.chart_frame import PAD, TITLE, Frame, frame_of
-from planner.report.drawing.lettering import clean
+from planner.report.drawing.geometry.chart_frame import PAD, TITLE, Frame, frame_of
+from planner.report.drawing.geometry.lettering import clean
+from planner.report.drawing.geometry.places import HIT, hits_of, is_many, layers, shown_dots
 from planner.report.drawing.marks import (
     HatchIds,
     area_svg,
@@ -25,8 +26,7 @@ from planner.report.drawing.marks import (
     spots_svg,
     words_svg,
 )
-from planner.report.drawing.palette import chart_css, theme_css
-from planner.report.drawing.places import HIT, hits_of, is_many, layers, shown_dots
+from planner.report.drawing.style.palette import chart_css, theme_css
 
 WIDTH = 860.0
 SIDE_BY_SIDE = 560.0

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from planner.report.drawing.chart import Picture
-from planner.report.drawing.palette import chart_css, theme_css
+from planner.report.drawing.style.palette import chart_css, theme_css
 from planner.report.drawing.svg import WIDTH, chart_svg
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ With h(i) the pool of stage i, p_h stages of pool h, and times tau_hk of item k 
 each kind, embedding, head; the least over shardings and recomputations that a stage may have), a
 plan takes T / factor >= C + A max t + sum of l_hk over its items, in forms of which the largest
 counts (`planner.search.uneven.bounds.time`): l = a tau for 1F1B and GPipe, and for zero-bubble
-schedules 0, or what a stage leaves of its items. For multipliers mu_h >= 0 with sum_h p_h mu_h <= A,
+schedules 0, or what a stage leaves of its items. For multipliers mu_h >= 0 with
+sum_h p_h mu_h <= A,
 
     A max t >= sum_i mu_h(i) t_i + (A - sum_h p_h mu_h) max t
     T / factor >= C + (A - sum_h p_h mu_h) t* + sum_k n_k min_h (mu_h tau_hk + l_hk)

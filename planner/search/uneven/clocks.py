@@ -243,7 +243,7 @@ def _seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, Floa
 
 
 def _pair_seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, FloatArray]:
-    """(k,) seconds of a pair of ranks at every clock: see `planner.search.uneven.columns.stage_choices`."""
+    """(k,) seconds of a pair of ranks at every clock: see `columns.stage_choices`."""
     parts = pair_parts(model.assumptions, stage, x.inputs)
     parts |= {
         "exposed": exposed_reduction_s(model.assumptions, stage, x.inputs),

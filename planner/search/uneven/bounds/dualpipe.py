@@ -2,8 +2,8 @@
 
 With the symbols of `planner.schedules.dualpipe`, t = D - H the time of a round, of n = pp / 2
 pairs, T is the larger of max paced + sum early and max paced + sum late + max over. For the pair
-of the largest t, paced >= (m/2) t + H - Q, and Q - H <= k t with k at most 1. What adds up is at least
-each of its four parts,
+of the largest t, paced >= (m/2) t + H - Q, and Q - H <= k t with k at most 1. What adds up is at
+least each of its four parts,
 
     late  = F + max(b - W, 0) / 2 + H / 2
           >= F + H / 2,   F + (b - W) / 2 + H / 2

@@ -1,4 +1,4 @@
-"""What columns of a row count for as whole numbers; `planner.search.uneven.columns.columns` says how."""
+"""What columns of a row count for as whole numbers; `columns` says how."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from math import log10
 
 from planner.base.arrays import FloatArray
 from planner.report.drawing.chart import Axis, Key, Line, Mark, Words
-from planner.report.drawing.frame import log_ticks, ticks
-from planner.report.drawing.lettering import widest
+from planner.report.drawing.geometry.frame import log_ticks, ticks
+from planner.report.drawing.geometry.lettering import widest
 
 _SIZE = 11.0
 _AROUND = 90.0

@@ -19,7 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.network.algorithms import (
+from planner.network.fabric import Fabric
+from planner.network.groups import Membership, Segment
+from planner.network.synthesized.tables import (
     MOST_POINTS,
     NCCL,
     SYNTHESIZED,
@@ -28,8 +30,6 @@ from planner.network.algorithms import (
     points_of,
     step_latency_s,
 )
-from planner.network.fabric import Fabric
-from planner.network.groups import Membership, Segment
 
 NEVER = 1e300
 """The latency, in seconds, of an algorithm that the fabric does not offer."""

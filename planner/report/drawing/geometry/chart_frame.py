@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log10
 
-from planner.report.drawing import chart, frame
+from planner.report.drawing import chart
 from planner.report.drawing.chart import Chart, Key, Point
-from planner.report.drawing.lettering import cut, widest, width_of, wrapped
-from planner.report.drawing.shapes import Box, Pixel
+from planner.report.drawing.geometry import frame
+from planner.report.drawing.geometry.lettering import cut, widest, width_of, wrapped
+from planner.report.drawing.geometry.shapes import Box, Pixel
 
 PAD = 14.0
 TITLE, NORMAL, SMALL = 15.0, 12.0, 11.0

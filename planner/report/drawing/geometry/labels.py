@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import cos, dist, radians, sin
 
-from planner.report.drawing.shapes import Box, Pixel, Segment
+from planner.report.drawing.geometry.shapes import Box, Pixel, Segment
 
 _CHARACTER, _ASCENT, _DESCENT = 0.6, 0.8, 0.25
 """Width of a usual character, and height above and below the line, in font sizes."""

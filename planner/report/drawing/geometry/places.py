@@ -7,11 +7,11 @@ from itertools import pairwise
 from math import atan2, ceil, degrees, dist, hypot
 
 from planner.report.drawing.chart import Bar, Chart, Dot, Line, Mark, Words
-from planner.report.drawing.chart_frame import SMALL, Frame
-from planner.report.drawing.clipping import clipped_line
-from planner.report.drawing.labels import Label, placed
-from planner.report.drawing.lettering import width_of
-from planner.report.drawing.shapes import Box, Pixel
+from planner.report.drawing.geometry.chart_frame import SMALL, Frame
+from planner.report.drawing.geometry.clipping import clipped_line
+from planner.report.drawing.geometry.labels import Label, placed
+from planner.report.drawing.geometry.lettering import width_of
+from planner.report.drawing.geometry.shapes import Box, Pixel
 
 RING = 3.4
 """By how much the ring around a strong dot is larger than the dot."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.report.drawing.shapes import Pixel
+from planner.report.drawing.geometry.shapes import Pixel
 
 _PATHS = {  # corners around (0, 0) in units of the radius
     "square": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from planner.report.drawing.shapes import Box, Pixel
+from planner.report.drawing.geometry.shapes import Box, Pixel
 
 _Side = tuple[Callable[[Pixel], bool], Callable[[Pixel, Pixel], Pixel]]
 
