@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,14 +70,14 @@ class Framework(ABC):
             framework names the maker, the first of the registry is.
         preset: The preset of assumptions whose counts these are, where it is no software that
             runs; with `preset_reason`, what is said of it where it is taken by default.
-        examples: Command of `planner` to example lines of its `--help`.
+        examples: Commands of `planner`, each with an example for its `--help`.
     """
 
     targets: tuple[Target, ...] = ()
     vendors: tuple[str, ...] = ()
     preset: str = ""
     preset_reason: str = ""
-    examples: Mapping[str, tuple[str, ...]] = {}
+    examples: tuple[tuple[str, str], ...] = ()
 
     @property
     @abstractmethod

@@ -29,6 +29,14 @@ class DeepSpeed(Framework):
             launches="a JSON file",
         ),
     )
+    examples = (
+        ("export", "planner export plan.yaml --to deepspeed --allow-lossy -o launch"),
+        (
+            "evaluate",
+            "planner evaluate --from deepspeed ds_config.json --model llama3-8b "
+            "--hardware h100-sxm5-80\n    --chips 64 --seq-len 8192 -o launched.yaml",
+        ),
+    )
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.deepspeed.rules` and `planner.frameworks.deepspeed.models`."""

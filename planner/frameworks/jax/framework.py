@@ -23,6 +23,7 @@ class Jax(Framework):
         Target(name="jax", title="JAX", framework="jax"),
     )
     vendors = ("google", "aws")
+    examples = (("export", "planner export front.json --row 2 --to maxtext --allow-lossy --json"),)
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.jax.rules` and `planner.frameworks.jax.maxtext`."""

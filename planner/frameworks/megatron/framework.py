@@ -39,6 +39,14 @@ class Megatron(Framework):
             lists_layers=True,
         ),
     )
+    examples = tuple(
+        (
+            command,
+            f"planner {command} --from megatron run.sh --model llama2-13b "
+            "--hardware dgx-a100-80-hdr",
+        )
+        for command in ("evaluate", "explain")
+    )
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.megatron.rules`."""

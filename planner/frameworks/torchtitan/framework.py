@@ -30,6 +30,13 @@ class Torchtitan(Framework):
             launches="a TOML file or overrides",
         ),
     )
+    examples = (
+        (
+            "export",
+            "planner export runnable.yaml --to torchtitan --target-version 0.2 --allow-lossy "
+            "-o launch",
+        ),
+    )
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.torchtitan.rules`."""
