@@ -11,7 +11,10 @@ from planner.frameworks.registry import framework_of
 from planner.frameworks.rules.numbers import nearest, nearest_divisors
 from planner.plan import SPLITS, Plan
 
-_AXES = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
+_AXES = {
+    "tp": "tensor parallelism", "cp": "context parallelism", "pp": "pipeline parallelism",
+    "ep": "expert parallelism", "dp": "replicas", "fsdp": "sharded data parallelism",
+}  # fmt: skip
 
 
 def micro_batches(model: CostModel, plan: Plan) -> float:
