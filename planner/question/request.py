@@ -180,7 +180,7 @@ class Request(BaseModel):
         description="Train all parameters (pretrain, finetune) or adapters (lora).",
     )
     lora_rank: Whole = Field(default=16, description="Rank of the adapters of a lora job.")
-    framework: Annotated[str, choice(sorted(FRAMEWORKS))] | None = Field(
+    framework: Annotated[str, choice(FRAMEWORKS, by_name=True)] | None = Field(
         default=None,
         description="Whose memory profile, schedules, layer splits and rank layouts apply; "
         "default by chip.",
@@ -251,8 +251,8 @@ class Request(BaseModel):
     )
     runnable_in: Annotated[tuple[str, ...], choices(TARGETS, text=1)] | None = Field(
         default=None,
-        description="What has to run the plans, e.g. megatron: those that planner export writes "
-        "for it; several: all of them.",
+        description=f"What has to run the plans, e.g. {next(iter(TARGETS))}: those that planner "
+        "export writes for it; several: all of them.",
     )
     clocks: bool = Field(
         default=True, description="Clock levels are a decision where the chip has them."

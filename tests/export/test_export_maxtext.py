@@ -9,11 +9,11 @@ from export.cases import CASES, Case
 from hardware_db import load_cluster
 from models_db import Model, load_model
 from planner.base.errors import InputError
-from planner.frameworks.maxtext import model as maxtext_model
-from planner.frameworks.maxtext.models import block_of
-from planner.frameworks.maxtext.slices import slice_name
+from planner.frameworks.decoders import block_of
+from planner.frameworks.jax.maxtext import model as maxtext_model
+from planner.frameworks.jax.maxtext.slices import slice_name
+from planner.frameworks.jax.slices import slice_mesh
 from planner.frameworks.rules import broken
-from planner.frameworks.rules.slices import slice_mesh
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch

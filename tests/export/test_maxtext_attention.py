@@ -7,7 +7,7 @@ import pytest
 
 from export.cases import Case
 from planner.base.errors import InputError
-from planner.frameworks.maxtext.kernels import gpu_rings, why_no_ring
+from planner.frameworks.jax.maxtext.kernels import gpu_rings, why_no_ring
 from planner.frameworks.rules import broken
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan

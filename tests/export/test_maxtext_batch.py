@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from export.cases import CASES, Case
-from planner.frameworks.maxtext.batch import batch_share
-from planner.frameworks.rules import RULES
+from planner.frameworks.jax.maxtext.batch import batch_share
+from planner.frameworks.rules import all_rules
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
@@ -36,7 +36,7 @@ def test_devices_beyond_the_tokens_of_a_sequence_may_have_none() -> None:
 
 
 def told(case: Case) -> list[str]:
-    rule, cost = next(one for one in RULES if one.name == "maxtext-share"), case.cost()
+    rule, cost = next(one for one in all_rules() if one.name == "maxtext-share"), case.cost()
     held = rule.holds(cost, PlanTable.from_plans([case.plan]))
     return [] if held[0] else [rule.explain(cost, case.plan)]
 

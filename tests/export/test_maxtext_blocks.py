@@ -6,7 +6,7 @@ import pytest
 
 from export.cases import CASES, Case
 from planner.base.errors import InputError
-from planner.frameworks.maxtext.blocks import MAXTEXT_BLOCKS
+from planner.frameworks.jax.maxtext.blocks import MAXTEXT_BLOCKS
 from planner.frameworks.rules import broken
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import export_plan

@@ -6,7 +6,7 @@ import pytest
 
 from export.cases import CASES, Case
 from models_db import Model, load_model
-from planner.frameworks.rules import RULES
+from planner.frameworks.rules import all_rules
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
@@ -18,7 +18,7 @@ SLICES = CASES["slices"]
 
 def told(case: Case, name: str, model: Model | None = None) -> str:
     """The line of a rule that the plan breaks; empty where it obeys."""
-    rule, cost = next(one for one in RULES if one.name == name), case.cost()
+    rule, cost = next(one for one in all_rules() if one.name == name), case.cost()
     if model is not None:
         cost = replace(cost, job=replace(cost.job, model=model))
     held = rule.holds(cost, PlanTable.from_plans([case.plan]))

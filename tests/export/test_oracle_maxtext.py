@@ -1,10 +1,10 @@
 """MaxText's own parser and mesh check on what is exported for it.
 
 `PLANNER_MAXTEXT` is a checkout of MaxText at the commit of
-`planner.frameworks.maxtext.write.VERSION`, `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later) with
-jax, flax, omegaconf, pydantic, packaging, pathwaysutils and jinja2; without it, this one. Models
-are built where it also has grain, tokamax, qwix, aqtp, drjax, transformers, pillow, sympy and
-jaxtyping.
+`planner.frameworks.jax.maxtext.write.VERSION`, `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later)
+with jax, flax, omegaconf, pydantic, packaging, pathwaysutils and jinja2; without it, this one.
+Models are built where it also has grain, tokamax, qwix, aqtp, drjax, transformers, pillow, sympy
+and jaxtyping.
 """
 
 import itertools
@@ -24,13 +24,14 @@ from export.cases import CASES, Case
 from export.random_plans import MODELS, runnable
 from hardware_db import load_cluster
 from models_db import load_model
+from planner.frameworks.decoders import block_of
+from planner.frameworks.jax.maxtext import model as maxtext_model
+from planner.frameworks.jax.maxtext.models import NAMED, TOKEN_ROWS, name_of
+from planner.frameworks.jax.maxtext.slices import SLICES as NAMED_SLICES
+from planner.frameworks.jax.maxtext.slices import slice_name
+from planner.frameworks.jax.maxtext.write import VERSION
+from planner.frameworks.jax.slices import slice_mesh
 from planner.frameworks.jax.specs import vocabulary
-from planner.frameworks.maxtext import model as maxtext_model
-from planner.frameworks.maxtext.models import NAMED, TOKEN_ROWS, block_of, name_of
-from planner.frameworks.maxtext.slices import SLICES as NAMED_SLICES
-from planner.frameworks.maxtext.slices import slice_name
-from planner.frameworks.maxtext.write import VERSION
-from planner.frameworks.rules.slices import slice_mesh
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch
