@@ -23,9 +23,10 @@ from planner.explanation.sensitivity.elasticities import Elasticity, largest_of_
 from planner.explanation.sensitivity.numbers import for_time, levers
 from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.frameworks.targets import Target
+from planner.objectives import OBJECTIVES
 from planner.plan import Plan
 from planner.question.files.plan_file import check_chips, read_plan_file
-from planner.question.request import OBJECTIVES, request_from
+from planner.question.request import request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.result import SolveResult
 
@@ -47,7 +48,7 @@ def explain(
 
     Args:
         source: Path of a plan file, or a `Plan` (then `fields` say the job).
-        objective: What plans are compared by: time, energy, edp or memory.
+        objective: The name of what plans are compared by.
         on_progress: Called with (what, done, of).
         **fields: Fields of `planner.question.request.Request` that override those of the file.
 
@@ -79,7 +80,7 @@ def explain_plan(
     Args:
         resolved: The job.
         plan: The plan.
-        objective: What plans are compared by.
+        objective: The name of what plans are compared by.
         assumed: What the source of the plan left out.
         on_progress: Called with (what, done, of).
         rivals: Plans that might overtake it, beside those one step away.
@@ -103,7 +104,7 @@ def explain_plan(
             evaluated.result,
             limits_of(request),
             options,
-            objective,
+            OBJECTIVES[objective].priced(request.price_per_chip_hour),
             rivals=rivals,
             on_progress=on_progress,
         ),

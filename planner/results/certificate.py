@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from planner.base.arrays import FloatArray
@@ -100,6 +101,20 @@ class Certificate:
     solvers: dict[str, int]
     refused: dict[str, int] = field(default_factory=dict)
     steps: tuple[TimeStep, ...] = ()
+
+    def counted(self, objective: Callable[[float], float]) -> Certificate:
+        """The same of an objective that grows with the one that was proved."""
+        return replace(
+            self,
+            uniform=None if self.uniform is None else objective(self.uniform),
+            objective=objective(self.objective),
+            bound=objective(self.bound),
+            funnel=tuple(
+                replace(one, lowest=None if one.lowest is None else objective(one.lowest))
+                for one in self.funnel
+            ),
+            lowest_left=None if self.lowest_left is None else objective(self.lowest_left),
+        )
 
     @property
     def gap(self) -> float:

@@ -13,6 +13,7 @@ from planner.answers.api import evaluate
 from planner.answers.explained import compare, explain
 from planner.base.units import show_seconds
 from planner.explanation.rivals import rivals_in
+from planner.objectives import OBJECTIVES
 from planner.question.files.plan_file import job_of, plan_fields, read_plan_file
 from planner.report.charts.compare import compare_picture
 from planner.report.drawing.chart import Bar
@@ -148,7 +149,7 @@ def test_a_tie_is_explained_with_its_noise(plan_file: Path) -> None:
     assert noise in words
     assert tie_words(None) == ""
     twice = f"{100 * (spread.tie_factor**2 - 1):.3g} % apart"
-    assert twice in tie_words(spread, "edp")
+    assert twice in tie_words(spread, OBJECTIVES["edp"])
 
 
 def test_plans_of_the_same_file_may_overtake(plan_file: Path, tmp_path: Path) -> None:
