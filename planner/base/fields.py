@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any
@@ -91,7 +91,7 @@ def refusal(text: str) -> PydanticCustomError:
 class _Words:
     """A closed set of words: checked here, listed in the JSON Schema for editors."""
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     several: bool
     text: int = 0  # the field takes text too: at least so many words with commas between them
 
@@ -122,7 +122,8 @@ class _Words:
 
 def choice(names: Iterable[str]) -> Any:
     """A text field that holds one of some words."""
-    return _Words(tuple(names), several=False)
+    kept = isinstance(names, Sequence) and isinstance(names, Hashable)  # it may grow
+    return _Words(names if kept else tuple(names), several=False)
 
 
 def choices(names: Iterable[str], *, text: int = 0) -> Any:

@@ -12,9 +12,10 @@ from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.rules.rule import DEVICES_RULE, Rule
-from planner.frameworks.rules.table import RULES
+from planner.frameworks.rules.table import RULES, of_schedule
 from planner.frameworks.targets import Target
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, PlanTable
+from planner.schedules import BUILT_IN, known_schedules
 
 OFFLOAD = "offload"
 LAYOUT_RULE = "placement-offered"
@@ -33,12 +34,19 @@ def applicable(
     own = {"any", "framework", framework.name, framework.derived_from}
     whose = own if target is None else own | {*target.rules}
     told = target is not None
-    found = (rule for rule in RULES if rule.framework in whose and (told or not rule.launch))
+    rules = (*RULES, *_of_other_packages())
+    found = (rule for rule in rules if rule.framework in whose and (told or not rule.launch))
     if target is None:
         return tuple(found)
     version = version or target.versions[0]
     found = (rule for rule in found if version in (rule.versions or (version,)))
     return tuple(r for r in found if not (target.lists_layers and r.name == SPLIT_RULE))
+
+
+def _of_other_packages() -> list[Rule]:
+    """The rules of schedules that are not built in, of those that were asked for."""
+    others = known_schedules()[len(BUILT_IN) :]
+    return [of_schedule(schedule) for schedule in others if schedule.rule_source]
 
 
 def judged_for(model: CostModel, target: Target) -> CostModel:

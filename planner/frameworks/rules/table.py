@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_counts
@@ -22,6 +23,23 @@ from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.rule import DEVICES_RULE, HARDWARE, Rule
 from planner.frameworks.torchtitan.rules import TORCHTITAN
 from planner.plan import Plan, PlanTable
+from planner.schedules import BUILT_IN
+from planner.schedules.schedule import Schedule
+
+
+def of_schedule(schedule: Schedule) -> Rule:
+    """The rule that a schedule runs with a plan's stages and micro-batches."""
+    return Rule(
+        name=schedule.name,
+        field="schedule",
+        framework="any",
+        source=schedule.rule_source,
+        holds=partial(predicates.schedule_runs, schedule),
+        explain=lambda c, p: schedule.why_not(
+            p.pp, words.micro_batches(c, p), trains_all=c.job.trains_all
+        ),
+    )
+
 
 GENERAL: tuple[Rule, ...] = (
     Rule(
@@ -127,23 +145,7 @@ GENERAL: tuple[Rule, ...] = (
             "interleaved, pp > 1 and micro-batches that are a multiple of pp"
         ),
     ),
-    Rule(
-        name="zero-bubble",
-        field="schedule",
-        framework="any",
-        source="arXiv:2401.10241: fills bubbles with weight gradients",
-        holds=predicates.zero_bubble_trains,
-        explain=lambda c, p: "schedule zero-bubble needs pp > 1 and a job that trains all weights",
-    ),
-    Rule(
-        name="dualpipe",
-        field="schedule",
-        framework="any",
-        source="deepseek-ai/DualPipe dualpipe.py, step: ranks and micro-batches even, at least "
-        "two micro-batches per rank; weight gradients apart",
-        holds=predicates.both_directions,
-        explain=words.one_way,
-    ),
+    *(of_schedule(schedule) for schedule in BUILT_IN if schedule.rule_source),
     Rule(
         name="sharding",
         field="sharding",

@@ -11,7 +11,8 @@ from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.predicates import micro_batches
 from planner.frameworks.rules.rule import Rule
 from planner.frameworks.torchtitan.versions import TORCHTITAN_VERSIONS
-from planner.plan import DDP, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ONE_F_ONE_B, ZERO3, PlanTable
+from planner.plan import DDP, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3, PlanTable
+from planner.schedules import code_of_schedule
 
 
 def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -22,7 +23,7 @@ def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
 def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
     """1F1B has a micro-batch for every stage."""
     enough = micro_batches(model, plans) >= plans.pp
-    return np.asarray((plans.schedule != ONE_F_ONE_B) | (plans.pp == 1) | enough)
+    return np.asarray((plans.schedule != code_of_schedule("1f1b")) | (plans.pp == 1) | enough)
 
 
 def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
