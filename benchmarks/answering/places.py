@@ -1,0 +1,229 @@
+"""Where each compared value stands in today's JSON: the one table to change when the JSON does.
+
+The left side of every row is the name under which a value is saved, and never changes; the right
+side is its place in a document of today, as a dotted path. A document of another kind than those
+in `PLACES` is compared whole, under its own names.
+
+Not compared anywhere: counts of nodes and candidates, seconds of a search, versions and hashes,
+titles of sources, and prose, which has its own file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Places = dict[str, str]
+
+# What a plan decides: two plans with the same of these are the same plan.
+DECISIONS: Places = {
+    "chips": "chips",
+    "mesh": "mesh",
+    "micro_batch": "micro_batch",
+    "schedule": "schedule",
+    "interleave": "interleave",
+    "sharding": "sharding",
+    "sequence_parallel": "sequence_parallel",
+    "cp_mode": "cp_mode",
+    "recompute": "recompute",
+    "offload": "offload",
+    "split": "split",
+    "clock": "clock",
+    "order": "placement.order",
+    "stages": "stages",
+    "machine": "machine",
+}
+
+# What a plan costs, wherever a plan is shown.
+COSTS: Places = {
+    "micro_batches": "micro_batches",
+    "step_time_s": "step_time_s",
+    "step_time_low_s": "step_time_low_s",
+    "step_time_high_s": "step_time_high_s",
+    "energy_per_step_j": "energy_per_step_j",
+    "energy_per_step_low_j": "energy_per_step_low_j",
+    "energy_per_step_high_j": "energy_per_step_high_j",
+    "power_per_chip_w": "power_per_chip_w",
+    "energy_by_boundary_j": "energy_by_boundary_j",
+    "power_by_boundary_w": "power_by_boundary_w",
+    "energy_interval_by_boundary_j": "energy_interval_by_boundary_j",
+    "power_interval_by_boundary_w": "power_interval_by_boundary_w",
+    "memory_per_chip_bytes": "memory_per_chip_bytes",
+    "memory_low_bytes": "memory_low_bytes",
+    "memory_high_bytes": "memory_high_bytes",
+    "host_memory_per_chip_bytes": "host_memory_per_chip_bytes",
+    "memory_risk": "memory_risk",
+    "out_of_memory_probability": "out_of_memory_probability",
+    "lacks_headroom": "lacks_headroom",
+    "mfu": "mfu",
+    "hfu": "hfu",
+    "tokens_per_s": "tokens_per_s",
+    "communication_s": "communication_s",
+    "breakdown": "breakdown",
+    "levels": "placement.levels",
+}
+
+# What the best plan of `solve` and the plan of `evaluate` have beside that.
+DETAILS: Places = {
+    "per_stage": "per_stage",
+    "per_level": "per_level",
+    "collectives": "collectives",
+    "memory_limit_bytes": "memory_limit_bytes",
+    "chip_memory_bytes": "chip_memory_bytes",
+    "simulated_step_time_s": "simulated_step_time_s",
+}
+
+# Of plans beside the best one: how they compare, and the three objectives.
+FRONT_VALUES = {"time": "step_time_s", "energy": "energy_per_step_j",
+                "memory": "memory_per_chip_bytes"}  # fmt: skip
+VALUES: Places = {name: COSTS[name] for name in FRONT_VALUES.values()}
+
+# An answer of `planner solve`, without its plans, which `PLANS` has.
+SOLVE: Places = {
+    "schema_version": "schema_version",
+    "status": "status",
+    "objective": "objective",
+    "objective_name": "objective_name",
+    "layout": "layout",
+    "front_objectives": "front_objectives",
+    "front_complete": "front_complete",
+    "front_limits": "front_limits",
+    "top_complete": "top_complete",
+    "interval": "interval",
+    "training_run": "training_run",
+    "diagnosis": "diagnosis",
+    "defaults": "defaults",
+    "job": "job",
+    "plan_job": "plan_job",
+    "asked": "asked",
+    "machines": "machines",
+    "certificate.objective": "certificate.objective",
+    "certificate.uniform": "certificate.uniform",
+}
+# Of an answer of `planner solve`, what depends on which of several equally good plans was found.
+OF_BEST: Places = {
+    "neighbors": "neighbors",
+    "pools": "pools",
+    "uniform_simulated_s": "uniform_simulated_s",
+    "gain_simulated": "gain_simulated",
+}
+# Where the plans of an answer of `planner solve` stand.
+PLANS: Places = {"best": "best", "uniform": "uniform", "top": "top", "front": "front"}
+
+_EVALUATE: Places = {
+    "schema_version": "schema_version",
+    **DECISIONS,
+    **COSTS,
+    **DETAILS,
+    "fits": "fits",
+    "interval": "interval",
+    "training_run": "training_run",
+    "defaults": "defaults",
+    "pools": "pools",
+    "job": "job",
+    "plan_job": "plan_job",
+    "asked": "asked",
+    "launch": "launch",
+}
+_EXPLAIN: Places = {
+    **_EVALUATE,
+    "objective_name": "objective_name",
+    "binding": "binding",
+    "steps": "steps",
+    "refused": "refused",
+    "elasticities": "elasticities",
+    "better": "better",
+    "overtakings": "overtakings",
+}
+PLACES: dict[str, Places] = {"evaluate": _EVALUATE, "explain": _EXPLAIN}
+"""Kind of a document to its names; `solve` has SOLVE, OF_BEST and PLANS."""
+
+# Fields that are left out of every document, at any depth.
+NOT_COMPARED = frozenset({
+    "versions", "digest", "sha256", "bytes", "seconds", "framework_version", "counts",
+    "front_counts", "evaluated", "chip_counts", "skeletons", "bound", "stage_solves", "solvers",
+    "funnel", "left", "solved", "numbers", "counts_tried", "nodes", "branches", "candidates",
+    "seconds_s", "wall_s", "search", "resolution",
+    # prose and titles
+    "words", "why", "reason", "verdict", "sentence", "explanation", "note", "notes", "source",
+    "sources", "title", "titles", "warnings", "losses", "mfu_convention", "front_note", "remarks",
+    "workload_title", "text", "description", "not_simulated", "basis_words", "origin", "because",
+    "citation", "date",
+})  # fmt: skip
+
+
+_NAMED = 30  # points of a front whose plans are listed
+
+
+def at(document: Any, path: str) -> Any:
+    """The value at a dotted path; None where there is none."""
+    for step in path.split("."):
+        if not isinstance(document, dict) or step not in document:
+            return None
+        document = document[step]
+    return document
+
+
+def compared_part(value: Any) -> Any:
+    """A value without what is never compared."""
+    if isinstance(value, dict):
+        kept = {name: item for name, item in value.items() if name not in NOT_COMPARED}
+        return {name: compared_part(item) for name, item in kept.items()}
+    return [compared_part(item) for item in value] if isinstance(value, list) else value
+
+
+def extracted(kind: str, document: Any) -> Any:
+    """What is saved and compared of a document."""
+    if not isinstance(document, dict):
+        return compared_part(document)
+    if kind == "solve":
+        return _of_solve(document)
+    if kind in PLACES:
+        return _picked(document, PLACES[kind])
+    return compared_part(document)
+
+
+def _picked(document: Any, places: Places) -> dict[str, Any]:
+    """The values of a table that are there, without those that are null."""
+    found = {name: at(document, path) for name, path in places.items()}
+    return {name: compared_part(value) for name, value in found.items() if value is not None}
+
+
+def _of_solve(document: dict[str, Any]) -> dict[str, Any]:
+    found = _picked(document, SOLVE)
+    best, uniform = at(document, PLANS["best"]), at(document, PLANS["uniform"])
+    if best is not None:
+        found["plan"] = _picked(best, DECISIONS)
+        found["cost"] = _picked(best, COSTS | DETAILS)
+        found["of_best"] = _picked(document, OF_BEST)
+    if uniform is not None:
+        found["uniform"] = {"plan": named(uniform), **_picked(uniform, VALUES)}
+    found["top"] = [
+        {"plan": named(one), **_picked(one, VALUES), "tie": one.get("tie")}
+        for one in at(document, PLANS["top"]) or ()
+    ]
+    values = [FRONT_VALUES[name] for name in found["front_objectives"]]
+    front = at(document, PLANS["front"]) or ()
+    found["front"] = [
+        {"proved": one.get("proved"), **{name: at(one, VALUES[name]) for name in values}}
+        for one in front
+    ]
+    if len(front) <= _NAMED:
+        found["front"] = [
+            {"plan": named(plan), **point}
+            for plan, point in zip(front, found["front"], strict=True)
+        ]
+    return found
+
+
+def named(plan: Any) -> str:
+    """A plan in one line, for plans that may be replaced by others of equal value."""
+    words = []
+    for name, value in _picked(plan, DECISIONS).items():
+        if isinstance(value, dict):
+            sizes = value.items()
+            words += [f"{axis}={size}" for axis, size in sizes if name != "mesh" or size != 1]
+        elif isinstance(value, list):
+            words.append(f"{name}=" + ",".join(str(item) for item in value))
+        else:
+            words.append(f"{name}={value}")
+    return " ".join(words)
