@@ -20,7 +20,7 @@ from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import applicable
-from planner.plan import COLUMNS, NO_RECOMPUTE, ONE_F_ONE_B, SELECTIVE, Plan, PlanTable
+from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.schedules.dualpipe import runs_both_ways
 from planner.search.limits import Limits
@@ -224,15 +224,11 @@ def _rows(
 
 def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArray:
     """(n,) whether the rules about the number of micro-batches allow it."""
-    names = {rule.name for rule in applicable(model.framework)}
-    rounds = micro_batches % plans.pp == 0
-    ok = (plans.interleave == 1) | rounds
+    ok = (plans.interleave == 1) | (micro_batches % plans.pp == 0)
     ok &= runs_both_ways(plans.schedule, plans.pp, micro_batches)
-    if "maxtext-micro-batches" in names:
-        ok &= (plans.pp == 1) | rounds
-    if "torchtitan-1f1b" in names:
-        enough = micro_batches >= plans.pp
-        ok &= (plans.schedule != ONE_F_ONE_B) | (plans.pp == 1) | enough
+    for rule in applicable(model.framework):
+        if rule.counted is not None:
+            ok &= rule.counted(plans, micro_batches)
     return np.asarray(ok)
 
 
