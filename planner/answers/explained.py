@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.base.errors import InputError
-from planner.base.files import is_file
+from planner.base.files import is_file, real_path
 from planner.base.frozen import thawed
 from planner.base.messages import not_one_of, shown
 from planner.base.units import plural
@@ -162,10 +163,10 @@ def compare_files(
     seen: dict[tuple[Path, int | None, str, str], str] = {}
     machines = _machines(fields.get("hardware"), len(sources))
     modes = _modes(fields.get("collectives"), len(sources))
-    twice = {source for source in sources if list(sources).count(source) > 1}
+    twice = {source for source, times in Counter(sources).items() if times > 1}
     for source, machine, mode in zip(sources, machines, modes, strict=True):
         path, row = file_and_row(source)
-        key = (path.resolve(), row, machine, mode)
+        key = (real_path(path), row, machine, mode)
         if key in seen:
             lines.append(
                 f"plans: {source} is the same as {seen[key]}; give different plans, or a machine "

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.objectives import BY_ENERGY, BY_PRODUCT, BY_TIME, ENERGY, Costs, Objective
+from planner.objectives import BY_ENERGY, BY_PRODUCT, BY_TIME, ENERGY, TIME, Costs, Objective
 from planner.plan import Plan
 from planner.question.request import Request
 from planner.question.uneven_request import limits_on_front
@@ -58,11 +58,13 @@ def counted(known: Certificate, objective: Objective, chips: int) -> Certificate
     known = replace(known, objective_name=objective.name)
     if objective.uneven == BY_TIME:
         return known.counted(
-            lambda s: objective.value_of(Costs(step_time_s=s, energy_j=np.nan, chips=chips))
+            lambda s: objective.value_of(Costs(step_time_s=s, energy_j=np.nan, chips=chips)),
+            (TIME.unit, objective.unit),
         )
     if objective.uneven == BY_ENERGY:
         return known.counted(
-            lambda j: objective.value_of(Costs(step_time_s=np.nan, energy_j=j, chips=chips))
+            lambda j: objective.value_of(Costs(step_time_s=np.nan, energy_j=j, chips=chips)),
+            (ENERGY.unit, objective.unit),
         )
     return known
 

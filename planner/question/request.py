@@ -24,7 +24,15 @@ from planner.assumptions.assumptions import COLLECTIVES, PRECISIONS, PRESETS
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.fields import Share, choice, choices, plain_whole, refusal
-from planner.base.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
+from planner.base.messages import (
+    MOST_MISTAKES,
+    Attempts,
+    Origin,
+    misspelt,
+    mistakes,
+    shown,
+    too_long,
+)
 from planner.cost.job import JOB_KINDS
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.targets import TARGETS
@@ -67,8 +75,10 @@ def _fixes(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     fixes: dict[Any, tuple[str, ...]] = {}
-    problems = []
+    problems: list[str] = []
     for name, given in value.items():
+        if len(problems) >= MOST_MISTAKES:
+            break
         values = tuple(given) if isinstance(given, list | tuple) else (given,)
         if not values or not all(isinstance(item, str | int | float) for item in values):
             problems.append(f"{shown(name)}: {shown(given)} must be a value or a list of values")
@@ -76,7 +86,8 @@ def _fixes(value: Any) -> Any:
         fixes[name] = tuple(map(_text, values))
         problems += _fix_problems(name if isinstance(name, str) else shown(name), fixes[name])
     if problems:
-        raise refusal("\n".join(dict.fromkeys(problems)))
+        more = ["and more"] if len(problems) >= MOST_MISTAKES else []
+        raise refusal("\n".join(dict.fromkeys(problems[: MOST_MISTAKES - 1] + more)))
     return fixes
 
 
@@ -96,6 +107,8 @@ def _fix_problems(name: str, texts: tuple[str, ...]) -> list[str]:
             fixed_values(name, (text,))
         except InputError as error:
             problems.append(str(error).removeprefix("fix: "))
+        if len(problems) >= MOST_MISTAKES:
+            break
     return problems
 
 
@@ -192,7 +205,7 @@ class Request(BaseModel):
         description="Train all parameters (pretrain, finetune) or adapters (lora).",
     )
     lora_rank: Whole = Field(default=16, description="Rank of the adapters of a lora job.")
-    framework: Annotated[str, choice(sorted(FRAMEWORKS))] | None = Field(
+    framework: Annotated[str, choice(FRAMEWORKS, by_name=True)] | None = Field(
         default=None,
         description="Whose memory profile, schedules, layer splits and rank layouts apply; "
         "default by chip.",
@@ -262,8 +275,8 @@ class Request(BaseModel):
     )
     runnable_in: Annotated[tuple[str, ...], choices(TARGETS, text=1)] | None = Field(
         default=None,
-        description="What has to run the plans, e.g. megatron: those that planner export writes "
-        "for it; several: all of them.",
+        description=f"What has to run the plans, e.g. {next(iter(TARGETS))}: those that planner "
+        "export writes for it; several: all of them.",
     )
     clocks: bool = Field(
         default=True, description="Clock levels are a decision where the chip has them."

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cli.command import planner, refused, replaced, solve
 from planner.base.jsonfile import digest_of
 from planner.base.units import show_seconds
+from strict_yaml.reading import load as load_yaml
 
 JOB = (
     "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--batch-tokens", "64Ki",
@@ -79,7 +79,7 @@ def test_files_of_uneven_plans_give_the_same_figures_again(answer: Any, tmp_path
     for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes"):
         assert again[name] == answer["best"][name]
     if "stages" in answer["best"]:
-        assert yaml.safe_load(plan.read_text(encoding="utf-8"))["plan"]["stages"]
+        assert load_yaml(plan.read_text(encoding="utf-8"))["plan"]["stages"]
     for path in (front, table):
         row = planner("evaluate", path, "--row", len(answer["front"]["plans"]), "--json").document
         assert row["energy_per_step_j"] == answer["front"]["plans"][-1]["energy_per_step_j"]
@@ -138,11 +138,17 @@ FORGERIES = {
         },
         "certificate.uniform",
     ),
-    "no uniform plan": (lambda _: {"uniform": None}, "certificate.uniform"),
+    "no uniform plan": (
+        lambda a: {"stages": {**a["stages"], "uniform": None}},
+        "certificate.uniform",
+    ),
     "no certificate": (lambda _: {"certificate": None}, "certificate"),
-    "another layout": (lambda _: {"layout": "uniform"}, "layout"),
+    "another layout": (lambda a: {"stages": {**a["stages"], "layout": "uniform"}}, "stages.layout"),
     "a bound below the best": (lambda a: _funnel(a, 1, lowest=1e-9), "certificate.funnel.2.lowest"),
-    "a gap without a limit": (lambda _: {"status": "feasible"}, "status"),
+    "a gap without a limit": (
+        lambda a: {"certificate": {**a["certificate"], "status": "feasible"}},
+        "certificate.status",
+    ),
 }
 
 

@@ -234,8 +234,9 @@ def test_optimum_of_every_objective(objective: str) -> None:
     model = cost_model(dense_model(8, 1024, 8, 4, 4096), "dgx-a100-80-hdr", global_batch=32)
     brute = everything(model, (16,), SpaceOptions(), Limits())
     found = run(model, (16,), SpaceOptions(), columns=(TIME, ENERGY, MEMORY))
-    best = optimum(found.points, found.bound, found.status, OBJECTIVES[objective])
-    assert best.value == best.bound == values(brute, OBJECTIVES[objective]).min()
+    one = OBJECTIVES[objective]
+    best = optimum(found.points, found.bound, found.status, one, found.columns)
+    assert best.value == best.bound == values(brute, one, found.columns).min()
 
 
 def test_an_expired_deadline_leaves_a_valid_bound() -> None:

@@ -7,11 +7,14 @@ import math
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_sum
 from planner.cost.stages.layout import chunk_places, stage_layers
+from planner.frameworks.registry import framework_of
 from planner.frameworks.rules.numbers import nearest, nearest_divisors
-from planner.frameworks.targets import TARGETS
 from planner.plan import SPLITS, Plan
 
-_AXES = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
+_AXES = {
+    "tp": "tensor parallelism", "cp": "context parallelism", "pp": "pipeline parallelism",
+    "ep": "expert parallelism", "dp": "replicas", "fsdp": "sharded data parallelism",
+}  # fmt: skip
 
 
 def micro_batches(model: CostModel, plan: Plan) -> float:
@@ -55,20 +58,6 @@ def _dealt_nearby(model: CostModel, plan: Plan) -> str:
     return "; ".join(words) or f"nearest pp with interleave 1: {alone}"
 
 
-def one_way(model: CostModel, plan: Plan) -> str:
-    """Why DualPipe cannot run a plan's micro-batches in both directions, in one sentence."""
-    found = micro_batches(model, plan)
-    if not model.job.trains_all:
-        return "schedule dualpipe needs a job that trains all weights"
-    if plan.pp == 1 or plan.pp % 2:
-        return f"schedule dualpipe needs an even pp > 1, not {plan.pp}; nearest: {plan.pp + 1}"
-    least = 2 * plan.pp
-    return (
-        f"schedule dualpipe with pp {plan.pp} and {found:g} micro-batches: an even number of at "
-        f"least {least} is needed; nearest: {max(least, 2 * math.ceil(found / 2))}"
-    )
-
-
 def disagreeing(plan: Plan) -> str:
     """Which chunks of a stage differ in what the stage has once, in one sentence."""
     stages = plan.stages or ()
@@ -99,18 +88,10 @@ def axes_it_lacks(model: CostModel, plan: Plan) -> str:
 def called(model: CostModel) -> str:
     """The framework; of one that a single target of another name runs, that target first."""
     name = model.framework.name
-    targets = [target.name for target in TARGETS.values() if target.framework == name]
+    framework = framework_of(name)
+    runs = () if framework is None else framework.targets
+    targets = [target.name for target in runs if target.framework == name]
     return f"{targets[0]} ({name})" if len(targets) == 1 and targets != [name] else name
-
-
-def misplaced_experts(model: CostModel, plan: Plan) -> str:
-    """Which ranks torchtitan's expert groups may take, in one sentence."""
-    ranks = plan.tp * plan.cp * plan.fsdp
-    return (
-        f"torchtitan takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the "
-        f"replicas of dp; nearest ep: "
-        f"{nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))}"
-    )
 
 
 def unshared(plan: Plan) -> str:

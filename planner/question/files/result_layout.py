@@ -53,6 +53,7 @@ PLACES: dict[str, str] = {
 }
 """Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
 
+_UNITS = {"time": "s", "energy": "J", "edp": "J s", "memory": "B"}  # of objectives in version 1
 _OF_VERSION_1 = frozenset({"status", "front", "best", "plan_job"})
 _PARTS = frozenset({"certificate", "front", "best", "question"})
 
@@ -89,10 +90,12 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
 def _certificate(data: Mapping[str, Any], proof: Mapping[str, Any]) -> dict[str, Any]:
     """That of an answer of version 1, which had one only where stages may differ."""
     known = data.get("certificate")
+    unit = _UNITS.get(str(data.get("objective_name")))
     if isinstance(known, Mapping):
-        return {**known, **proof}
+        return {**known, **proof, "objective_unit": unit}
     return {
         **proof,
+        "objective_unit": unit,
         "uniform": proof.get("objective"),
         "funnel": [],
         "solved": 0,
