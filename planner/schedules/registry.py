@@ -92,6 +92,13 @@ def _add(schedule: Schedule) -> None:
     _SCHEDULES.append(schedule)
 
 
+def _every_name() -> list[str]:
+    """The names of all schedules, those of other packages loaded."""
+    for name in _offered():
+        code_of_schedule(name)
+    return [schedule.name for schedule in _SCHEDULES]
+
+
 class _Names(Sequence[str]):
     """The names of all schedules: `SCHEDULES[code]` is a name, `SCHEDULES.index(name)` its code.
 
@@ -107,16 +114,14 @@ class _Names(Sequence[str]):
     def __getitem__(self, code: slice) -> tuple[str, ...]: ...
     def __getitem__(self, code: int | slice) -> str | tuple[str, ...]:
         if isinstance(code, slice):
-            return tuple(self)[code]
+            return tuple(_every_name()[code])
         return _SCHEDULES[code].name
 
     def __iter__(self) -> Iterator[str]:
-        for name in _offered():
-            code_of_schedule(name)
-        return iter([schedule.name for schedule in _SCHEDULES])
+        return iter(_every_name())
 
     def __len__(self) -> int:
-        return len(tuple(self))
+        return len(_every_name())
 
     def index(self, name: Any, start: int = 0, stop: int | None = None) -> int:
         """The code of a name.
