@@ -16,7 +16,7 @@ import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
-from planner.schedules import dualpipe, gpipe, interleaved, one_f_one_b, zero_bubble
+from planner.schedules import dualpipe, gpipe, interleaved, one_f_one_b, zb_v, zero_bubble
 from planner.schedules.schedule import Schedule
 
 GROUP = "planner.schedules"
@@ -28,6 +28,7 @@ BUILT_IN: tuple[Schedule, ...] = (
     interleaved.SCHEDULE,
     zero_bubble.SCHEDULE,
     dualpipe.SCHEDULE,
+    zb_v.SCHEDULE,
 )
 _SCHEDULES: list[Schedule] = list(BUILT_IN)
 _CODES: dict[str, int] = {schedule.name: code for code, schedule in enumerate(BUILT_IN)}
