@@ -20,9 +20,11 @@ FRAMEWORKS["megatron"] = replace(own, schedules=(*own.schedules, "late-1f1b"))
 asked = dict(model="llama2-7b", chips=16, framework="megatron")
 found = {}
 for schedule in ("1f1b", "late-1f1b"):
-    fixed = planner.solve(**asked, fix={"pp": ("2",), "interleave": ("1",), "schedule": (schedule,)})
+    only = {"pp": ("2",), "interleave": ("1",), "schedule": (schedule,)}
+    fixed = planner.solve(**asked, fix=only)
     other = planner.evaluate(replace(fixed.best.plan, schedule="1f1b"), **asked)
-    found[schedule] = [fixed.best.plan.schedule, fixed.best.step_time_s, fixed.status, other.result.step_time_s]
+    best = fixed.best
+    found[schedule] = [best.plan.schedule, best.step_time_s, fixed.status, other.result.step_time_s]
 free = planner.solve(**asked)
 found["free"] = free.best.plan.schedule
 print(json.dumps(found))
