@@ -43,7 +43,7 @@ _TORCHTITAN = Framework(
     gathers_once_under_pp=True,
     reduces_replicas_every_micro_batch=True,
     splits=("front-counted",),
-    schedules=("gpipe", "1f1b", "interleaved"),
+    schedules=("gpipe", "1f1b", "interleaved", "zb-v"),
     most_chunks=3,
     shardings=("ddp", "zero3"),
 )
@@ -90,7 +90,13 @@ FRAMEWORKS = {
             derived_from="megatron",
         ),
         _TORCHTITAN,
-        replace(_TORCHTITAN, name="torchtitan-2024", logits_bytes=14.0, derived_from="torchtitan"),
+        replace(  # before PyTorch 2.6 had ZBVZeroBubble
+            _TORCHTITAN,
+            name="torchtitan-2024",
+            logits_bytes=14.0,
+            schedules=("gpipe", "1f1b", "interleaved"),
+            derived_from="torchtitan",
+        ),
         _DEEPSPEED,
         replace(  # Liger kernels: a fused MLP, and a loss that never holds all logits
             _DEEPSPEED,

@@ -14,6 +14,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.timeline.timeline import timeline_of
 from planner.frameworks.rules import violations
+from planner.frameworks.torchtitan.settings import SCHEDULES
 from planner.plan import NO_RECOMPUTE, ORDERS, Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
 from planner.report.charts.timeline import timeline_chart
@@ -213,3 +214,15 @@ def test_it_is_drawn_with_the_words_of_chunks() -> None:
     job = case_of("llama3-8b", layers=8, batch=8, seq_len=2048, framework="torchtitan")
     chart = timeline_chart(timeline_of(job.model, vee(2, split="even")))
     assert any("chunk" in note for note in chart.notes)
+
+
+def test_torchtitan_is_told_zb_v_only_by_a_plan_of_zb_v() -> None:
+    """PyTorch's ZBVZeroBubble is ZB-V; ZB-H1 is none of its schedules."""
+    job = case_of("llama3-8b", layers=16, batch=16, seq_len=2048, framework="torchtitan")
+    plan = vee(2, split="front-counted")
+    other = replace(plan, schedule="zero-bubble", interleave=1)
+    assert violations(job.model, PlanTable.from_plans([plan])) == []
+    assert violations(job.model, PlanTable.from_plans([other])) == [
+        "torchtitan has no schedule 'zero-bubble'; it has gpipe, 1f1b, interleaved, zb-v"
+    ]
+    assert [name for name, own in SCHEDULES.items() if own == "ZBVZeroBubble"] == ["zb-v"]
