@@ -28,6 +28,7 @@ from cli.command import Outcome, planner
 from typer.main import get_command
 
 from planner.cli.main import app
+from planner.cli.named import filled
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -155,7 +156,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     for path in sorted((ROOT / "planner" / "cli").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                text = re.sub(r"\n\s+(?=--)", " ", node.value)
+                text = re.sub(r"\n\s+(?=--)", " ", filled(node.value, path.stem))
                 examples += re.findall(r"^ {2,}(planner [a-z].*)$", text, re.MULTILINE)
     assert len(examples) >= 6
     ordered = sorted(dict.fromkeys(examples), key=_after_its_files)

@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.cost.memory.risk import (
     DOES_NOT_FIT,
     HEADROOM_SHARE,
@@ -73,7 +73,7 @@ def test_spread_says_what_is_known() -> None:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS.values(), ids=lambda framework: framework.name)
-def test_every_profile_says_how_well_it_is_known(framework: Framework) -> None:
+def test_every_profile_says_how_well_it_is_known(framework: FrameworkProfile) -> None:
     assert framework.memory_knowledge in ("profile", "unmeasured")
     assert framework.headroom_share in (1.0, HEADROOM_SHARE.value)
 

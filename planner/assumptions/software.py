@@ -2,7 +2,7 @@
 
 Two things differ between frameworks for the same plan: the *memory profile* (bytes kept per
 parameter and per token) and the *software era* (how fast its kernels and host code are; those
-constants live in `hardware_db/data/calibration`). `Framework` holds the first and names the
+constants live in `hardware_db/data/calibration`). `FrameworkProfile` holds the first and names the
 second.
 """
 
@@ -121,7 +121,7 @@ ERAS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Framework:
+class FrameworkProfile:
     """The memory profile and the habits of one framework.
 
     Attributes:
@@ -178,6 +178,9 @@ class Framework:
         shardings: Data-parallel shardings it offers.
         orders: Orders of the mesh axes that its rank layout offers, innermost first; empty: any.
         lacks: Mesh axes that it does not have: they must be 1.
+        takes_lists: Whether it is given the layers of every stage as a list.
+        recomputes_alike: What one setting of recomputation is for, in words.
+        remark: What lists of names say beside its own; empty: nothing.
     """
 
     name: str
@@ -214,3 +217,6 @@ class Framework:
     shardings: tuple[str, ...] = ("ddp", "zero1", "zero2", "zero3")
     orders: tuple[tuple[str, ...], ...] = (DATA_INSIDE,)
     lacks: tuple[str, ...] = ()
+    takes_lists: bool = False
+    recomputes_alike: str = "all layers"
+    remark: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Annotated, Any
@@ -87,13 +87,22 @@ def refusal(text: str) -> PydanticCustomError:
     return PydanticCustomError("worded", "{text}", {"text": text})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Words:
-    """A closed set of words: checked here, listed in the JSON Schema for editors."""
+    """A closed set of words: checked here, listed in the JSON Schema for editors.
 
-    names: Sequence[str]
+    Listing all may take longer than asking for one (`planner.base.registry`).
+    """
+
+    names: Collection[str]
     several: bool
     text: int = 0  # the field takes text too: at least so many words with commas between them
+    by_name: bool = False  # listed in alphabetical order
+
+    @property
+    def listed(self) -> list[str]:
+        """All words."""
+        return sorted(self.names) if self.by_name else list(self.names)
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -103,10 +112,10 @@ class _Words:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        word = {"type": "string", "enum": list(self.names)}
+        word = {"type": "string", "enum": self.listed}
         if not self.several:
             return word
-        one = rf"\s*({'|'.join(self.names)})\s*"
+        one = rf"\s*({'|'.join(self.listed)})\s*"
         several = {"type": "array", "items": word}
         with_commas = {"type": "string", "pattern": f"^{one}(,{one}){{{self.text - 1},}}$"}
         return {"anyOf": [several, with_commas]} if self.text else several
@@ -114,18 +123,17 @@ class _Words:
     def _checked(self, value: Any) -> Any:
         wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
         if wrong:
-            raise refusal("\n".join(not_one_of(word, self.names) for word in wrong[:_MOST]))
+            raise refusal("\n".join(not_one_of(word, self.listed) for word in wrong[:_MOST]))
         if self.several and not value:
-            raise refusal(f"[] names none of {', '.join(self.names)}")
+            raise refusal(f"[] names none of {', '.join(self.listed)}")
         return value
 
 
-def choice(names: Iterable[str]) -> Any:
-    """A text field that holds one of some words."""
-    kept = isinstance(names, Sequence) and isinstance(names, Hashable)  # it may grow
-    return _Words(names if kept else tuple(names), several=False)
+def choice(names: Collection[str], *, by_name: bool = False) -> Any:
+    """A text field that holds one of some words, listed in alphabetical order if wanted."""
+    return _Words(names, several=False, by_name=by_name)
 
 
-def choices(names: Iterable[str], *, text: int = 0) -> Any:
+def choices(names: Collection[str], *, text: int = 0) -> Any:
     """A list whose entries are among some words; or, if wanted, text of at least `text` of them."""
-    return _Words(tuple(names), several=True, text=text)
+    return _Words(names, several=True, text=text)

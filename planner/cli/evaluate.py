@@ -115,14 +115,11 @@ def evaluate(
 
       planner evaluate plan.yaml --collectives best
 
-      planner evaluate plan.yaml --runnable-in megatron
+      planner evaluate plan.yaml --runnable-in {target}
 
       planner evaluate plan.yaml --plot plan.svg --trace trace.json
 
-      planner evaluate --from megatron run.sh --model llama2-13b --hardware dgx-a100-80-hdr
-
-      planner evaluate --from deepspeed ds_config.json --model llama3-8b --hardware h100-sxm5-80
-        --chips 64 --seq-len 8192 -o launched.yaml
+      {examples}
     """
     flags = {
         "hardware": hardware,

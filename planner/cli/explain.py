@@ -101,7 +101,7 @@ def explain(
 
       planner explain plan.yaml --plot explain.svg --trace trace.json
 
-      planner explain --from megatron run.sh --model llama2-13b --hardware dgx-a100-80-hdr
+      {examples}
     """
     from planner.question.resolved import resolve  # noqa: PLC0415  (numpy; not for --help)
 

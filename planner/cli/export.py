@@ -18,25 +18,16 @@ if TYPE_CHECKING:
     from planner.results.export import ExportResult
 
 
-def _versions() -> str:
-    """`torchtitan: 0.3 (default), 0.2, main`."""
-    return "; ".join(
-        f"{target.name}: {target.versions[0]} (default), {', '.join(target.versions[1:])}"
-        for target in TARGETS.values()
-        if len(target.versions) > 1
-    )
-
-
 def export(
     plan_file: PlanFile,
     *,
     to: Annotated[
         str | None,
-        typer.Option(help=f"What runs it: {', '.join(TARGETS)}.", metavar="TARGET"),
+        typer.Option(help="What runs it: {targets}.", metavar="TARGET"),
     ] = None,
     target_version: Annotated[
         str | None,
-        typer.Option(help=f"Version of the target's input. {_versions()}.", metavar="VERSION"),
+        typer.Option(help="Version of the target's input. {versions}.", metavar="VERSION"),
     ] = None,
     allow_lossy: Annotated[
         bool,
@@ -63,21 +54,19 @@ def export(
 
     Examples:
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
-        --runnable-in megatron -o runnable.yaml
+        --runnable-in {target} -o runnable.yaml
 
-      planner export runnable.yaml --to megatron > run.sh
+      planner export runnable.yaml --to {target} > run.sh
 
-      planner export runnable.yaml --to torchtitan --target-version 0.2 --allow-lossy -o launch
-
-      planner export front.json --row 2 --to maxtext --allow-lossy --json
-
-      planner export plan.yaml --to deepspeed --allow-lossy -o launch
+      {examples}
     """
     from planner.answers.exported import export_file  # noqa: PLC0415  (numpy; not for --help)
 
     if to is None:
-        known = ", ".join(TARGETS)
-        raise InputError(f"to: is missing; say what runs the plan, e.g. --to megatron, of {known}")
+        known = [*TARGETS]
+        raise InputError(
+            f"to: is missing; say what runs the plan, e.g. --to {known[0]}, of {', '.join(known)}"
+        )
     result = export_file(
         plan_file, to, target_version or "", allow_lossy=allow_lossy, row=row_of(row)
     )
@@ -105,13 +94,13 @@ def _write(result: ExportResult, folder: Path, plan_file: Path) -> None:
     for path in texts:
         if same_path(path, plan_file):
             raise InputError(f"output: {path} is the plan file that is read; name another folder")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"output: {folder} is a file; name a folder")
-    made = not folder.exists()
     try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"output: {folder} is a file; name a folder")
+        made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or "?").lower()
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"output: {folder} cannot be made ({reason})") from error
     try:
         write_all(texts)

@@ -32,8 +32,7 @@ def _option(help_text: str, *names: str, metavar: str | None = None) -> Any:
 From = Annotated[
     str | None,
     _option(
-        "The file is a launch: a script or arguments of megatron, a TOML file or overrides of "
-        "torchtitan, or a JSON file of deepspeed; - is standard input.",
+        "The file is a launch: {launches}; - is standard input.",
         "--from",
         metavar="FRAMEWORK",
     ),

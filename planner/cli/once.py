@@ -19,6 +19,16 @@ class Once(TyperCommand):
     The second value would replace the first one; an empty path would mean the current folder.
     """
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Shows help as usual, with names of frameworks in their places."""
+        from planner.cli.named import filled  # noqa: PLC0415  (only for --help)
+
+        self.help = filled(self.help or "", self.name or "")
+        parameters: list[Any] = [*self.params]
+        for parameter in parameters:
+            parameter.help = filled(parameter.help or "")
+        super().format_help(ctx, formatter)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parses as usual, `--help` included, then looks at what was given."""
         given = list(args)

@@ -26,9 +26,8 @@ Precision = Annotated[
 Framework = Annotated[
     str | None,
     option(
-        "megatron, megatron-zb (zero-bubble), hai-llm (dualpipe), torchtitan, torchtitan-2024, "
-        "deepspeed, deepspeed-liger, fsdp, nanotron, jax or textbook (default: by chip); decides "
-        "memory profile, schedules, layer splits and rank layouts.",
+        "{frameworks} (default: by chip); decides memory profile, schedules, layer splits and rank "
+        "layouts.",
         JOB,
     ),
 ]
@@ -107,10 +106,9 @@ MemoryMargin = Annotated[
 RunnableIn = Annotated[
     str | None,
     option(
-        "Only plans that these can run and be told, e.g. megatron; several: runnable in all of "
-        "megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron "
-        "that are named, in the version that export writes by default (default: whatever the "
-        "framework runs).",
+        "Only plans that these can run and be told, e.g. {target}; several: runnable in all of "
+        "{all-targets} that are named, in the version that export writes by default (default: "
+        "whatever the framework runs).",
         "Search",
         metavar="TARGET,...",
     ),

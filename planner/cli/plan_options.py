@@ -56,7 +56,7 @@ RunnableIn = Annotated[
     str | None,
     typer.Option(
         help="Also warn of what these cannot run or be told in their default version, e.g. "
-        "megatron,torchtitan.",
+        "{two-targets}.",
         metavar="TARGET,...",
     ),
 ]

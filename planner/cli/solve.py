@@ -256,7 +256,7 @@ def solve(
       planner solve --model llama2-13b --chips 4096
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
-        --runnable-in megatron
+        --runnable-in {target}
 
       planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
         --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json

@@ -10,7 +10,7 @@ import numpy as np
 
 from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
 from planner.assumptions.assumptions import Assumptions
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.distinct import distinct
 from planner.base.errors import InputError
@@ -88,7 +88,7 @@ class CostModel:
         return np.unique(np.minimum(levels, self.clock_limit))[::-1].copy()
 
     @property
-    def framework(self) -> Framework:
+    def framework(self) -> FrameworkProfile:
         """The framework of the job."""
         return self.job.framework
 

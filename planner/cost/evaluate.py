@@ -59,11 +59,12 @@ _HELD = tuple(name for name in COLUMNS if name not in {"order", "clock"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Seconds per step, joules per step of all chips, and bytes of the fullest chip, (n,) each."""
+    """Seconds per step, joules per step of all chips, bytes of the fullest chip, chips; (n,)."""
 
     step_time_s: FloatArray
     energy_j: FloatArray
     memory_bytes: FloatArray
+    chips: IntArray
 
 
 def evaluate_table(
@@ -100,7 +101,12 @@ def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None 
     else:
         step = _step_once(model, columns or columns_of(model, plans))
         peak = _peak_once(model, plans)
-    return Totals(step_time_s=step.time[:, 0], energy_j=step.energy[:, 0], memory_bytes=peak)
+    return Totals(
+        step_time_s=step.time[:, 0],
+        energy_j=step.energy[:, 0],
+        memory_bytes=peak,
+        chips=plans.chips,
+    )
 
 
 def step_times(model: CostModel, columns: Columns) -> FloatArray:

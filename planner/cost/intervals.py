@@ -28,7 +28,7 @@ import numpy as np
 
 from hardware_db import Calibration, Chip, Cluster, load_calibration
 from planner.assumptions.assumptions import Assumptions
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
@@ -198,7 +198,7 @@ def step_time_interval(
 
 
 def memory_interval(
-    framework: Framework, era: str, plans: PlanTable, memory_bytes: FloatArray
+    framework: FrameworkProfile, era: str, plans: PlanTable, memory_bytes: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(n,) low and high ends of the 80 % intervals of bytes per chip.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from models_db import Model
 from planner.assumptions.assumptions import PRECISIONS
-from planner.assumptions.software import ERAS, Framework
+from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
 
 JOB_KINDS = ("pretrain", "finetune", "lora")
@@ -36,7 +36,7 @@ class Job:
     precision: str = "bf16"
     kind: str = "pretrain"
     lora_rank: int = 16
-    framework: Framework
+    framework: FrameworkProfile
     era: str
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
-"""Training frameworks: a folder each, with what it can run, how a plan is written, what is read.
+"""Training frameworks: a plug-in each, with what it keeps, what it can run, how it is launched.
 
-In a folder, `rules` says which plans the framework runs, `write` makes its files, `read` takes a
-launch back. `rules`, `writing` and `reading` hold what all share, `profiles` what each keeps in
-memory and sends, `targets` the list of them. Imports `machine` and what lies below.
+`framework` says what a plug-in is and how to add one, `registry` lists them; each has a folder
+with its `profile`, `rules`, `write` and `read`. `rules`, `writing` and `reading` hold what all
+share, `profiles` and `targets` find one by name. Imports `machine` and what lies below.
 """

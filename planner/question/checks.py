@@ -11,20 +11,13 @@ from typing import Any
 
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
-from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.registry import FRAMEWORKS
 from planner.frameworks.rules import PLACEMENT, Rule, applicable, demands_of, nearest_divisors
 from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import fixed_values
 
-# Rules that the value of one field breaks whatever the rest of the plan is, and what that field
-# needs beside it to mean anything.
-_RULES_OF: dict[str, tuple[str, ...]] = {
-    "tp": ("heads", "kv-heads", "mlp-width", "torchtitan-kv-heads", "nanotron-kv-heads"),
-    "schedule": ("schedule-offered",),
-    "sharding": ("sharding-offered",),
-    "split": ("split-offered",),
-}
+# What a field needs beside it to mean anything.
 _BESIDE: dict[str, dict[str, int]] = {"schedule": {"pp": 2}, "split": {"pp": 2}}
 
 
@@ -102,8 +95,8 @@ def _broken(model: CostModel, name: str, text: str) -> str | None:
 
 
 def _rules(model: CostModel, name: str) -> list[Rule]:
-    wanted = _RULES_OF.get(name, ())
-    return [rule for rule in applicable(model.framework) if rule.name in wanted]
+    """Rules that a value of one field breaks, whatever the rest of the plan is."""
+    return [rule for rule in applicable(model.framework) if rule.alone and rule.field == name]
 
 
 def _experts(model: CostModel, ep: int) -> str | None:

@@ -6,11 +6,12 @@ from collections.abc import Collection
 
 from hardware_db import Chip, Cluster
 from models_db import Model
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.cost.job import sequences_in
 from planner.frameworks.profiles import default_framework, framework_named
+from planner.frameworks.registry import framework_of_preset
 from planner.frameworks.targets import TARGETS
 
 BATCH_TOKENS = 4 * 2**20
@@ -90,7 +91,7 @@ def framework_of(
     defaults: Defaults,
     preset: str = "calibrated",
     targets: Collection[str] = (),
-) -> Framework:
+) -> FrameworkProfile:
     """The framework whose memory profile and rules apply; a textbook's preset has its own.
 
     What is to run the plan says which one, where all of that is of one framework.
@@ -100,9 +101,10 @@ def framework_of(
     """
     if asked is not None:
         return framework_named(asked)
-    if preset == "roofline":
-        defaults.append(("framework", "textbook", "10 bytes of state per parameter, any layout"))
-        return framework_named("textbook")
+    if (own := framework_of_preset(preset)) is not None:
+        profile = own.profiles[0]
+        defaults.append(("framework", profile.name, own.preset_reason))
+        return profile
     runs = {TARGETS[name].framework for name in targets}
     if len(runs) == 1:
         (name,) = runs
@@ -114,7 +116,7 @@ def framework_of(
     return framework
 
 
-def era_of(asked: str | None, framework: Framework, chip: Chip, defaults: Defaults) -> str:
+def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults: Defaults) -> str:
     """The software era of the time constants; Trainium has its own compiler."""
     if asked is not None:
         return asked

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, IntArray
 from planner.frameworks.targets import Target
 from planner.plan import ORDERS
@@ -38,7 +38,7 @@ class SpaceOptions:
     layers: tuple[int, ...] | None = None
     runnable_in: tuple[Target, ...] = ()
 
-    def orders(self, framework: Framework) -> tuple[tuple[str, ...], ...]:
+    def orders(self, framework: FrameworkProfile) -> tuple[tuple[str, ...], ...]:
         """The orders of the axes to consider, innermost first."""
         return ORDERS if self.all_orders else framework.orders or ORDERS
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
+from planner.objectives import BY_TIME, OBJECTIVES
 from planner.question.fields import LAYOUTS
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, schedule_of
@@ -64,8 +65,9 @@ def _of_hardware(request: Request) -> Iterator[str]:
 def _refused(request: Request) -> Iterator[str]:
     if request.layout == LAYOUTS[0]:
         yield "pools: need stages that differ; use layout uneven with them"
-    if request.objective != "time":
-        yield f"objective: {request.objective} is not minimized on pools; allowed: time"
+    if request.minimized.uneven != BY_TIME:
+        allowed = ", ".join(one.name for one in OBJECTIVES.values() if one.uneven == BY_TIME)
+        yield f"objective: {request.objective} is not minimized on pools; allowed: {allowed}"
     if request.front_points is not None:
         yield "front-points: on pools the fastest plan alone is searched; leave it out"
     if request.runnable_in:

@@ -10,7 +10,7 @@ import pytest
 from cost.cases import assumptions_of
 from hardware_db import load_cluster
 from models_db import Model, load_model
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.job import Job
@@ -64,7 +64,13 @@ def plan_of(row: Row, **choices: str | bool) -> Plan:
 
 
 def peak_gib(
-    model: Model, plan: Plan, *, seq_len: int, batch: int, framework: str | Framework, cluster: str
+    model: Model,
+    plan: Plan,
+    *,
+    seq_len: int,
+    batch: int,
+    framework: str | FrameworkProfile,
+    cluster: str,
 ) -> float:
     """Predicted peak of the fullest stage."""
     chosen = FRAMEWORKS[framework] if isinstance(framework, str) else framework
@@ -76,7 +82,7 @@ def peak_gib(
 
 def errors(
     rows: list[Row],
-    framework: str | Framework,
+    framework: str | FrameworkProfile,
     cluster: str,
     *,
     tie_small: bool = False,

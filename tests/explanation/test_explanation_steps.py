@@ -18,7 +18,7 @@ from planner.explanation.judging import Refusal, binding_stages, over
 from planner.explanation.reliefs import Relief, reliefs
 from planner.explanation.sensitivity.rebuilding import Rebuilding, rebuilding
 from planner.explanation.steps.neighbors import Judged
-from planner.frameworks.rules import RULES
+from planner.frameworks.rules import all_rules
 from planner.plan import Plan, PlanTable
 from planner.results.plan import PlanResult, plan_results
 
@@ -260,7 +260,7 @@ def test_a_stage_is_the_fullest_of_the_plan() -> None:
 
 def test_a_broken_rule_names_its_source() -> None:
     refused = [s for s in steps_of("plan") if s.result is None]
-    sources = {rule.name: rule.source for rule in RULES}
+    sources = {rule.name: rule.source for rule in all_rules()}
     assert refused
     for step in refused:
         assert step.refusal is not None

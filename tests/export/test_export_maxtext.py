@@ -3,22 +3,22 @@
 from dataclasses import replace
 
 import pytest
-import yaml
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
 from hardware_db import load_cluster
 from models_db import Model, load_model
 from planner.base.errors import InputError
-from planner.frameworks.maxtext import model as maxtext_model
-from planner.frameworks.maxtext.models import block_of
-from planner.frameworks.maxtext.slices import slice_name
+from planner.frameworks.decoders import block_of
+from planner.frameworks.jax.maxtext import model as maxtext_model
+from planner.frameworks.jax.maxtext.slices import slice_name
+from planner.frameworks.jax.slices import slice_mesh
 from planner.frameworks.rules import broken
-from planner.frameworks.rules.slices import slice_mesh
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan, PlanTable, Stage
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]
@@ -30,7 +30,7 @@ def export(case: Case, *, allow_lossy: bool = False, **changes: object) -> Expor
 
 
 def settings(one: Export) -> dict[str, object]:
-    return yaml.safe_load(one.files[0].text)
+    return load_yaml(one.files[0].text)
 
 
 @pytest.mark.parametrize("case", CASES)

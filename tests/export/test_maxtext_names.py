@@ -9,8 +9,8 @@ import pytest
 from export.cases import CASES
 from models_db import Model, load_model
 from models_db.hub import import_model
-from planner.frameworks.maxtext import model as maxtext_model
-from planner.frameworks.maxtext.models import NAMED, name_of
+from planner.frameworks.jax.maxtext import model as maxtext_model
+from planner.frameworks.jax.maxtext.models import NAMED, name_of
 from planner.frameworks.writing.launch import Launch
 
 CONFIGS = Path(__file__).parents[1] / "models_db" / "hub" / "configs"

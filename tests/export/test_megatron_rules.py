@@ -7,7 +7,7 @@ import pytest
 from export.cases import CASES, Case
 from planner.frameworks.megatron.recompute import stages_told_at_once
 from planner.frameworks.profiles import FRAMEWORKS
-from planner.frameworks.rules import RULES, applicable, broken
+from planner.frameworks.rules import all_rules, applicable, broken
 from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable, Stage
 
@@ -127,7 +127,7 @@ def test_orders_that_are_offered_break_no_rule(changes: dict[str, object], offer
 
 
 def test_every_rule_has_such_a_plan() -> None:
-    mine = {rule.name for rule in RULES if rule.framework == "megatron"}
+    mine = {rule.name for rule in all_rules() if rule.framework == "megatron"}
     assert mine == {*BROKEN, "megatron-job", "megatron-offload-layers"}
 
 
@@ -224,6 +224,6 @@ def test_blocks_take_the_first_layers_whatever_their_kind() -> None:
 def test_plans_in_a_table_are_judged_one_by_one() -> None:
     plans = [UNEVEN.plan, replace(UNEVEN.plan, stages=None, pp=2, dp=32)]
     plans += [replace(UNEVEN.plan, stages=BROKEN["megatron-recompute"][1]["stages"])]
-    rule = next(rule for rule in RULES if rule.name == "megatron-recompute")
+    rule = next(rule for rule in all_rules() if rule.name == "megatron-recompute")
     holds = rule.holds(UNEVEN.cost(), PlanTable.from_plans(plans))
     assert holds.tolist() == [True, True, False]

@@ -1,10 +1,10 @@
 """MaxText's own parser and mesh check on what is exported for it.
 
 `PLANNER_MAXTEXT` is a checkout of MaxText at the commit of
-`planner.frameworks.maxtext.write.VERSION`, `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later) with
-jax, flax, omegaconf, pydantic, packaging, pathwaysutils and jinja2; without it, this one. Models
-are built where it also has grain, tokamax, qwix, aqtp, drjax, transformers, pillow, sympy and
-jaxtyping.
+`planner.frameworks.jax.maxtext.write.VERSION`, `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later)
+with jax, flax, omegaconf, pydantic, packaging, pathwaysutils and jinja2; without it, this one.
+Models are built where it also has grain, tokamax, qwix, aqtp, drjax, transformers, pillow, sympy
+and jaxtyping.
 """
 
 import itertools
@@ -18,24 +18,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from export.accepted_files import exported, record_acceptance
 from export.cases import CASES, Case
 from export.random_plans import MODELS, runnable
 from hardware_db import load_cluster
 from models_db import load_model
+from planner.frameworks.decoders import block_of
+from planner.frameworks.jax.maxtext import model as maxtext_model
+from planner.frameworks.jax.maxtext.models import NAMED, TOKEN_ROWS, name_of
+from planner.frameworks.jax.maxtext.slices import SLICES as NAMED_SLICES
+from planner.frameworks.jax.maxtext.slices import slice_name
+from planner.frameworks.jax.maxtext.write import VERSION
+from planner.frameworks.jax.slices import slice_mesh
 from planner.frameworks.jax.specs import vocabulary
-from planner.frameworks.maxtext import model as maxtext_model
-from planner.frameworks.maxtext.models import NAMED, TOKEN_ROWS, block_of, name_of
-from planner.frameworks.maxtext.slices import SLICES as NAMED_SLICES
-from planner.frameworks.maxtext.slices import slice_name
-from planner.frameworks.maxtext.write import VERSION
-from planner.frameworks.rules.slices import slice_mesh
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 TARGET = TARGETS["maxtext"]
 HOME = os.environ.get("PLANNER_MAXTEXT", "")
@@ -110,7 +112,7 @@ def test_it_reads_the_model_and_the_batch(name: str) -> None:
 
 def test_models_have_the_dimensions_of_their_names() -> None:
     texts = [
-        yaml.safe_dump({"base_config": "base.yml", "model_name": name, "dataset_type": "synthetic"})
+        dump_yaml({"base_config": "base.yml", "model_name": name, "dataset_type": "synthetic"})
         for name in NAMED.values()
     ]
     answers = asked([{"text": text, "devices": 1, "slices": 1} for text in texts])
@@ -146,7 +148,7 @@ def test_models_have_the_parameters_of_maxtext(named: bool) -> None:
         launch = Launch(cost=replace(cost, job=replace(cost.job, model=model)), plan=Plan())
         batch = {"base_config": "base.yml", "per_device_batch_size": 1, "max_target_length": 256}
         data = {"dataset_type": "synthetic", "enable_checkpointing": False}
-        texts.append(yaml.safe_dump(batch | data | maxtext_model.settings(launch)))
+        texts.append(dump_yaml(batch | data | maxtext_model.settings(launch)))
     counted = parameters([{"text": one, "devices": 1, "slices": 1} for one in texts])
     assert counted == [model.total_parameters for model in models]
 
@@ -250,7 +252,7 @@ def test_what_breaks_a_rule_is_refused() -> None:
     for case, changes in REFUSED.values():
         export = export_plan(case.cost(), case.plan, TARGET, allow_lossy=True)
         one = question(case, export)
-        one["text"] = yaml.safe_dump(yaml.safe_load(one["text"]) | changes)
+        one["text"] = dump_yaml(load_yaml(one["text"]) | changes)
         questions.append(one)
     for name, found in zip(REFUSED, asked(questions), strict=True):
         assert "error" in found, name

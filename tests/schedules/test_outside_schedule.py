@@ -16,7 +16,8 @@ from dataclasses import replace
 import planner
 from planner.frameworks.profiles import FRAMEWORKS
 own = FRAMEWORKS["megatron"]
-FRAMEWORKS["megatron"] = replace(own, schedules=(*own.schedules, "late-1f1b"))
+late = replace(own, schedules=(*own.schedules, "late-1f1b"))
+FRAMEWORKS._own = {**FRAMEWORKS._own, "megatron": late}
 asked = dict(model="llama2-7b", chips=16, framework="megatron")
 found = {}
 for schedule in ("1f1b", "late-1f1b"):

@@ -14,7 +14,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.cost.job import Job
 from planner.frameworks.profiles import FRAMEWORKS
-from planner.frameworks.rules import RULES, applicable, broken, judged_for
+from planner.frameworks.rules import all_rules, applicable, broken, judged_for
 from planner.frameworks.targets import TARGETS, Target
 from planner.plan import ALL_TO_ALL, ORDERS, PlanTable
 from planner.question.options import SpaceOptions
@@ -192,4 +192,4 @@ def test_an_axis_larger_than_the_slice_has_no_order() -> None:
 
 def test_only_targets_judge_orders_beside_choices() -> None:
     """A search for no target holds its rules against plans without an order."""
-    assert all(rule.launch for rule in RULES if rule.placed)
+    assert all(rule.launch for rule in all_rules() if rule.placed)

@@ -9,7 +9,7 @@ import pytest
 from planner.cost.evaluate import evaluate_table
 from planner.cost.memory.risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
 from planner.evidence.csvfile import published
-from planner.evidence.runs.rows import nanotron_stages, run_of
+from planner.evidence.runs.rows import later_stages, run_of
 from planner.evidence.validation.failures import MARGINS, MODES, FailuresTable, failures_table
 from planner.evidence.validation.memory import (
     MemoryErrors,
@@ -147,11 +147,11 @@ def test_stages_of_the_published_nanotron_runs() -> None:
     rows = {row["model_name"]: row for row in published("runs")}
     model = run_of(rows["nanotron-llama-1B"]).job.model
     assert model.tied_embeddings
-    assert nanotron_stages(model, 1) is None
+    assert later_stages(model, 1) is None
     for pp, layers in ((2, (10, 6)), (4, (5, 5, 5, 1)), (8, (3, 2, 3, 2, 3, 2, 1, 0))):
-        stages = nanotron_stages(model, pp)
+        stages = later_stages(model, pp)
         assert stages is not None
         assert tuple(stage.layers for stage in stages) == layers
-    many = nanotron_stages(model, 32)
+    many = later_stages(model, 32)
     assert many is not None
     assert [stage.layers for stage in many] == [1] * 16 + [0] * 16

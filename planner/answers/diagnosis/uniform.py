@@ -8,7 +8,7 @@ from itertools import chain
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
-from planner.frameworks.rules import DEVICES_RULE, RULES, TARGET, demands_of
+from planner.frameworks.rules import DEVICES_RULE, TARGET, all_rules, demands_of
 from planner.plan import Plan, PlanTable
 from planner.plan.words import recompute_words
 from planner.question.options import SpaceOptions
@@ -145,8 +145,8 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
 
 
 def _of_framework(name: str) -> str:
-    """A rule of the table, with where it is enforced."""
-    rule = next(rule for rule in RULES if rule.name == name.rpartition(TARGET)[2])
+    """A rule, with where it is enforced."""
+    rule = next(rule for rule in all_rules() if rule.name == name.rpartition(TARGET)[2])
     return f"the rule {name} ({rule.source})"
 
 

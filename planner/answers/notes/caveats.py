@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory.risk import headroom_note
-from planner.frameworks.megatron.recompute import stages_told_at_once
-from planner.frameworks.profiles import default_framework
+from planner.frameworks.registry import default_framework, framework_of, target_of
 from planner.frameworks.rules import applicable
 from planner.frameworks.rules.alike import CUDA_VENDORS
-from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable, code_of
 from planner.plan.words import recompute_words, sharding_words
 from planner.results.plan import PlanResult
@@ -22,8 +20,6 @@ from planner.schedules import schedule_of
 from planner.search.limits import Limits
 from planner.search.uneven.aligned import is_aligned
 from planner.search.uniform.meshes import equal_chunks
-
-_TAKES_LAYOUTS = frozenset({"megatron", "torchtitan", "torchtitan-2024"})
 
 
 def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
@@ -96,7 +92,8 @@ def _framework_warnings(model: CostModel) -> list[str]:
     """A framework whose constants were fitted on other chips than these."""
     framework, chip = model.job.framework, model.chip
     usual = default_framework(chip.vendor)
-    elsewhere = "jax" in {framework.name, usual.name} or chip.vendor not in CUDA_VENDORS
+    named = any(_has_chips_of_its_own(profile) for profile in (framework, usual))
+    elsewhere = named or chip.vendor not in CUDA_VENDORS
     if framework == usual or not elsewhere or model.assumptions.mlp_blocks:
         return []
     if not _runs(model, usual):
@@ -107,10 +104,16 @@ def _framework_warnings(model: CostModel) -> list[str]:
     ]
 
 
-def _runs(model: CostModel, framework: Framework) -> bool:
+def _has_chips_of_its_own(profile: FrameworkProfile) -> bool:
+    """Whether a framework is the usual one on chips of some makers, on which it was fitted."""
+    framework = framework_of(profile.name)
+    return framework is not None and bool(framework.vendors)
+
+
+def _runs(model: CostModel, framework: FrameworkProfile) -> bool:
     """Whether no rule of a framework refuses the chips, whatever the plan."""
     judged = replace(model, job=replace(model.job, framework=framework))
-    rules = applicable(framework, TARGETS.get(framework.name))
+    rules = applicable(framework, target_of(framework.name))
     one = PlanTable.from_plans([Plan()])
     return all(rule.holds(judged, one).all() for rule in rules if rule.of_other_chips)
 
@@ -158,26 +161,21 @@ def _empty_stages(plan: Plan) -> list[str]:
 
 
 def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
-    """What a framework cannot be told of the stages of a plan, and a flag that avoids it.
-
-    Sources: Megatron-LM --pipeline-model-parallel-layout, and what
-    `planner.frameworks.megatron.recompute` says; torchtitan module_fqns_per_model_part; DeepSpeed
-    runtime/pipe/module.py (partition_method).
-    """
-    name = model.framework.name
-    if plan.stages is None or name == "textbook":
+    """What a framework cannot be told of the stages of a plan, and a flag that avoids it."""
+    profile, framework = model.framework, framework_of(model.framework.name)
+    if plan.stages is None or (framework is not None and framework.preset):
         return []
-    found = []
-    if name not in _TAKES_LAYOUTS and plan.pp > 1:
+    found, name = [], profile.name
+    if not profile.takes_lists and plan.pp > 1:
         line = f"{name} deals out layers by a rule, it takes no list of them"
         found.append((line, "--layout uniform"))
     if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:
         line = f"{name} has one sharding for all stages, not {sharding_words(plan)}"
         found.append((line, f"--fix sharding={_most_common(plan)}"))
-    at_once = name == "megatron" and stages_told_at_once(model.job.model, plan)
+    at_once = framework is not None and framework.recomputes_as_listed(model, plan)
     if recompute_words(plan) == "by stage" and not at_once:
-        block = "the first N layers of every stage" if name == "megatron" else "all layers"
-        line = f"{name} recomputes {block} in one way, the same on all stages; these differ"
+        alike = profile.recomputes_alike
+        line = f"{name} recomputes {alike} in one way, the same on all stages; these differ"
         found.append((line, "--fix recompute=none or --fix recompute=full"))
     return found
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planner.cost.context import CostModel
+from planner.frameworks.registry import target_of
 from planner.frameworks.rules import broken
-from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable
 from planner.question.request import Request
 
@@ -14,7 +14,7 @@ def not_launched(request: Request, model: CostModel, plan: Plan) -> list[str]:
 
     `framework` says whose memory and speed are predicted, `runnable_in` what has to launch a plan.
     """
-    target = TARGETS.get(model.job.framework.name)
+    target = target_of(model.job.framework.name)
     if target is None or request.runnable_in or model.assumptions.token_granularity:
         return []
     orders = request.placement != "framework"

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.assumptions.assumptions import Assumptions
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.kernels.compute import smooth_max
 from planner.network.collectives import GroupCosts
@@ -46,17 +46,19 @@ class DataNets:
     expert_data: GroupCosts
 
 
-def gathers_once(framework: Framework, pp: IntArray) -> BoolArray:
+def gathers_once(framework: FrameworkProfile, pp: IntArray) -> BoolArray:
     """Where zero3 keeps a stage and its gradients unsharded until the step ends."""
     return framework.gathers_once_under_pp & (pp > 1)
 
 
-def reduces_again(framework: Framework, pp: IntArray) -> BoolArray:
+def reduces_again(framework: FrameworkProfile, pp: IntArray) -> BoolArray:
     """Where whole gradients of replicas are reduced with every micro-batch."""
     return np.asarray(framework.reduces_replicas_every_micro_batch & (pp == 1))
 
 
-def counts_micro_batches(framework: Framework, sharding: IntArray, pp: IntArray) -> BoolArray:
+def counts_micro_batches(
+    framework: FrameworkProfile, sharding: IntArray, pp: IntArray
+) -> BoolArray:
     """Where the share of a micro-batch in `layer_collective_s` depends on their number."""
     return np.asarray((sharding == ZERO2) | reduces_again(framework, pp))
 

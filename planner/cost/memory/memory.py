@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
 from planner.cost.job import Job
@@ -95,7 +95,7 @@ def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray
 
 def activation_bytes(
     shapes: Shapes,
-    framework: Framework,
+    framework: FrameworkProfile,
     tp: IntArray,
     sequence_parallel: BoolArray,
     *,
@@ -145,7 +145,7 @@ def saved_bytes(kinds: dict[str, FloatArray], recompute: IntArray) -> FloatArray
     return np.where(recompute == FULL, kinds["full"], selective)
 
 
-def kept_share(framework: Framework, plans: PlanTable) -> FloatArray:
+def kept_share(framework: FrameworkProfile, plans: PlanTable) -> FloatArray:
     """Share of the gathered column-parallel inputs that backward keeps, (n, 1).
 
     1 where the framework stores them, 0 where it gathers again. Where that is not known the
@@ -162,14 +162,15 @@ def kept_share(framework: Framework, plans: PlanTable) -> FloatArray:
 
 
 def _gathered_inputs(
-    shapes: Shapes, framework: Framework, plans: PlanTable
+    shapes: Shapes, framework: FrameworkProfile, plans: PlanTable
 ) -> tuple[FloatArray | float, FloatArray | float]:
     """Bytes per token of gathered inputs under sequence parallelism, (n, 1) each.
 
     The first is kept per layer and micro-batch in flight: 4 h (1 - 1/tp), two column-parallel
     blocks, or 2 h (1 - 1/tp) where both read one input (a parallel block). The second exists once:
-    the gathers and the gradients that wait for their reduce-scatter, `Framework.gather_buffers`
-    h (1 - 1/tp), and 2 h more where backward gathers the inputs again.
+    the gathers and the gradients that wait for their reduce-scatter,
+    `FrameworkProfile.gather_buffers` h (1 - 1/tp), and 2 h more where backward gathers the inputs
+    again.
     """
     if framework.keeps_gathered == "never" and not framework.gather_buffers:
         return 0.0, 0.0

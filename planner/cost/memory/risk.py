@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray
 from planner.base.units import show_percent
 from planner.cost.context import CostModel
@@ -100,7 +100,7 @@ SLOWDOWN = Figure(
 )
 
 
-def memory_spread(framework: Framework, era: str, plans: PlanTable) -> FloatArray:
+def memory_spread(framework: FrameworkProfile, era: str, plans: PlanTable) -> FloatArray:
     """(n,) standard deviation of ln(measured / predicted) memory.
 
     Args:
@@ -151,7 +151,7 @@ def risk_word(probability: float) -> str:
 
 
 def lacks_headroom(
-    framework: Framework, held_bytes: FloatArray, capacity_bytes: float
+    framework: FrameworkProfile, held_bytes: FloatArray, capacity_bytes: float
 ) -> BoolArray:
     """(n,) whether a plan fills more of the whole capacity than the framework's headroom leaves."""
     above: BoolArray = np.asarray(held_bytes) > framework.headroom_share * capacity_bytes
@@ -168,7 +168,7 @@ def headroom_note(held_bytes: float, capacity_bytes: float) -> str:
 
 
 def headroom_factor(
-    framework: Framework, held_bytes: FloatArray, capacity_bytes: float
+    framework: FrameworkProfile, held_bytes: FloatArray, capacity_bytes: float
 ) -> FloatArray:
     """(n,) by how much the upper end of the step time's interval grows for want of headroom.
 

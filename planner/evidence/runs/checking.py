@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 
 from hardware_db import HardwareError, list_chips, list_clusters, load_cluster
@@ -40,12 +40,12 @@ _COUNTS = ("n_chips", "global_batch_seqs", "seq_len", *DIMENSIONS, "n_kv_heads",
            "micro_batch_seqs")  # fmt: skip
 _AMOUNTS = ("step_time_s", *MEASURED)
 _FLAGS = ("gated_mlp", "sp", "gold", "complete")
-_CHOICES = {
+_CHOICES: dict[str, Collection[str]] = {
     "sharding": ("ddp", "zero1", "zero2", "zero3"),
     "recompute": ("none", "selective", "full"),
     "precision": (*PRECISIONS, "nvfp4"),
     "era": tuple(sorted(ERAS)),
-    "framework": tuple(sorted(FRAMEWORKS)),
+    "framework": FRAMEWORKS,
     "split": ("fit", "test"),
     "power_boundary": BOUNDARIES,
     "cooling": COOLINGS,
@@ -129,7 +129,8 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: {shown(cells[name])} is not 0 or 1"
     for name, allowed in _CHOICES.items():
         if cells[name] and cells[name] not in allowed:
-            yield f"{name}: {not_one_of(cells[name], allowed)}"
+            listed = sorted(allowed) if name == "framework" else allowed
+            yield f"{name}: {not_one_of(cells[name], listed)}"
     if not cells["hardware"]:
         yield "hardware: is empty; planner hardware list shows the names"
     elif problem := _hardware_problem(cells["hardware"]):

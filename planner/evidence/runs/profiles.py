@@ -34,6 +34,16 @@ class Profile:
     site: str
     rule: str
 
+    @property
+    def deals_by_share(self) -> bool:
+        """Whether stages whose layers cost exactly their share take no more."""
+        return self.framework in _BY_SHARE
+
+    @property
+    def ties_below(self) -> int:
+        """The width of MLPs below which embeddings are tied."""
+        return _TIED_BELOW.get(self.framework, 0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
@@ -200,6 +210,11 @@ _RULES = (
         because="PyTorch FSDP",
     ),
 )
+_BY_SHARE = ("nanotron",)
+"""Frameworks whose published runs dealt layers out as `planner.evidence.runs.rows` says."""
+_TIED_BELOW = {"nanotron": 10_000}
+"""Width of MLPs below which models of published runs had tied embeddings: nanotron's
+scripts/scaling_benchmarks.py."""
 _OF_VENDOR = {"tpu": ("jax", "jax"), "trainium": ("neuron", "jax")}
 
 

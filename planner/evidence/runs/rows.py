@@ -162,7 +162,7 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
         recompute=recompute,
         offload=("optimizer",) if "optimizer offload" in row.get("sharding_as_printed", "") else (),
         split=_split(layers, pp, interleave),
-        stages=nanotron_stages(model, pp) if profile.framework == "nanotron" else None,
+        stages=later_stages(model, pp) if profile.deals_by_share else None,
     )
 
 
@@ -191,8 +191,8 @@ def _tensor_degree(row: Mapping[str, str], profile: Profile, filled: dict[str, s
     return tp
 
 
-def nanotron_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
-    """Layers per stage of the published nanotron runs; None on one stage.
+def later_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
+    """Layers per stage of published runs that deal them out by cost; None on one stage.
 
     By cost, but where the layers of a stage cost exactly its share, as in the 1B model with pp 2
     and 4, the next layer is on the next stage. The code of today puts it on the earlier one
@@ -283,7 +283,7 @@ def _model(row: Mapping[str, str], profile: Profile) -> Model:
         _whole(row, "vocab"),
         _whole(row, "seq_len"),
         tuple(_whole(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
-        tied=profile.framework == "nanotron" and _whole(row, "d_ff") < _TIED_BELOW,
+        tied=_whole(row, "d_ff") < profile.ties_below,
     )
 
 
@@ -294,10 +294,6 @@ def _first_layers(model: Model, row: Mapping[str, str]) -> Model:
     """
     moe = model.moe and replace(model.moe, first_dense_layers=1)
     return replace(model, layers=_whole(row, "n_layers"), moe=moe)
-
-
-# nanotron/scripts/scaling_benchmarks.py ties the embeddings of models with narrower MLPs.
-_TIED_BELOW = 10_000
 
 
 @cache

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.assumptions.assumptions import calibrated
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
@@ -117,13 +117,13 @@ def cost_model(run: Run) -> CostModel:
     return CostModel.build(run.job, run.cluster, assumptions)
 
 
-def peaks(run: Run, framework: Framework, table: PlanTable) -> FloatArray:
+def peaks(run: Run, framework: FrameworkProfile, table: PlanTable) -> FloatArray:
     """(n,) bytes per chip of plans of a run's job under a framework profile."""
     model = cost_model(replace(run, job=replace(run.job, framework=framework)))
     return memory_table(model, table).peak
 
 
-def both_modes(run: Run, framework: Framework, table: PlanTable) -> list[FloatArray]:
+def both_modes(run: Run, framework: FrameworkProfile, table: PlanTable) -> list[FloatArray]:
     """(n,) bytes where gathered inputs are never kept, and always; equal where that is known."""
     if framework.keeps_gathered != "unknown":
         return [peaks(run, framework, table)] * 2

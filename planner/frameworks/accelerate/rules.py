@@ -14,6 +14,7 @@ from planner.cost.context import CostModel
 from planner.frameworks.hugging_face.attention import CAPPED, known_model
 from planner.frameworks.hugging_face.types import TYPES, flash_attention, transformers_type
 from planner.frameworks.rules import alike, shared
+from planner.frameworks.rules.experts import divided, undivided
 from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.rule import Rule
 from planner.plan import DDP, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3, PlanTable
@@ -292,6 +293,17 @@ ACCELERATE: tuple[Rule, ...] = (
         explain=lambda c, p: (
             "the script for Accelerate trains all weights; job lora must be finetune"
         ),
+        launch=True,
+    ),
+    Rule(
+        name="accelerate-whole-experts",
+        field="tp",
+        framework="fsdp",
+        version="Transformers 5.23",
+        source="Transformers models/*/configuration_*.py, base_model_tp_plan: gate_up_proj of "
+        "experts is packed_colwise, down_proj rowwise",
+        holds=undivided,
+        explain=lambda c, p: divided("Transformers", p),
         launch=True,
     ),
 )

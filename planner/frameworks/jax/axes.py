@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost.context import mesh_of
-from planner.frameworks.rules.slices import slice_mesh
+from planner.frameworks.jax.slices import slice_mesh
 from planner.frameworks.writing.launch import Launch
 from planner.network.placement import segments
 from planner.plan import PlanTable

@@ -9,7 +9,8 @@ import numpy as np
 
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
-from planner.frameworks.rules import alike, shared, slices
+from planner.frameworks.jax import slices
+from planner.frameworks.rules import alike, shared
 from planner.frameworks.rules.numbers import divisors, nearest
 from planner.frameworks.rules.rule import Rule
 from planner.plan import DDP, ZERO3, Plan, PlanTable

@@ -8,8 +8,8 @@ are, in names and shapes that `planner.frameworks.jax.specs` explains.
 from __future__ import annotations
 
 from planner.frameworks.jax.axes import MeshAxis, mesh_axes
+from planner.frameworks.jax.slices import SliceMesh, slice_mesh
 from planner.frameworks.jax.specs import Dimension, arrays
-from planner.frameworks.rules.slices import SliceMesh, slice_mesh
 from planner.frameworks.writing.chosen import common_recompute
 from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, Lost, TextFile

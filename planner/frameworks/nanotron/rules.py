@@ -9,7 +9,7 @@ import numpy as np
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.cost.stages.layout import stage_layers
-from planner.frameworks.maxtext.models import block_of
+from planner.frameworks.decoders import block_of
 from planner.frameworks.rules import alike, shared, words
 from planner.frameworks.rules.predicates import micro_batches
 from planner.frameworks.rules.rule import Rule
@@ -113,6 +113,7 @@ NANOTRON: tuple[Rule, ...] = (
         version=_VERSION,
         source="nanotron config/config.py: key-value heads >= tp",
         holds=nanotron_kv_heads,
+        alone=True,
         explain=lambda c, p: f"nanotron needs tp {p.tp} <= the {c.shapes.kv_heads} key-value heads",
     ),
     Rule(

@@ -19,7 +19,7 @@ from planner.frameworks.rules.freedom import ALIKE, BLOCKS, LAYERS, Freedom, fre
 from planner.frameworks.rules.numbers import divisors, nearest_divisors
 from planner.frameworks.rules.predicates import fits_layers, heads_exchange
 from planner.frameworks.rules.rule import DEVICES_RULE, PLACEMENT, Rule
-from planner.frameworks.rules.table import RULES
+from planner.frameworks.rules.table import all_rules
 
 __all__ = [
     "ALIKE",
@@ -27,11 +27,11 @@ __all__ = [
     "DEVICES_RULE",
     "LAYERS",
     "PLACEMENT",
-    "RULES",
     "TARGET",
     "Demand",
     "Freedom",
     "Rule",
+    "all_rules",
     "applicable",
     "broken",
     "demands_of",

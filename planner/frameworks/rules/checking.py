@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from planner.assumptions.software import Framework
+from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
-from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.framework import Target
+from planner.frameworks.registry import FRAMEWORKS
 from planner.frameworks.rules.rule import DEVICES_RULE, Rule
-from planner.frameworks.rules.table import RULES, of_schedule
-from planner.frameworks.targets import Target
+from planner.frameworks.rules.table import rules_of
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, PlanTable
-from planner.schedules import BUILT_IN, known_schedules
 
 OFFLOAD = "offload"
 LAYOUT_RULE = "placement-offered"
@@ -24,29 +23,19 @@ STAGE_CHOICES = ("recompute", "sharding", "clock")
 
 
 def applicable(
-    framework: Framework, target: Target | None = None, version: str = ""
+    framework: FrameworkProfile, target: Target | None = None, version: str = ""
 ) -> tuple[Rule, ...]:
     """The rules that hold for a framework: those of arithmetic, its own and its parent's.
 
     With a target also those of what a version of it can be told, the default one where none is
     named; a split that it does not know is no matter where it is given the layers of every stage.
     """
-    own = {"any", "framework", framework.name, framework.derived_from}
-    whose = own if target is None else own | {*target.rules}
-    told = target is not None
-    rules = (*RULES, *_of_other_packages())
-    found = (rule for rule in rules if rule.framework in whose and (told or not rule.launch))
+    rules = rules_of(framework, target)
     if target is None:
-        return tuple(found)
+        return tuple(rule for rule in rules if not rule.launch)
     version = version or target.versions[0]
-    found = (rule for rule in found if version in (rule.versions or (version,)))
+    found = (rule for rule in rules if version in (rule.versions or (version,)))
     return tuple(r for r in found if not (target.lists_layers and r.name == SPLIT_RULE))
-
-
-def _of_other_packages() -> list[Rule]:
-    """The rules of schedules that are not built in, of those that were asked for."""
-    others = known_schedules()[len(BUILT_IN) :]
-    return [of_schedule(schedule) for schedule in others if schedule.rule_source]
 
 
 def judged_for(model: CostModel, target: Target) -> CostModel:

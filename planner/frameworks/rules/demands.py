@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
+from planner.frameworks.framework import Target
 from planner.frameworks.rules.checking import LAYOUT_RULE, applicable, broken, judged_for
 from planner.frameworks.rules.rule import Rule
-from planner.frameworks.targets import Target
 from planner.plan import PlanTable
 
 TARGET = ": "

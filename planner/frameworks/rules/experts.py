@@ -1,8 +1,4 @@
-"""Experts of targets that divide each of them by tp; the experts of a plan are whole.
-
-Megatron-LM has a setting for it, DeepSpeed divides no model with experts; nanotron's experts and
-those of the program for JAX are whole.
-"""
+"""Experts of frameworks that divide each of them by tp; the experts of a plan are whole."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import numpy as np
 
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
-from planner.frameworks.rules.rule import Rule
 from planner.plan import Plan, PlanTable
 
 
@@ -30,39 +25,3 @@ def divided(target: str, plan: Plan) -> str:
         f"{target} divides the width of every expert by tp {plan.tp}, where the plan counts whole "
         "experts; nearest tp: 1"
     )
-
-
-EXPERTS: tuple[Rule, ...] = (
-    Rule(
-        name="torchtitan-whole-experts",
-        field="ep",
-        framework="torchtitan",
-        version="main b5bcd76 (2026-08-21)",
-        source="torchtitan models/llama4/infra/parallelize.py: without ep the plan of experts is "
-        "TensorParallel",
-        holds=undivided_in_groups,
-        explain=lambda c, p: f"{divided('torchtitan', p)}, or ep more than 1",
-        launch=True,
-    ),
-    Rule(
-        name="accelerate-whole-experts",
-        field="tp",
-        framework="fsdp",
-        version="Transformers 5.23",
-        source="Transformers models/*/configuration_*.py, base_model_tp_plan: gate_up_proj of "
-        "experts is packed_colwise, down_proj rowwise",
-        holds=undivided,
-        explain=lambda c, p: divided("Transformers", p),
-        launch=True,
-    ),
-    Rule(
-        name="maxtext-whole-experts",
-        field="tp",
-        framework="maxtext",
-        version="e591f30 (2026-08-22)",
-        source="MaxText configs/base.yml, logical_axis_rules: mlp_moe is sharded over tensor",
-        holds=undivided,
-        explain=lambda c, p: divided("maxtext", p),
-        launch=True,
-    ),
-)

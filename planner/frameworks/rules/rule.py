@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planner.base.arrays import BoolArray
+from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import Plan, PlanTable
 
 Predicate = Callable[[CostModel, PlanTable], BoolArray]
+Counted = Callable[[PlanTable, IntArray], BoolArray]
 Explanation = Callable[[CostModel, Plan], str]
 PLACEMENT = "placement"
 """`Rule.field` of rules that depend on the mesh and the order of its axes alone."""
@@ -32,7 +33,10 @@ class Rule:
         version: The version of the framework whose source was read; empty where none is meant.
         source: Where it is enforced or why it holds.
         holds: (n,) True where a plan obeys it.
+        counted: The same of (n,) numbers of micro-batches beside plans, where it depends on
+            nothing else: what a question about many batches asks.
         explain: One line for a plan that does not: what, what is allowed, what is nearest.
+        alone: The value of its field alone breaks it, whatever the rest of the plan.
         per_stage: It is about what explicit stages may choose for themselves (recomputation,
             sharding, clock), so that every stage must obey it.
         launch: It is about what the framework can be told, which only counts where a plan is to be
@@ -50,6 +54,8 @@ class Rule:
     source: str
     holds: Predicate
     explain: Explanation
+    counted: Counted | None = None
+    alone: bool = False
     per_stage: bool = False
     launch: bool = False
     placed: bool = False

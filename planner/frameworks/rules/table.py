@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
+from planner.assumptions.software import FrameworkProfile
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_counts
-from planner.frameworks.accelerate.rules import ACCELERATE
-from planner.frameworks.deepspeed.models import DEEPSPEED_MODELS
-from planner.frameworks.deepspeed.rules import DEEPSPEED
-from planner.frameworks.jax.rules import JAX
-from planner.frameworks.maxtext.batch import MAXTEXT_BATCH
-from planner.frameworks.maxtext.blocks import MAXTEXT_BLOCKS
-from planner.frameworks.maxtext.rules import MAXTEXT
-from planner.frameworks.maxtext.shards import MAXTEXT_SHARDS
-from planner.frameworks.megatron.rules import MEGATRON
-from planner.frameworks.nanotron.rules import NANOTRON
+from planner.frameworks.framework import Target
+from planner.frameworks.registry import every, framework_of, framework_of_target
 from planner.frameworks.rules import alike, predicates, words
-from planner.frameworks.rules.experts import EXPERTS
 from planner.frameworks.rules.numbers import nearest_divisors
-from planner.frameworks.rules.rule import DEVICES_RULE, HARDWARE, Rule
-from planner.frameworks.torchtitan.rules import TORCHTITAN
+from planner.frameworks.rules.rule import DEVICES_RULE, HARDWARE, PLACEMENT, Rule
 from planner.plan import Plan, PlanTable
-from planner.schedules import BUILT_IN
+from planner.schedules import BUILT_IN, known_schedules
 from planner.schedules.schedule import Schedule
 
 
@@ -48,6 +40,7 @@ GENERAL: tuple[Rule, ...] = (
         framework="any",
         source="attention heads are whole on a chip; Megatron-LM core TransformerConfig",
         holds=predicates.heads_divide,
+        alone=True,
         explain=lambda c, p: (
             f"tp {p.tp} does not divide the {c.shapes.heads} attention heads of "
             f"{c.job.model.name}; nearest: {nearest_divisors(p.tp, c.shapes.heads)}"
@@ -59,6 +52,7 @@ GENERAL: tuple[Rule, ...] = (
         framework="any",
         source="Megatron-LM core >= 0.16 TransformerConfig: query groups divide tp or tp them",
         holds=predicates.kv_heads_divide,
+        alone=True,
         explain=lambda c, p: (
             f"tp {p.tp} and the {c.shapes.kv_heads} key-value heads of {c.job.model.name} do not "
             f"divide one another; nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
@@ -70,6 +64,7 @@ GENERAL: tuple[Rule, ...] = (
         framework="any",
         source="column-parallel MLP",
         holds=predicates.mlp_width_divides,
+        alone=True,
         explain=words.undivided_width,
     ),
     Rule(
@@ -218,6 +213,7 @@ GENERAL: tuple[Rule, ...] = (
         framework="framework",
         source="planner.frameworks.profiles: schedules",
         holds=predicates.schedule_offered,
+        alone=True,
         explain=lambda c, p: (
             f"{words.called(c)} has no schedule {p.schedule!r}; it has "
             f"{', '.join(c.framework.schedules)}"
@@ -229,6 +225,7 @@ GENERAL: tuple[Rule, ...] = (
         framework="framework",
         source="planner.frameworks.profiles: splits",
         holds=predicates.split_offered,
+        alone=True,
         explain=lambda c, p: (
             f"{words.called(c)} does not split layers by {p.split!r}; it has "
             f"{', '.join(c.framework.splits)}"
@@ -240,6 +237,7 @@ GENERAL: tuple[Rule, ...] = (
         framework="framework",
         source="planner.frameworks.profiles: shardings",
         holds=predicates.sharding_offered,
+        alone=True,
         per_stage=True,
         explain=lambda c, p: (
             f"{words.called(c)} has no sharding {p.sharding!r}; it has "
@@ -268,18 +266,41 @@ GENERAL: tuple[Rule, ...] = (
     ),
 )
 
-RULES = (
-    *GENERAL, *MEGATRON, *TORCHTITAN, *ACCELERATE, *EXPERTS, *JAX, *MAXTEXT,
-    *MAXTEXT_SHARDS, *MAXTEXT_BLOCKS, *MAXTEXT_BATCH, *NANOTRON, *DEEPSPEED, *DEEPSPEED_MODELS,
-)  # fmt: skip
-"""Every rule: those of arithmetic and of what frameworks offer first."""
+
+def all_rules() -> Iterator[Rule]:
+    """Every rule: those of arithmetic and of what frameworks offer first."""
+    yield from GENERAL
+    for framework in every():
+        yield from framework.rules()
+
+
+def rules_of(framework: FrameworkProfile, target: Target | None = None) -> tuple[Rule, ...]:
+    """The rules of arithmetic, of a framework with its parent, and of a target."""
+    names = (framework.name, framework.derived_from)
+    return (*_rules_of(tuple(name for name in names if name), target), *_of_other_packages())
+
+
+def _of_other_packages() -> list[Rule]:
+    """The rules of schedules that are not built in, of those that were asked for."""
+    others = known_schedules()[len(BUILT_IN) :]
+    return [of_schedule(schedule) for schedule in others if schedule.rule_source]
+
+
+@cache
+def _rules_of(profiles: tuple[str, ...], target: Target | None) -> tuple[Rule, ...]:
+    owners = {"any", "framework", *profiles}
+    whose = [found for name in profiles if (found := framework_of(name)) is not None]
+    if target is not None:
+        owners |= {*target.rules}
+        whose.append(framework_of_target(target))
+    own = (rule for framework in dict.fromkeys(whose) for rule in framework.rules())
+    return tuple(rule for rule in (*GENERAL, *own) if rule.framework in owners)
 
 
 def _orders_allowed(model: CostModel, plan: Plan) -> list[tuple[str, ...]]:
     """The orders of a framework that place this mesh apart from one another and break no rule."""
     framework = model.framework
-    whose = {"framework", framework.name, framework.derived_from}
-    rules = [rule for rule in RULES if rule.field == "placement" and rule.framework in whose]
+    rules = [rule for rule in rules_of(framework) if rule.field == PLACEMENT]
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for order in framework.orders:
         placed = PlanTable.from_plans([replace(plan, order=order, layout=None)])

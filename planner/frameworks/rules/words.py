@@ -7,11 +7,14 @@ import math
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_sum
 from planner.cost.stages.layout import chunk_places, stage_layers
+from planner.frameworks.registry import framework_of
 from planner.frameworks.rules.numbers import nearest, nearest_divisors
-from planner.frameworks.targets import TARGETS
 from planner.plan import SPLITS, Plan
 
-_AXES = {"pp": "pipeline parallelism", "ep": "expert parallelism"}
+_AXES = {
+    "tp": "tensor parallelism", "cp": "context parallelism", "pp": "pipeline parallelism",
+    "ep": "expert parallelism", "dp": "replicas", "fsdp": "sharded data parallelism",
+}  # fmt: skip
 
 
 def micro_batches(model: CostModel, plan: Plan) -> float:
@@ -85,18 +88,10 @@ def axes_it_lacks(model: CostModel, plan: Plan) -> str:
 def called(model: CostModel) -> str:
     """The framework; of one that a single target of another name runs, that target first."""
     name = model.framework.name
-    targets = [target.name for target in TARGETS.values() if target.framework == name]
+    framework = framework_of(name)
+    runs = () if framework is None else framework.targets
+    targets = [target.name for target in runs if target.framework == name]
     return f"{targets[0]} ({name})" if len(targets) == 1 and targets != [name] else name
-
-
-def misplaced_experts(model: CostModel, plan: Plan) -> str:
-    """Which ranks torchtitan's expert groups may take, in one sentence."""
-    ranks = plan.tp * plan.cp * plan.fsdp
-    return (
-        f"torchtitan takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the "
-        f"replicas of dp; nearest ep: "
-        f"{nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))}"
-    )
 
 
 def unshared(plan: Plan) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from planner.base.arrays import BoolArray
+from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.rules import alike, shared, words
+from planner.frameworks.rules.experts import divided, undivided_in_groups
 from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.predicates import micro_batches
 from planner.frameworks.rules.rule import Rule
 from planner.frameworks.torchtitan.versions import TORCHTITAN_VERSIONS
-from planner.plan import DDP, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3, PlanTable
+from planner.plan import DDP, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3, Plan, PlanTable
 from planner.schedules import code_of_schedule
 
 
@@ -20,10 +23,15 @@ def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(plans.tp * plans.cp * plans.fsdp % plans.ep == 0)
 
 
-def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
+def enough_micro_batches(plans: PlanTable, micro_batches: IntArray) -> BoolArray:
     """1F1B has a micro-batch for every stage."""
-    enough = micro_batches(model, plans) >= plans.pp
+    enough = micro_batches >= plans.pp
     return np.asarray((plans.schedule != code_of_schedule("1f1b")) | (plans.pp == 1) | enough)
+
+
+def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
+    """See `enough_micro_batches`."""
+    return enough_micro_batches(plans, micro_batches(model, plans))
 
 
 def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -42,6 +50,16 @@ def torchtitan_offload(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((plans.offload == 0) | together)
 
 
+def _misplaced_experts(model: CostModel, plan: Plan) -> str:
+    """Which ranks expert groups may take, in one sentence."""
+    ranks = plan.tp * plan.cp * plan.fsdp
+    return (
+        f"torchtitan takes the ranks of ep {plan.ep} from tp x cp x fsdp = {ranks}, not from the "
+        f"replicas of dp; nearest ep: "
+        f"{nearest_divisors(plan.ep, math.gcd(ranks, model.shapes.experts))}"
+    )
+
+
 _VERSION = "main b5bcd76 (2026-08-21)"
 
 TORCHTITAN: tuple[Rule, ...] = (
@@ -52,6 +70,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         version=_VERSION,
         source="torchtitan models/common/decoder.py: key-value heads % tp = 0",
         holds=shared.tp_divides_kv_heads,
+        alone=True,
         explain=lambda c, p: (
             f"torchtitan needs tp {p.tp} to divide the {c.shapes.kv_heads} key-value heads; "
             f"nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
@@ -64,7 +83,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         version=_VERSION,
         source="torchtitan distributed/parallel_dims.py: dp_shard cp tp % ep = 0",
         holds=torchtitan_experts,
-        explain=words.misplaced_experts,
+        explain=_misplaced_experts,
     ),
     Rule(
         name="torchtitan-1f1b",
@@ -74,6 +93,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         source="PyTorch torch/distributed/pipelining/schedules.py: Schedule1F1B needs a "
         "micro-batch for every stage",
         holds=torchtitan_1f1b,
+        counted=enough_micro_batches,
         explain=lambda c, p: (
             f"torchtitan runs 1f1b with at least pp {p.pp} micro-batches, not with "
             f"{words.micro_batches(c, p):g}"
@@ -180,4 +200,15 @@ TORCHTITAN: tuple[Rule, ...] = (
         launch=True,
     ),
     *TORCHTITAN_VERSIONS,
+    Rule(
+        name="torchtitan-whole-experts",
+        field="ep",
+        framework="torchtitan",
+        version=_VERSION,
+        source="torchtitan models/llama4/infra/parallelize.py: without ep the plan of experts is "
+        "TensorParallel",
+        holds=undivided_in_groups,
+        explain=lambda c, p: f"{divided('torchtitan', p)}, or ep more than 1",
+        launch=True,
+    ),
 )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from dataclasses import replace
 
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cost.context import CostModel
+from planner.frameworks.framework import Target
+from planner.frameworks.registry import framework_of_target
 from planner.frameworks.rules import broken
-from planner.frameworks.targets import Target
 from planner.frameworks.writing.export import Export, Lost
 from planner.frameworks.writing.hosts import hosts_of
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.predicted import lost_prediction
 from planner.plan import Plan, PlanTable
-
-Exporter = Callable[[Launch], Export]
 
 
 def export_plan(
@@ -56,7 +53,7 @@ def export_plan(
         lines = [f"{lost.field}: {lost.reason}" for lost in refused]
         raise InputError("\n".join((*lines, _way_out(cost, table, target, version))))
     launch = Launch(cost=cost, plan=plan, version=version)
-    export = _exporter(target)(launch)
+    export = framework_of_target(target).write(launch, target)
     lossy = (*lost_prediction(launch), *export.lossy)
     return replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
 
@@ -82,10 +79,3 @@ def _way_out(cost: CostModel, table: PlanTable, target: Target, version: str) ->
     if of_job[version]:
         return f"{named} runs no plan of this job: {', '.join(ways)}"
     return f"{named} cannot run this plan as it is: {', '.join(ways)}"
-
-
-def _exporter(target: Target) -> Exporter:
-    """The `export` function of a target's module."""
-    module = importlib.import_module(target.writer)
-    function: Exporter = module.export
-    return function

@@ -4,6 +4,5 @@
 with the launch. Imports `planner.frameworks`. Begin with `read`.
 """
 
-from planner.question.launch.read import SOURCES as SOURCES
 from planner.question.launch.read import LaunchRead as LaunchRead
 from planner.question.launch.read import read_launch as read_launch

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,17 +15,15 @@ from planner.cost.stages.layout import plan_chunks, stage_layers
 from planner.frameworks.profiles import framework_named
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import LARGEST, Asked, fixed_fields
+from planner.frameworks.registry import framework_of_target
+from planner.frameworks.targets import TARGETS, launch_sources
 from planner.plan import Plan, Stage, code_of
 from planner.question.launch.model import chosen_model
 from planner.question.records import model_named
 from planner.question.request import Request, request_from
 
-SOURCES = ("megatron", "torchtitan", "deepspeed")
-"""Targets whose input is read, each by the module of its name."""
-
 _LARGEST_BYTES = 2**20
 _NOTHING = Stage(layers=0)
-_Reader = Callable[[str, Asked], Imported]
 
 
 class LaunchRead(NamedTuple):
@@ -56,7 +53,7 @@ def read_launch(
     """The job and the plan of a launch.
 
     Args:
-        source: One of `SOURCES`.
+        source: One of `planner.frameworks.targets.launch_sources`.
         path: Its file; `-` is standard input.
         changes: Fields of the job that the launch does not say, or that replace what it says.
             `hardware` is needed.
@@ -67,8 +64,8 @@ def read_launch(
         InputError: The launch cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    if source not in SOURCES:
-        raise InputError(f"from: {not_one_of(source, SOURCES)}")
+    if source not in TARGETS or not TARGETS[source].launches:
+        raise InputError(f"from: {not_one_of(source, launch_sources())}")
     changes = dict(changes or {})
     origin = Origin(arguments=frozenset(changes), dashes=flags)
     if "hardware" not in changes:
@@ -84,8 +81,7 @@ def read_launch(
         model_of=chosen_model(named, name),
         seq_len=_whole("seq-len", changes.get("seq_len")),
     )
-    reader: _Reader = importlib.import_module(f"planner.frameworks.{source}.read").read
-    imported = reader(text, asked)
+    imported = framework_of_target(TARGETS[source]).read(text, asked)
     job = {**imported.job, "model": named or imported.job["model"]}
     _check_said(job, changes, name)
     request = request_from({**_said(job), **changes}, origin)

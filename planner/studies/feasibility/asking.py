@@ -14,6 +14,7 @@ from planner.base.units import parse_count, parse_seconds, texts_of
 from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, situation
 from planner.cost.job import LONGEST_SEQUENCE, sequences_in
+from planner.frameworks.registry import framework_of_preset
 from planner.question.provenance import versions
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
@@ -308,10 +309,11 @@ def _check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
             f"{origin.label(['assumptions'])}: {one_line(a.name)} changes roofline, whose formulas "
             "are for roofline itself; use roofline, or planner evaluate"
         )
-    if model.framework.name != "textbook":
+    own = framework_of_preset(plain.name)
+    if own is not None and model.framework != own.profiles[0]:
         raise InputError(
-            f"{origin.label(['framework'])}: {model.framework.name}: under roofline memory is that "
-            "of the framework textbook; leave it out, or use the assumptions calibrated"
+            f"{origin.label(['framework'])}: {model.framework.name}: under {plain.name} memory is "
+            f"that of the framework {own.name}; leave it out, or use the assumptions calibrated"
         )
 
 

@@ -22,7 +22,6 @@ from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import applicable
 from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, Plan, PlanTable
 from planner.question.options import SpaceOptions
-from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.uniform.space import cross_choices, cross_skeletons
 from planner.studies.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
@@ -224,15 +223,12 @@ def _rows(
 
 def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArray:
     """(n,) whether the rules about the number of micro-batches allow it."""
-    names = {rule.name for rule in applicable(model.framework)}
-    rounds = micro_batches % plans.pp == 0
-    ok = (plans.interleave == 1) | rounds | ~plans.schedules.values("whole_groups")
+    whole = micro_batches % plans.pp == 0
+    ok = (plans.interleave == 1) | whole | ~plans.schedules.values("whole_groups")
     ok &= plans.schedules.of_each("runs", plans.pp, micro_batches)
-    if "maxtext-micro-batches" in names:
-        ok &= (plans.pp == 1) | rounds
-    if "torchtitan-1f1b" in names:
-        enough = micro_batches >= plans.pp
-        ok &= (plans.schedule != code_of_schedule("1f1b")) | (plans.pp == 1) | enough
+    for rule in applicable(model.framework):
+        if rule.counted is not None:
+            ok &= rule.counted(plans, micro_batches)
     return np.asarray(ok)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from planner.assumptions.software import ERAS, GIB
-from planner.frameworks.maxtext.blocks import own_block
-from planner.frameworks.maxtext.kernels import CHOSEN, CUDNN, gpu_kernel, why_unfused
-from planner.frameworks.maxtext.rules import on_tpu
+from planner.frameworks.jax.maxtext.blocks import own_block
+from planner.frameworks.jax.maxtext.kernels import CHOSEN, CUDNN, gpu_kernel, why_unfused
+from planner.frameworks.jax.maxtext.rules import on_tpu
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
-from planner.frameworks.maxtext.models import attends_globally, caps_scores
+from planner.frameworks.jax.maxtext.models import attends_globally, caps_scores
 from planner.frameworks.rules.alike import before_ampere, keeps_scores
 from planner.frameworks.rules.numbers import divisors, nearest
 from planner.plan import Plan, PlanTable

@@ -1,4 +1,4 @@
-"""The models that MaxText knows by name, and the decoder block of those that it does not.
+"""The models that MaxText knows by name.
 
 Names are those of the files in MaxText's configs/models at commit e591f30 (2026-08-22).
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from models_db import Model, Moe, load_model
+from models_db import Model, load_model
 
 NAMED = {
     "llama2-7b": "llama2-7b",
@@ -53,9 +53,6 @@ TOKEN_ROWS = {
 _PADDED_ROWS = {"gemma3": (262208,)}
 """Rows of that table in the config.json of a family that pads those of our record."""
 
-_Blocks = dict[tuple[tuple[str, ...], str], str]
-_QKV = ("query", "key", "value")
-
 
 def name_of(model: Model) -> str | None:
     """MaxText's name of a model by what it computes; None where MaxText names none like it.
@@ -97,40 +94,3 @@ def attends_globally(model: Model) -> bool:
 def caps_scores(model: Model) -> bool:
     """Whether MaxText's configuration of the model has `attn_logits_soft_cap`."""
     return (name_of(model) or "").startswith("gemma2")
-
-
-def block_of(model: Model) -> str | None:
-    """MaxText's decoder block for models of this kind; None where it has none."""
-    attention, moe = model.attention, model.moe
-    plain = model.norm.kind == "layernorm" and model.positions.kind == "learned"
-    if plain:
-        return "gpt3" if _like_gpt3(model) else None
-    modern = model.norm.kind == "rmsnorm" and model.norm.per_layer == 2
-    if not modern or model.parallel_block or model.positions.kind != "rope" or not model.mlp.gated:
-        return None
-    if model.window is not None or attention.sinks or model.mlp.bias or model.norm.embedding:
-        return None
-    if attention.kind == "mla":
-        return "deepseek" if moe is not None and _like_deepseek(moe) else None
-    dense: _Blocks = {((), "none"): "llama2", (_QKV, "none"): "qwen2", ((), "per-head"): "qwen3"}
-    if moe is None:
-        return dense.get((attention.bias, attention.qk_norm))
-    alike = moe.layer_period == 1 and moe.first_dense_layers == 0 and moe.shared_experts == 0
-    mixed: _Blocks = {((), "none"): "mixtral", ((), "per-head"): "qwen3_moe"}
-    return mixed.get((attention.bias, attention.qk_norm)) if alike else None
-
-
-def _like_gpt3(model: Model) -> bool:
-    """Whether all matrices and norms have biases, and nothing is between them (models/gpt3.py)."""
-    attention = model.attention
-    biased = model.norm.bias and model.mlp.bias and set(attention.bias) == {*_QKV, "output"}
-    plain = model.window is None and attention.qk_norm == "none" and not attention.sinks
-    alike = model.kv_heads == model.heads and model.norm.per_layer == 2 and model.norm.final
-    whole = not model.mlp.gated and model.tied_embeddings and model.moe is None
-    return biased and plain and alike and whole and not model.parallel_block
-
-
-def _like_deepseek(moe: Moe) -> bool:
-    """Whether shared experts are as wide as the others, without a gate (models/deepseek.py)."""
-    wide = moe.shared_experts == 0 or moe.shared_expert_hidden == moe.expert_hidden
-    return moe.layer_period == 1 and wide and not moe.shared_expert_gate

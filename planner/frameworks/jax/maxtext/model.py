@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from models_db import Model
+from planner.frameworks.decoders import block_of
+from planner.frameworks.jax.maxtext.models import NAMED, TOKEN_ROWS, attends_globally, name_of
 from planner.frameworks.jax.specs import vocabulary
-from planner.frameworks.maxtext.models import NAMED, TOKEN_ROWS, attends_globally, block_of, name_of
 from planner.frameworks.writing.activations import CLAMPED, NAMES, SILU, activation_of
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from planner.frameworks.maxtext import attention as maxtext_attention
-from planner.frameworks.maxtext import model as maxtext_model
-from planner.frameworks.maxtext.batch import share_of
-from planner.frameworks.maxtext.rules import formats, on_tpu
-from planner.frameworks.maxtext.slices import slice_name
-from planner.frameworks.rules.slices import SliceMesh, slice_mesh
+from planner.frameworks.jax.maxtext import attention as maxtext_attention
+from planner.frameworks.jax.maxtext import model as maxtext_model
+from planner.frameworks.jax.maxtext.batch import share_of
+from planner.frameworks.jax.maxtext.rules import formats, on_tpu
+from planner.frameworks.jax.maxtext.slices import slice_name
+from planner.frameworks.jax.slices import SliceMesh, slice_mesh
 from planner.frameworks.writing.chosen import common_recompute, common_sharding, recompute_layers
 from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, Lost, TextFile

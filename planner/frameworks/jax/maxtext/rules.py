@@ -7,16 +7,17 @@ import math
 import numpy as np
 
 from models_db import Model
-from planner.base.arrays import BoolArray
+from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
-from planner.frameworks.maxtext.kernels import gpu_rings, no_gpu_ring
-from planner.frameworks.maxtext.models import attends_globally, block_of, name_of
+from planner.frameworks.decoders import block_of
+from planner.frameworks.jax.maxtext.kernels import gpu_rings, no_gpu_ring
+from planner.frameworks.jax.maxtext.models import attends_globally, name_of
+from planner.frameworks.jax.slices import inside_slices, slice_chips
 from planner.frameworks.rules import words
 from planner.frameworks.rules.formats import scales_blocks
 from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.predicates import micro_batches, whole_rounds
 from planner.frameworks.rules.rule import Rule
-from planner.frameworks.rules.slices import inside_slices, slice_chips
 from planner.plan import ALL_TO_ALL, RING, ZERO2, ZERO3, Plan, PlanTable
 
 VENDORS = ("Google", "NVIDIA", "AMD")
@@ -45,6 +46,11 @@ def uniform(model: Model) -> bool:
 
 def _always(plans: PlanTable, holds: bool) -> BoolArray:
     return np.full(len(plans), holds)
+
+
+def pipeline_rounds(plans: PlanTable, micro_batches: IntArray) -> BoolArray:
+    """Pipelines run whole rounds of their stages."""
+    return np.asarray((plans.pp == 1) | (micro_batches % plans.pp == 0))
 
 
 def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -168,6 +174,7 @@ MAXTEXT: tuple[Rule, ...] = (
         version=_VERSION,
         source="MaxText configs: num_pipeline_microbatches % stages = 0",
         holds=maxtext_micro_batches,
+        counted=pipeline_rounds,
         explain=lambda c, p: (
             f"jax runs pipelines with micro-batches that are a multiple of pp {p.pp}, not "
             f"{words.micro_batches(c, p):g}"

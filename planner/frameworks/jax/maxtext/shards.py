@@ -26,7 +26,7 @@ import numpy as np
 from models_db import Model
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
-from planner.frameworks.maxtext.models import TOKEN_ROWS, name_of
+from planner.frameworks.jax.maxtext.models import TOKEN_ROWS, name_of
 from planner.frameworks.rules.numbers import divisors, nearest
 from planner.frameworks.rules.rule import Rule
 from planner.plan import Plan, PlanTable

@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
-from planner.frameworks.maxtext.rules import on_tpu
+from planner.frameworks.jax.maxtext.rules import on_tpu
 from planner.frameworks.rules.numbers import divisors, nearest
 from planner.frameworks.rules.rule import Rule
 from planner.plan import RING, Plan, PlanTable

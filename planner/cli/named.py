@@ -1,0 +1,70 @@
+"""Names that only the registry of frameworks knows, in the `--help` of commands.
+
+A text of help has a key in braces in their place; it is filled where help is shown, since listing
+the frameworks of installed packages takes a noticeable time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from planner.frameworks.framework import Target
+from planner.frameworks.registry import FRAMEWORKS, TARGETS, every
+
+
+def filled(text: str, command: str = "") -> str:
+    """A text with names in place of its keys.
+
+    Args:
+        text: Help of a command or of an option.
+        command: The command, e.g. `export`, for the key of its examples.
+    """
+    text = text.replace("{examples}", _examples(command)) if "{examples}" in text else text
+    for key, words in _WORDS.items():
+        text = text.replace(key, words()) if key in text else text
+    return text
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    """`a, b or c`."""
+    return f"{last} ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def _frameworks() -> str:
+    """`megatron, hai-llm (dualpipe) or jax`."""
+    profiles = FRAMEWORKS.values()
+    return _listed([f"{p.name} ({p.remark})" if p.remark else p.name for p in profiles], " or")
+
+
+def _launches() -> str:
+    """`a script of megatron or a JSON file of deepspeed`."""
+    read = [target for target in TARGETS.values() if target.launches]
+    return _listed([f"{target.launches} of {target.name}" for target in read], ", or")
+
+
+def _versions() -> str:
+    """`torchtitan: 0.3 (default), 0.2, main`."""
+    several = [target for target in TARGETS.values() if len(target.versions) > 1]
+    return "; ".join(map(_versions_of, several)) or "None has several"
+
+
+def _versions_of(target: Target) -> str:
+    default, *others = target.versions
+    return f"{target.name}: {default} (default), {', '.join(others)}"
+
+
+def _examples(command: str) -> str:
+    """Lines of a command that frameworks give, a paragraph each."""
+    lines = [line for one in every() for whose, line in one.examples if whose == command]
+    return "\n\n  ".join(lines)
+
+
+_WORDS: dict[str, Callable[[], str]] = {
+    "{frameworks}": _frameworks,
+    "{launches}": _launches,
+    "{versions}": _versions,
+    "{target}": lambda: next(iter(TARGETS)),
+    "{two-targets}": lambda: ",".join([one.targets[0].name for one in every() if one.targets][:2]),
+    "{targets}": lambda: ", ".join(TARGETS),
+    "{all-targets}": lambda: _listed([*TARGETS], " and"),
+}

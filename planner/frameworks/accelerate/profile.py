@@ -1,0 +1,17 @@
+"""What PyTorch FSDP under Accelerate keeps in memory and offers."""
+
+from __future__ import annotations
+
+from planner.assumptions.software import FrameworkProfile
+
+FSDP = FrameworkProfile(
+    name="fsdp",
+    era="torch-fsdp",
+    weight_bytes=2.0,
+    gradient_bytes=2.0,
+    optimizer_bytes=4.0,
+    logits_bytes=10.0,
+    vocab_parallel_loss=False,
+    shardings=("ddp", "zero3"),
+    lacks=("pp", "ep"),
+)

@@ -1,0 +1,61 @@
+"""DeepSpeed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planner.frameworks.deepspeed.profile import PROFILES
+from planner.frameworks.framework import Framework, Target
+
+if TYPE_CHECKING:
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
+    from planner.frameworks.rules.rule import Rule
+    from planner.frameworks.writing.export import Export
+    from planner.frameworks.writing.launch import Launch
+
+
+class DeepSpeed(Framework):
+    """DeepSpeed, with kernels of its own or of Liger."""
+
+    name = "deepspeed"
+    profiles = PROFILES
+    targets = (
+        Target(
+            name="deepspeed",
+            title="DeepSpeed",
+            framework="deepspeed",
+            lists_layers=True,
+            launches="a JSON file",
+        ),
+    )
+    examples = (
+        ("export", "planner export plan.yaml --to deepspeed --allow-lossy -o launch"),
+        (
+            "evaluate",
+            "planner evaluate --from deepspeed ds_config.json --model llama3-8b "
+            "--hardware h100-sxm5-80\n    --chips 64 --seq-len 8192 -o launched.yaml",
+        ),
+    )
+
+    def rules(self) -> tuple[Rule, ...]:
+        """See `planner.frameworks.deepspeed.rules` and `planner.frameworks.deepspeed.models`."""
+        from planner.frameworks.deepspeed.models import DEEPSPEED_MODELS  # noqa: PLC0415
+        from planner.frameworks.deepspeed.rules import DEEPSPEED  # noqa: PLC0415  (not for --help)
+
+        return (*DEEPSPEED, *DEEPSPEED_MODELS)
+
+    def write(self, launch: Launch, target: Target) -> Export:
+        """See `planner.frameworks.deepspeed.write`."""
+        from planner.frameworks.deepspeed.write import export  # noqa: PLC0415  (only where one is written)
+
+        return export(launch)
+
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See `planner.frameworks.deepspeed.read`."""
+        from planner.frameworks.deepspeed.read import read  # noqa: PLC0415  (only where one is read)
+
+        return read(text, asked)
+
+
+DEEPSPEED = DeepSpeed()

@@ -1,0 +1,77 @@
+"""Megatron-LM, Megatron-Bridge, and what is built on Megatron-Core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planner.frameworks.framework import Framework, Target
+from planner.frameworks.megatron.profile import MEGATRON as PROFILE
+from planner.frameworks.megatron.profile import PROFILES
+
+if TYPE_CHECKING:
+    from planner.cost.context import CostModel
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
+    from planner.frameworks.rules.rule import Rule
+    from planner.frameworks.writing.export import Export
+    from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
+
+
+class Megatron(Framework):
+    """Megatron-Core: Megatron-LM and Megatron-Bridge launch it, two others are built on it."""
+
+    name = "megatron"
+    profiles = PROFILES
+    targets = (
+        Target(
+            name="megatron",
+            title="Megatron-LM",
+            framework="megatron",
+            lists_layers=True,
+            launches="a script or arguments",
+        ),
+        Target(
+            name="megatron-bridge",
+            title="Megatron-Bridge",
+            framework="megatron",
+            rules=("megatron-bridge",),
+            lists_layers=True,
+        ),
+    )
+    examples = tuple(
+        (
+            command,
+            f"planner {command} --from megatron run.sh --model llama2-13b "
+            "--hardware dgx-a100-80-hdr",
+        )
+        for command in ("evaluate", "explain")
+    )
+
+    def rules(self) -> tuple[Rule, ...]:
+        """See `planner.frameworks.megatron.rules`."""
+        from planner.frameworks.megatron.rules import MEGATRON  # noqa: PLC0415  (not for --help)
+
+        return MEGATRON
+
+    def write(self, launch: Launch, target: Target) -> Export:
+        """See `planner.frameworks.megatron.write` and the module of that name of `bridge`."""
+        from planner.frameworks.megatron import write  # noqa: PLC0415  (only where one is written)
+        from planner.frameworks.megatron.bridge import write as bridge  # noqa: PLC0415
+
+        return bridge.export(launch) if target.name == "megatron-bridge" else write.export(launch)
+
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See `planner.frameworks.megatron.read`."""
+        from planner.frameworks.megatron.read import read  # noqa: PLC0415  (only where one is read)
+
+        return read(text, asked)
+
+    def recomputes_as_listed(self, model: CostModel, plan: Plan) -> bool:
+        """Megatron-Core can; what is built on it says nothing of it."""
+        from planner.frameworks.megatron.recompute import stages_told_at_once  # noqa: PLC0415
+
+        return model.framework.name == PROFILE.name and stages_told_at_once(model.job.model, plan)
+
+
+MEGATRON = Megatron()

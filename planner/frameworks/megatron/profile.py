@@ -1,0 +1,60 @@
+"""What Megatron-Core keeps in memory, sends and offers, and what two that are built on it do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.assumptions.software import DATA_INSIDE, GIB, PIPELINE_INSIDE, FrameworkProfile
+
+MEGATRON = FrameworkProfile(
+    name="megatron",
+    era="megatron-core",
+    weight_bytes=2.0,
+    gradient_bytes=4.0,
+    optimizer_bytes=12.0,
+    weight_gradient_buffer=2.0,
+    constant_bytes=0.3 * GIB,
+    vocab_multiple=128,
+    memory_knowledge="profile",
+    orders=(DATA_INSIDE, PIPELINE_INSIDE),
+    splits=("even", "even-counted", "front"),
+    schedules=("1f1b", "interleaved"),
+    takes_lists=True,
+    recomputes_alike="the first N layers of every stage",
+)
+
+ZERO_BUBBLE_FORK = replace(
+    MEGATRON,
+    name="megatron-zb",
+    remark="zero-bubble",
+    splits=("even",),
+    schedules=("1f1b", "zero-bubble"),
+    memory_knowledge="unmeasured",
+    derived_from="megatron",
+    takes_lists=False,
+    recomputes_alike="all layers",
+)
+"""The fork of the paper's authors, sail-sg/zero-bubble-pipeline-parallelism."""
+
+HAI_LLM = replace(
+    MEGATRON,
+    name="hai-llm",
+    remark="dualpipe",
+    optimizer_bytes=8.0,
+    splits=("even", "even-counted", "front"),
+    schedules=("1f1b", "zero-bubble", "dualpipe"),
+    shardings=("ddp", "zero1"),
+    memory_knowledge="unmeasured",
+    derived_from="megatron",
+    takes_lists=False,
+    recomputes_alike="all layers",
+)
+"""DeepSeek's own framework, which is not public.
+
+Schedules: 1F1B (DeepSeek LLM, arXiv:2401.02954, section 2.4), zero-bubble (DeepSeek-V2,
+arXiv:2405.04434, section 3.1.3), DualPipe (DeepSeek-V3, arXiv:2412.19437, section 3.2). The last
+says: gradients and master weights in 32 bits, both moments of Adam in 16 (section 3.3.3), ZeRO-1.
+Assumed: the rest, as Megatron, after which DeepSeek LLM says that it is made.
+"""
+
+PROFILES = (MEGATRON, ZERO_BUBBLE_FORK, HAI_LLM)

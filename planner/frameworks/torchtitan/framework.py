@@ -1,0 +1,60 @@
+"""torchtitan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from planner.frameworks.framework import Framework, Target
+from planner.frameworks.torchtitan.profile import PROFILES
+
+if TYPE_CHECKING:
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
+    from planner.frameworks.rules.rule import Rule
+    from planner.frameworks.writing.export import Export
+    from planner.frameworks.writing.launch import Launch
+
+
+class Torchtitan(Framework):
+    """torchtitan, of today and of 2024."""
+
+    name = "torchtitan"
+    profiles = PROFILES
+    targets = (
+        Target(
+            name="torchtitan",
+            title="torchtitan",
+            framework="torchtitan",
+            lists_layers=True,
+            versions=("0.3", "0.2", "main"),
+            launches="a TOML file or overrides",
+        ),
+    )
+    examples = (
+        (
+            "export",
+            "planner export runnable.yaml --to torchtitan --target-version 0.2 --allow-lossy "
+            "-o launch",
+        ),
+    )
+
+    def rules(self) -> tuple[Rule, ...]:
+        """See `planner.frameworks.torchtitan.rules`."""
+        from planner.frameworks.torchtitan.rules import TORCHTITAN  # noqa: PLC0415  (not for --help)
+
+        return TORCHTITAN
+
+    def write(self, launch: Launch, target: Target) -> Export:
+        """See `planner.frameworks.torchtitan.write`."""
+        from planner.frameworks.torchtitan.write import export  # noqa: PLC0415  (only where one is written)
+
+        return export(launch)
+
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See `planner.frameworks.torchtitan.read`."""
+        from planner.frameworks.torchtitan.read import read  # noqa: PLC0415  (only where one is read)
+
+        return read(text, asked)
+
+
+TORCHTITAN = Torchtitan()

@@ -1,0 +1,1 @@
+"""Acme's trainer as a plug-in of the planner."""
