@@ -16,7 +16,7 @@ import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
-from planner.schedules import dualpipe, gpipe, interleaved, one_f_one_b, zero_bubble
+from planner.schedules import dualpipe, gpipe, interleaved, one_f_one_b, zb_v, zero_bubble
 from planner.schedules.schedule import Schedule
 
 GROUP = "planner.schedules"
@@ -28,6 +28,7 @@ BUILT_IN: tuple[Schedule, ...] = (
     interleaved.SCHEDULE,
     zero_bubble.SCHEDULE,
     dualpipe.SCHEDULE,
+    zb_v.SCHEDULE,
 )
 _SCHEDULES: list[Schedule] = list(BUILT_IN)
 _CODES: dict[str, int] = {schedule.name: code for code, schedule in enumerate(BUILT_IN)}
@@ -92,6 +93,13 @@ def _add(schedule: Schedule) -> None:
     _SCHEDULES.append(schedule)
 
 
+def _every_name() -> list[str]:
+    """The names of all schedules, those of other packages loaded."""
+    for name in _offered():
+        code_of_schedule(name)
+    return [schedule.name for schedule in _SCHEDULES]
+
+
 class _Names(Sequence[str]):
     """The names of all schedules: `SCHEDULES[code]` is a name, `SCHEDULES.index(name)` its code.
 
@@ -107,16 +115,14 @@ class _Names(Sequence[str]):
     def __getitem__(self, code: slice) -> tuple[str, ...]: ...
     def __getitem__(self, code: int | slice) -> str | tuple[str, ...]:
         if isinstance(code, slice):
-            return tuple(self)[code]
+            return tuple(_every_name()[code])
         return _SCHEDULES[code].name
 
     def __iter__(self) -> Iterator[str]:
-        for name in _offered():
-            code_of_schedule(name)
-        return iter([schedule.name for schedule in _SCHEDULES])
+        return iter(_every_name())
 
     def __len__(self) -> int:
-        return len(tuple(self))
+        return len(_every_name())
 
     def index(self, name: Any, start: int = 0, stop: int | None = None) -> int:
         """The code of a name.

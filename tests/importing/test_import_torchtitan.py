@@ -177,7 +177,7 @@ def test_contradictions(settings: str, line: str, tmp_path: Path) -> None:
         (SMALL.replace('"none"', '"selective"'), "recompute=selective", "recompute"),
         (SMALL.replace('"none"', '"memory_budget"'), "recompute=full", "recompute"),
         (
-            SMALL + 'pipeline_parallel_degree = 2\npipeline_parallel_schedule = "ZBVZeroBubble"',
+            SMALL + 'pipeline_parallel_degree = 2\npipeline_parallel_schedule = "DualPipeV"',
             "schedule=1f1b",
             "schedule",
         ),
@@ -366,3 +366,9 @@ def test_llama4_without_chunks(tmp_path: Path) -> None:
         one.startswith("model.flavor: every layer of 17bx16e attends over all 16,384 tokens")
         for one in longer.imported.warnings
     )
+
+
+def test_zb_v_is_read_as_itself(tmp_path: Path) -> None:
+    text = SMALL + 'pipeline_parallel_degree = 2\npipeline_parallel_schedule = "ZBVZeroBubble"'
+    plan = launch(text, tmp_path).plan
+    assert (plan.schedule, plan.interleave, plan.split) == ("zb-v", 2, "front-counted")

@@ -20,7 +20,7 @@ TORCHTITAN = FrameworkProfile(
     gathers_once_under_pp=True,
     reduces_replicas_every_micro_batch=True,
     splits=("front-counted",),
-    schedules=("gpipe", "1f1b", "interleaved"),
+    schedules=("gpipe", "1f1b", "interleaved", "zb-v"),
     most_chunks=3,
     shardings=("ddp", "zero3"),
     takes_lists=True,
@@ -28,5 +28,11 @@ TORCHTITAN = FrameworkProfile(
 
 PROFILES = (
     TORCHTITAN,
-    replace(TORCHTITAN, name="torchtitan-2024", logits_bytes=14.0, derived_from="torchtitan"),
+    replace(  # before PyTorch 2.6 had ZBVZeroBubble
+        TORCHTITAN,
+        name="torchtitan-2024",
+        logits_bytes=14.0,
+        schedules=("gpipe", "1f1b", "interleaved"),
+        derived_from="torchtitan",
+    ),
 )

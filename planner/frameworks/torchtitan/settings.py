@@ -20,10 +20,13 @@ SCHEDULES = {
     "gpipe": "GPipe",
     "1f1b": "1F1B",
     "interleaved": "Interleaved1F1B",
-    "zero-bubble": "ZBVZeroBubble",
-    "dualpipe": "DualPipeV",
+    "zb-v": "ZBVZeroBubble",
 }
-"""Names in torch.distributed.pipelining.schedules, `get_schedule_class`."""
+"""Names in torch.distributed.pipelining.schedules, `get_schedule_class`.
+
+ZB-H1 is none of them, nor is DualPipe: ZBVZeroBubble and DualPipeV are other schedules, of exactly
+two chunks per rank.
+"""
 
 HEAD = {"0.2": "output", "0.3": "lm_head", "main": "lm_head"}
 """Module that holds the output head."""

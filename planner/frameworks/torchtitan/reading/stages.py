@@ -10,13 +10,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
+
 from models_db import Model
 from planner.frameworks.reading.settings import Taking
+from planner.frameworks.torchtitan.settings import SCHEDULES
 from planner.plan import Stage
+from planner.schedules import schedule_of
 
 _START = "parallelism.pipeline_parallel_"
 _MODULES = "parallelism.module_fqns_per_model_part"
-_SCHEDULES = {"gpipe": "gpipe", "1f1b": "1f1b", "interleaved1f1b": "interleaved"}
+_SCHEDULES = {name.lower(): schedule for schedule, name in SCHEDULES.items()}
 _LAYER = re.compile(r"layers\.([0-9]{1,6})")
 
 
@@ -33,21 +37,21 @@ def pipeline_of(taking: Taking, model: Model, pp: int) -> dict[str, Any]:
     if taking.text(f"{_START}schedule_csv"):
         taking.untold("schedule", f"{_START}schedule_csv", "is in another file", "schedule=1f1b")
     if not schedule:
-        what = f"{name} is none of GPipe, 1F1B and Interleaved1F1B, which a plan has"
+        what = f"{name} is none of {', '.join(SCHEDULES.values())}, which a plan has"
         taking.untold("schedule", f"{_START}schedule", what, "schedule=1f1b or interleaved")
         schedule = "1f1b"
     schedule = taking.fixed("schedule", schedule)
     if parts:
         sizes = _listed(taking, model, parts)
     else:
-        chunks = pp * (2 if schedule == "interleaved" else 1)
+        chunks = pp * (2 if schedule_of(schedule).interleaves else 1)
         if per_stage:
             chunks = -(-(model.layers + sum(ends)) // per_stage)
         sizes = _dealt(taking, model.layers, chunks, ends)
     if len(sizes) % pp:
         taking.wrong(f"{_START}degree", f"{len(sizes)} stages are no multiple of pp {pp}")
     interleave = max(1, len(sizes) // pp)
-    if (interleave > 1) != (schedule == "interleaved"):
+    if not schedule_of(schedule).fits_interleave(np.array(interleave)):
         taking.wrong(f"{_START}schedule", f"{name} with {interleave} stages on a rank")
     stages = tuple(Stage(layers=size) for size in sizes)
     return {"schedule": schedule, "interleave": interleave, "stages": stages}
