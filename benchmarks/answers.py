@@ -85,7 +85,8 @@ def compare(questions: list[Question], options: argparse.Namespace) -> int:
     saved = read_answers(options.answers, {question.group for question in questions})
     kept = read_prose(options.answers)
     now: Kept = {}
-    if not options.only and (unasked := sorted(set(saved) - {one.name for one in questions})):
+    everything = not (options.only or options.prose)
+    if everything and (unasked := sorted(set(saved) - {one.name for one in questions})):
         print(f"saved, but no question: {', '.join(unasked)}")
         return 1
     for question, steps, text in answered(questions, options):

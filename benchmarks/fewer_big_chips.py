@@ -23,8 +23,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import yaml
-
 from hardware_db import load_cluster
 from planner.answers.api import solve
 from planner.assumptions.assumptions import calibrated
@@ -34,6 +32,8 @@ from planner.machine import card_wiring
 from planner.report.pages.front_file import front_svg
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 CHIP, CLUSTER = "h100-sxm5-80", "dgx-h100-ndr"
 PES = (66, 132, 264, 528)
@@ -148,7 +148,7 @@ def record(made: tuple[tuple[str, float], ...]) -> dict[str, Any]:
     """The cluster's file with the chip's inside and some constants changed."""
     folder = resources.files("hardware_db") / "data"
     read = {
-        kind: yaml.safe_load((folder / kind / f"{name}.yaml").read_text(encoding="utf-8"))
+        kind: load_yaml((folder / kind / f"{name}.yaml").read_text(encoding="utf-8"))
         for kind, name in (("chips", CHIP), ("clusters", CLUSTER))
     }
     cluster = copy.deepcopy(read["clusters"])
@@ -167,12 +167,12 @@ def asked(question: dict[str, Any], change: Change, folder: Path) -> SolveResult
     fields = {"hardware": CHIP, **question, **change.fields}
     if change.records:
         path = folder / "cluster.yaml"
-        path.write_text(yaml.safe_dump(record(change.records)), encoding="utf-8")
+        path.write_text(dump_yaml(record(change.records)), encoding="utf-8")
         fields["hardware"] = path
     shares = fields.pop("assumptions", None)
     if shares is not None:
         path = folder / "assumptions.yaml"
-        path.write_text(yaml.safe_dump(_overrides(shares)), encoding="utf-8")
+        path.write_text(dump_yaml(_overrides(shares)), encoding="utf-8")
         fields["assumptions"] = path
     routing = replace(card_wiring.ROUTING, **change.routing)  # type: ignore[arg-type]
     with mock.patch.object(card_wiring, "ROUTING", routing):

@@ -26,6 +26,7 @@ from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.frameworks.rules import offloads_allowed
+from planner.objectives import ENERGY, MEMORY, TIME
 from planner.plan import AXES, OFFLOADS, ORDERS
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -132,7 +133,9 @@ def swept(
     evaluated = fitting = 0
     for number, some in enumerate(parts(cross_skeletons(model, meshes, options))):
         # With memory as an objective no offload counts as needless, so that all are costed.
-        batch = build_batch(model, some, options, Limits(), clocks, tally, with_memory=True)
+        batch = build_batch(
+            model, some, options, Limits(), clocks, tally, columns=(TIME, ENERGY, MEMORY)
+        )
         if batch is None:
             continue
         fitting += len(batch.space)

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import planner
+
 if "numpy" in sys.modules:
     raise RuntimeError("import `measuring` before numpy, so that it can pin threads")
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -84,7 +86,8 @@ def machine() -> dict[str, Cell]:
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in ("numpy", "planner")},
+        "numpy": importlib.metadata.version("numpy"),
+        "planner": planner.__version__,
     }
 
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from joint_fit import (
     Fit,
     Floats,
@@ -39,6 +38,8 @@ from planner.base.files import write_atomically
 from planner.evidence.calibration.posterior import Noise, shrunk_median
 from planner.evidence.csvfile import published
 from planner.evidence.runs.rows import run_of
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 _HERE = Path(__file__).parent
 _FILE = _HERE.parent / "hardware_db" / "data" / "calibration" / "default.yaml"
@@ -89,7 +90,7 @@ def fitted_rows(rows: Sequence[Row]) -> list[Row]:
 
 def settings() -> tuple[list[Prior], dict[str, float]]:
     """Priors of the constants, and noise by set."""
-    data = yaml.safe_load((_HERE / "refit_priors.yaml").read_text(encoding="utf-8"))
+    data = load_yaml((_HERE / "refit_priors.yaml").read_text(encoding="utf-8"))
     return [Prior(path=path, **prior) for path, prior in data["constants"].items()], data["noise"]
 
 
@@ -145,7 +146,7 @@ def rounded(value: float, digits: int = 4) -> float:
 
 def written(text: str, found: dict[str, dict[str, Any]]) -> str:
     """The calibration file with those constants in it; site factors that are gone are dropped."""
-    data = yaml.safe_load(text)
+    data = load_yaml(text)
     data["constants"]["site_factor"] = {}
     for path, entry in found.items():
         *groups, name = path.split(".")
@@ -157,11 +158,7 @@ def written(text: str, found: dict[str, dict[str, Any]]) -> str:
         fresh = {"value": entry["value"], "unit": old["unit"], "kind": entry["kind"]}
         fresh |= {"source": entry["source"], **({"note": note} if note else {})}
         node[name] = fresh | {"uncertainty": entry["uncertainty"], "rows": entry["rows"]}
-    return str(
-        yaml.safe_dump(
-            data, sort_keys=False, default_flow_style=None, width=100, allow_unicode=True
-        )
-    )
+    return str(dump_yaml(data, leaves_in_flow=True, width=100, unicode=True))
 
 
 def _kept_note(old: dict[str, Any]) -> str:

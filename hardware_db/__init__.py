@@ -1,7 +1,7 @@
 """Facts about hardware: chips, links, clusters and calibration constants, each with its source.
 
-Importing this package reads no file and imports neither pydantic nor PyYAML; the functions that
-load records do. Shipped records are addressed by name, a user's own by the path of a YAML file
+Importing this package reads no file and imports neither pydantic nor ruamel.yaml; the functions
+that load records do. Shipped records are addressed by name, a user's own by the path of a YAML file
 with the same schema (`json_schemas`, and `data/examples/my-cluster.yaml` for a complete example).
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+MOST_MISTAKES = 20  # of one file that are said
 _MOST = 4
 _LONGEST = 100
 

@@ -42,10 +42,7 @@ def fault(message: str) -> PydanticCustomError:
 
 def _number(value: Any) -> float | int:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        hint = ""
-        if isinstance(value, str):
-            hint = " (YAML reads 1e9 and 1.0e9 as text: write 1.0e+9)" if "e" in value else ""
-        raise fault(f"a number is required, not {short(value)}{hint}")
+        raise fault(f"a number is required, not {short(value)}")
     if not abs(value) <= sys.float_info.max:  # also true of NaN
         raise fault(f"a finite number is required, not {short(value)}")
     return value

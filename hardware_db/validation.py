@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from hardware_db.checks import chip_problems, cluster_problems
-from hardware_db.errors import HardwareError, nearest, nearest_names
+from hardware_db.errors import MOST_MISTAKES, HardwareError, nearest, nearest_names
 from hardware_db.provenance import source_problems
 from hardware_db.reading import record_names
 from hardware_db.schema_base import AnyQuantity, QuantityModel, short
@@ -102,15 +102,22 @@ def _validated(model: type[M], data: dict[str, Any]) -> tuple[M | None, list[str
 
 def _result(model: M | None, problems: list[str], origin: str) -> M:
     if problems or model is None:
-        raise HardwareError([f"{origin}: {problem}" for problem in dict.fromkeys(problems)])
+        raise HardwareError(_first([f"{origin}: {problem}" for problem in dict.fromkeys(problems)]))
     return model
+
+
+def _first(lines: list[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = len(lines) - MOST_MISTAKES
+    rest = [f"and {more:,} more mistake{'s' * (more > 1)}"] if more > 0 else []
+    return [*lines[:MOST_MISTAKES], *rest]
 
 
 def _source_problems(model: type[BaseModel], data: dict[str, Any]) -> list[str]:
     """Mistakes about sources; none where all of them are there under a misspelt name."""
     unknown = [name for name in data if name not in model.model_fields]
     if "sources" not in data and any(
-        "sources" in nearest_names(name, model.model_fields) for name in unknown
+        "sources" in nearest_names(name, model.model_fields) for name in unknown[:MOST_MISTAKES]
     ):
         return []
     return source_problems(data)
@@ -133,10 +140,11 @@ def _lines(error: ValidationError, model: type[BaseModel] | None, start: str) ->
         (entry, tuple(step for step in entry["loc"] if step not in _TAGS))
         for entry in error.errors(include_url=False)
     ]
+    unknown = [loc for entry, loc in entries if entry["type"] == "extra_forbidden"]
+    hinted = set(unknown[:MOST_MISTAKES])  # as many as are said
     meant = {
         (*loc[:-1], name)
-        for entry, loc in entries
-        if entry["type"] == "extra_forbidden"
+        for loc in hinted
         for name in nearest_names(loc[-1], _fields(model, loc[:-1]))
     }
     for entry, loc in entries:
@@ -145,7 +153,9 @@ def _lines(error: ValidationError, model: type[BaseModel] | None, start: str) ->
         path = start
         for step in loc:
             path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
-        yield f"{path or 'file'}: {_wording(entry, loc, model)}"
+        unsaid = entry["type"] == "extra_forbidden" and loc not in hinted
+        words = "unknown field" if unsaid else _wording(entry, loc, model)
+        yield f"{path or 'file'}: {words}"
 
 
 # What belongs where pydantic finds something else, by the first word of its name for the mistake.

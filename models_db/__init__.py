@@ -1,7 +1,7 @@
 """Facts about published models: YAML records with sources, typed, with exact parameter counts.
 
 Every number carries its unit, its kind (datasheet, measured, derived, assumed) and its source.
-Importing this package is cheap: pydantic and PyYAML are loaded when a file is read.
+Importing this package is cheap: pydantic and ruamel.yaml are loaded when a file is read.
 """
 
 from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from models_db.errors import nearest
+from models_db.errors import MOST_MISTAKES, nearest
 
 Mistake = tuple[str, str]
 
@@ -58,7 +58,7 @@ def provenance_mistakes(data: Mapping[str, Any]) -> list[Mistake]:
         for key in source_keys(number):
             used.add(key)
             if known and key not in known:  # without any the schema says so, once
-                near = nearest(key, known)
+                near = nearest(key, known) if len(mistakes) < MOST_MISTAKES else []
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 mistakes.append((f"{path}.source", f"{key!r} is not a key of sources{hint}"))
         if number.get("kind") in ("assumed", "derived") and not number.get("note"):

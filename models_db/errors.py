@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+MOST_MISTAKES = 20  # of one file that are said
+
 
 class ModelError(Exception):
     """A model is unknown, or a model file is wrong.
@@ -54,9 +56,12 @@ def mistakes_message(origin: str, mistakes: Sequence[tuple[str, str]]) -> str:
         mistakes: pairs of path in the file (may be empty) and what is wrong there.
 
     Returns:
-        One line for one mistake, otherwise a heading and one line each.
+        One line for one mistake, otherwise a heading, one line for each of the first mistakes, and
+        how many more there are.
     """
-    lines = [f"{path}: {text}" if path else text for path, text in mistakes]
+    lines = [f"{path}: {text}" if path else text for path, text in mistakes[:MOST_MISTAKES]]
     if len(lines) == 1:
         return f"{origin}: {lines[0]}"
-    return "\n  ".join([f"{origin}: {len(lines)} mistakes", *lines])
+    more = len(mistakes) - len(lines)
+    rest = [f"and {more:,} more mistake{'s' * (more > 1)}"] if more else []
+    return "\n  ".join([f"{origin}: {len(mistakes)} mistakes", *lines, *rest])

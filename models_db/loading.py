@@ -21,12 +21,13 @@ from models_db.defaults import blame_defaults, fill_in_defaults
 from models_db.errors import ModelError, holding, mistakes_message, nearest
 from models_db.model import Model
 from models_db.provenance import Quantity, Source
-from models_db.reading import parse_yaml
+from models_db.reading import parse_shipped, parse_yaml
 
 if TYPE_CHECKING:
     from models_db.schema import Count, ModelRecord, ParameterCount, Tokens
 
 _SUFFIXES = (".yaml", ".yml")
+_MOST_READ_BYTES = 10 * 2**20
 
 
 @functools.cache
@@ -51,16 +52,14 @@ def shipped_aliases() -> Mapping[str, str]:
 
     Only the line `aliases: [...]` of each file is parsed; shipped files keep it on one line.
     """
-    import yaml  # noqa: PLC0415  (kept out of `import models_db`)
-
-    aliases: dict[str, str] = {}
-    for name in shipped_names():
-        for line in shipped_content(name).decode("utf-8").splitlines():
-            if line.startswith("aliases:"):
-                words = yaml.safe_load(line)["aliases"]
-                aliases.update({word.lower(): name for word in words})
-                break
-    return aliases
+    lines = (
+        f"{name}: {line.removeprefix('aliases:')}"
+        for name in shipped_names()
+        for line in shipped_content(name).decode("utf-8").splitlines()
+        if line.startswith("aliases:")
+    )
+    words = parse_shipped("\n".join(lines).encode(), "aliases")
+    return {word.lower(): name for name, found in words.items() for word in found}
 
 
 def load_model(name_or_path: str | os.PathLike[str]) -> Model:
@@ -86,17 +85,17 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
     path = Path(name_or_path)
     if is_config(path):
         return import_model(path).model
-    if path.suffix.lower() in _SUFFIXES or _is_file(path):
+    if path.suffix.lower() in _SUFFIXES or is_file(path):
         return model_from_bytes(_read(path), str(path))
     raise ModelError(_unknown(str(name_or_path)))
 
 
 @functools.cache
 def _shipped_model(name: str) -> Model:
-    return model_from_bytes(shipped_content(name), f"{name}.yaml")
+    return _model(parse_shipped(shipped_content(name), name), f"{name}.yaml")
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
     """Whether a path is a file; a name that no path can have is not."""
     try:
         return path.is_file()
@@ -105,9 +104,10 @@ def _is_file(path: Path) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    """Content of a user's file."""
+    """Content of a user's file; of a very large one the beginning, which is too large as well."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(_MOST_READ_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelError(f"{path}: cannot read the file: {reason}") from None
@@ -138,7 +138,11 @@ def model_from_bytes(content: bytes, origin: str) -> Model:
     Raises:
         ModelError: anything is wrong with the file; the message lists every mistake.
     """
-    data = parse_yaml(content, origin)
+    return _model(parse_yaml(content, origin), origin)
+
+
+def _model(data: dict[str, Any], origin: str) -> Model:
+    """The model of plain data; the message lists every mistake."""
     _check_kind(data, origin)
     inherited = fill_in_defaults(data)
     record, mistakes = _validate(data)

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from models_db.checks import Mistake
-from models_db.errors import nearest
+from models_db.errors import MOST_MISTAKES, nearest
 from models_db.schema import (
     DATE_PATTERN,
     NAME_PATTERN,
@@ -45,17 +45,18 @@ def schema_mistakes(error: ValidationError) -> list[Mistake]:
         (item, [step for step in item["loc"] if step not in (ONE, SEVERAL)])
         for item in error.errors(include_url=False)
     ]
+    unknown = [steps for item, steps in items if item["type"] == "extra_forbidden"]
     meant = [
         [*steps[:-1], name]
-        for item, steps in items
-        if item["type"] == "extra_forbidden"
+        for steps in unknown[:MOST_MISTAKES]  # as many as are said
         for name in _near_fields(steps)
     ]
     for item, steps in items:
         if item["type"] == "missing" and steps in meant:
             continue  # it is there, misspelt
         path = ".".join(str(step) for step in steps)
-        found.setdefault(path, _sentence(item, steps))
+        unsaid = item["type"] == "extra_forbidden" and len(found) >= MOST_MISTAKES
+        found.setdefault(path, "unknown field" if unsaid else _sentence(item, steps))
     return list(found.items())
 
 

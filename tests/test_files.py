@@ -50,13 +50,12 @@ def test_a_mapping_is_read(tmp_path: Path) -> None:
     (b"1: 2\n", "names must be text"),
     (b"null: 2\n", "names must be text"),
     (b"a: 1\n--- \nb: 2\n", "another document"),
-    (b"!!python/object/apply:os.system ['true']\n", "constructor"),
+    (b"!!python/object/apply:os.system ['true']\n", "line 1: YAML tags"),
     (b"[a, b]: 1\n", "line 1|names must be text"),
     (b"? {a: b}\n: 1\n", "line 1|names must be text"),
     (b"a: {[1, 2]: 3}\n", "line 1|names must be text"),
-    (b"a: " + b"[" * 100_000, "not valid YAML"),
+    (b"a: " + b"[" * 100_000, "line 1: nested deeper than 40 levels"),
     (b"a: " + b"9" * 10_000, "not valid YAML|digits"),
-    (b"a: 2020-13-45\n", "not valid YAML"),
     (b"a: &x [*x]\n", "not valid YAML|recursive|alias"),
     (b"a: *nowhere\n", "line 1"),
 ])  # fmt: skip
@@ -72,8 +71,10 @@ def test_what_is_not_a_mapping_says_where_and_why(
 
 def test_nested_keys_that_are_not_text_are_not_silently_kept(tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
-    path.write_text("fix: {tp: 1, yes: 2}\n", encoding="utf-8")  # YAML 1.1 reads `yes` as true
-    assert read_yaml(path)["fix"] in ({"tp": 1, "yes": 2}, {"tp": 1, True: 2})
+    path.write_text("fix: {tp: 1, yes: 2}\n", encoding="utf-8")
+    assert read_yaml(path)["fix"] == {"tp": 1, "yes": 2}
+    path.write_text("fix: {tp: 1, true: 2}\n", encoding="utf-8")
+    assert "line 1: field names must be text, not true" in refused(path)
 
 
 def test_a_missing_file_a_folder_and_a_device(tmp_path: Path) -> None:
@@ -207,10 +208,10 @@ def test_a_missing_file_suggests_the_one_that_was_meant(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["a: !!bool x\n", "a: !!timestamp x\n", "a: !!int x\n"])
-def test_a_value_that_contradicts_its_tag(tmp_path: Path, content: str) -> None:
+def test_a_value_with_a_tag(tmp_path: Path, content: str) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(content, encoding="utf-8")
-    assert "not valid YAML" in refused(path)
+    assert "line 1: YAML tags (!!" in refused(path)
 
 
 def test_deep_nesting_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("planner", "solvers", "hardware_db", "models_db")
+PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml")
 MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 CODE = MODULES + [
     path for folder in ("tests", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))

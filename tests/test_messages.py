@@ -10,7 +10,9 @@ from planner import InputError
 from planner.base.messages import (
     Attempts,
     Origin,
+    clipped,
     did_you_mean,
+    first_lines,
     not_one_of,
     one_line,
     printable,
@@ -96,3 +98,17 @@ def test_attempts_collect_every_mistake() -> None:
 def test_a_very_long_word_loses_its_middle() -> None:
     assert shortened("a: " + "x" * 5000 + ".yaml: no") == f"a: {'x' * 60}...{'x' * 54}.yaml: no"
     assert shortened("word " * 1000) == "word " * 1000
+
+
+def test_a_line_far_longer_than_any_message_loses_its_middle() -> None:
+    assert clipped("word " * 100) == "word " * 100
+    line = clipped("a: " + "word " * 10_000 + "no")
+    assert line.startswith("a: word ")
+    assert line.endswith(" word no")
+    assert len(line) < 1600
+
+
+def test_the_first_lines_say_how_many_more_there_are() -> None:
+    assert first_lines(["a", "b"], most=2) == ["a", "b"]
+    assert first_lines(["a", "b", "c"], most=2) == ["a", "b", "and 1 more mistake"]
+    assert first_lines(["a"], most=2, unread=1200) == ["a", "and 1,200 more mistakes"]

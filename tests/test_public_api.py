@@ -79,7 +79,7 @@ def test_errors_of_the_tree_are_raised_somewhere() -> None:
 
 def test_the_version_is_that_of_the_distribution() -> None:
     try:
-        installed = version("planner")
+        installed = version("parallelism-planner")
     except PackageNotFoundError:
         pytest.skip("the package is not installed")
     assert planner.__version__ == installed

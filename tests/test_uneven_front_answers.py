@@ -8,6 +8,7 @@ import pytest
 
 from planner.answers.notes.uneven import front_note
 from planner.answers.uneven_front import how_proved, laid_out
+from planner.objectives import OBJECTIVES, TIME
 from planner.plan import Plan, PlanTable, Stage
 from planner.question.request import Request
 from planner.results.certificate import Certificate, UnevenFound
@@ -40,7 +41,7 @@ FRONT = front_of(plan_of(4, 8), plan_of(6, 6), plan_of(5, 7), plan_of(6, 6))
     ("objective", "value"), [("time", 1.0), ("energy", 1.0), ("edp", 5.0)], ids=str
 )
 def test_plans_with_other_layers_than_given_leave_the_front(objective: str, value: float) -> None:
-    kept = laid_out(FRONT, FRONT, (6, 6), objective)
+    kept = laid_out(FRONT, FRONT, (6, 6), OBJECTIVES[objective])
     assert [plan.stages for plan in map(kept.plans.plan, range(2))] == [plan_of(6, 6).stages] * 2
     np.testing.assert_array_equal(kept.points, POINTS[[1, 3]])
     assert (kept.front_complete, kept.status) == (False, Status.FEASIBLE)
@@ -50,13 +51,13 @@ def test_plans_with_other_layers_than_given_leave_the_front(objective: str, valu
 
 def test_a_front_of_the_given_layers_stays_as_it_is() -> None:
     front = front_of(plan_of(6, 6), plan_of(6, 6), status=Status.OPTIMAL)
-    assert laid_out(front, front, (6, 6), "time") is front
-    assert laid_out(FRONT, FRONT, None, "time") is FRONT
+    assert laid_out(front, front, (6, 6), TIME) is front
+    assert laid_out(FRONT, FRONT, None, TIME) is FRONT
 
 
 def test_the_fastest_plan_stays_where_no_other_has_the_layers() -> None:
     fastest = front_of(plan_of(7, 5))
-    kept = laid_out(FRONT, fastest, (7, 5), "time")
+    kept = laid_out(FRONT, fastest, (7, 5), TIME)
     assert kept.plans.plan(0).stages == plan_of(7, 5).stages
     np.testing.assert_array_equal(kept.points, fastest.points)
 

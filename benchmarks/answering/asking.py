@@ -53,6 +53,7 @@ def _folder_of(question: Question) -> Iterator[str]:
         for name in question.files:
             shutil.copy(FILES / name, folder)
         for name, text in question.write:
+            (Path(folder) / name).parent.mkdir(exist_ok=True)
             (Path(folder) / name).write_text(text, encoding="utf-8")
         os.chdir(folder)
         try:

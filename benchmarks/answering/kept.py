@@ -20,8 +20,10 @@ from answering.questions import Question
 Kept = dict[str, list[dict[str, Any]]]
 PROSE = "prose.txt"
 _HEAD = "=== "
-# Seconds that a search took, and what tells one release of planner or its databases from another.
-_VARYING = ((re.compile(r"\b(Proved optimal in) \d[\d.,]* (ms|s|min)\b"), r"\1 SECONDS"),)
+# The sentence that says how long a search took is broken into lines as its seconds are long.
+_PROVED = re.compile(r"^Proved .*?\.$", re.DOTALL | re.MULTILINE)
+# Seconds that a search took.
+_SECONDS = re.compile(r"(Proved[^:\n]* in|Found in|proofs,) \d[\d.,]* (us|ms|s|min)\b")
 
 
 def kept_of(outcomes: list[Outcome]) -> list[dict[str, Any]]:
@@ -43,9 +45,8 @@ def prose_of(outcomes: list[Outcome]) -> str:
     """All that the steps of a question print which is no document."""
     texts = [text for one in outcomes for text in (one.text, "\n".join(one.errors)) if text]
     joined = "\n".join(text.rstrip("\n") for text in texts)
-    for pattern, word in _VARYING:
-        joined = pattern.sub(word, joined)
-    return joined
+    unwrapped = _PROVED.sub(lambda found: found[0].replace("\n", " "), joined)
+    return _SECONDS.sub(r"\1 SECONDS", unwrapped)
 
 
 def read_answers(folder: Path, groups: set[str]) -> Kept:

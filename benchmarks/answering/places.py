@@ -45,8 +45,6 @@ COSTS: Places = {
     "power_per_chip_w": "power_per_chip_w",
     "energy_by_boundary_j": "energy_by_boundary_j",
     "power_by_boundary_w": "power_by_boundary_w",
-    "energy_interval_by_boundary_j": "energy_interval_by_boundary_j",
-    "power_interval_by_boundary_w": "power_interval_by_boundary_w",
     "memory_per_chip_bytes": "memory_per_chip_bytes",
     "memory_low_bytes": "memory_low_bytes",
     "memory_high_bytes": "memory_high_bytes",
@@ -114,6 +112,8 @@ _EVALUATE: Places = {
     **DECISIONS,
     **COSTS,
     **DETAILS,
+    "energy_interval_by_boundary_j": "energy_interval_by_boundary_j",
+    "power_interval_by_boundary_w": "power_interval_by_boundary_w",
     "fits": "fits",
     "interval": "interval",
     "training_run": "training_run",
@@ -139,19 +139,18 @@ PLACES: dict[str, Places] = {"evaluate": _EVALUATE, "explain": _EXPLAIN}
 
 # Fields that are left out of every document, at any depth.
 NOT_COMPARED = frozenset({
-    "versions", "digest", "sha256", "bytes", "seconds", "framework_version", "counts",
-    "front_counts", "evaluated", "chip_counts", "skeletons", "bound", "stage_solves", "solvers",
-    "funnel", "left", "solved", "numbers", "counts_tried", "nodes", "branches", "candidates",
-    "seconds_s", "wall_s", "search", "resolution",
+    "versions", "framework_version", "digest", "sha256", "bytes", "date", "seconds", "counts",
+    "front_counts", "evaluated", "chip_counts", "skeletons", "bound", "counts_tried", "resolution",
     # prose and titles
     "words", "why", "reason", "verdict", "sentence", "explanation", "note", "notes", "source",
-    "sources", "title", "titles", "warnings", "losses", "mfu_convention", "front_note", "remarks",
-    "workload_title", "text", "description", "not_simulated", "basis_words", "origin", "because",
-    "citation", "date",
+    "sources", "title", "workload_title", "warnings", "losses", "mfu_convention", "front_note",
+    "remarks", "description", "not_simulated", "origin", "because", "unit",
 })  # fmt: skip
 
 
 _NAMED = 30  # points of a front whose plans are listed
+_IN_NAMES = ("chips", "mesh", "micro_batch", "schedule", "interleave", "sharding", "recompute",
+             "clock", "machine")  # fmt: skip
 
 
 def at(document: Any, path: str) -> Any:
@@ -218,12 +217,10 @@ def _of_solve(document: dict[str, Any]) -> dict[str, Any]:
 def named(plan: Any) -> str:
     """A plan in one line, for plans that may be replaced by others of equal value."""
     words = []
-    for name, value in _picked(plan, DECISIONS).items():
+    for name, value in _picked(plan, {one: DECISIONS[one] for one in _IN_NAMES}).items():
         if isinstance(value, dict):
             sizes = value.items()
             words += [f"{axis}={size}" for axis, size in sizes if name != "mesh" or size != 1]
-        elif isinstance(value, list):
-            words.append(f"{name}=" + ",".join(str(item) for item in value))
         else:
             words.append(f"{name}={value}")
     return " ".join(words)

@@ -14,7 +14,7 @@ from models_db.hub.fields import derived, number
 from models_db.hub.jsonfile import parse_json
 from models_db.hub.reading import Reading, read_config
 from models_db.hub.weights import INDEX, Weights, missing_files, read_bytes, read_weights
-from models_db.loading import model_from_bytes
+from models_db.loading import is_file, model_from_bytes
 from models_db.model import Model
 
 CONFIG = "config.json"
@@ -52,10 +52,7 @@ class Import:
 def is_config(path: str | os.PathLike[str]) -> bool:
     """Whether a path is meant to be imported: it ends in .json, or is a folder with a config."""
     place = Path(path)
-    try:
-        return place.suffix.lower() == ".json" or (place / CONFIG).is_file()
-    except (OSError, ValueError):
-        return False
+    return place.suffix.lower() == ".json" or is_file(place / CONFIG)
 
 
 def import_model(
@@ -123,7 +120,7 @@ def _config_at(path: Path) -> Path:
     if not is_folder and path.name != INDEX:
         return path
     config = folder / CONFIG
-    if not config.is_file():
+    if not is_file(config):
         raise ModelError(f"{path}: there is no {CONFIG} in this folder")
     return config
 
@@ -135,7 +132,7 @@ def _plain_dtype(reading: Reading) -> str:
 
 def _title(reading: Reading, config: Path) -> str:
     """What to call the model: where it is from, else its folder or file."""
-    stem = config.stem if config.name != CONFIG else config.resolve().parent.name
+    stem = config.stem if config.name != CONFIG else Path(os.path.realpath(config)).parent.name
     said = reading.name.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     words = "".join(char for char in said or stem if char.isprintable())
     return words[:_LONGEST_NAME].strip() or "imported"
@@ -227,26 +224,10 @@ def _not_counted(folder: Path, weights: Weights | None) -> tuple[str, ...]:
 
 
 def _yaml(record: dict[str, Any]) -> str:
-    """Plain data as YAML, each number on one line where it fits."""
-    import yaml  # noqa: PLC0415  (kept out of `import models_db`)
+    """Plain data as YAML, each number and each list on one line where it fits."""
+    from strict_yaml.writing import dump  # noqa: PLC0415  (kept out of `import models_db`)
 
-    class Dumper(yaml.SafeDumper):
-        """Numbers and lists of words in one line each; nothing is referred to by an alias."""
+    def in_one_line(item: list[Any] | dict[str, Any]) -> bool:
+        return isinstance(item, list) or "value" in item
 
-        def ignore_aliases(self, data: Any) -> bool:
-            del data
-            return True
-
-    def mapping(dumper: yaml.SafeDumper, data: dict[str, Any]) -> yaml.Node:
-        one_line = "value" in data
-        return dumper.represent_mapping("tag:yaml.org,2002:map", data.items(), flow_style=one_line)
-
-    Dumper.add_representer(dict, mapping)
-    Dumper.add_representer(
-        list,
-        lambda dumper, data: dumper.represent_sequence(
-            "tag:yaml.org,2002:seq", data, flow_style=True
-        ),
-    )
-    text = yaml.dump(record, Dumper=Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
-    return str(text)
+    return dump(record, width=_WIDTH, unicode=True, flow=in_one_line)

@@ -18,6 +18,7 @@ from typing import Any
 
 from models_db.errors import ModelError
 from models_db.hub.jsonfile import parse_json
+from models_db.loading import is_file
 
 INDEX = "model.safetensors.index.json"
 MOST_HEADER_BYTES = 100_000_000
@@ -29,7 +30,7 @@ _FACTOR = re.compile(r"(_scale_inv|_scale|_scale_2|_scales|\.scales|_zero_point|
 _TABLE = re.compile(r"(rotary_emb\.inv_freq|\.attn\.(masked_)?bias|\.attention\.(masked_)?bias)$")
 _PACKED = re.compile(r"(\.qweight|_packed)$")
 _TWO_PER_BYTE = re.compile(r"_blocks$")
-_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks)\.(\d+)\.")
+_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks)\.(\d{1,18})\.")
 _SHARD = re.compile(r"(.*)-\d{5}-of-(\d{5})\.safetensors")
 _OTHER = re.compile(r"(^|\.)(vision|visual|multi_modal|mm_|audio|image)[a-z_]*\.")
 
@@ -80,7 +81,7 @@ def read_weights(folder: Path, *, layers: int, tied: bool, dtype: str) -> Weight
     """
     index = _index(folder / INDEX)
     files = _files(folder, index)
-    present = [name for name in files if (folder / name).is_file()]
+    present = [name for name in files if is_file(folder / name)]
     if present and len(present) == len(files):
         tensors: dict[str, Any] = {}
         digest = hashlib.sha256()
@@ -115,7 +116,7 @@ def missing_files(folder: Path) -> tuple[int, int]:
         ModelError: the index is wrong.
     """
     files = _files(folder, _index(folder / INDEX))
-    return sum(not (folder / name).is_file() for name in files), len(files)
+    return sum(not is_file(folder / name) for name in files), len(files)
 
 
 def _files(folder: Path, index: tuple[dict[str, str], int] | None) -> list[str]:
@@ -146,7 +147,7 @@ def _of_one_set(name: str) -> list[str]:
 
 def _index(path: Path) -> tuple[dict[str, str], int] | None:
     """Tensor -> file, and bytes of all tensors (0 where not said); None without an index."""
-    if not path.is_file():
+    if not is_file(path):
         return None
     data = parse_json(read_bytes(path), str(path))
     names = data.get("weight_map")

@@ -18,6 +18,7 @@ from planner.answers.machines import (
     winning,
     with_budgets,
 )
+from planner.answers.notes.front import counts_of_best
 from planner.answers.pools import evaluate_pools, solve_pools
 from planner.answers.uneven import solve_uneven
 from planner.answers.uniform import with_plan, without_plan
@@ -28,12 +29,14 @@ from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.files.plan_file import asked_of, check_chips, read_plan_file
+from planner.question.objective_request import check_objective
 from planner.question.pool_request import check_pools, is_pooled
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.question.uneven_request import check_layers, check_uneven, is_uneven
 from planner.results.result import EvaluateResult, SolveResult
+from planner.search.columns import prover_of
 from planner.search.machines.joint import is_joint, joint_search
 from planner.search.uneven.front import OnPoint
 from planner.search.uniform.engine import Found, Progress, Search, least_memory
@@ -97,6 +100,7 @@ def solve_request(
         InputError: The question cannot be asked as it is.
     """
     started = time.perf_counter()
+    check_objective(request, origin)
     check_uneven(request, origin)
     check_pools(request, origin)
     if is_pooled(request):
@@ -114,17 +118,20 @@ def solve_request(
         model=resolved.cost,
         options=options_of(request),
         limits=limits_of(request),
-        with_memory="memory" in request.front,
+        columns=request.compared,
         deadline=None if request.time_limit is None else started + request.time_limit,
         on_progress=on_progress,
     )
     if is_uneven(request):
         return solve_uneven(resolved, search, allocation.losses, started, on_point)
-    proof = _proof(resolved, search)
+    columns = prover_of(request.minimized, search.columns)
+    prover = search if columns == search.columns else replace(search, columns=columns)
+    proof = _proof(resolved, prover)
     if len(proof.points) == 0:
-        return without_plan(resolved, proof, search, allocation.losses, started)
-    exact = search.run((request.chips,)) if request.objective == "memory" else proof
-    return with_plan(resolved, search, proof, exact, allocation.losses, started)
+        return without_plan(resolved, proof, prover, allocation.losses, started)
+    apart = request.minimized.of_memory or prover is not search
+    exact = search.run((request.chips,)) if apart else proof
+    return with_plan(resolved, search, proof, exact, allocation.losses, started, prover)
 
 
 def _solve_machines(request: Request, on_progress: Progress | None, origin: Origin) -> SolveResult:
@@ -151,7 +158,7 @@ def _solve_machines(request: Request, on_progress: Progress | None, origin: Orig
     if len(proof.points) == 0:
         proof = winning(found)
     exact = proof
-    if request.objective == "memory" and not joint.late:
+    if request.minimized.of_memory and not joint.late:
         exact = search.run((resolved.request.chips,))
     losses = resolved.cost.allocation(resolved.request.chips).losses
     answer = with_plan(resolved, search, proof, exact, losses, started)
@@ -170,8 +177,8 @@ def _proof(resolved: Resolved, search: Search) -> Found:
     """The search that proves the best plan on exactly the chips asked for."""
     request = resolved.request
     assert request.chips is not None
-    if request.objective == "memory":
+    if request.minimized.of_memory:
         return least_memory(
             search.model, request.chips, search.options, search.limits, search.deadline
         )
-    return search.run((request.chips,))
+    return search.run(counts_of_best(request, search.model))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.base.errors import InputError
-from planner.base.files import is_file
+from planner.base.files import is_file, real_path
 from planner.base.frozen import thawed
 from planner.base.messages import not_one_of, shown
 from planner.base.units import plural
@@ -22,9 +23,10 @@ from planner.explanation.sensitivity.elasticities import Elasticity, largest_of_
 from planner.explanation.sensitivity.numbers import for_time, levers
 from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.frameworks.targets import Target
+from planner.objectives import OBJECTIVES
 from planner.plan import Plan
 from planner.question.files.plan_file import check_chips, read_plan_file
-from planner.question.request import OBJECTIVES, request_from
+from planner.question.request import request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.result import SolveResult
 
@@ -46,7 +48,7 @@ def explain(
 
     Args:
         source: Path of a plan file, or a `Plan` (then `fields` say the job).
-        objective: What plans are compared by: time, energy, edp or memory.
+        objective: The name of what plans are compared by.
         on_progress: Called with (what, done, of).
         **fields: Fields of `planner.question.request.Request` that override those of the file.
 
@@ -78,7 +80,7 @@ def explain_plan(
     Args:
         resolved: The job.
         plan: The plan.
-        objective: What plans are compared by.
+        objective: The name of what plans are compared by.
         assumed: What the source of the plan left out.
         on_progress: Called with (what, done, of).
         rivals: Plans that might overtake it, beside those one step away.
@@ -102,7 +104,7 @@ def explain_plan(
             evaluated.result,
             limits_of(request),
             options,
-            objective,
+            OBJECTIVES[objective].priced(request.price_per_chip_hour),
             rivals=rivals,
             on_progress=on_progress,
         ),
@@ -158,10 +160,10 @@ def compare_files(
     seen: dict[tuple[Path, int | None, str, str], str] = {}
     machines = _machines(fields.get("hardware"), len(sources))
     modes = _modes(fields.get("collectives"), len(sources))
-    twice = {source for source in sources if list(sources).count(source) > 1}
+    twice = {source for source, times in Counter(sources).items() if times > 1}
     for source, machine, mode in zip(sources, machines, modes, strict=True):
         path, row = file_and_row(source)
-        key = (path.resolve(), row, machine, mode)
+        key = (real_path(path), row, machine, mode)
         if key in seen:
             lines.append(
                 f"plans: {source} is the same as {seen[key]}; give different plans, or a machine "

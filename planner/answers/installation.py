@@ -10,7 +10,7 @@ from typing import Any
 
 from planner.base.version import SCHEMA_VERSION
 
-_PACKAGES = ("numpy", "ortools", "networkx", "pydantic", "typer", "rich", "PyYAML")
+_PACKAGES = ("numpy", "ortools", "networkx", "pydantic", "typer", "rich", "ruamel.yaml")
 _OPTIONAL = ("dask", "matplotlib")
 _SMALL_JOB: dict[str, Any] = {
     "model": "gpt3-125m",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.answers.uniform import is_tied
 from planner.base.units import plural, show_watts
 from planner.machine.variants import counts_within, use_of
 from planner.question.resolved import Resolved
@@ -18,7 +19,6 @@ from planner.search.limits import Limits
 from planner.search.machines.joint import JointFound, JointSearch
 from planner.search.machines.machines import Candidate
 from planner.search.remedies import rounded_up
-from planner.search.ties import SAME
 from planner.search.uniform.engine import Found, Search
 from solvers.solution import Status
 
@@ -93,14 +93,7 @@ def described(joint: JointSearch, found: JointFound, answer: SolveResult) -> Sol
 
 def _is(point: PlanResult, best: PlanResult, joint: JointSearch) -> bool:
     """Whether a plan of the front has the objectives of the best plan, on the same machine."""
-    fields = {
-        "time": "step_time_s",
-        "energy": "energy_per_step_j",
-        "memory": "memory_per_chip_bytes",
-    }
-    pairs = [(getattr(point, fields[n]), getattr(best, fields[n])) for n in joint.request.front]
-    same = all(math.isclose(mine, other, rel_tol=SAME) for mine, other in pairs)
-    return same and point.chips == best.chips and point.machine == best.machine
+    return is_tied(point, best, joint.request.compared) and point.machine == best.machine
 
 
 def _note(joint: JointSearch, points: int, *, complete: bool) -> str:

@@ -19,6 +19,7 @@ from planner.answers.pool_plan import (
     pooled_result,
     widest_spread,
 )
+from planner.answers.uneven_front import counted
 from planner.base.errors import InputError
 from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.communication.traffic import mfu_convention
@@ -27,6 +28,7 @@ from planner.cost.pools.evaluate import PooledCost, evaluate_pooled
 from planner.cost.pools.pools import Pool, without_pools
 from planner.cost.step import ends_s
 from planner.frameworks.rules import violations
+from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import MESH_AXES
 from planner.question.files.plan_file import asked_of
@@ -77,8 +79,8 @@ def solve_pools(
         _with_alone(use, pool, options, limits, deadline)
         for use, pool in zip(pool_uses(resolved.pools, cost, limits), resolved.pools, strict=True)
     )
-    certificate = found.certificate
-    assert certificate is not None
+    assert found.certificate is not None
+    certificate = counted(found.certificate, resolved.request.minimized, found.plan.chips)
     return SolveResult(
         **_shared(resolved, found, started),
         objective=certificate.objective,
@@ -111,7 +113,7 @@ def _shared(resolved: ResolvedPools, found: PooledFound, started: float) -> dict
     considered = found.counts.get("considered", 0)
     return {
         "status": found.status.value,
-        "objective_name": "time",
+        "objective_name": resolved.request.objective,
         "front_objectives": resolved.request.front,
         "front_proved": (found.status is Status.OPTIMAL,),
         "neighbors": (),
@@ -185,7 +187,7 @@ def _without_plan(
     return SolveResult(
         **_shared(resolved, found, started),
         objective=None,
-        bound=None if proved else found.bound_s or None,
+        bound=None if proved else _bound(resolved, found),
         gap=None,
         best=None,
         front=(),
@@ -195,6 +197,15 @@ def _without_plan(
         run=None,
         diagnosis=diagnose_pools(asked, found.rows) if proved else None,
     )
+
+
+def _bound(resolved: ResolvedPools, found: PooledFound) -> float | None:
+    """The objective that no plan goes below; None: nothing is known."""
+    if not found.bound_s:
+        return None
+    chips = sum(pool.chips for pool in resolved.pools)
+    least = Costs(step_time_s=found.bound_s, energy_j=np.nan, chips=chips)
+    return resolved.request.minimized.value_of(least)
 
 
 def evaluate_pools(

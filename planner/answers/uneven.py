@@ -12,12 +12,12 @@ from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import against_first, spread_of
 from planner.answers.notes.uneven import with_uneven_words
 from planner.answers.simulated import simulated_facts
-from planner.answers.uneven_front import how_proved, laid_out
+from planner.answers.uneven_front import counted, how_proved, laid_out, proved_by
 from planner.answers.uniform import about_job, is_tied, reasons, without_plan
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import PlanFacts
-from planner.explanation.judging import value_of
+from planner.objectives import BY_TIME, Costs
 from planner.plan import Plan, PlanTable
 from planner.question.provenance import sources_of
 from planner.question.resolved import Resolved
@@ -84,7 +84,9 @@ def _least(resolved: Resolved, step_s: float) -> float | None:
     request, model = resolved.request, resolved.cost
     assert request.chips is not None
     waiting_j = step_s * standing_w(model, request.chips) * request.chips
-    known = {"time": step_s, "energy": waiting_j, "edp": waiting_j * step_s}[request.objective]
+    known = request.minimized.value_of(
+        Costs(step_time_s=step_s, energy_j=waiting_j, chips=request.chips)
+    )
     return known if 0 < known < np.inf else None
 
 
@@ -117,13 +119,13 @@ def _front(
         start=found,
         uniform=known,
         points=limits_on_front(request),
-        objective="edp" if request.objective == "edp" else "energy",
+        objective=proved_by(request.minimized),
         gap=request.gap or 0.0,
         deadline=search.deadline,
         on_progress=search.on_progress,
         on_point=proved_point,
     )
-    return laid_out(front, found, search.options.layers, request.objective), proved
+    return laid_out(front, found, search.options.layers, request.minimized), proved
 
 
 def _none_of(uniform: Found) -> Found:
@@ -144,13 +146,14 @@ def _with_plan(
 ) -> SolveResult:
     """The answer when there is a plan: `found` is the fastest, `front` all that it is part of."""
     request, model = resolved.request, resolved.cost
-    proof = _fastest(found, front) if request.objective == "time" else front
+    proof = _fastest(found, front) if request.minimized.uneven == BY_TIME else front
     alike = _best_uniform(resolved, uniform)
-    best = optimum(proof.points, proof.bound, proof.status, request.objective)
+    minimized, chips = request.minimized, result_chips(resolved)
+    best = optimum(proof.points, proof.bound, proof.status, minimized, chips=chips)
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
     assert proof.certificate is not None
-    value = None if alike is None else value_of(alike, request.objective)
-    certificate = replace(proof.certificate, uniform=value)
+    value = None if alike is None else request.minimized.value_of(alike.costs)
+    certificate = replace(counted(proof.certificate, minimized, chips), uniform=value)
     points = _evaluated(resolved, front.plans)
     done = certificate.gap <= ROUNDING and not certificate.left
     answer = SolveResult(
@@ -160,7 +163,9 @@ def _with_plan(
         bound=certificate.bound,
         gap=certificate.gap,
         best=result,
-        front=tuple(result if is_tied(point, result, request.front) else point for point in points),
+        front=tuple(
+            result if is_tied(point, result, request.compared) else point for point in points
+        ),
         front_objectives=request.front,
         front_note="",
         **how_proved(request, front, proved),
@@ -173,15 +178,21 @@ def _with_plan(
         seconds=time.perf_counter() - started,
         **about_job(resolved),
         sources=sources_of(model),
-        top=against_first(model, [result], request.objective),
+        top=against_first(model, [result], request.minimized),
         spread=spread_of(model),
         facts=_facts(resolved, search, result),
         layout=request.layout,
         certificate=certificate,
     )
-    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
+    why, near = reasons(resolved, result, search.limits, search.options, request.minimized)
     answer = replace(answer, why=why, neighbors=near)
     return with_uneven_words(resolved, answer, alike)
+
+
+def result_chips(resolved: Resolved) -> int:
+    """Chips of every plan: all that were asked for."""
+    assert resolved.request.chips is not None
+    return resolved.request.chips
 
 
 def _fastest(found: UnevenFound, front: UnevenFound) -> UnevenFound:
@@ -213,8 +224,9 @@ def _best_uniform(resolved: Resolved, uniform: Found) -> PlanResult | None:
     """The best plan with uniform stages."""
     if len(uniform.points) == 0:
         return None
-    objective = resolved.request.objective
-    row = optimum(uniform.points, uniform.bound, uniform.status, objective).row
+    objective = resolved.request.minimized
+    chips = result_chips(resolved)
+    row = optimum(uniform.points, uniform.bound, uniform.status, objective, chips=chips).row
     return _evaluated(resolved, uniform.plans.take(np.array([row])))[0]
 
 

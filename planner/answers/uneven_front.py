@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from planner.objectives import BY_ENERGY, BY_PRODUCT, BY_TIME, ENERGY, TIME, Costs, Objective
 from planner.plan import Plan
 from planner.question.request import Request
 from planner.question.uneven_request import limits_on_front
-from planner.results.certificate import UnevenFound
+from planner.results.certificate import Certificate, UnevenFound
 from planner.results.parts import FrontLimits
 from planner.search.objective import values
 from planner.search.ties import SAME
@@ -19,7 +20,7 @@ from solvers.solution import Status
 
 
 def laid_out(
-    front: UnevenFound, found: UnevenFound, layers: tuple[int, ...] | None, objective: str
+    front: UnevenFound, found: UnevenFound, layers: tuple[int, ...] | None, objective: Objective
 ) -> UnevenFound:
     """A front without plans whose chunks hold other layers than were given.
 
@@ -29,7 +30,7 @@ def laid_out(
         front: The front, or what is known of it.
         found: The fastest plan; it stays where no other does.
         layers: Of every chunk; None: they are not given.
-        objective: time, energy or edp.
+        objective: What is minimized.
     """
     plans = [front.plans.plan(row) for row in range(len(front.plans))]
     rows = np.flatnonzero([layers is None or _holds(plan, layers) for plan in plans])
@@ -39,7 +40,7 @@ def laid_out(
     plan_table, points = kept if len(rows) else (found.plans, found.points)
     known = front.certificate
     assert known is not None
-    value = float(values(points, "edp" if objective == "edp" else "energy").min())
+    value = float(values(points, proved_by(objective)).min())
     return replace(
         front,
         plans=plan_table,
@@ -48,6 +49,26 @@ def laid_out(
         front_complete=False,
         certificate=replace(known, objective=value, bound=min(known.bound, value)),
     )
+
+
+def proved_by(objective: Objective) -> Objective:
+    """What the certificate of a front is of: the objective where it proves it, else energy."""
+    return objective if objective.uneven == BY_PRODUCT else ENERGY
+
+
+def counted(known: Certificate, objective: Objective, chips: int) -> Certificate:
+    """A certificate of time, or of energy, as one of an objective that grows with it alone."""
+    if objective.uneven == BY_TIME:
+        return known.counted(
+            lambda s: objective.value_of(Costs(step_time_s=s, energy_j=np.nan, chips=chips)),
+            (TIME.unit, objective.unit),
+        )
+    if objective.uneven == BY_ENERGY:
+        return known.counted(
+            lambda j: objective.value_of(Costs(step_time_s=np.nan, energy_j=j, chips=chips)),
+            (ENERGY.unit, objective.unit),
+        )
+    return known
 
 
 def _holds(plan: Plan, layers: tuple[int, ...]) -> bool:

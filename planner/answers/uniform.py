@@ -12,7 +12,12 @@ import numpy as np
 
 from planner.answers.diagnosis.uniform import diagnose
 from planner.answers.evaluation import training_run
-from planner.answers.notes.front import better_on_fewer, front_note, keeps_to_chips
+from planner.answers.notes.front import (
+    better_on_fewer,
+    fewer_chips,
+    front_note,
+    keeps_to_chips,
+)
 from planner.answers.notes.launch import not_launched
 from planner.answers.notes.likely import ranked, spread_of
 from planner.cost.communication.traffic import mfu_convention
@@ -21,6 +26,7 @@ from planner.cost.facts import plan_facts
 from planner.explanation.causes import why_of
 from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.explanation.steps.neighbors import judged_steps, ranked_neighbors
+from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.question.files.plan_file import asked_of, job_of
 from planner.question.options import SpaceOptions
@@ -43,20 +49,27 @@ def with_plan(
     exact: Found,
     losses: tuple[str, ...],
     started: float,
+    prover: Search | None = None,
 ) -> SolveResult:
-    """The answer when there is a plan: `proof` holds the best one, `exact` starts the front."""
+    """The answer when there is a plan: `proof` holds the best one, `exact` starts the front.
+
+    `search` is that of the front, `prover` that of the best plan, where it is another.
+    """
     request, model = resolved.request, resolved.cost
-    best = optimum(proof.points, proof.bound, proof.status, request.objective)
-    chosen = _first_of_ties(search, request.objective, proof.plans.take(np.array([best.row])))
+    prover = prover or search
+    best = optimum(proof.points, proof.bound, proof.status, request.minimized, proof.columns)
+    chosen = _first_of_ties(prover, request.minimized, proof.plans.take(np.array([best.row])))
     result = plan_results(model, chosen, evaluate_table(model, chosen))[0]
-    top, top_complete = ranked(search, request.objective, chosen, proof.status)
-    whole = _front(resolved, search, exact)
+    top, top_complete = ranked(prover, request.minimized, chosen, proof.status)
+    if result.chips != request.chips:
+        losses = model.allocation(result.chips).losses
+    whole = exact if _is_whole(resolved, proof, exact) else _front(resolved, search, exact)
     known = whole.plans if len(whole.points) else chosen  # time may end before the front begins
     costs = plan_results(model, known, evaluate_table(model, known))
-    front = [result if is_tied(point, result, request.front) else point for point in costs]
+    front = [result if is_tied(point, result, request.compared) else point for point in costs]
     complete = whole.status is Status.OPTIMAL
     note = front_note(request, model, len(front), proved=complete)
-    why, near = reasons(resolved, result, search.limits, search.options, request.objective)
+    why, near = reasons(resolved, result, search.limits, search.options, request.minimized)
     return SolveResult(
         status=proof.status.value,
         objective_name=request.objective,
@@ -86,7 +99,11 @@ def with_plan(
 
 
 def reasons(
-    resolved: Resolved, result: PlanResult, limits: Limits, options: SpaceOptions, objective: str
+    resolved: Resolved,
+    result: PlanResult,
+    limits: Limits,
+    options: SpaceOptions,
+    objective: Objective,
 ) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
     """What binds the best plan, in sentences, and what plans one step away would cost.
 
@@ -101,16 +118,17 @@ def reasons(
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
     untold = not_launched(resolved.request, resolved.cost, result.plan)
-    return (*why, *untold), ranked_neighbors(resolved.cost, result, near, objective)
+    fewer = fewer_chips(resolved.request, result)
+    return (*why, *fewer, *untold), ranked_neighbors(resolved.cost, result, near, objective)
 
 
-def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTable:
+def _first_of_ties(search: Search, objective: Objective, found: PlanTable) -> PlanTable:
     """The plan that is named of those that are as fast and take as much energy as an optimum."""
     late = search.deadline is not None and time.perf_counter() >= search.deadline
     if late or search.last is None:
         return found
     costs = evaluate_table(search.model, found)
-    counts = objective == "memory" or search.with_memory
+    counts = any(one.of_memory for one in (objective, *search.columns))
     lean = float(costs.memory_per_chip_bytes[0]) if counts else None
     limits = search.limits if lean is None else replace(search.limits, memory_bytes=lean)
     return Ties(
@@ -124,16 +142,16 @@ def _first_of_ties(search: Search, objective: str, found: PlanTable) -> PlanTabl
     ).first(found)
 
 
-def is_tied(point: PlanResult, best: PlanResult, objectives: Sequence[str]) -> bool:
+def is_tied(point: PlanResult, best: PlanResult, objectives: Sequence[Objective]) -> bool:
     """Whether a plan of the front has the objectives of the best plan, on as many chips."""
-    fields = {
-        "time": "step_time_s",
-        "energy": "energy_per_step_j",
-        "memory": "memory_per_chip_bytes",
-    }
-    pairs = [(getattr(point, fields[name]), getattr(best, fields[name])) for name in objectives]
+    pairs = [(one.value_of(point.costs), one.value_of(best.costs)) for one in objectives]
     same = all(math.isclose(mine, other, rel_tol=SAME) for mine, other in pairs)
     return same and point.chips == best.chips
+
+
+def _is_whole(resolved: Resolved, proof: Found, exact: Found) -> bool:
+    """Whether the search that proved the best plan went over all chip counts already."""
+    return exact is proof and resolved.request.minimized.over_chips
 
 
 def _front(resolved: Resolved, search: Search, exact: Found) -> Found:

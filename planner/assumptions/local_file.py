@@ -32,7 +32,7 @@ from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
 from planner.base.files import read_yaml
-from planner.base.messages import did_you_mean, mistakes, one_line, shown
+from planner.base.messages import MOST_MISTAKES, did_you_mean, mistakes, one_line, shown
 
 SITE_FACTOR = "site_factor.local"
 """Path of the multiplier of the whole step; 1 where a file has none."""
@@ -268,9 +268,12 @@ def _constants(model: LocalModel, base: Calibration) -> tuple[dict[str, Constant
         except ValidationError as error:
             known = ConstantModel.model_fields
             problems += mistakes(error, lambda p, at=label: f"{at}.{_dotted(p)}", known)  # type: ignore[misc]
-            continue
-        problems += [f"{label}: {text}" for text in _unfit(path, constant, base)]
-        found[path] = constant
+        else:
+            problems += [f"{label}: {text}" for text in _unfit(path, constant, base)]
+            found[path] = constant
+        if len(problems) > MOST_MISTAKES:
+            problems[MOST_MISTAKES:] = ["and more"]
+            break
     if not found and not problems:
         problems.append("constants: is empty; a local calibration changes at least one")
     return found, problems

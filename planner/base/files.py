@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import stat
 from collections.abc import Iterator, Mapping
@@ -13,18 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.messages import did_you_mean, one_line, shown, too_long
+from planner.base.messages import did_you_mean, one_line
+from strict_yaml.errors import YamlError
 
 LARGEST_FILE_BYTES = 10 * 2**20
 DEEPEST = 40
 _NEW_FILE_MODE = 0o666  # less what the umask takes away
-_LONGEST = 200
 _BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a character
-# What PyYAML's constructors raise for values that contradict their tags, e.g. `!!bool x`.
-_BAD_SCALARS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 _END = "..."  # the mark that ends a YAML document
 _WHOLE = "# whole only if its last line is three dots"
-_EXPONENT = re.compile(r"^[-+]?[0-9][0-9_]*(\.[0-9_]*)?[eE][-+]?[0-9]+$")
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -124,10 +120,15 @@ def _mode_of(target: str) -> int | None:
 
 def same_path(one: Path, other: Path) -> bool:
     """Whether two paths lead to one file, through symbolic links as well."""
+    return real_path(one) == real_path(other)
+
+
+def real_path(path: Path) -> Path:
+    """Where a path leads through symbolic links; itself where no file can have such a path."""
     try:
-        return os.path.realpath(one) == os.path.realpath(other)
+        return Path(os.path.realpath(path))
     except _BAD_PATHS:
-        return False
+        return path
 
 
 def path_as_text(path: str) -> str:
@@ -159,39 +160,20 @@ def read_yaml(path: Path) -> dict[str, Any]:
         InputError: The file is missing, too large, not text, not YAML, or not a mapping; aliases
             and keys that are no text are refused, as their content could be of any size.
     """
-    import yaml  # noqa: PLC0415  (not needed when all comes from flags)
+    from strict_yaml.reading import load  # noqa: PLC0415  (not needed when all is in flags)
 
     name = _name(path)
-    text = read_text(path)
-    if _cut_off(text):
+    content = read_bytes(path)
+    if _cut_off(content.decode("utf-8", "replace")):
         raise InputError(f"{name}: is cut off: the line of three dots that ends it is missing")
     try:
-        _check_structure(text)
-        data = yaml.load(text, Loader=_unique_key_loader())
-    except (yaml.YAMLError, *_BAD_SCALARS) as error:
-        raise InputError(f"{name}:{_yaml_mistake(error, text)}") from error
+        data = load(content, max_bytes=LARGEST_FILE_BYTES, max_depth=DEEPEST)
+    except YamlError as error:
+        lines = [f"{name}: {mistake}" for mistake in error.mistakes]
+        raise InputError("\n".join(lines)) from error
     if not isinstance(data, dict):
         raise InputError(f"{name}: must be a mapping of fields to values")
-    if odd := [key for key in data if not isinstance(key, str)]:
-        raise InputError(f"{name}: field names must be text, not {shown(odd[0])}")
     return data
-
-
-def _yaml_mistake(error: Exception, text: str) -> str:
-    """` line 3: not valid YAML: what is wrong`; the line is left out where it is not known."""
-    import yaml  # noqa: PLC0415
-
-    mark = getattr(error, "problem_mark", None)
-    line = None if mark is None else mark.line + 1
-    problem = one_line(getattr(error, "problem", None) or str(error))
-    if not isinstance(error, yaml.YAMLError):
-        problem = "a date that does not exist, or a value that contradicts its tag"
-    if isinstance(error, yaml.reader.ReaderError):  # its text is about the loader's buffer
-        odd = yaml.reader.Reader.NON_PRINTABLE.search(text)
-        line = text.count("\n", 0, odd.start()) + 1 if odd else None
-        problem = f"{f'the character U+{ord(odd[0]):04X}' if odd else 'a character'} is not text"
-    where = "" if line is None else f" line {line}:"
-    return f"{where} not valid YAML: {problem[:_LONGEST]}"
 
 
 def with_end(comments: str, yaml_text: str) -> str:
@@ -251,6 +233,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; False for names that no folder can have."""
+    try:
+        return path.is_dir()
+    except _BAD_PATHS:
+        return False
+
+
 def similar_file(path: Path) -> str:
     """For a path that does not exist: a hint at a file of a similar name in the same folder."""
     try:
@@ -260,66 +250,3 @@ def similar_file(path: Path) -> str:
     except _BAD_PATHS:
         return ""
     return one_line(did_you_mean(path.name, names))
-
-
-def _check_structure(text: str) -> None:
-    """Refuses what a small file can make large: aliases and deep nesting."""
-    import yaml  # noqa: PLC0415
-
-    depth = 0
-    for event in yaml.parse(text, Loader=_base_loader()):
-        if isinstance(event, yaml.AliasEvent):
-            raise _refused("aliases (*name) are not used here", event.start_mark)
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise _refused(f"nested deeper than {DEEPEST} levels", event.start_mark)
-
-
-def _refused(problem: str, mark: Any) -> Exception:
-    import yaml  # noqa: PLC0415
-
-    error: Exception = yaml.constructor.ConstructorError(None, None, problem, mark)
-    return error
-
-
-def _base_loader() -> Any:
-    """PyYAML's safe loader, the one in C where it is built in."""
-    import yaml  # noqa: PLC0415
-
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _unique_key_loader() -> Any:
-    """A safe loader that refuses keys that appear twice or are no single word.
-
-    Unlike YAML 1.1 it reads `3e-6`, an exponent without a dot, as a number.
-    """
-    import yaml  # noqa: PLC0415
-
-    base: Any = _base_loader()
-
-    class Loader(base):  # type: ignore[misc]
-        """Safe loader with unique keys and numbers such as 3e-6."""
-
-    def mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise _refused("field names must be text", key.start_mark)
-            if key.value in seen:
-                raise _refused(f"field {key.value!r} appears twice", key.start_mark)
-            seen.add(key.value)
-        result: dict[Any, Any] = loader.construct_mapping(node, deep=True)
-        return result
-
-    def number(loader: Any, node: yaml.ScalarNode) -> Any:
-        if isinstance(node.value, str) and (problem := too_long(node.value)):
-            raise _refused(problem, node.start_mark)
-        return base.yaml_constructors[node.tag](loader, node)
-
-    for tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
-        Loader.add_constructor(tag, number)
-    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
-    Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))
-    return Loader

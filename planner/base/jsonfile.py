@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import sys
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.files import DEEPEST
-from planner.base.messages import LONGEST_NUMBER, shown
+from planner.base.messages import shown, too_long
 
 SEAL = "digest"
 _WHOLE = 2.0**53  # floats below it that are whole are exact as whole numbers
@@ -63,11 +65,11 @@ def json_object(content: bytes, name: str) -> tuple[dict[str, Any], str]:
     try:
         data = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite,
-            parse_int=_whole,
+            parse_int=whole,
         )  # fmt: skip
     except json.JSONDecodeError as error:
         raise InputError(f"{name}: {_mistake(error, text)}") from error
-    except _RefusedError as error:
+    except RefusedError as error:
         raise InputError(f"{name}: {error}") from error
     except RecursionError as error:
         raise InputError(f"{name}: nested deeper than {DEEPEST} levels") from error
@@ -78,7 +80,7 @@ def json_object(content: bytes, name: str) -> tuple[dict[str, Any], str]:
     return data, text
 
 
-class _RefusedError(ValueError):
+class RefusedError(ValueError):
     """A value that JSON, or we, do not have."""
 
 
@@ -91,27 +93,34 @@ def _mistake(error: json.JSONDecodeError, text: str) -> str:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _RefusedError(f"the name {shown(twice)} appears twice in one object")
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise RefusedError(f"the name {shown(twice)} appears twice in one object")
     return fields
 
 
 def _constant(word: str) -> Any:
-    raise _RefusedError(f"{word} is no number that JSON has")
+    raise RefusedError(f"{word} is no number that JSON has")
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise _RefusedError(f"the number {shown(text)} is too large")
+        raise RefusedError(f"{shown(value)} is too large")
     return value
 
 
-def _whole(text: str) -> int:
-    if len(text) > LONGEST_NUMBER:
-        raise _RefusedError(f"a number of {len(text):,} digits is too long")
-    return int(text)
+def whole(text: str) -> int:
+    """A whole number that can be computed with; `parse_int` of `json.loads`.
+
+    Raises:
+        RefusedError: It has more digits than Python reads, or no floating-point number is as large.
+    """
+    if problem := too_long(text):
+        raise RefusedError(problem)
+    value = int(text)
+    if abs(value) > sys.float_info.max:
+        raise RefusedError(f"{shown(value)} is too large")
+    return value
 
 
 def _depth(value: Any) -> int:

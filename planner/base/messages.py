@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from planner.base.errors import InputError
@@ -16,12 +17,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LONGEST_NUMBER = 640  # digits; Python reads so many whatever its settings
+MOST_MISTAKES = 10  # of one file that are said
 _LONGEST = 60
 _MOST = 4
 _DEEPEST = 2
 _BITS = 256
 _WHOLE = 1e15
 _LONG_WORD = re.compile(r"\S{300,}")
+_LONGEST_LINE = 1500
 
 
 def shown(value: object, depth: int = 0) -> str:
@@ -80,6 +83,28 @@ def too_long(number: str) -> str:
 def shortened(text: str) -> str:
     """Text whose very long words, such as a file name of 5,000 characters, lose their middle."""
     return _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST]}...{word[0][-_LONGEST:]}", text)
+
+
+def clipped(line: str) -> str:
+    """A line that loses its middle where it is far longer than any message."""
+    half = _LONGEST_LINE // 2
+    return line if len(line) <= _LONGEST_LINE else f"{line[:half]} ... {line[-half:]}"
+
+
+def first_lines(lines: Sequence[str], most: int = MOST_MISTAKES, unread: int = 0) -> list[str]:
+    """The first lines, and how many mistakes there are beside them.
+
+    Args:
+        lines: One per mistake.
+        most: Lines that are kept.
+        unread: Further mistakes, for which there are no lines.
+
+    >>> first_lines(["a", "b", "c"], most=2)
+    ['a', 'b', 'and 1 more mistake']
+    """
+    more = max(len(lines) - most, 0) + unread
+    rest = [f"and {more:,} more mistake{'s' * (more > 1)}"] if more else []
+    return [*lines[:most], *rest]
 
 
 def _escaped(char: str) -> str:
@@ -169,7 +194,7 @@ def mistakes(
     label: Callable[[Sequence[int | str]], str],
     known: Iterable[str],
 ) -> list[str]:
-    """What pydantic found, one line per mistake.
+    """What pydantic found, one line for each of the first mistakes.
 
     Args:
         error: What validation raised.
@@ -179,14 +204,12 @@ def mistakes(
     names = list(known)
     found = error.errors(include_url=False)
     meant = set(_misspelt(found, names))
+    said = [item for item in found if item["type"] != "missing" or item["loc"] not in meant]
     lines: dict[str, None] = {}
-    for item in found:
-        if item["type"] == "missing" and item["loc"] in meant:
-            continue
+    for item in said[:MOST_MISTAKES]:
         name = label([step for step in item["loc"] if step != "[key]"])
-        for text in _sentence(item, names).split("\n"):
-            lines[f"{name}: {text}"] = None
-    return list(lines)
+        lines |= {f"{name}: {text}": None for text in _sentence(item, names).split("\n")}
+    return first_lines(list(lines), unread=len(said[MOST_MISTAKES:]))
 
 
 def misspelt(error: ValidationError, known: Iterable[str]) -> set[str]:
@@ -196,11 +219,13 @@ def misspelt(error: ValidationError, known: Iterable[str]) -> set[str]:
 
 
 def _misspelt(items: Iterable[Any], known: list[str]) -> Iterator[tuple[int | str, ...]]:
-    """Paths of the fields that unknown ones stand for: such a field is not missing as well."""
-    for item in items:
-        if item["type"] == "extra_forbidden":
-            *outer, word = item["loc"]
-            yield from ((*outer, name) for name in nearest(str(word), known))
+    """Paths of the fields that unknown ones stand for: such a field is not missing as well.
+
+    Only the first unknown fields are looked at, as many as are said.
+    """
+    unknown = (item["loc"] for item in items if item["type"] == "extra_forbidden")
+    for *outer, word in islice(unknown, MOST_MISTAKES):
+        yield from ((*outer, name) for name in nearest(str(word), known))
 
 
 _WANTED = {
@@ -255,7 +280,8 @@ def _sentence(item: Any, known: list[str]) -> str:
     if kind == "literal_error":
         names = context["expected"].replace(" or ", ", ").split(", ")
         return not_one_of(value, [name.strip("'") for name in names])
-    return f"{shown(value)}: {_wanted(kind, context)}"
+    large = kind == "float_type" and isinstance(value, int) and not isinstance(value, bool)
+    return f"{shown(value)}{' is too large' if large else f': {_wanted(kind, context)}'}"
 
 
 def _wanted(kind: str, context: dict[str, Any]) -> str:

@@ -94,13 +94,13 @@ def _write(result: ExportResult, folder: Path, plan_file: Path) -> None:
     for path in texts:
         if same_path(path, plan_file):
             raise InputError(f"output: {path} is the plan file that is read; name another folder")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"output: {folder} is a file; name a folder")
-    made = not folder.exists()
     try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"output: {folder} is a file; name a folder")
+        made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or "?").lower()
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"output: {folder} cannot be made ({reason})") from error
     try:
         write_all(texts)

@@ -17,7 +17,7 @@ import typer
 from typer.main import get_command
 
 from planner.base.errors import InputError, PlannerError
-from planner.base.messages import printable, shortened
+from planner.base.messages import clipped, first_lines, printable, shortened
 from planner.base.version import __version__
 from planner.cli import (
     calibrate,
@@ -39,6 +39,7 @@ from planner.cli.once import Once
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
+_MOST_LINES = 40  # of mistakes, whatever found them
 
 app = typer.Typer(
     name="planner",
@@ -121,7 +122,8 @@ def _guarded(arguments: list[str]) -> int:
         sys.stdout.flush()
     except PlannerError as error:
         code = error.exit_code
-        _say(*(f"error: {shortened(printable(line))}" for line in str(error).split("\n")))
+        lines = first_lines(str(error).split("\n"), _MOST_LINES)
+        _say(*(f"error: {clipped(shortened(printable(line)))}" for line in lines))
     except KeyboardInterrupt:
         code = 130
         _say("interrupted")

@@ -110,7 +110,7 @@ def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
 def _check_distinct(wanted: list[tuple[str, Path]], inputs: Mapping[str, Path]) -> None:
     for index, (flag, path) in enumerate(wanted):
         for other, earlier in wanted[:index]:
-            if path.resolve() == earlier.resolve():
+            if same_path(path, earlier):
                 raise InputError(f"{flag}: {path} is the file of --{other} too; name another")
         for what, given in inputs.items():
             if same_path(path, given):

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -90,7 +91,7 @@ def parse(text: str, name: str) -> tuple[list[str], list[Line]]:
     if not rows:
         raise InputError(f"{name}: is empty; its first line must name the columns")
     columns = [column.strip() for column in rows[0][1]]
-    if twice := [column for column in dict.fromkeys(columns) if columns.count(column) > 1]:
+    if twice := [column for column, times in Counter(columns).items() if times > 1]:
         raise InputError(f"{name} line {rows[0][0]}: column {shown(twice[0])} appears twice")
     return columns, [_line(number, columns, cells) for number, cells in rows[1:]]
 

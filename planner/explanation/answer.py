@@ -13,6 +13,7 @@ from planner.explanation.causes import Binding
 from planner.explanation.contenders import Rival
 from planner.explanation.judging import Refusal
 from planner.explanation.sensitivity.elasticities import Elasticity, Overtaking
+from planner.objectives import Objective
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult
 
@@ -88,7 +89,7 @@ class Explained:
         left_out: Fields of the assumptions that have no small change.
     """
 
-    objective: str
+    objective: Objective
     binding: Binding
     why: tuple[str, ...]
     steps: tuple[Step, ...] = field(repr=False)
@@ -105,7 +106,7 @@ class Explained:
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         return {
-            "objective_name": self.objective,
+            "objective_name": self.objective.name,
             "binding": self.binding.to_dict(),
             "why": list(self.why),
             "steps": [step.to_dict() for step in self.steps],

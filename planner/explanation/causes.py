@@ -12,6 +12,7 @@ from planner.explanation.judging import is_tie
 from planner.explanation.reliefs import FASTER, Relief, reliefs
 from planner.explanation.sensitivity.rebuilding import Rebuilding
 from planner.explanation.steps.neighbors import Judged
+from planner.objectives import TIME
 from planner.results.plan import PlanResult
 from planner.search.limits import Limits
 
@@ -242,7 +243,7 @@ def why_of(
     kept = _kept_out(best, near)
     tie = None
     if kept is not None and kept.result is not None:
-        tie = is_tie(model, best, kept.result, "time")
+        tie = is_tie(model, best, kept.result, TIME)
     binding = binding_of(limit, best, near, reliefs(made, best), memory_tie=tie)
     lines = [
         binding.sentence,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
 from typing import Any
@@ -12,26 +12,24 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals, evaluate_totals
-from planner.explanation.judging import tie_ratio
+from planner.explanation.judging import deciding, tie_ratio
+from planner.objectives import Costs, Objective
 from planner.plan import Plan, PlanTable
 
-Objective = Callable[[Totals], FloatArray]
 SAME_COST = 1e-4
 """Logarithm of the ratio of two results from which one of them is better."""
 
 
-def objective_of(name: str) -> Objective:
-    """What is minimized, from the totals of a table: s, J, J s or bytes."""
-
-    def value(totals: Totals) -> FloatArray:
-        return {
-            "time": totals.step_time_s,
-            "energy": totals.energy_j,
-            "edp": totals.step_time_s * totals.energy_j,
-            "memory": totals.memory_bytes,
-        }[name]
-
-    return value
+def values_of(objective: Objective, totals: Totals) -> FloatArray:
+    """(n,) an objective of the totals of a table."""
+    return objective.values(
+        Costs(
+            step_time_s=totals.step_time_s,
+            energy_j=totals.energy_j,
+            memory_bytes=totals.memory_bytes,
+            chips=totals.chips.astype(np.float64),
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +69,7 @@ class Rival:
 
 
 def rivals_of(
-    model: CostModel, plan: Plan, others: Sequence[tuple[str, Plan]], objective: str
+    model: CostModel, plan: Plan, others: Sequence[tuple[str, Plan]], objective: Objective
 ) -> tuple[Rival, ...]:
     """Other plans beside a plan, in their order.
 
@@ -79,11 +77,11 @@ def rivals_of(
         model: Job, cluster, assumptions.
         plan: The plan.
         others: What each of them does differently, and it.
-        objective: What they are compared by: time, energy, edp or memory.
+        objective: What they are compared by.
     """
     totals = evaluate_totals(model, PlanTable.from_plans([plan, *(one for _, one in others)]))
-    values = objective_of(objective)(totals)
-    decides = objective_of("time" if objective == "memory" else objective)(totals)
+    values = values_of(objective, totals)
+    decides = values_of(deciding(objective), totals)
     apart = np.abs(np.log(decides / decides[0]))
     ratios = [tie_ratio(model, plan, other, objective) for _, other in others]
     return tuple(

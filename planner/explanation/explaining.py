@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from planner.base.units import is_change, show_change, show_seconds
 from planner.explanation.answer import Explained, Step
 from planner.explanation.causes import why_of
-from planner.explanation.contenders import better_of, objective_of, rivals_of
-from planner.explanation.judging import is_tie, value_of, verdict_of
+from planner.explanation.contenders import better_of, rivals_of
+from planner.explanation.judging import is_tie, verdict_of
 from planner.explanation.sensitivity.elasticities import elasticities, leanings, overtakings
 from planner.explanation.sensitivity.numbers import levers
 from planner.explanation.sensitivity.profile import of_framework
 from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.explanation.steps.machine import machine_steps, scale_steps
 from planner.explanation.steps.neighbors import Judged, judged_steps
+from planner.objectives import TIME, Objective
 from planner.plan import Plan
 from planner.plan.words import clock_words, recompute_words, sharding_words
 from planner.question.options import SpaceOptions
@@ -32,7 +33,7 @@ def explained(
     result: PlanResult,
     limits: Limits,
     options: SpaceOptions,
-    objective: str = "time",
+    objective: Objective = TIME,
     *,
     rivals: Sequence[Plan] = (),
     on_progress: Progress | None = None,
@@ -43,7 +44,7 @@ def explained(
         resolved: The question.
         result: The plan and its costs.
         limits, options: What a plan has to obey.
-        objective: What plans are compared by: time, energy, edp or memory.
+        objective: What plans are compared by.
         rivals: Other plans that might overtake it, beside those one step away.
         on_progress: Called with (what, done, of).
     """
@@ -77,9 +78,7 @@ def explained(
         refused=dict(Counter(one.refusal.reason for one in near if one.refusal).most_common()),
         elasticities=tuple(elasticities(leaning)),
         better=better_of(beside),
-        overtakings=tuple(
-            overtakings(model, leaning, result.plan, beside, objective_of(objective))
-        ),
+        overtakings=tuple(overtakings(model, leaning, result.plan, beside, objective)),
         numbers=len(found),
         left_out=left_out,
     )
@@ -95,20 +94,19 @@ def said(plan: Plan) -> str:
     )
 
 
-def _order(step: Step, objective: str) -> tuple[int, float]:
+def _order(step: Step, objective: Objective) -> tuple[int, float]:
     """What may be had first, then what does not fit, then what breaks a rule."""
     if step.result is None:
         return (2, 0.0)
-    per_token = value_of(step.result, objective)
-    if objective != "memory":
-        power = 2 if objective == "edp" else 1
+    per_token = objective.value_of(step.result.costs)
+    if objective.degree:
         tokens = step.result.tokens_per_s * step.result.step_time_s
-        per_token /= tokens**power
+        per_token /= tokens**objective.degree
     return (int(step.refusal is not None), per_token)
 
 
 def _step(
-    resolved: Resolved, best: PlanResult, one: Judged, direction: str, objective: str
+    resolved: Resolved, best: PlanResult, one: Judged, direction: str, objective: Objective
 ) -> Step:
     """A judged plan with how it compares; times and energies of a token, as batches may differ."""
     if one.result is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import exp, log
 
@@ -11,11 +11,8 @@ import numpy as np
 from planner.base.units import (
     is_change,
     plain,
-    show_bytes,
     show_change,
-    show_joules,
     show_percent,
-    show_seconds,
 )
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
@@ -23,6 +20,7 @@ from planner.cost.intervals import is_prediction, tie_noise, ties
 from planner.cost.stages.layout import stage_classes
 from planner.frameworks.rules import broken
 from planner.frameworks.targets import Target
+from planner.objectives import TIME, Objective
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import CHOICES, MESH_AXES
 from planner.question.options import SpaceOptions
@@ -144,7 +142,7 @@ def not_asked(model: CostModel, plan: Plan, options: SpaceOptions) -> Refusal | 
     return None
 
 
-def tie_ratio(model: CostModel, one: Plan, other: Plan, objective: str) -> float | None:
+def tie_ratio(model: CostModel, one: Plan, other: Plan, objective: Objective) -> float | None:
     """The ratio of two results below which two plans of one job cannot be told apart; 1 or more.
 
     Energy carries the error of time once, energy x time twice; memory none of it, so there the
@@ -154,13 +152,13 @@ def tie_ratio(model: CostModel, one: Plan, other: Plan, objective: str) -> float
     Args:
         model: Of the job.
         one, other: The plans.
-        objective: What they are compared by: time, energy, edp or memory.
+        objective: What they are compared by.
     """
     if not is_prediction(model.assumptions):
         return None
     if _at_one_clock(other) == _at_one_clock(one):
         return 1.0
-    return exp(tie_noise(model.job) * (2 if objective == "edp" else 1))
+    return exp(tie_noise(model.job) * max(objective.degree, 1))
 
 
 def _at_one_clock(plan: Plan) -> Plan:
@@ -172,7 +170,9 @@ def _at_one_clock(plan: Plan) -> Plan:
     )
 
 
-def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str) -> bool | None:
+def is_tie(
+    model: CostModel, best: PlanResult, other: PlanResult, objective: Objective
+) -> bool | None:
     """Whether two plans of one job are within `tie_ratio` of each other; None where it has none.
 
     By memory, which carries no error, the time decides.
@@ -180,50 +180,30 @@ def is_tie(model: CostModel, best: PlanResult, other: PlanResult, objective: str
     ratio = tie_ratio(model, best.plan, other.plan, objective)
     if ratio is None:
         return None
-    compared_by = "time" if objective == "memory" else objective
-    return bool(ties(value_of(other, compared_by), value_of(best, compared_by), log(ratio)))
+    decides = deciding(objective)
+    return bool(ties(decides.value_of(other.costs), decides.value_of(best.costs), log(ratio)))
 
 
-def value_of(result: PlanResult, objective: str) -> float:
-    """What an objective makes of a plan: s, J, J s or bytes."""
-    time, energy = result.step_time_s, result.energy_per_step_j
-    return {
-        "time": time,
-        "energy": energy,
-        "edp": time * energy,
-        "memory": result.memory_per_chip_bytes,
-    }[objective]
+def deciding(objective: Objective) -> Objective:
+    """What decides whether two plans tie: the time where an objective carries no error of it."""
+    return objective if objective.degree else TIME
 
 
-_SAID: dict[str, tuple[str, str, Callable[[PlanResult], str]]] = {
-    "time": ("slower", "faster", lambda r: show_seconds(r.step_time_s)),
-    "energy": ("more energy", "less energy", lambda r: show_joules(r.energy_per_step_j)),
-    "edp": (
-        "more energy x time",
-        "less energy x time",
-        lambda r: f"{show_joules(r.energy_per_step_j)} x {show_seconds(r.step_time_s)}",
-    ),
-    "memory": ("more memory", "less memory", lambda r: show_bytes(r.memory_per_chip_bytes)),
-}
-
-
-def verdict_of(best: PlanResult, other: PlanResult, objective: str) -> str:
-    """How a plan compares by the objective; ties and other objectives with its time as well."""
-    more, less, shown = _SAID[objective]
+def verdict_of(best: PlanResult, other: PlanResult, objective: Objective) -> str:
+    """How a plan compares by the objective; most objectives with its time as well."""
     change = change_of(best, other, objective)
-    same = f"same {'time' if objective == 'time' else less.split(' ', 1)[1]}"
-    word = _by(change, more, less) if is_change(change) else same
-    verdict = f"{word} ({shown(other)})"
-    if objective in ("energy", "memory"):
-        later = change_of(best, other, "time")
-        verdict += f", {_by(later, *_SAID['time'][:2])}" if is_change(later) else ", same time"
+    word = _by(change, objective) if is_change(change) else f"same {objective.short}"
+    verdict = f"{word} ({objective.shown(other.costs)})"
+    if objective.with_time:
+        later = change_of(best, other, TIME)
+        verdict += f", {_by(later, TIME)}" if is_change(later) else ", same time"
     return verdict
 
 
-def change_of(best: PlanResult, other: PlanResult, objective: str) -> float:
+def change_of(best: PlanResult, other: PlanResult, objective: Objective) -> float:
     """The objective of another plan over that of the best one, minus one."""
-    return value_of(other, objective) / value_of(best, objective) - 1
+    return objective.value_of(other.costs) / objective.value_of(best.costs) - 1
 
 
-def _by(change: float, more: str, less: str) -> str:
-    return f"{more if change > 0 else less} by {show_change(change)}"
+def _by(change: float, objective: Objective) -> str:
+    return f"{objective.more if change > 0 else objective.less} by {show_change(change)}"

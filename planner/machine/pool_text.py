@@ -21,6 +21,7 @@ def read_pools(value: Any) -> Any:
         return None
     pairs = _pairs(value)
     pools: dict[str, int] = {}
+    called: set[str] = set()
     problems = []
     for name, count in pairs:
         try:
@@ -29,10 +30,11 @@ def read_pools(value: Any) -> Any:
             chips = None
         if isinstance(chips, bool) or not isinstance(chips, int) or not 1 <= chips <= _MOST:
             problems.append(f"{shown(name)}: {shown(count)} is not a number of chips")
-        elif name in pools or pool_name(name) in map(pool_name, pools):
+        elif pool_name(name) in called:
             problems.append(f"{shown(name)} is named twice; add its chips up")
         else:
             pools[name] = chips
+            called.add(pool_name(name))
     if not problems and len(pools) < 2:
         problems.append(
             f"{shown(value)} is one pool; name two or more, as in {_EXAMPLE}, or use hardware and "

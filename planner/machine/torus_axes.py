@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -24,9 +25,8 @@ def read_torus_axes(value: Any) -> Any:
 
 
 def _once(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(name for name, _ in pairs).items():
+        if times > 1:
             raise refusal(f"{shown(name)} is given twice")
     return dict(pairs)
 

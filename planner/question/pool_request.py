@@ -8,12 +8,13 @@ from pathlib import Path
 
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
+from planner.objectives import BY_TIME, OBJECTIVES
 from planner.question.fields import LAYOUTS
 from planner.question.request import Request
+from planner.schedules import SCHEDULES, schedule_of
 
 _INSTEAD = ("hardware", "chips")
 _ONE_KIND = ("torus_axes", "degrade_link", "calibration")
-_OTHER_SCHEDULES = ("interleaved", "dualpipe")
 
 
 def is_pooled(request: Request) -> bool:
@@ -64,8 +65,9 @@ def _of_hardware(request: Request) -> Iterator[str]:
 def _refused(request: Request) -> Iterator[str]:
     if request.layout == LAYOUTS[0]:
         yield "pools: need stages that differ; use layout uneven with them"
-    if request.objective != "time":
-        yield f"objective: {request.objective} is not minimized on pools; allowed: time"
+    if request.minimized.uneven != BY_TIME:
+        allowed = ", ".join(one.name for one in OBJECTIVES.values() if one.uneven == BY_TIME)
+        yield f"objective: {request.objective} is not minimized on pools; allowed: {allowed}"
     if request.front_points is not None:
         yield "front-points: on pools the fastest plan alone is searched; leave it out"
     if request.runnable_in:
@@ -76,7 +78,7 @@ def _refused(request: Request) -> Iterator[str]:
     if request.placement == "torus":
         yield "placement: torus is of one kind of chips; use framework or all with pools"
     wanted = request.fix.get("schedule", ())
-    if wanted and all(name in _OTHER_SCHEDULES for name in wanted):
+    if wanted and not any(schedule_of(name).on_pools for name in wanted if name in SCHEDULES):
         yield f"fix: schedule={','.join(wanted)} is not searched on pools; use 1f1b or zero-bubble"
     interleaves = request.fix.get("interleave", ())
     if interleaves and "1" not in interleaves:

@@ -16,7 +16,15 @@ from planner.assumptions.local_file import LocalCalibration
 from planner.assumptions.overrides import overridden
 from planner.assumptions.rack_presets import rack_energy, rack_zero
 from planner.base.errors import InputError
-from planner.base.files import is_file, path_as_text, read_yaml, similar_file, text_as_path
+from planner.base.files import (
+    is_file,
+    is_folder,
+    path_as_text,
+    read_yaml,
+    real_path,
+    similar_file,
+    text_as_path,
+)
 from planner.base.messages import not_one_of, one_line
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -33,7 +41,7 @@ _LISTED = {"model": "planner models list", "hardware": "planner hardware list"}
 
 def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
     """Fields of a file; the files that it names lie where they are seen from its folder."""
-    if not path.is_file():  # a pipe lies nowhere
+    if not is_file(path):  # a pipe lies nowhere
         return values
 
     def seen(value: Any) -> Any:
@@ -52,11 +60,11 @@ def _renamed(values: dict[str, Any], seen: Callable[[Any], Any]) -> dict[str, An
 
 def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, Any]:
     """Fields for a file in a folder: what lies in it is named from there, the rest absolutely."""
-    home = None if folder is None else folder.resolve()
+    home = None if folder is None else real_path(folder)
 
     def seen(name: str) -> str:
-        path = Path(name).resolve()
-        path = path / CONFIG if path.is_dir() else path
+        path = real_path(Path(name))
+        path = path / CONFIG if is_folder(path) else path
         return str(path if home is None or home not in path.parents else path.relative_to(home))
 
     return _renamed(values, lambda value: path_as_text(seen(value)) if names_own(value) else value)

@@ -24,7 +24,15 @@ from planner.assumptions.assumptions import COLLECTIVES, PRECISIONS, PRESETS
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.fields import Share, choice, choices, plain_whole, refusal
-from planner.base.messages import Attempts, Origin, misspelt, mistakes, shown, too_long
+from planner.base.messages import (
+    MOST_MISTAKES,
+    Attempts,
+    Origin,
+    misspelt,
+    mistakes,
+    shown,
+    too_long,
+)
 from planner.cost.job import JOB_KINDS
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.targets import TARGETS
@@ -34,6 +42,7 @@ from planner.machine.scaling import SCALES
 from planner.machine.slices import SHAPE, product_of, slice_chips
 from planner.machine.torus_axes import read_torus_axes, torus_axes_schema
 from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
+from planner.objectives import OBJECTIVES, Objective
 from planner.plan.choices import MESH_AXES, fix_schema, fixed_values
 from planner.question.fields import (
     LAYOUTS,
@@ -56,8 +65,6 @@ from planner.question.records import cluster_named, model_named
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE = "tpu-v5p"
-OBJECTIVES = ("time", "energy", "edp", "memory")
-FRONT_OBJECTIVES = ("time", "energy", "memory")
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))
 COOLINGS = ("air", "liquid")
 PLACEMENTS = ("framework", "all", "torus")
@@ -68,8 +75,10 @@ def _fixes(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     fixes: dict[Any, tuple[str, ...]] = {}
-    problems = []
+    problems: list[str] = []
     for name, given in value.items():
+        if len(problems) >= MOST_MISTAKES:
+            break
         values = tuple(given) if isinstance(given, list | tuple) else (given,)
         if not values or not all(isinstance(item, str | int | float) for item in values):
             problems.append(f"{shown(name)}: {shown(given)} must be a value or a list of values")
@@ -77,7 +86,8 @@ def _fixes(value: Any) -> Any:
         fixes[name] = tuple(map(_text, values))
         problems += _fix_problems(name if isinstance(name, str) else shown(name), fixes[name])
     if problems:
-        raise refusal("\n".join(dict.fromkeys(problems)))
+        more = ["and more"] if len(problems) >= MOST_MISTAKES else []
+        raise refusal("\n".join(dict.fromkeys(problems[: MOST_MISTAKES - 1] + more)))
     return fixes
 
 
@@ -97,6 +107,8 @@ def _fix_problems(name: str, texts: tuple[str, ...]) -> list[str]:
             fixed_values(name, (text,))
         except InputError as error:
             problems.append(str(error).removeprefix("fix: "))
+        if len(problems) >= MOST_MISTAKES:
+            break
     return problems
 
 
@@ -107,12 +119,28 @@ def _words(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def fronts() -> tuple[tuple[str, ...], ...]:
+    """The fronts that can be asked for: those of time and energy, and the own ones of others."""
+    own = (one.front for one in OBJECTIVES.values())
+    return tuple(dict.fromkeys((*FRONTS, *own)))
+
+
 def _front(value: tuple[str, ...]) -> tuple[str, ...]:
     """The objectives of the front, in their order."""
-    if value not in FRONTS:
-        allowed = " or ".join(repr(", ".join(names)) for names in FRONTS)
+    own = (OBJECTIVES[name].front for name in value)
+    if value not in (*FRONTS, *own):
+        allowed = " or ".join(repr(", ".join(names)) for names in fronts())
         raise refusal(f"{', '.join(value)!r} is not {allowed}")
     return value
+
+
+def _own_front(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The front of an objective that has its own, where the question has none and may have it."""
+    name, layout = values.get("objective"), values.get("layout")
+    if "front" in values or layout not in (None, LAYOUTS[0]) or not isinstance(name, str):
+        return {}
+    front = OBJECTIVES[name].front if name in OBJECTIVES else FRONTS[0]
+    return {} if front == FRONTS[0] else {"front": front}
 
 
 class Request(BaseModel):
@@ -128,7 +156,17 @@ class Request(BaseModel):
             return values
         lists = ("front", "axes", "scale", "runnable_in")
         given = {name: _words(values[name]) for name in lists if name in values}
-        return {**values, **given}
+        return {**_own_front(values), **values, **given}
+
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        return OBJECTIVES[self.objective].priced(self.price_per_chip_hour)
+
+    @property
+    def compared(self) -> tuple[Objective, ...]:
+        """What plans of the front are compared by."""
+        return tuple(OBJECTIVES[name].priced(self.price_per_chip_hour) for name in self.front)
 
     @property
     def machine(self) -> dict[str, Any]:
@@ -199,13 +237,12 @@ class Request(BaseModel):
     objective: Annotated[str, choice(OBJECTIVES)] = Field(
         default="time",
         description="What the best plan minimizes: step time, energy per step, their product "
-        "(edp), or memory per chip.",
+        "(edp), memory per chip, money (chip-hours without a price), or mean power.",
     )
-    front: Annotated[tuple[str, ...], choices(FRONT_OBJECTIVES, text=2), AfterValidator(_front)] = (
-        Field(
-            default=("time", "energy"),
-            description="Objectives of the Pareto front: time, energy, and memory if wanted.",
-        )
+    front: Annotated[tuple[str, ...], choices(OBJECTIVES, text=2), AfterValidator(_front)] = Field(
+        default=("time", "energy"),
+        description="Objectives of the Pareto front: time, energy, and memory if wanted; or time "
+        "and money or power. Default that of the objective.",
     )
     chips_exact: bool = Field(default=False, description="The front keeps to exactly `chips`.")
     axes: Annotated[tuple[str, ...], choices(MESH_AXES, text=1)] | None = Field(
@@ -318,7 +355,9 @@ class Request(BaseModel):
         description="Tokens of the whole training run; adds days and energy to the answer.",
     )
     price_per_chip_hour: Amount | None = Field(
-        default=None, description="Money per chip and hour; adds the price of the run."
+        default=None,
+        description="Money per chip and hour; adds the price of the run, and is what the objective "
+        "money counts.",
     )
     carbon_intensity: Amount | None = Field(
         default=None, description="Grams of CO2 per kWh; adds the CO2 of the run."

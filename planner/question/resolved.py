@@ -80,11 +80,12 @@ def _without_effect(request: Request) -> list[str]:
             "make the job lora or leave the rank out"
         )
     if request.train_tokens is None:
+        priced = any(one.has_price for one in (request.minimized, *request.compared))
         lines += [
             f"{name.replace('_', '-')}: has no effect without train-tokens, the tokens of the "
             "whole training run; give them or leave it out"
             for name in ("price_per_chip_hour", "carbon_intensity")
-            if getattr(request, name) is not None
+            if getattr(request, name) is not None and not (priced and name.startswith("price"))
         ]
     if request.scale and request.pes is None:
         lines.append(

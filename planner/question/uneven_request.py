@@ -8,9 +8,10 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.base.units import plural
+from planner.objectives import BY_PRODUCT, BY_TIME, OBJECTIVES
 from planner.plan.layout_text import parse_layout
 from planner.question.fields import ALL_POINTS, LAYOUTS
-from planner.question.request import Request
+from planner.question.request import FRONTS, Request
 
 UNIFORM, UNEVEN = LAYOUTS
 FRONT_POINTS = 20
@@ -27,7 +28,7 @@ def is_uneven(request: Request) -> bool:
 
 def limits_on_front(request: Request) -> int | None:
     """Limits on the step time of which the front is made; None where it is not made of limits."""
-    by_product = request.objective == "edp"
+    by_product = request.minimized.uneven == BY_PRODUCT
     if not is_uneven(request) or by_product or request.front_points == ALL_POINTS:
         return None
     return None if request.pools is not None else int(request.front_points or FRONT_POINTS)
@@ -35,7 +36,7 @@ def limits_on_front(request: Request) -> int | None:
 
 def is_fastest_alone(request: Request) -> bool:
     """Whether the one limit on the time is that of the fastest plan, so that it is the front."""
-    return request.objective == "time" and limits_on_front(request) == 1
+    return request.minimized.uneven == BY_TIME and limits_on_front(request) == 1
 
 
 def check_uneven(request: Request, origin: Origin) -> None:
@@ -59,10 +60,15 @@ def _only_uneven(request: Request) -> Iterator[str]:
 
 def _refused(request: Request) -> Iterator[str]:
     """Fields that ask for what stages that differ do not have."""
-    if request.objective == "memory":
-        yield "objective: memory is not minimized with layout uneven; allowed: time, energy, edp"
-    if "memory" in request.front:
-        yield "front: memory is no objective of uneven pipelines; allowed: 'time, energy'"
+    if not request.minimized.uneven:
+        allowed = ", ".join(one.name for one in OBJECTIVES.values() if one.uneven)
+        yield (
+            f"objective: {request.objective} is not minimized with layout uneven; "
+            f"allowed: {allowed}"
+        )
+    for name in request.front:
+        if name not in FRONTS[0]:
+            yield f"front: {name} is no objective of uneven pipelines; allowed: 'time, energy'"
     if request.offload:
         yield f"offload: no stage of layout uneven moves its state to the host; {_USE}"
     for name in _OF_MACHINES:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from planner.base.arrays import FloatArray
 from planner.plan import PlanTable
@@ -29,7 +30,8 @@ class FunnelStage:
         rows, meshes: That came in.
         dropped: Rows that it proved no better than the best plan.
         lowest: The least bound among those dropped; None where none was.
-        unit: Of the bounds: "s" of a step time, "J" of the energy of a step.
+        unit: Of the bounds: "s" of a step time, "J" of the energy of a step, or of the objective
+            that grows with one of them.
     """
 
     name: str
@@ -37,7 +39,7 @@ class FunnelStage:
     meshes: int
     dropped: int
     lowest: float | None
-    unit: Literal["s", "J"] = "s"
+    unit: str = "s"
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
@@ -100,6 +102,29 @@ class Certificate:
     solvers: dict[str, int]
     refused: dict[str, int] = field(default_factory=dict)
     steps: tuple[TimeStep, ...] = ()
+
+    def counted(self, objective: Callable[[float], float], units: tuple[str, str]) -> Certificate:
+        """The same of an objective that grows with the one that was proved.
+
+        Args:
+            objective: What it makes of a value that was proved.
+            units: Of what was proved, and of the objective.
+        """
+        proved, unit = units
+
+        def counted(stage: FunnelStage) -> FunnelStage:
+            if stage.unit != proved or stage.lowest is None:
+                return stage
+            return replace(stage, lowest=objective(stage.lowest), unit=unit)
+
+        return replace(
+            self,
+            uniform=None if self.uniform is None else objective(self.uniform),
+            objective=objective(self.objective),
+            bound=objective(self.bound),
+            funnel=tuple(map(counted, self.funnel)),
+            lowest_left=None if self.lowest_left is None else objective(self.lowest_left),
+        )
 
     @property
     def gap(self) -> float:

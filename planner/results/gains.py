@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from planner.base.units import (
     is_change,
-    plain,
     show_change,
-    show_joules,
     show_percent,
     show_seconds,
 )
 from planner.results.certificate import Certificate
 from planner.results.result import SolveResult
-from planner.results.words import OBJECTIVES, choice_words, mesh_words
+from planner.results.words import choice_words, mesh_words
 
 _ROUNDING = 1e-6
 """A gain up to it is the rounding of the solvers' whole numbers."""
 _APART = 1 / 3
 """Share of a gain by which the simulated one may be off and still confirm it."""
-
-
-def show_value(objective: str) -> Callable[[float], str]:
-    """How a value of an objective is written."""
-    shows: dict[str, Callable[[float], str]] = {"time": show_seconds, "energy": show_joules}
-    return shows.get(objective, lambda value: f"{plain(value)} J s")
 
 
 def within_gap(result: SolveResult, certificate: Certificate) -> bool:
@@ -41,8 +31,8 @@ def nothing_found_words(result: SolveResult) -> str:
     words = "No plan was found before the time limit"
     if result.bound is None:
         return f"{words}; none is excluded either."
-    least = OBJECTIVES[result.objective_name]
-    value = show_value(result.objective_name)(result.bound)
+    least = result.minimized.noun
+    value = result.minimized.show(result.bound)
     return f"{words}; none has less {least} than {value} (proved), others are not excluded."
 
 
@@ -53,10 +43,10 @@ def gain_words(result: SolveResult) -> str:
         uniform = result.certificate.uniform
     if best is None or uniform is None or result.uniform is None:
         return "No plan with uniform stages fits."
-    least = OBJECTIVES[result.objective_name]
+    least = result.minimized.noun
     plan = f"{mesh_words(result.uniform.plan)}; {choice_words(result.uniform.plan)}"
     gain = 1 - best / uniform
-    value = show_value(result.objective_name)(uniform)
+    value = result.minimized.show(uniform)
     if gain < -_ROUNDING:  # where a layout was given
         less = show_change(1 - uniform / best)
         return f"The best plan with uniform stages has {less} less {least}, {value} ({plan})."

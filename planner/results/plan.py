@@ -16,6 +16,7 @@ from planner.cost.energy.boundaries import Boundary, boundaries_of_plans, bounda
 from planner.cost.intervals import ends_of
 from planner.cost.memory.risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
+from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.files.plan_file import plan_fields
 from planner.results.parts import Machine
@@ -86,6 +87,16 @@ class PlanResult(Shown):
     def chips(self) -> int:
         """Chips that the plan uses."""
         return self.plan.chips
+
+    @property
+    def costs(self) -> Costs:
+        """What objectives are made of."""
+        return Costs(
+            step_time_s=self.step_time_s,
+            energy_j=self.energy_per_step_j,
+            memory_bytes=self.memory_per_chip_bytes,
+            chips=self.chips,
+        )
 
     def _of(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names}

@@ -14,6 +14,7 @@ from planner.base.version import SCHEMA_VERSION
 from planner.cost.communication.traffic import MFU_CONVENTION
 from planner.cost.facts import PlanFacts
 from planner.machine.wiring import MACHINE_FIELDS
+from planner.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from planner.results.certificate import Certificate
 from planner.results.parts import (
     Diagnosis,
@@ -162,6 +163,10 @@ class SolveResult(Shown):
         """Whether the plan of the front at a place, from 0, is proved to be on it."""
         return self.front_complete or (bool(self.front_proved) and self.front_proved[at])
 
+    def values(self, point: PlanResult) -> dict[str, float]:
+        """By name, what a plan has of the objectives `beside`."""
+        return {one.name: one.value_of(point.costs) for one in self.beside}
+
     def front_rows(self) -> list[dict[str, Any]]:
         """The plans of the front as JSON-ready data; with their jobs, where each has a machine."""
         job = {name: self.plan_job[name] for name in self.plan_job if name not in MACHINE_FIELDS}
@@ -169,6 +174,7 @@ class SolveResult(Shown):
             {
                 **point.to_dict(),
                 "proved": self.is_proved(at),
+                **({"objectives": self.values(point)} if self.beside else {}),
                 **(
                     {}
                     if point.machine is None
@@ -178,11 +184,35 @@ class SolveResult(Shown):
             for at, point in enumerate(self.front)
         ]
 
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        return OBJECTIVES[self.objective_name].priced(self.asked.get("price_per_chip_hour"))
+
+    @property
+    def beside(self) -> tuple[Objective, ...]:
+        """Objectives that plans are told apart by beside those that every table of plans has."""
+        own = (self.minimized,) if self.objective_name else ()
+        named = {one.name: one for one in (*self.compared, *own) if one.name in one.front}
+        return tuple(one for name, one in named.items() if name not in (TIME.name, ENERGY.name))
+
+    @property
+    def against(self) -> Objective:
+        """What the step time is weighed against on the front: the other axis of its picture."""
+        return next((one for one in self.compared if one.name != TIME.name), ENERGY)
+
+    @property
+    def compared(self) -> tuple[Objective, ...]:
+        """What plans of the front are compared by."""
+        price = self.asked.get("price_per_chip_hour")
+        return tuple(OBJECTIVES[name].priced(price) for name in self.front_objectives)
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON-ready object; its keys are documented in docs/json.md."""
         fields = {
             "schema_version": SCHEMA_VERSION,
             **{name: getattr(self, name) for name in _PROVED},
+            "objective_unit": self.minimized.unit,
             **{name: thawed(getattr(self, name)) for name in ("counts", "front_counts")},
             "layout": self.layout,
             "certificate": self.certificate and self.certificate.to_dict(),

@@ -19,12 +19,6 @@ from planner.plan.words import clock_words, recompute_words, sharding_words
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 
-OBJECTIVES = {
-    "time": "step time",
-    "energy": "energy per step",
-    "edp": "energy-delay product",
-    "memory": "memory per chip",
-}
 _BOUNDARY = "Energy and power: node and fabric, IT side (PUE 1), where no other boundary is named"
 _INTERVALS = (
     "intervals hold 80 % (10 % to 90 % quantile): of power its own uncertainty, of energy also "

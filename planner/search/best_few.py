@@ -16,14 +16,13 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.evaluate import evaluate_table
+from planner.objectives import Costs, Objective
 from planner.plan import Plan, PlanTable
+from planner.search.columns import proving
 from planner.search.objective import values
 from planner.search.ties import SAME
 from planner.search.uniform.batch import Batch, Tally, build_batch
 from planner.search.uniform.engine import Search
-
-RANKED = ("time", "energy", "edp")
-"""Objectives whose best few are found."""
 
 _SKELETONS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
@@ -77,22 +76,28 @@ class _Kept:
             self.best[key] = (rank, value, plan)
 
 
-def best_few(search: Search, objective: str, first: PlanTable, count: int = 3) -> BestFew:
+def best_few(search: Search, objective: Objective, first: PlanTable, count: int = 3) -> BestFew:
     """The best plans of the latest run of a search that differ in mesh or micro-batch.
 
     Args:
         search: After a `run` that found plans; its limits hold for every plan.
-        objective: One of `RANKED`.
+        objective: Of step time and energy.
         first: One row, the optimum of that objective; it stays the first.
         count: How many are wanted; fewer where the space has fewer.
     """
     assert search.last is not None
     kept = _Kept(count=count)
     costs = evaluate_table(search.model, first)
-    points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
-    value = float(values(points, objective)[0])
+    own = Costs(
+        step_time_s=float(costs.step_time_s[0]),
+        energy_j=float(costs.energy.total[0]),
+        chips=float(first.chips[0]),
+    )
+    value = objective.value_of(own)
     kept.offer(_keys(first)[0], (-np.inf, 0.0), value, first.plan(0))
-    least = values(_flat(search.last.corners), objective).reshape(search.last.corners.shape[:2])
+    least = values(_flat(search.last.corners), objective, search.last.columns).reshape(
+        search.last.corners.shape[:2]
+    )
     least = least.min(axis=1)
     order = np.argsort(least, kind="stable")
     at, step, proved = 0, _SKELETONS_AT_A_TIME[0], True
@@ -111,16 +116,24 @@ def _flat(corners: FloatArray) -> FloatArray:
     return corners.reshape(-1, corners.shape[2])
 
 
-def _open(search: Search, objective: str, skeletons: IntArray, kept: _Kept) -> None:
+def _open(search: Search, objective: Objective, skeletons: IntArray, kept: _Kept) -> None:
     """Offers the plans on some skeletons that may be of interest."""
     assert search.last is not None
     tally = Tally(plans={}, candidates={})
     taken = search.last.skeletons.take(skeletons)
-    batch = build_batch(search.model, taken, search.options, search.limits, search.clocks, tally)
+    batch = build_batch(
+        search.model,
+        taken,
+        search.options,
+        search.limits,
+        search.clocks,
+        tally,
+        columns=proving(objective),
+    )
     if batch is None:
         return
     corners = batch.corners(bounded=True)
-    least = values(_flat(corners), objective).reshape(corners.shape[:2]).min(axis=1)
+    least = values(_flat(corners), objective, batch.columns).reshape(corners.shape[:2]).min(axis=1)
     order = np.argsort(least, kind="stable")
     for start in range(0, len(order), _PLANS_AT_A_TIME):
         some = order[start : start + _PLANS_AT_A_TIME]
@@ -130,10 +143,10 @@ def _open(search: Search, objective: str, skeletons: IntArray, kept: _Kept) -> N
         _offer(batch, objective, some, kept)
 
 
-def _offer(batch: Batch, objective: str, plans: IntArray, kept: _Kept) -> None:
+def _offer(batch: Batch, objective: Objective, plans: IntArray, kept: _Kept) -> None:
     """Offers the best candidate of each mesh and micro-batch among some plans."""
     opened = batch.open(plans, 0)
-    found = values(opened.points, objective)
+    found = values(opened.points, objective, batch.columns)
     wanted = found <= kept.last
     if opened.allowed is not None:
         wanted &= opened.allowed

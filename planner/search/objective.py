@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.objectives import Costs, Objective
+from planner.search.columns import BOTH, Columns, column_of
 from solvers.solution import Status
-
-OBJECTIVES = ("time", "energy", "edp", "memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,29 +26,51 @@ class Optimum:
     bound: float
 
 
-def values(points: FloatArray, objective: str) -> FloatArray:
-    """(f,) an objective of points (time, energy[, memory]) or (memory,): s, J, J s or bytes."""
-    if objective == "edp":
-        product: FloatArray = points[:, 0] * points[:, 1]
-        return product
-    column: FloatArray = points[:, {"time": 0, "energy": 1, "memory": -1}[objective]]
-    return column
+def values(
+    points: FloatArray, objective: Objective, columns: Columns = BOTH, chips: float = np.nan
+) -> FloatArray:
+    """(f,) an objective of points.
+
+    Args:
+        points: (f, d) of which `columns` are the objectives.
+        objective: One of them, or a monotone one of time and energy.
+        columns: Each column of `points`.
+        chips: How many all the plans use.
+    """
+    if (found := column_of(points, columns, objective)) is not None:
+        return found
+    time_s, energy_j = (column_of(points, columns, one) for one in BOTH)
+    assert objective.monotone
+    assert time_s is not None
+    assert energy_j is not None
+    return objective.values(Costs(step_time_s=time_s, energy_j=energy_j, chips=chips))
 
 
-def optimum(points: FloatArray, lowest: FloatArray, status: Status, objective: str) -> Optimum:
+def optimum(
+    points: FloatArray,
+    lowest: FloatArray,
+    status: Status,
+    objective: Objective,
+    columns: Columns = BOTH,
+    chips: float = np.nan,
+) -> Optimum:
     """The least value of an objective on a front.
 
-    Every objective grows with time, energy and memory, so the least value over all plans is on
-    the front. Ties go to the least of the other objectives in their order.
+    An objective that is a column of the front has its least value there, and so has one that grows
+    with all its columns. Ties go to the least of the other columns in their order.
 
     Args:
         points: (f, d) the front, f >= 1.
-        lowest: (d,) no plan is below this in any single objective.
+        lowest: (d,) no plan is below this in any single column.
         status: OPTIMAL when the front is complete.
-        objective: One of `OBJECTIVES`.
+        objective: What is minimized.
+        columns: The objectives of the front.
+        chips: How many all the plans use, where that counts.
     """
-    found = values(points, objective)
+    found = values(points, objective, columns, chips)
     row = int(np.lexsort((*points.T[::-1], found))[0])
     value = float(found[row])
-    bound = value if status is Status.OPTIMAL else float(values(lowest[None], objective)[0])
+    bound = value
+    if status is not Status.OPTIMAL:
+        bound = float(values(lowest[None], objective, columns, chips)[0])
     return Optimum(row=row, value=value, bound=min(bound, value))

@@ -19,14 +19,17 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.job import LARGEST_BATCH
-from planner.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS, PlanTable
+from planner.objectives import MEMORY, TIME
+from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.schedules import SCHEDULES
+from planner.search.columns import BOTH, column_of
 from planner.search.deadline import OutOfTime
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.near_misses import Witness
 from planner.search.uniform.engine import Search, least_memory
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.nodes import ENERGY, TIME, Boxes
+from planner.search.uniform.nodes import Boxes
 from planner.search.uniform.space import Skeletons
 from solvers.solution import Status
 
@@ -106,14 +109,16 @@ def _hopeful(search: Search, boxes: Boxes) -> IntArray:
     chips = boxes.skeletons.chips
     if not limits.on_costs or len(chips) == 0:
         return np.argsort(boxes.skeletons.columns["micro_batch"], kind="stable")
-    times = boxes.corners[:, :, TIME].min(axis=1)
-    ok = limits.in_time(model, times, chips.astype(np.float64))
-    rank = times
+    times, energies = (column_of(boxes.corners, boxes.columns, one) for one in BOTH)
+    assert times is not None
+    soonest = times.min(axis=1)
+    ok = limits.in_time(model, soonest, chips.astype(np.float64))
+    rank = soonest
     if limits.power_w is not None:
         distinct, which = np.unique(chips, return_inverse=True)
         least = np.array([count * standing_w(model, int(count)) for count in distinct])
         ok &= (least * (1 - 1e-9) <= limits.power_w)[which.ravel()]
-        rank = (boxes.corners[:, :, ENERGY] / boxes.corners[:, :, TIME]).min(axis=1)
+        rank = soonest if energies is None else (energies / times).min(axis=1)
     order = np.argsort(rank, kind="stable")
     return order[ok[order]]
 
@@ -126,8 +131,10 @@ def _any_plan(search: Search, skeletons: Skeletons) -> bool:
             continue
         if batch.candidates is None or not search.limits.on_costs:
             return True
-        times = batch.corners(bounded=True)[:, :, TIME].min(axis=1)
-        timely = search.limits.in_time(search.model, times, batch.candidates.chips)
+        times = column_of(batch.corners(bounded=True), batch.columns, TIME)
+        assert times is not None
+        soonest = times.min(axis=1)
+        timely = search.limits.in_time(search.model, soonest, batch.candidates.chips)
         plans = np.flatnonzero(timely)
         for first in range(0, len(plans), _PLANS_AT_A_TIME):
             opened = batch.open(plans[first : first + _PLANS_AT_A_TIME], 0)
@@ -143,7 +150,7 @@ def least_host(search: Search, chips: int) -> PlanTable | None:
         OutOfTime: The deadline of the search passed.
     """
     roomy = replace(search.limits.without_costs(), host_bytes=float("inf"))
-    wide = _with(search, limits=roomy, only_memory=True)
+    wide = _with(search, limits=roomy, columns=(MEMORY,))
     skeletons = wide.boxes((chips,)).skeletons
     best, least = None, float("inf")
     for start in range(0, len(skeletons), _SKELETONS_AT_A_TIME):

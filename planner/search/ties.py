@@ -18,6 +18,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.plan import PlanTable
 from planner.plan.choices import MESH_AXES
 from planner.question.options import SpaceOptions
+from planner.search.columns import BOTH, column_of
 from planner.search.limits import Limits
 from planner.search.uniform.batch import Batch, Tally, build_batch
 from planner.search.uniform.candidates import Candidates, Rows
@@ -51,7 +52,12 @@ class Ties:
     def first(self, found: PlanTable) -> PlanTable:
         """The best of the plans that tie with `found`, a one-row table."""
         best, corners = found, self.boxes.corners
-        alive = np.flatnonzero(self._reach(corners[:, :, 0], corners[:, :, 1]).any(axis=1))
+        times, energies = (column_of(corners, self.boxes.columns, one) for one in BOTH)
+        unknown = np.full(corners.shape[:2], -np.inf)
+        reach = self._reach(
+            unknown if times is None else times, unknown if energies is None else energies
+        ).any(axis=1)
+        alive = np.flatnonzero(reach & (self.boxes.skeletons.chips == found.chips[0]))
         for start in range(0, len(alive), _SKELETONS_AT_A_TIME):
             chosen = self.boxes.skeletons.take(alive[start : start + _SKELETONS_AT_A_TIME])
             tally = Tally(plans={}, candidates={})

@@ -12,6 +12,7 @@ import pytest
 from cli.command import solve as by_flags
 
 import planner
+from planner.objectives import ENERGY, MEMORY, TIME
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve
@@ -216,7 +217,8 @@ def everything(**fields: Any) -> np.ndarray:
     """(c, 3) the whole front of time, energy and memory without any bound."""
     resolved = resolve(request_from({**ASKED, **fields}))
     search = Search(
-        model=resolved.cost, options=SpaceOptions(), limits=Limits(), with_memory=True,
+        model=resolved.cost, options=SpaceOptions(), limits=Limits(),
+        columns=(TIME, ENERGY, MEMORY),
         bounded=False,
     )  # fmt: skip
     points: np.ndarray = search.run((8,)).points

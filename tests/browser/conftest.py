@@ -53,7 +53,7 @@ def browser() -> Iterator[Any]:
     try:
         from playwright.sync_api import sync_playwright  # noqa: PLC0415  (an extra)
     except ImportError:
-        _missing("Playwright is not installed: pip install 'planner[browser]'")
+        _missing("Playwright is not installed: pip install 'parallelism-planner[browser]'")
     with sync_playwright() as started:
         running = started.chromium.launch(executable_path=path, args=FLAGS)
         yield running

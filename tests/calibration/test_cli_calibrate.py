@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from cli.command import planner, refused
 
 from calibration.synthetic import csv_text, nccl_text, runs_under
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 LINES = [(1 << 20, 60e-6), (1 << 24, 160e-6), (1 << 28, 1.6e-3), (1 << 30, 5.9e-3)]
 SOLVE = ("solve", "--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", 8,
@@ -34,7 +35,7 @@ def local(tmp_path: Path, runs: Path) -> Path:
 
 def content(path: Path) -> Any:
     """A YAML file."""
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return load_yaml(path.read_text(encoding="utf-8"))
 
 
 def test_runs_make_a_file(runs: Path, tmp_path: Path) -> None:
@@ -117,7 +118,7 @@ def test_local_powers_change_the_energy_alone(tmp_path: Path) -> None:
     path = tmp_path / "power.yaml"
     one = {"value": 0.5, "unit": "1", "prior": 0.93, "sigma": 0.03, "n": 1}
     path.write_text(
-        yaml.safe_dump(
+        dump_yaml(
             {
                 "based_on": "default",
                 "date": "2026-11-22",
@@ -297,7 +298,7 @@ def write(path: Path, **changes: Any) -> Path:
         "based_on": "default", "date": "2026-11-22", "chips": ["h100-sxm5-80"],
         "constants": {"gemm_efficiency": {"h100": constant}}, **changes,
     }  # fmt: skip
-    path.write_text(yaml.safe_dump({k: v for k, v in data.items() if v is not None}))
+    path.write_text(dump_yaml({k: v for k, v in data.items() if v is not None}))
     return path
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cli.answers import SMALL
 from cli.command import solve
 from cli.remembering import remembered
+from strict_yaml.writing import dump as dump_yaml
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -36,7 +36,7 @@ def job(tmp_path: Path) -> Any:
         if isinstance(content, bytes):
             path.write_bytes(content)
         else:
-            text = content if isinstance(content, str) else yaml.safe_dump(content)
+            text = content if isinstance(content, str) else dump_yaml(content)
             path.write_text(text, encoding="utf-8")
         return path
 

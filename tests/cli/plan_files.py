@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from cli.command import planner
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 COSTS = (
     "step_time_s", "energy_per_step_j", "energy_per_step_low_j", "energy_per_step_high_j",
@@ -29,8 +29,8 @@ def evaluate(path: Path, *flags: object) -> Any:
 
 def edited(path: Path, change: Any) -> Path:
     """The same file after a change to its data."""
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = load_yaml(path.read_text(encoding="utf-8"))
     change(data)
     other = path.with_name("edited.yaml")
-    other.write_text(yaml.safe_dump(data), encoding="utf-8")
+    other.write_text(dump_yaml(data), encoding="utf-8")
     return other

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import hardware_db
 import models_db
@@ -18,6 +17,8 @@ from planner.question.files.plan_file import read_plan_file
 from planner.question.files.plan_models import PlanFile
 from planner.question.request import Request, request_from
 from planner.question.resolved import resolve
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 
 def document(*arguments: object) -> Any:
@@ -109,12 +110,12 @@ def test_brackets_in_a_file_are_text(title: str, tmp_path: Path) -> None:
         ("hardware_db", "my-cluster.yaml", "hardware"),
     ):
         example = resources.files(package) / "data" / "examples" / name
-        data = yaml.safe_load(example.read_text(encoding="utf-8"))
+        data = load_yaml(example.read_text(encoding="utf-8"))
         data["title"] = title
         number = data["layers"] if command == "models" else data["node_chips"]
         number["note"] = f"note {title}"
         path = tmp_path / name
-        path.write_text(yaml.safe_dump(data), encoding="utf-8")
+        path.write_text(dump_yaml(data), encoding="utf-8")
         said = " ".join(table(command, "show", path, "--sources").split())
         assert f"note {title}" in said
 
@@ -184,7 +185,7 @@ def test_a_written_plan_obeys_the_published_schema(tmp_path: Path) -> None:
     path = tmp_path / "plan.yaml"
     planner("solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", 8, "-o", path)
     schema = document("schema", "plan")
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    data = load_yaml(path.read_text(encoding="utf-8"))
     assert _valid(schema, data, schema)
     assert read_plan_file(path)[1].chips == 8
     data["plan"]["mesh"]["dp"] = "8"
@@ -236,7 +237,7 @@ def test_shipped_files_obey_the_published_schemas(package: str, folder: str, kin
     files = sorted(Path(str(resources.files(package))).joinpath("data", folder).glob("*.yaml"))
     assert files
     for path in files:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = load_yaml(path.read_text(encoding="utf-8"))
         assert _valid(schema, data, schema), path.name
         assert not _valid(schema, {**data, "invented": 1}, schema)
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
 from cli.jobs import H100, JOBS
 from cli.plan_files import COSTS, DECISIONS, edited, evaluate
 from planner.base.units import show_bytes
+from strict_yaml.reading import load as load_yaml
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -33,7 +33,7 @@ def test_the_file_is_for_people(written: Path) -> None:
     text = written.read_text(encoding="utf-8")
     assert text.startswith("# gpt3-125m on 8 x h100-sxm5-80: ")
     assert "planner evaluate plan.yaml" in text
-    data = yaml.safe_load(text)
+    data = load_yaml(text)
     assert list(data) == ["schema_version", "job", "plan"]
     assert data["schema_version"] == 1
     assert all(len(line) <= 110 for line in text.splitlines())
@@ -41,7 +41,7 @@ def test_the_file_is_for_people(written: Path) -> None:
 
 
 def test_the_written_job_holds_every_default(written: Path) -> None:
-    job = yaml.safe_load(written.read_text(encoding="utf-8"))["job"]
+    job = load_yaml(written.read_text(encoding="utf-8"))["job"]
     assert job == {
         "model": "gpt3-125m", "hardware": "h100-sxm5-80", "batch_tokens": 4_194_304,
         "seq_len": 2048, "precision": "bf16", "job": "pretrain", "framework": "megatron",
@@ -87,7 +87,7 @@ def test_a_plan_elsewhere_still_finds_the_files_of_its_user(
     monkeypatch.chdir(tmp_path)
     flags = ("--model", "my-model.yaml", *H100, "--chips", "8", "--assumptions", "slow.yaml")
     answer = solve(*flags, "-o", "plan.yaml", "--chips-exact")
-    job = yaml.safe_load((tmp_path / "plan.yaml").read_text(encoding="utf-8"))["job"]
+    job = load_yaml((tmp_path / "plan.yaml").read_text(encoding="utf-8"))["job"]
     assert (job["model"], job["assumptions"]) == ("my-model.yaml", "slow.yaml")
     solve(*flags, "-o", "plans/plan.yaml", "--chips-exact")
     monkeypatch.chdir(tmp_path.parent)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from explanation.cases import JOB, PLAN, resolved
 
 from cli.command import planner, refused
@@ -14,28 +13,31 @@ from planner.answers.api import evaluate
 from planner.answers.explained import compare, explain
 from planner.base.units import show_seconds
 from planner.explanation.rivals import rivals_in
+from planner.objectives import OBJECTIVES
 from planner.question.files.plan_file import job_of, plan_fields, read_plan_file
 from planner.report.charts.compare import compare_picture
 from planner.report.drawing.chart import Bar
 from planner.report.tables.explain import explain_view
 from planner.report.tables.likely import tie_words
 from planner.report.tables.tables import text_of
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 
 @pytest.fixture(scope="module")
 def plan_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("explain") / "plan.yaml"
     data = {"schema_version": 1, "job": JOB, "plan": plan_fields(PLAN)}
-    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    path.write_text(dump_yaml(data), encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="module")
 def other_file(plan_file: Path) -> Path:
-    data = yaml.safe_load(plan_file.read_text(encoding="utf-8"))
+    data = load_yaml(plan_file.read_text(encoding="utf-8"))
     data["plan"]["recompute"] = "full"
     path = plan_file.with_name("other.yaml")
-    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    path.write_text(dump_yaml(data), encoding="utf-8")
     return path
 
 
@@ -147,7 +149,7 @@ def test_a_tie_is_explained_with_its_noise(plan_file: Path) -> None:
     assert noise in words
     assert tie_words(None) == ""
     twice = f"{100 * (spread.tie_factor**2 - 1):.3g} % apart"
-    assert twice in tie_words(spread, "edp")
+    assert twice in tie_words(spread, OBJECTIVES["edp"])
 
 
 def test_plans_of_the_same_file_may_overtake(plan_file: Path, tmp_path: Path) -> None:
@@ -169,10 +171,10 @@ def test_plans_of_the_same_file_may_overtake(plan_file: Path, tmp_path: Path) ->
 def test_pictures_of_other_batches_have_the_basis_of_the_waterfall(
     plan_file: Path, tmp_path: Path
 ) -> None:
-    data = yaml.safe_load(plan_file.read_text(encoding="utf-8"))
+    data = load_yaml(plan_file.read_text(encoding="utf-8"))
     data["job"]["batch_tokens"] *= 2
     twice = tmp_path / "twice.yaml"
-    twice.write_text(yaml.safe_dump(data), encoding="utf-8")
+    twice.write_text(dump_yaml(data), encoding="utf-8")
     found = compare(plan_file, twice)
     fall, time, energy, memory = compare_picture(found).charts
     assert "for 524,288 tokens" in time.subtitle == energy.subtitle

@@ -5,13 +5,13 @@ import os
 from pathlib import Path
 
 import pytest
-import yaml
 from export.cases import CASES, Case
 
 from cli.command import planner
 from planner.frameworks.targets import TARGETS, Target
 from planner.frameworks.writing import export_plan
 from planner.question.files.plan_file import plan_fields
+from strict_yaml.writing import dump as dump_yaml
 
 
 def written(case: Case, path: Path, **plan: object) -> Path:
@@ -24,7 +24,7 @@ def written(case: Case, path: Path, **plan: object) -> Path:
         "batch_tokens": case.seq_len * case.global_batch,
     }
     data = {"schema_version": 1, "job": job, "plan": {**plan_fields(case.plan), **plan}}
-    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    path.write_text(dump_yaml(data), encoding="utf-8")
     return path
 
 

@@ -159,7 +159,7 @@ def test_pictures_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert planner("feasible", *ROOFLINE, *flags, "--plot", tmp_path / name).code == 0
         (tmp_path / name).unlink()
     assert refused("feasible", *ROOFLINE, "--plot", tmp_path / "a.png") == [
-        "plot: matplotlib is not installed; install it with: pip install 'planner[viz]'"
+        "plot: matplotlib is not installed; install it with: pip install 'parallelism-planner[viz]'"
     ]
     assert list(tmp_path.iterdir()) == []
 

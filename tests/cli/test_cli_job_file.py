@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
 from planner.question.request import Request
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 LOCAL = str(Path(__file__).parent / "local.yaml")
 # Every field with a value other than its default, and the flags that say the same.
@@ -141,7 +142,7 @@ def test_a_flag_can_switch_off_what_the_file_switches_on(job: Any) -> None:
 def test_the_file_of_a_plan_job_is_a_job(job: Any, tmp_path: Path) -> None:
     """What `-o` writes under `job:` is itself a job file."""
     solve(*BASE_FLAGS, "-o", tmp_path / "plan.yaml")
-    fields = yaml.safe_load((tmp_path / "plan.yaml").read_text(encoding="utf-8"))["job"]
+    fields = load_yaml((tmp_path / "plan.yaml").read_text(encoding="utf-8"))["job"]
     answer = solve(job(fields), "--chips", 4, "--batch-tokens", "256Ki")
     assert answer["best"] == solve(*BASE_FLAGS)["best"]
 
@@ -307,7 +308,7 @@ def test_a_file_that_is_not_a_job(content: bytes, words: str, job: Any) -> None:
 
 @pytest.mark.parametrize("keep", [1, 5, 20, 40, 60])
 def test_a_truncated_file(keep: int, job: Any) -> None:
-    text = yaml.safe_dump({**BASE, "fix": {"tp": [1, 2]}, "front": ["time", "energy"]})
+    text = dump_yaml({**BASE, "fix": {"tp": [1, 2]}, "front": ["time", "energy"]})
     outcome = planner("solve", job(text[:keep].encode()), "--json")
     assert outcome.code in (0, 2)
     if outcome.code == 2:
@@ -339,8 +340,8 @@ def test_a_message_stays_short_whatever_the_file_holds(job: Any) -> None:
     assert len(outcome.err) < 10_000
 
 
-def test_numbers_as_yaml_1_1_reads_them(job: Any) -> None:
-    """`1e6` is text in YAML 1.1; here it is understood as the number that was meant."""
+def test_an_exponent_without_a_dot_is_a_number(job: Any) -> None:
+    """`1e12` is text in YAML 1.1."""
     assert (
         solve(job("model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\ntrain_tokens: 1e12\n"))[
             "training_run"
@@ -359,7 +360,7 @@ def test_paths_in_a_job_file_are_seen_from_its_folder(
 ) -> None:
     (tmp_path / "slow.yaml").write_text("tp_overlap: 0.0\n", encoding="utf-8")
     path = tmp_path / "job.yaml"
-    path.write_text(yaml.safe_dump({**BASE, "assumptions": "slow.yaml"}), encoding="utf-8")
+    path.write_text(dump_yaml({**BASE, "assumptions": "slow.yaml"}), encoding="utf-8")
     monkeypatch.chdir(tmp_path.parent)
     assert solve(path)["job"]["assumptions"] == str(tmp_path / "slow.yaml")
 

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import models_db
 from cli.command import planner
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 QWEN: dict[str, Any] = {
     "model_type": "qwen3", "num_hidden_layers": 36, "hidden_size": 4096, "head_dim": 128,
@@ -44,7 +45,7 @@ def test_the_file_is_a_model(config: Path, tmp_path: Path) -> None:
     assert "\nnote: use_sliding_window is absent: false, the default of qwen3" in outcome.out
     text = written.read_text(encoding="utf-8")
     assert text.startswith("# config.json of Hugging Face, model_type qwen3, read by planner ")
-    assert yaml.safe_load(text)["layers"] == {"value": 36, "unit": "1"}
+    assert load_yaml(text)["layers"] == {"value": 36, "unit": "1"}
     assert models_db.load_model(written).total_parameters == 8_190_735_360
     assert [path.name for path in tmp_path.iterdir()] == ["Qwen3-8B", "mine.yaml"]
     assert planner("models", "show", written, "--sources").code == 0
@@ -80,7 +81,7 @@ def test_a_plan_is_found_and_evaluated(config: Path, tmp_path: Path) -> None:
     direct = planner("solve", "--model", config, *JOB, "--json", "-o", plan).document
     shipped = planner("solve", "--model", "qwen3-8b", *JOB, "--json").document
     assert direct["best"]["step_time_s"] == shipped["best"]["step_time_s"]
-    assert yaml.safe_load(plan.read_text())["job"]["model"] == "Qwen3-8B/config.json"
+    assert load_yaml(plan.read_text())["job"]["model"] == "Qwen3-8B/config.json"
     assert planner("evaluate", plan).code == 0
 
 
@@ -90,9 +91,9 @@ def test_a_folder_is_a_model_and_is_found_from_elsewhere(
     monkeypatch.chdir(tmp_path)
     job = ("solve", "--model", f"./{config.parent.name}", *JOB, "--json")
     assert planner(*job, "-o", "plan.yaml").code == 0
-    assert yaml.safe_load(Path("plan.yaml").read_text())["job"]["model"] == "Qwen3-8B/config.json"
+    assert load_yaml(Path("plan.yaml").read_text())["job"]["model"] == "Qwen3-8B/config.json"
     file = {"model": "./Qwen3-8B/", "hardware": "h100-sxm5-80", "chips": 16, "seq_len": 4096}
-    Path("job.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
+    Path("job.yaml").write_text(dump_yaml(file), encoding="utf-8")
     monkeypatch.chdir(config.parent)
     assert planner("evaluate", "../plan.yaml").code == 0
     assert planner("solve", "../job.yaml").code == 0

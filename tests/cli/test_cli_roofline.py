@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from cli.command import planner, solve
 from cli.plan_files import COSTS, evaluate
+from strict_yaml.reading import load as load_yaml
 
 BASE = (
     "--model", "llama2-13b", "--chips", "4096", "--chips-exact", "--hardware", "tpu-v5p",
@@ -73,7 +73,7 @@ def test_a_plan_file_says_the_same(tmp_path: Path) -> None:
     best = solve(*MIXED, "-o", path)["best"]
     again = evaluate(path)
     assert {name: again[name] for name in COSTS} == {name: best[name] for name in COSTS}
-    job = yaml.safe_load(path.read_text(encoding="utf-8"))["job"]
+    job = load_yaml(path.read_text(encoding="utf-8"))["job"]
     assert (job["batch_tokens"], job["mfu"], job["assumptions"]) == (3_000_000, 0.4, "roofline")
     assert job["torus_axes"] == {"fsdp": 2.0, "tp": 1.0}
     assert job["framework"] == "textbook"

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,8 @@ from cli.plan_files import COSTS, evaluate
 from planner.plan import RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
 from planner.question.files.plan_file import plan_fields, plan_of
 from planner.question.files.plan_models import PlanModel
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 _COUNTS = st.tuples(st.integers(0, 3), st.integers(0, 3))
 _STAGES = st.builds(
@@ -44,8 +45,8 @@ def written(tmp_path: Path, stages: Any, model: str = "llama3-8b", **plan: Any) 
 @given(st.lists(_STAGES, min_size=1, max_size=6))
 def test_what_is_written_is_read(stages: list[Stage]) -> None:
     plan = Plan(pp=len(stages), dp=2, stages=tuple(stages))
-    text = yaml.safe_dump(plan_fields(plan))
-    assert plan_of(PlanModel.model_validate(yaml.safe_load(text))) == plan
+    text = dump_yaml(plan_fields(plan))
+    assert plan_of(PlanModel.model_validate(load_yaml(text))) == plan
 
 
 def test_a_file_gives_the_same_digits_again(tmp_path: Path) -> None:

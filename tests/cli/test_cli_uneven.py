@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cli.command import planner, refused, replaced, solve
 from planner.base.jsonfile import digest_of
 from planner.base.units import show_seconds
+from strict_yaml.reading import load as load_yaml
 
 JOB = (
     "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--batch-tokens", "64Ki",
@@ -75,7 +75,7 @@ def test_files_of_uneven_plans_give_the_same_figures_again(answer: Any, tmp_path
     for name in ("step_time_s", "energy_per_step_j", "memory_per_chip_bytes"):
         assert again[name] == answer["best"][name]
     if "stages" in answer["best"]:
-        assert yaml.safe_load(plan.read_text(encoding="utf-8"))["plan"]["stages"]
+        assert load_yaml(plan.read_text(encoding="utf-8"))["plan"]["stages"]
     for path in (front, table):
         row = planner("evaluate", path, "--row", len(answer["front"]), "--json").document
         assert row["energy_per_step_j"] == answer["front"][-1]["energy_per_step_j"]

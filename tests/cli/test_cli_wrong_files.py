@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 ROOT = Path(__file__).parents[2]
 COPIED = {
@@ -152,26 +153,24 @@ def test_a_character_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_a_hexadecimal_number_too_long_to_be_written_out(tmp_path: Path) -> None:
-    data = yaml.safe_load((ROOT / COPIED["model.yaml"]).read_text(encoding="utf-8"))
+    data = load_yaml((ROOT / COPIED["model.yaml"]).read_text(encoding="utf-8"))
     data["layers"]["value"] = "LAYERS"
     path = tmp_path / "model.yaml"
-    text = yaml.safe_dump(data).replace("LAYERS", f"0x{'f' * 5000}")
+    text = dump_yaml(data).replace("LAYERS", f"0x{'f' * 640}")
     path.write_text(text, encoding="utf-8")
     assert refused("models", "show", path) == [
         f"{path}: layers.value: a very long number is out of range; must be at most 10,000"
     ]
 
 
-@pytest.mark.parametrize(
-    "value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]", "2026-13-45"]
-)
-def test_a_value_that_contradicts_its_tag(tmp_path: Path, value: str) -> None:
+@pytest.mark.parametrize("value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]"])
+def test_a_value_with_a_tag(tmp_path: Path, value: str) -> None:
     path = tmp_path / "tagged.yaml"
     path.write_text(f"a: {value}\n", encoding="utf-8")
     for command in commands(path):
         (line,) = refused(*command)
         assert line.startswith(f"{path}: "), line
-        assert "not valid YAML" in line
+        assert "line 1: YAML tags (!!" in line
         assert not [word for word in ("literal", "int()", "month", "attribute") if word in line]
 
 

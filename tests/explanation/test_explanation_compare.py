@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import planner
 from explanation.cases import JOB, PLAN
@@ -16,6 +15,7 @@ from planner.explanation.comparison.answer import CompareResult
 from planner.question.files.plan_file import plan_fields
 from planner.report.tables.compare import compare_view
 from planner.report.tables.tables import text_of
+from strict_yaml.writing import dump as dump_yaml
 
 PLANS = {
     "a": PLAN,
@@ -29,7 +29,7 @@ def write(path: Path, plan: planner.Plan = PLAN, **changes: Any) -> str:
     """A plan file; returns its path."""
     job = {name: value for name, value in {**JOB, **changes}.items() if value is not None}
     data = {"schema_version": 1, "job": job, "plan": plan_fields(plan)}
-    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    path.write_text(dump_yaml(data), encoding="utf-8")
     return str(path)
 
 

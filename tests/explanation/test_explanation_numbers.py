@@ -27,6 +27,7 @@ from planner.explanation.sensitivity.elasticities import (
 from planner.explanation.sensitivity.numbers import SETTINGS, Lever, faster_level, for_time, levers
 from planner.explanation.sensitivity.profile import of_framework
 from planner.explanation.sensitivity.rebuilding import rebuilding
+from planner.objectives import TIME
 from planner.plan import Plan, PlanTable
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
@@ -288,7 +289,7 @@ def test_a_plan_of_another_clock_ties_with_none() -> None:
     found = {
         one.change: one
         for one in rivals_of(
-            resolved().cost, PLAN, [("slow", replace(PLAN, clock=0.95)), ("same", PLAN)], "time"
+            resolved().cost, PLAN, [("slow", replace(PLAN, clock=0.95)), ("same", PLAN)], TIME
         )
     }
     assert (found["slow"].tie, found["slow"].is_worse) == (False, True)

@@ -9,6 +9,7 @@ from planner.explanation.judging import tie_ratio
 from planner.explanation.steps.neighbors import judged_steps
 from planner.explanation.steps.steps import steps
 from planner.frameworks.rules import violations
+from planner.objectives import OBJECTIVES, TIME
 from planner.plan import Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
@@ -99,11 +100,11 @@ def test_plans_that_differ_in_clocks_of_stages_alone_never_tie() -> None:
     resolved, plan = CASES["dense"]
     stages = plan.stages or ()
     slower = replace(plan, stages=(replace(stages[0], clock=0.9), *stages[1:]))
-    assert tie_ratio(resolved.cost, plan, slower, "time") == 1.0
-    assert tie_ratio(resolved.cost, plan, replace(slower, clock=0.8), "edp") == 1.0
+    assert tie_ratio(resolved.cost, plan, slower, TIME) == 1.0
+    assert tie_ratio(resolved.cost, plan, replace(slower, clock=0.8), OBJECTIVES["edp"]) == 1.0
     other = replace(
         slower, stages=tuple(replace(stage, full=(0, 1)) for stage in slower.stages or ())
     )
-    ratio = tie_ratio(resolved.cost, plan, other, "time")
+    ratio = tie_ratio(resolved.cost, plan, other, TIME)
     assert ratio is not None
     assert ratio > 1.01

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from export.cases import CASES
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 GOLDEN = Path(__file__).parent / "golden"
 WRITES = os.environ.get("PLANNER_WRITE_GOLDEN") == "1"
@@ -61,11 +61,11 @@ def record_acceptance(target: str, facts: dict[str, Any], accepted: Iterable[str
         return
     hashes = digests(target)
     record = facts | {"files": {name: hashes[name] for name in sorted(accepted)}}
-    text = yaml.safe_dump(record, sort_keys=False, width=96)
+    text = dump_yaml(record, width=96)
     (GOLDEN / target / "accepted.yaml").write_text(text, encoding="utf-8")
 
 
 def accepted_files(target: str) -> dict[str, str]:
     text = (GOLDEN / target / "accepted.yaml").read_text(encoding="utf-8")
-    files: dict[str, str] = yaml.safe_load(text)["files"]
+    files: dict[str, str] = load_yaml(text)["files"]
     return files

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
@@ -16,6 +15,7 @@ from planner.frameworks.rules import broken
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan, PlanTable, Stage
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["accelerate"]
 DENSE = replace(CASES["dense-sharded"], framework="fsdp")
@@ -34,7 +34,7 @@ def export(case: Case, *, allow_lossy: bool = False, **changes: Any) -> Export:
 
 
 def configuration(one: Export) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(one.files[0].text)
+    found: dict[str, Any] = load_yaml(one.files[0].text)
     return found
 
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import yaml
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
@@ -19,6 +18,7 @@ from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan, PlanTable, Stage
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]
@@ -30,7 +30,7 @@ def export(case: Case, *, allow_lossy: bool = False, **changes: object) -> Expor
 
 
 def settings(one: Export) -> dict[str, object]:
-    return yaml.safe_load(one.files[0].text)
+    return load_yaml(one.files[0].text)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
 from export.accepted_files import (
     accepted_files,
@@ -23,6 +22,7 @@ from planner.frameworks.rules import broken
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan, PlanTable, Stage
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["nanotron"]
 DENSE = replace(
@@ -37,7 +37,7 @@ def export(case: Case, **changes: object) -> Export:
 
 
 def settings(one: Export) -> dict:
-    return yaml.safe_load(one.files[0].text)
+    return load_yaml(one.files[0].text)
 
 
 @pytest.mark.parametrize("case", CASES)

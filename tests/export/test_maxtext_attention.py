@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
 
 from export.cases import Case
 from planner.base.errors import InputError
@@ -13,6 +12,7 @@ from planner.frameworks.rules import broken
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan, PlanTable
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["maxtext"]
 RING = Plan(fsdp=2, cp=4, sharding="zero3")
@@ -48,13 +48,13 @@ def rules(one: Case) -> dict[str, str]:
 )
 def test_the_kernel_has_all_that_the_model_has(model: str, told: str | None) -> None:
     """Sinks and capped scores are no matter of cuDNN's."""
-    found = yaml.safe_load(export(case(model)).files[0].text)
+    found = load_yaml(export(case(model)).files[0].text)
     assert found.get("attention") == told
 
 
 def test_tpus_take_the_kernel_of_maxtext() -> None:
     one = export(case("gpt-oss-20b", hardware="tpu-v5p"))
-    assert "attention" not in yaml.safe_load(one.files[0].text)
+    assert "attention" not in load_yaml(one.files[0].text)
     assert "scores" not in str(one.lossy)
 
 
@@ -112,7 +112,7 @@ def test_rings_on_gpus_need_the_kernel(one: Case, told: str) -> None:
 def test_other_rings_run(model: str) -> None:
     """Mistral has no window in MaxText."""
     assert "maxtext-ring-gpus" not in rules(case(model, RING))
-    found = yaml.safe_load(export(case(model, RING)).files[0].text)
+    found = load_yaml(export(case(model, RING)).files[0].text)
     assert (found["attention"], found["context_parallel_strategy"]) == ("cudnn_flash_te", "ring")
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
 
 from export.cases import CASES, Case
 from planner.frameworks.jax.maxtext.batch import batch_share
@@ -12,6 +11,7 @@ from planner.frameworks.rules import all_rules
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]
@@ -64,6 +64,6 @@ def test_it_is_written() -> None:
     case = replace(SLICES, model="gpt3-13b", global_batch=24, seq_len=4100, plan=plan)
     gpus = replace(case, hardware="dgx-h100-ndr")
     text = export_plan(gpus.cost(), plan, TARGET, allow_lossy=True).files[0].text
-    share = yaml.safe_load(text)["per_device_batch_size"]
+    share = load_yaml(text)["per_device_batch_size"]
     assert int(share * 960) == 24
     assert share * 4100 == 103

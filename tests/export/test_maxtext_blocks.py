@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import yaml
 
 from export.cases import CASES, Case
 from planner.base.errors import InputError
@@ -12,6 +11,7 @@ from planner.frameworks.rules import broken
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["maxtext"]
 OWN = {rule.name for rule in MAXTEXT_BLOCKS}
@@ -30,7 +30,7 @@ def told(case: Case) -> list[str]:
 
 def blocks(case: Case) -> set[object]:
     """The sizes of blocks that an export names."""
-    found = yaml.safe_load(export_plan(case.cost(), case.plan, TARGET).files[0].text)
+    found = load_yaml(export_plan(case.cost(), case.plan, TARGET).files[0].text)
     return {value for key, value in found.items() if key.startswith("sa_block_")}
 
 

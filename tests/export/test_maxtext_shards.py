@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-import yaml
 
 from export.cases import CASES, Case
 from models_db import Model, load_model
@@ -11,6 +10,7 @@ from planner.frameworks.rules import all_rules
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
+from strict_yaml.reading import load as load_yaml
 
 TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]
@@ -91,7 +91,7 @@ def test_norms_divide_over_tp_where_sequences_do_not() -> None:
 def test_the_table_of_positions_is_padded_to_tp(tp: int, rows: int) -> None:
     case = replace(over_tp("opt-1.3b", tp, sequence_parallel=True, dp=4), seq_len=2048)
     text = export_plan(case.cost(), case.plan, TARGET).files[0].text
-    assert yaml.safe_load(text)["trainable_position_size"] == rows
+    assert load_yaml(text)["trainable_position_size"] == rows
 
 
 def test_expert_groups_take_their_ranks_from_fsdp_before_dp() -> None:
@@ -100,7 +100,7 @@ def test_expert_groups_take_their_ranks_from_fsdp_before_dp() -> None:
         dp=4, fsdp=16, ep=16, sharding="zero3", order=("dp", "tp", "cp", "fsdp", "pp")
     )  # fmt: skip
     case = replace(CASES["experts"], model="qwen3-30b-a3b", framework="jax", plan=plan)
-    found = yaml.safe_load(export_plan(case.cost(), plan, TARGET).files[0].text)
+    found = load_yaml(export_plan(case.cost(), plan, TARGET).files[0].text)
     sizes = {key: value for key, value in found.items() if "parallelism" in key and value > 1}
     assert sizes == {
         "ici_data_parallelism": 4,

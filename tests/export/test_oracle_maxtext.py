@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from export.accepted_files import exported, record_acceptance
 from export.cases import CASES, Case
@@ -37,6 +36,8 @@ from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 TARGET = TARGETS["maxtext"]
 HOME = os.environ.get("PLANNER_MAXTEXT", "")
@@ -111,7 +112,7 @@ def test_it_reads_the_model_and_the_batch(name: str) -> None:
 
 def test_models_have_the_dimensions_of_their_names() -> None:
     texts = [
-        yaml.safe_dump({"base_config": "base.yml", "model_name": name, "dataset_type": "synthetic"})
+        dump_yaml({"base_config": "base.yml", "model_name": name, "dataset_type": "synthetic"})
         for name in NAMED.values()
     ]
     answers = asked([{"text": text, "devices": 1, "slices": 1} for text in texts])
@@ -147,7 +148,7 @@ def test_models_have_the_parameters_of_maxtext(named: bool) -> None:
         launch = Launch(cost=replace(cost, job=replace(cost.job, model=model)), plan=Plan())
         batch = {"base_config": "base.yml", "per_device_batch_size": 1, "max_target_length": 256}
         data = {"dataset_type": "synthetic", "enable_checkpointing": False}
-        texts.append(yaml.safe_dump(batch | data | maxtext_model.settings(launch)))
+        texts.append(dump_yaml(batch | data | maxtext_model.settings(launch)))
     counted = parameters([{"text": one, "devices": 1, "slices": 1} for one in texts])
     assert counted == [model.total_parameters for model in models]
 
@@ -251,7 +252,7 @@ def test_what_breaks_a_rule_is_refused() -> None:
     for case, changes in REFUSED.values():
         export = export_plan(case.cost(), case.plan, TARGET, allow_lossy=True)
         one = question(case, export)
-        one["text"] = yaml.safe_dump(yaml.safe_load(one["text"]) | changes)
+        one["text"] = dump_yaml(load_yaml(one["text"]) | changes)
         questions.append(one)
     for name, found in zip(REFUSED, asked(questions), strict=True):
         assert "error" in found, name

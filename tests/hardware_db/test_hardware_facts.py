@@ -4,10 +4,10 @@ import math
 from pathlib import Path
 
 import pytest
-import yaml
 
 import hardware_db
 from hardware_db import Chip, load_calibration, load_chip, load_cluster, load_reference
+from strict_yaml.reading import load as load_yaml
 
 CHIPS = hardware_db.list_chips()
 CLUSTERS = hardware_db.list_clusters()
@@ -267,5 +267,5 @@ def test_published_reference_values() -> None:
 
 def test_year_and_labels_are_text() -> None:
     raw = Path(hardware_db.__file__).parent / "data" / "chips" / "h100-sxm5-80.yaml"
-    assert yaml.safe_load(raw.read_text(encoding="utf-8"))["year"] == "2022"
+    assert load_yaml(raw.read_text(encoding="utf-8"))["year"] == "2022"
     assert load_chip("h100-sxm5-80").year == "2022"

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardware_db
 from hardware_db import HardwareError, load_chip, load_cluster, load_reference
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 EXAMPLE = Path(hardware_db.__file__).parent / "data" / "examples" / "my-cluster.yaml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
@@ -19,7 +20,7 @@ TEXT = EXAMPLE.read_text(encoding="utf-8")
 
 @pytest.fixture
 def data() -> dict[str, Any]:
-    content = yaml.safe_load(TEXT)
+    content = load_yaml(TEXT)
     assert isinstance(content, dict)
     return content
 
@@ -30,7 +31,7 @@ def problems(tmp_path: Path, content: Any) -> tuple[str, ...]:
     if isinstance(content, bytes):
         path.write_bytes(content)
     else:
-        text = content if isinstance(content, str) else yaml.safe_dump(content)
+        text = content if isinstance(content, str) else dump_yaml(content)
         path.write_text(text, encoding="utf-8")
     with pytest.raises(HardwareError) as caught:
         load_cluster(path)
@@ -59,7 +60,7 @@ def test_a_chip_borrows_the_levels_of_its_default_cluster() -> None:
 
 def test_a_chip_file_stands_for_its_default_cluster(tmp_path: Path, data: dict[str, Any]) -> None:
     path = tmp_path / "chip.yaml"
-    path.write_text(yaml.safe_dump(data["chip"]), encoding="utf-8")
+    path.write_text(dump_yaml(data["chip"]), encoding="utf-8")
     assert load_chip(path).name == "my-chip"
     cluster = load_cluster(path)
     assert (cluster.name, cluster.levels[0].name) == ("my-chip", "nvlink")
@@ -67,7 +68,7 @@ def test_a_chip_file_stands_for_its_default_cluster(tmp_path: Path, data: dict[s
 
 def test_a_cluster_file_may_name_a_shipped_chip(tmp_path: Path, data: dict[str, Any]) -> None:
     path = tmp_path / "named.yaml"
-    path.write_text(yaml.safe_dump({**data, "chip": "h100-sxm5-80"}), encoding="utf-8")
+    path.write_text(dump_yaml({**data, "chip": "h100-sxm5-80"}), encoding="utf-8")
     assert load_cluster(path).chip == load_chip("h100-sxm5-80")
 
 
@@ -185,14 +186,13 @@ def test_inconsistent_bidirectional_rate(tmp_path: Path, data: dict[str, Any]) -
     (b"just text", "the file is not a mapping"),
     (b"\x00\x01\x02\xff\xfe" * 50, "not a text file"),
     (b"\x00" * 100, "not valid YAML"),
-    (b"a: [1, 2", "line 2: not valid YAML"),
+    (b"a: [1, 2", "line 1: not valid YAML"),
     (b"a: 1\n\tb: 2\n", "line 2: not valid YAML"),
     (b"a: 1\na: 2\n", "line 2: the key 'a' occurs twice"),
     (b"a: &x {b: 1}\nc: *x\n", "line 2: YAML aliases"),
-    (b"a: !!python/object/apply:os.system ['true']\n", "not valid YAML"),
+    (b"a: !!python/object/apply:os.system ['true']\n", "line 1: YAML tags (!!python"),
     (b"[" * 5000 + b"]" * 5000, "nested deeper"),
     (b"a: " + b"x" * 2_000_000, "larger than"),
-    (b"name: 2026-13-45\n", "not valid YAML"),
 ])  # fmt: skip
 def test_files_that_are_no_clean_yaml(tmp_path: Path, content: bytes, message: str) -> None:
     found = problems(tmp_path, content)
@@ -235,7 +235,7 @@ GARBAGE = st.one_of(
 def test_mutated_records_load_or_raise_hardware_error(
     seed: int, garbage: Any, rename: bool
 ) -> None:
-    content = copy.deepcopy(yaml.load(TEXT, Loader=yaml.CSafeLoader))
+    content = copy.deepcopy(load_yaml(TEXT))
     *steps, last = random.Random(seed).choice(leaves(content))
     node = content
     for step in steps:
@@ -244,7 +244,7 @@ def test_mutated_records_load_or_raise_hardware_error(
         node[f"{last}_"] = node.pop(last)
     else:
         node[last] = garbage
-    expect_no_other_error(yaml.dump(content).encode())
+    expect_no_other_error(dump_yaml(content).encode())
 
 
 @settings(max_examples=250, deadline=None)
@@ -375,5 +375,5 @@ def test_a_source_leads_somewhere(
 def test_an_exponent_without_a_dot_is_a_number(tmp_path: Path, data: dict[str, Any]) -> None:
     path = tmp_path / "mine.yaml"
     data["levels"][0]["latency"]["value"] = "LATENCY"
-    path.write_text(yaml.safe_dump(data).replace("LATENCY", "3e-6"), encoding="utf-8")
+    path.write_text(dump_yaml(data).replace("LATENCY", "3e-6"), encoding="utf-8")
     assert load_cluster(path).levels[0].latency_s == 3e-6

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import hardware_db
 from hardware_db.quantity import KINDS, UNITS
+from strict_yaml.reading import load as load_yaml
 
 DATA = Path(hardware_db.__file__).parent / "data"
 FILES = sorted(path for path in DATA.rglob("*.yaml") if path.parent.name != "examples")
 
 
 def read(path: Path) -> dict[str, Any]:
-    data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    data = load_yaml(path.read_text(encoding="utf-8"))
     assert isinstance(data, dict)
     return data
 

@@ -4,12 +4,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models_db import ModelError
 from models_db.loading import model_from_bytes
+from strict_yaml.reading import load as load_yaml
+from strict_yaml.writing import dump as dump_yaml
 
 DATA = Path(str(resources.files("models_db") / "data"))
 FILES = [
@@ -55,7 +56,7 @@ def places(data: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 @settings(max_examples=250, deadline=None)
 @given(data=st.data())
 def test_changed_entries(data: st.DataObject) -> None:
-    tree = yaml.load(data.draw(st.sampled_from(FILES)), Loader=yaml.CSafeLoader)
+    tree = load_yaml(data.draw(st.sampled_from(FILES)))
     for path in data.draw(st.lists(st.sampled_from(places(tree)), min_size=1, max_size=4)):
         part = tree
         for key in path[:-1]:
@@ -71,7 +72,7 @@ def test_changed_entries(data: st.DataObject) -> None:
             part[data.draw(st.text(max_size=8))] = part.pop(path[-1], None)
         else:
             part[data.draw(st.text(max_size=8))] = data.draw(ODD)
-    load(yaml.dump(tree, allow_unicode=True).encode("utf-8", "surrogatepass"))
+    load(dump_yaml(tree, unicode=True).encode("utf-8", "surrogatepass"))
 
 
 @settings(max_examples=250, deadline=None)

@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from models_db import list_models, load_model
 from models_db.loading import shipped_aliases
+from strict_yaml.reading import load as load_yaml
 
 DATA = Path(str(resources.files("models_db") / "data"))
-RAW = {
-    path.stem: yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
-    for path in sorted(DATA.glob("*.yaml"))
-}
+RAW = {path.stem: load_yaml(path.read_text()) for path in sorted(DATA.glob("*.yaml"))}
 UNITS = {"1", "tokens", "parameters"}
 KINDS = {"datasheet", "measured", "derived", "assumed"}
 # fmt: off

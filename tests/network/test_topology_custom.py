@@ -227,3 +227,23 @@ def test_wrong_figures(parse: Any, text: str) -> None:
 def test_wrong_prices() -> None:
     with pytest.raises(InputError, match="link-price: '-5' must be at least 0"):
         parse_price("-5", "link-price")
+
+
+@pytest.mark.parametrize("name", ["g.edgelist", "g.adjlist", "g.yaml", "g.json"])
+def test_a_name_of_more_digits_than_a_number_may_have_is_a_name(name: str, tmp_path: Path) -> None:
+    long = "9" * 5000
+    links = f'[{{between: ["{long}", "1"]}}]'
+    edge = f'{{"source": "{long}", "target": "1"}}'
+    nodes = f'[{{"id": "{long}"}}, {{"id": "1"}}]'
+    text = {
+        "g.yaml": f"links: {links}",
+        "g.json": f'{{"nodes": {nodes}, "edges": [{edge}]}}',
+    }.get(name, f"{long} 1")
+    assert wiring_of(read_graph(written(tmp_path / name, text))).labels == (long, "1")
+
+
+def test_a_field_of_a_graph_may_have_any_name(tmp_path: Path) -> None:
+    graph = nx.Graph([("1", "0")])
+    graph.graph["incoming_graph_data"] = "x"
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    assert wiring_of(read_graph(tmp_path / "g.graphml")).labels == ("0", "1")

@@ -14,10 +14,12 @@ from models_db import load_model
 from planner.answers.diagnosis.uniform import diagnose
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
+from planner.objectives import ENERGY, MEMORY, TIME
 from planner.plan import ORDERS, RECOMPUTES, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
 from planner.results.result import PASSED
+from planner.search.columns import Columns
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits
 from planner.search.near_misses import Witness
@@ -97,7 +99,12 @@ def test_counts_add_up_at_every_stage(seed: int) -> None:
     limits = Limits()
     if seed % 2 and len(free.points):
         limits = Limits(step_time_s=float(free.points[0, 0]) * 1.5, memory_bytes=40e9)
-    for kind in ({}, {"with_memory": True}, {"only_memory": True}, {"bounded": False}):
+    for kind in (
+        {},
+        {"columns": (TIME, ENERGY, MEMORY)},
+        {"columns": (MEMORY,)},
+        {"bounded": False},
+    ):
         found = Search(model=model, options=options, limits=limits, **kind).run((chips,))  # type: ignore[arg-type]
         for stage, counts in found.counts.items():
             rest = sum(number for name, number in counts.items() if name != "considered")
@@ -157,26 +164,26 @@ def test_the_least_memory_is_the_least_and_the_fastest_of_equals(seed: int) -> N
 
 
 @functools.cache
-def whole_front(kind: tuple[str, ...]) -> Found:
+def whole_front(columns: Columns) -> Found:
     """The front of the job that is stopped below."""
     model = cost_model(load_model("llama2-7b"), "dgx-h100-ndr", global_batch=64)
-    flags = dict.fromkeys(kind, True)
-    return Search(model=model, options=SpaceOptions(), limits=Limits(), **flags).run((32,))  # type: ignore[arg-type]
+    options, limits = SpaceOptions(), Limits()
+    return Search(model=model, options=options, limits=limits, columns=columns).run((32,))
 
 
 @pytest.mark.parametrize("looks", range(0, 40, 3))
-@pytest.mark.parametrize("kind", [{}, {"with_memory": True}, {"only_memory": True}])
+@pytest.mark.parametrize("columns", [(TIME, ENERGY), (TIME, ENERGY, MEMORY), (MEMORY,)])
 def test_a_search_stopped_anywhere_keeps_its_bound(
-    looks: int, kind: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+    looks: int, columns: Columns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Time runs out at some look at the clock: between steps, or in the middle of a batch."""
     model = cost_model(load_model("llama2-7b"), "dgx-h100-ndr", global_batch=64)
-    whole = whole_front(tuple(kind))
+    whole = whole_front(columns)
     clock = itertools.count()
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     search = Search(
-        model=model, options=SpaceOptions(), limits=Limits(), deadline=looks, **kind  # type: ignore[arg-type]
-    )  # fmt: skip
+        model=model, options=SpaceOptions(), limits=Limits(), deadline=looks, columns=columns
+    )
     stopped = search.run((32,))
     assert np.all(stopped.bound <= whole.points.min(axis=0))
     assert np.all(np.isfinite(stopped.bound))

@@ -5,6 +5,7 @@ import pytest
 from support.jobs import random_chips, random_cost_model
 
 from planner.cost.evaluate import evaluate_table
+from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME, Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.best_few import best_few
@@ -21,7 +22,7 @@ def keys_of(plans: PlanTable) -> list[tuple[int, ...]]:
     return [tuple(int(column[row]) for column in columns) for row in range(len(plans))]
 
 
-def every_best(search: Search, objective: str) -> dict[tuple[int, ...], float]:
+def every_best(search: Search, objective: Objective) -> dict[tuple[int, ...], float]:
     """The least value of each mesh and micro-batch, from every candidate within the limits."""
     assert search.last is not None
     tally = Tally(plans={}, candidates={})
@@ -42,7 +43,7 @@ def every_best(search: Search, objective: str) -> dict[tuple[int, ...], float]:
     return best
 
 
-def few_of(search: Search, chips: int, objective: str) -> tuple[PlanTable, bool]:
+def few_of(search: Search, chips: int, objective: Objective) -> tuple[PlanTable, bool]:
     found = search.run((chips,))
     if len(found.points) == 0:
         pytest.skip("nothing fits in this random job")
@@ -51,18 +52,24 @@ def few_of(search: Search, chips: int, objective: str) -> tuple[PlanTable, bool]
     return few.plans, few.proved
 
 
-def value_of(search: Search, plans: PlanTable, objective: str) -> list[float]:
+def value_of(search: Search, plans: PlanTable, objective: Objective) -> list[float]:
     costs = evaluate_table(search.model, plans)
     points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
     return [float(value) for value in values(points, objective)]
 
 
-@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+@pytest.mark.parametrize("name", ["time", "energy", "edp"])
 @pytest.mark.parametrize("seed", range(14))
-def test_the_best_few_are_those_of_every_candidate(seed: int, objective: str) -> None:
+def test_the_best_few_are_those_of_every_candidate(seed: int, name: str) -> None:
     model = random_cost_model(seed)
     options = SpaceOptions(all_orders=seed % 4 == 0, offload=seed % 5 == 1)
-    search = Search(model=model, options=options, limits=Limits(), with_memory=seed % 6 == 2)
+    search = Search(
+        model=model,
+        options=options,
+        limits=Limits(),
+        columns=(TIME, ENERGY, MEMORY) if seed % 6 == 2 else (TIME, ENERGY),
+    )
+    objective = OBJECTIVES[name]
     plans, proved = few_of(search, random_chips(model, seed, most=8), objective)
     best = sorted(every_best(search, objective).values())[:3]
     assert proved
@@ -76,13 +83,13 @@ def test_limits_hold_for_all_of_them(seed: int) -> None:
     model = random_cost_model(seed)
     chips = random_chips(model, seed, most=8)
     free = Search(model=model, options=SpaceOptions(), limits=Limits())
-    plans, _ = few_of(free, chips, "energy")
+    plans, _ = few_of(free, chips, ENERGY)
     slowest = float(evaluate_table(model, plans).step_time_s.max()) * 0.999
     bound = Search(model=model, options=SpaceOptions(), limits=Limits(step_time_s=slowest))
-    plans, proved = few_of(bound, chips, "energy")
-    best = sorted(every_best(bound, "energy").values())[:3]
+    plans, proved = few_of(bound, chips, ENERGY)
+    best = sorted(every_best(bound, ENERGY).values())[:3]
     assert proved
-    assert value_of(bound, plans, "energy") == pytest.approx(best, rel=1e-9)
+    assert value_of(bound, plans, ENERGY) == pytest.approx(best, rel=1e-9)
     assert (evaluate_table(model, plans).step_time_s <= slowest * (1 + 1e-9)).all()
 
 
@@ -91,7 +98,7 @@ def test_the_first_stays_the_first() -> None:
     search = Search(model=model, options=SpaceOptions(), limits=Limits())
     found = search.run((8,))
     first = found.plans.take(np.array([0]))
-    assert best_few(search, "time", first).plans.plan(0) == first.plan(0)
+    assert best_few(search, TIME, first).plans.plan(0) == first.plan(0)
 
 
 def test_without_time_nothing_is_proved() -> None:
@@ -99,7 +106,7 @@ def test_without_time_nothing_is_proved() -> None:
     search = Search(model=model, options=SpaceOptions(), limits=Limits())
     found = search.run((8,))
     search.deadline = 0.0
-    few = best_few(search, "time", found.plans.take(np.array([0])))
+    few = best_few(search, TIME, found.plans.take(np.array([0])))
     assert not few.proved
     assert len(few.plans) == 1
 

@@ -10,6 +10,7 @@ from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.frameworks.rules import applicable
+from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
@@ -96,7 +97,7 @@ def test_front_with_memory_equals_brute_force(seed: int) -> None:
     counts = (random_chips(model, seed, most=8),)
     options = SpaceOptions(offload=seed % 2 == 0)
     brute = everything(model, counts, options, Limits())
-    found = run(model, counts, options, with_memory=True)
+    found = run(model, counts, options, columns=(TIME, ENERGY, MEMORY))
     np.testing.assert_array_equal(found.points, brute[nondominated(brute)])
 
 
@@ -232,9 +233,10 @@ def test_limits_drop_and_are_counted() -> None:
 def test_optimum_of_every_objective(objective: str) -> None:
     model = cost_model(dense_model(8, 1024, 8, 4, 4096), "dgx-a100-80-hdr", global_batch=32)
     brute = everything(model, (16,), SpaceOptions(), Limits())
-    found = run(model, (16,), SpaceOptions(), with_memory=True)
-    best = optimum(found.points, found.bound, found.status, objective)
-    assert best.value == best.bound == values(brute, objective).min()
+    found = run(model, (16,), SpaceOptions(), columns=(TIME, ENERGY, MEMORY))
+    one = OBJECTIVES[objective]
+    best = optimum(found.points, found.bound, found.status, one, found.columns)
+    assert best.value == best.bound == values(brute, one, found.columns).min()
 
 
 def test_an_expired_deadline_leaves_a_valid_bound() -> None:

@@ -6,7 +6,6 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-import yaml
 from scipy.stats import binomtest, norm
 
 from hardware_db import load_calibration
@@ -24,6 +23,7 @@ from planner.evidence.validation.interval_fit import (
     weights,
     within_site,
 )
+from strict_yaml.reading import load as load_yaml
 
 ROW = Outcome(
     key="", source="a", cell="1", split="fit", gold=True, job="j", era="jax", framework="jax",
@@ -151,7 +151,7 @@ def test_the_section_replaces_itself_to_the_byte() -> None:
         Entry(path="tie.b", value=1.0),
     ]
     dated = page.with_section(text, [Entry(path="time.core-2026.04.low", value=0.9)])
-    found = yaml.safe_load(dated)["constants"]["intervals"]["time"]["core-2026"]
+    found = load_yaml(dated)["constants"]["intervals"]["time"]["core-2026"]
     assert found["04"]["low"]["value"] == 0.9
     once = page.with_section(text, entries)
     assert once.startswith("name: x\nconstants:\n  one: {value: 1}\n  intervals:\n    time:\n")

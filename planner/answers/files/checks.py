@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from planner.answers.files.reevaluation import differences
-from planner.base.fields import refusal
-from planner.explanation.judging import value_of
+from planner.base.fields import choice, refusal
+from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective
 from planner.question.pool_request import is_pooled
 from planner.question.request import Request
 from planner.question.uneven_request import UNEVEN, is_uneven, limits_on_front
@@ -22,7 +22,7 @@ from planner.results.certificate import TOLD, Certificate
 from planner.results.parts import Diagnosis, FrontLimits, MachineSearch
 from planner.results.plan import PlanResult
 
-Objective = Literal["time", "energy", "edp", "memory"]
+Minimized = Annotated[str, choice(OBJECTIVES)]
 Whole = Annotated[int, Field(ge=0)]
 _CONSIDERED = "considered"
 SOLVED = "stages"
@@ -31,11 +31,6 @@ SPLIT = (SOLVED, "LB_E again")
 device may have."""
 """The stage of a funnel whose rows are solved to proof or left."""
 _SAME = 1e-9
-_OF_OBJECTIVE = {
-    "time": "step_time_s",
-    "energy": "energy_per_step_j",
-    "memory": "memory_per_chip_bytes",
-}
 
 
 def _adding_up(stages: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
@@ -77,13 +72,13 @@ class SolvedDocument(_Known):
 
     asked: dict[str, Any]
     status: Literal["optimal", "feasible", "infeasible", "time_limit"]
-    objective_name: Objective
+    objective_name: Minimized
     objective: float | None
     bound: float | None
     gap: float | None
     best: dict[str, Any] | None
     front: list[dict[str, Any]]
-    front_objectives: tuple[Literal["time", "energy", "memory"], ...]
+    front_objectives: tuple[Minimized, ...]
     front_complete: bool
     front_limits: FrontLimits | None
     front_note: str
@@ -101,11 +96,16 @@ class SolvedDocument(_Known):
     certificate: Certificate | None
     uniform: dict[str, Any] | None
 
+    @property
+    def minimized(self) -> Objective:
+        """What the best plan has the least of."""
+        return OBJECTIVES[self.objective_name].priced(self.asked.get("price_per_chip_hour"))
+
 
 class FrontDocument(_Known):
     """What `planner solve --pareto front.json` writes beside its plans."""
 
-    objectives: tuple[Literal["time", "energy", "memory"], ...]
+    objectives: tuple[Minimized, ...]
     complete: bool
     note: str
     front: list[dict[str, Any]] = Field(min_length=1)
@@ -116,7 +116,7 @@ class EvaluatedDocument(_Known):
 
     asked: dict[str, Any]
     defaults: list[DefaultTaken]
-    objective_name: Objective | None = None
+    objective_name: Minimized | None = None
 
 
 def status_mistakes(file: SolvedDocument, request: Request) -> list[str]:
@@ -158,7 +158,7 @@ def _front_limit_mistakes(file: SolvedDocument, request: Request) -> list[str]:
 
 def proof_mistakes(file: SolvedDocument, best: PlanResult) -> list[str]:
     """How an objective, a bound and a gap contradict the best plan or one another."""
-    value, bound = value_of(best, file.objective_name), file.bound
+    value, bound = file.minimized.value_of(best.costs), file.bound
     if bound is None:
         return ["bound: is missing beside a best plan"]
     gap = (value - bound) / value if value > 0 else 0.0
@@ -185,7 +185,8 @@ def certificate_mistakes(
     found = file.certificate
     if found is None:
         return []
-    value = None if uniform is None else value_of(uniform, file.objective_name)
+    minimized = file.minimized
+    value = None if uniform is None else minimized.value_of(uniform.costs)
     told = {name: getattr(found, name) for name in ("objective", "bound", "uniform")}
     wanted = {"objective": file.objective, "bound": file.bound, "uniform": value}
     lines = [f"certificate.{line}" for line in differences(told, wanted)]
@@ -201,7 +202,7 @@ def certificate_mistakes(
     lines += [
         f"certificate.{name}: {least:g} is below the bound, {file.bound:g}"
         for name, least in lowest
-        if file.objective_name != "edp" and least is not None and least < file.bound * (1 - _SAME)
+        if minimized.uneven != BY_PRODUCT and least is not None and least < file.bound * (1 - _SAME)
     ]
     least = min((step.product_js for step in found.steps), default=file.bound)
     if least < file.bound * (1 - _SAME):
@@ -251,7 +252,7 @@ def front_mistakes(points: Sequence[PlanResult], objectives: Sequence[str]) -> l
     late = np.flatnonzero(times[1:] < times[:-1] * (1 - _SAME))
     lines = [f"front.{row + 2}: is faster than the plan before it" for row in late]
     costs = np.array(
-        [[getattr(point, _OF_OBJECTIVE[name]) for name in objectives] for point in points]
+        [[OBJECTIVES[name].value_of(point.costs) for name in objectives] for point in points]
     )
     one, other = costs[:, None, :], costs[None, :, :]
     beaten = np.all(other <= one, axis=2) & np.any(other < one * (1 - _SAME), axis=2)

@@ -337,7 +337,7 @@ def _with_plan(
     """The answer with the plans that were evaluated again, and what is said of them."""
     request, model = resolved.request, resolved.cost
     limits, options = limits_of(request), options_of(request)
-    why, near = reasons(resolved, best, limits, options, file.objective_name)
+    why, near = reasons(resolved, best, limits, options, request.minimized)
     losses = model.allocation(best.chips).losses
     note = front_note(request, model, len(front), proved=file.front_complete)
     note = " ".join([note, *better_on_fewer(best, front)])
@@ -351,7 +351,7 @@ def _with_plan(
         best=best,
         front=tuple(best if best == point else point for point in front),
         front_note=note,
-        top=against_first(model, ranked, file.objective_name),
+        top=against_first(model, ranked, request.minimized),
         why=why,
         neighbors=near,
         run=training_run(request, best),

@@ -27,6 +27,25 @@ def keeps_to_chips(request: Request, model: CostModel) -> bool:
     return request.chips_exact or model.assumptions.token_granularity  # shares are of these chips
 
 
+def counts_of_best(request: Request, model: CostModel) -> tuple[int, ...]:
+    """The chip counts that the best plan may have: all that were asked for, or also fewer."""
+    assert request.chips is not None
+    if keeps_to_chips(request, model) or not request.minimized.over_chips:
+        return (request.chips,)
+    fewer = (n for n in model.cluster.chip_counts(request.chips) if n < request.chips)
+    return (*fewer, request.chips)
+
+
+def fewer_chips(request: Request, best: PlanResult) -> list[str]:
+    """That a best plan leaves chips out, in a sentence."""
+    if request.chips is None or best.chips >= request.chips:
+        return []
+    return [
+        f"It uses {best.chips:,} of up to {request.chips:,} chips: more would not lower the "
+        f"{request.minimized.noun} (chips exact keeps to all of them)."
+    ]
+
+
 def front_note(request: Request, model: CostModel, plans: int, *, proved: bool) -> str:
     """What the front ranges over, and why a single point is all there is.
 
@@ -45,6 +64,12 @@ def front_note(request: Request, model: CostModel, plans: int, *, proved: bool) 
         return f"The front of {ranges} is incomplete: the time limit ended the search."
     if plans > 1:
         return f"The exact front of {ranges}: {plans} plans; proved complete."
+    if "energy" not in request.front:
+        noun = request.compared[-1].noun
+        return (
+            f"The exact front of {ranges} is a single plan, proved: every other plan is slower or "
+            f"equal and has more or equal {noun}."
+        )
     return (
         f"The exact front of {ranges} is a single plan, proved: every other plan is slower or "
         "equal and needs more or equal energy, because waiting chips, hosts and network draw "

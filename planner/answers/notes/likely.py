@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.intervals import LEVEL, is_prediction, situation, tie_noise
-from planner.explanation.judging import is_tie, value_of
+from planner.explanation.judging import is_tie
+from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.results.parts import Spread
 from planner.results.plan import PlanResult, RankedPlan, plan_results
-from planner.search.best_few import RANKED, best_few
+from planner.search.best_few import best_few
 from planner.search.uniform.engine import Search
 from solvers.solution import Status
 
@@ -35,18 +36,18 @@ def spread_of(model: CostModel) -> Spread | None:
 
 
 def ranked(
-    search: Search, objective: str, best: PlanTable, status: Status
+    search: Search, objective: Objective, best: PlanTable, status: Status
 ) -> tuple[tuple[RankedPlan, ...], bool]:
     """The best three plans that differ in mesh or micro-batch, and whether that is proved.
 
     Args:
         search: After its run on exactly the chips asked for.
-        objective: What is minimized; for memory only the best plan is returned.
+        objective: What is minimized; of memory only the best plan is returned.
         best: One row, the best plan.
         status: Of the search that proved it.
     """
     plans, proved = best, False
-    if objective in RANKED and search.last is not None:
+    if not objective.of_memory and search.last is not None:
         few = best_few(search, objective, best)
         plans, proved = few.plans, few.proved and status is Status.OPTIMAL
     model = search.model
@@ -55,14 +56,14 @@ def ranked(
 
 
 def against_first(
-    model: CostModel, results: Sequence[PlanResult], objective: str
+    model: CostModel, results: Sequence[PlanResult], objective: Objective
 ) -> tuple[RankedPlan, ...]:
     """Plans against the first of them, the best one: how far they are, and whether they tie."""
-    least = value_of(results[0], objective)
+    least = objective.value_of(results[0].costs)
     return tuple(
         RankedPlan(
             result=result,
-            difference=value_of(result, objective) / least - 1,
+            difference=objective.value_of(result.costs) / least - 1,
             tie=is_tie(model, results[0], result, objective),
         )
         for result in results

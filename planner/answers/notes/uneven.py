@@ -9,6 +9,7 @@ from planner.answers.simulated import simulated_step_s
 from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.facts import PlanFacts
 from planner.explanation.causes import CAUSES
+from planner.objectives import BY_PRODUCT, BY_TIME
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.question.uneven_request import is_fastest_alone
@@ -48,7 +49,7 @@ def _uniform_simulated_s(
 ) -> float | None:
     """The simulated time of the best uniform plan, where it tells whether a gain in time holds."""
     assert answer.best is not None
-    by_time = answer.objective_name == "time" and answer.best_simulated_s is not None
+    by_time = answer.minimized.uneven == BY_TIME and answer.best_simulated_s is not None
     if uniform is None or not by_time or uniform.plan == answer.best.plan:
         return None
     return simulated_step_s(resolved.cost, uniform.plan)
@@ -101,7 +102,7 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
         stopped = limits.proved < limits.asked
     else:
         how = f"{proved:,} of {plural(len(answer.front), 'plan')} proved"
-        stopped = request.objective != "edp" or answer.status != Status.OPTIMAL.value
+        stopped = request.minimized.uneven != BY_PRODUCT or answer.status != Status.OPTIMAL.value
     if stopped and request.gap is not None and _gap_ended(request, answer):
         return f"The front of {ranges}, within the gap: {count}. {_within_gap(request, answer)}"
     if stopped:
@@ -123,7 +124,7 @@ def front_note(resolved: Resolved, answer: SolveResult) -> str:
 
 def _gap_ended(request: Request, answer: SolveResult) -> bool:
     """Whether the gap, and not the time limit, ended the search."""
-    if request.objective == "edp":
+    if request.minimized.uneven == BY_PRODUCT:
         return answer.certificate is not None and within_gap(answer, answer.certificate)
     return request.time_limit is None
 
@@ -132,7 +133,7 @@ def _within_gap(request: Request, answer: SolveResult) -> str:
     """What is proved of the points of a front that was searched within a gap."""
     assert request.gap is not None
     share = show_percent(request.gap)
-    if request.objective == "edp":
+    if request.minimized.uneven == BY_PRODUCT:
         return (
             f"No plan has an energy x time smaller than the least of them by more than {share}; "
             "otherwise they are the best known."

@@ -20,6 +20,7 @@ from hardware_db import Calibration, Cluster, load_calibration
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
+from planner.base.files import read_bytes
 from planner.base.messages import not_one_of, one_line
 from planner.evidence.calibration.answer import (
     CalibrationResult,
@@ -210,7 +211,7 @@ def _runs_of(path: Path) -> tuple[list[Run], list[str]]:
 
 
 def _used(path: Path, kind: str, rows: int) -> InputUsed:
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()
     return InputUsed(file=one_line(path.name), kind=kind, sha256=digest, rows=rows)
 
 

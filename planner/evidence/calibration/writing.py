@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
 from planner.base.version import __version__
 from planner.evidence.calibration.answer import CalibrationResult, Finding
 from planner.evidence.calibration.asking import changed_findings
+from strict_yaml.writing import dump
 
 _WORDS = {
     "runs": "training runs",
@@ -48,7 +47,7 @@ def local_text(result: CalibrationResult) -> str:
             "local": {"title": "Measurements of this installation", "document": "inputs, above"}
         },
     }
-    return str(yaml.safe_dump(data, sort_keys=False, width=100, allow_unicode=True))
+    return dump(data, width=100, unicode=True)
 
 
 def _constant(finding: Finding) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from planner.explanation.comparison.answer import (
     Waterfall,
 )
 from planner.explanation.judging import is_tie, tie_ratio
+from planner.objectives import TIME
 from planner.plan import Plan
 from planner.plan.layout_words import (
     clocks_by_stage,
@@ -252,8 +253,8 @@ def _pair(left: Asked, right: Asked, mine: float, theirs: float) -> Pair:
     if ends[0] is not None and ends[1] is not None:
         overlap = ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]
         if common:
-            noise = tie_ratio(left.model, left.result.plan, right.result.plan, "time")
-            tie = is_tie(left.model, left.result, right.result, "time")
+            noise = tie_ratio(left.model, left.result.plan, right.result.plan, TIME)
+            tie = is_tie(left.model, left.result, right.result, TIME)
         else:
             noise = exp(_independent(times, ends[0], ends[1]))
             tie = abs(log(times[0] / times[1])) <= log(noise)

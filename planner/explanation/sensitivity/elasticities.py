@@ -21,9 +21,10 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals
-from planner.explanation.contenders import Objective, Rival
+from planner.explanation.contenders import Rival, values_of
 from planner.explanation.sensitivity.changed import Changed
 from planner.explanation.sensitivity.numbers import Lever, Number
+from planner.objectives import ENERGY, MEMORY, TIME, Objective
 from planner.plan import Plan
 
 STEP = 1.01
@@ -110,7 +111,7 @@ class Leaning:
 
     def slopes(self, of: Objective) -> FloatArray:
         """(n,) elasticities of a result of each plan."""
-        rise = np.log(of(self.above)) - np.log(of(self.below))
+        rise = np.log(values_of(of, self.above)) - np.log(values_of(of, self.below))
         return np.asarray(rise / (log(self.high) - log(self.low)))
 
     @property
@@ -118,9 +119,9 @@ class Leaning:
         """Of the plan itself."""
         return Elasticity(
             number=self.lever.number,
-            time=float(self.slopes(lambda t: t.step_time_s)[0]),
-            energy=float(self.slopes(lambda t: t.energy_j)[0]),
-            memory=float(self.slopes(lambda t: t.memory_bytes)[0]),
+            time=float(self.slopes(TIME)[0]),
+            energy=float(self.slopes(ENERGY)[0]),
+            memory=float(self.slopes(MEMORY)[0]),
         )
 
 
@@ -233,7 +234,7 @@ def overtakings(
 def _overtaking(on: Changed, lever: Lever, rivals: Sequence[Rival], of: Objective) -> Overtaking:
     def ahead(logarithm: float) -> int:
         """The plan that is best where the number has a factor; 0: still the plan itself."""
-        return int(np.argmin(of(on.totals(lever.times(exp(logarithm))))))
+        return int(np.argmin(values_of(of, on.totals(lever.times(exp(logarithm))))))
 
     value, ceiling = lever.number.value, log(min(_ceiling(lever.number), WIDEST))
     ups = [min(log(factor), ceiling) for factor in _SCAN]

@@ -14,10 +14,10 @@ from planner.explanation.judging import (
     is_tie,
     not_asked,
     refusal_of,
-    value_of,
     verdict_of,
 )
 from planner.explanation.steps.steps import steps
+from planner.objectives import TIME, Objective
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.plan import Neighbor, PlanResult, plan_results
@@ -92,7 +92,7 @@ def neighbors(
     best: PlanResult,
     limits: Limits,
     options: SpaceOptions,
-    objective: str = "time",
+    objective: Objective = TIME,
     *,
     most: int = 8,
 ) -> tuple[Neighbor, ...]:
@@ -102,7 +102,7 @@ def neighbors(
         model: Job, cluster, assumptions.
         best: The plan that was chosen.
         limits, options: What it had to obey.
-        objective: What it was chosen for; one of `planner.search.objective.OBJECTIVES`.
+        objective: What it was chosen for.
         most: How many to return.
     """
     return ranked_neighbors(
@@ -111,7 +111,12 @@ def neighbors(
 
 
 def ranked_neighbors(
-    model: CostModel, best: PlanResult, found: Sequence[Judged], objective: str, *, most: int = 8
+    model: CostModel,
+    best: PlanResult,
+    found: Sequence[Judged],
+    objective: Objective,
+    *,
+    most: int = 8,
 ) -> tuple[Neighbor, ...]:
     """`neighbors` of plans that were judged before.
 
@@ -130,9 +135,11 @@ def ranked_neighbors(
     return tuple(named(model, best, one, objective) for one in kept)
 
 
-def _by_value(found: Sequence[Judged], objective: str) -> list[Judged]:
+def _by_value(found: Sequence[Judged], objective: Objective) -> list[Judged]:
     """Plans that were evaluated, the best first."""
-    priced = [(value_of(one.result, objective), one) for one in found if one.result is not None]
+    priced = [
+        (objective.value_of(one.result.costs), one) for one in found if one.result is not None
+    ]
     return [one for _, one in sorted(priced, key=lambda pair: pair[0])]
 
 
@@ -145,7 +152,7 @@ def _is_limited(one: Judged) -> bool:
     return one.refusal is not None and one.refusal.needed is not None
 
 
-def named(model: CostModel, best: PlanResult, one: Judged, objective: str) -> Neighbor:
+def named(model: CostModel, best: PlanResult, one: Judged, objective: Objective) -> Neighbor:
     """A judged plan with its verdict against the best one."""
     if one.result is None:
         assert one.refusal is not None

@@ -10,8 +10,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from planner.assumptions.assumptions import operand_bytes
 from planner.assumptions.software import GIB
 from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention
@@ -24,6 +22,7 @@ from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
+from strict_yaml.writing import dump
 
 SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
 CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
@@ -276,8 +275,7 @@ def _comments(launch: Launch) -> str:
 
 
 def _yaml(value: dict[str, Any]) -> str:
-    text: str = yaml.safe_dump(value, sort_keys=False)
-    return text
+    return dump(value)
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from planner.base.version import __version__
 from planner.cost.context import CostModel
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 from planner.plan.words import recompute_words, sharding_words, split_words
+from strict_yaml.writing import dump
 
 _UNFUSED = "megatron-2022"
 """An era of `planner.assumptions.software.ERAS` without fused attention."""
@@ -58,7 +57,7 @@ def yaml_text(title: str, sections: Sequence[Section]) -> str:
     for section in sections:
         if section.values:
             head = f"# {section.comment}\n" if section.comment else ""
-            parts.append(head + yaml.safe_dump(section.values, sort_keys=False, width=96))
+            parts.append(head + dump(section.values, width=96))
     return "\n".join(parts)
 
 

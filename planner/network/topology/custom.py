@@ -34,7 +34,8 @@ from pydantic import (
 from planner.base.errors import InputError
 from planner.base.fields import refusal
 from planner.base.files import read_text, read_yaml
-from planner.base.messages import Origin, mistakes, printable, shown
+from planner.base.jsonfile import RefusedError, whole
+from planner.base.messages import LONGEST_NUMBER, Origin, mistakes, printable, shown
 from planner.network.topology.graphs import MOST_NODES
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class GraphFile(_Strict):
 
 
 _LONGEST_LABEL = 40
+# What networkx, and the parser of Python that it calls, raise for a line that is none.
+_BAD_LINES = (TypeError, ValueError, IndexError, RecursionError, MemoryError)
 _FIELDS = (*GraphFile.model_fields, *LinkField.model_fields)
 
 
@@ -124,9 +127,10 @@ def graph_label(graph: nx.Graph, path: Path) -> str:
 def _in_order(graph: nx.Graph) -> nx.Graph:
     """Nodes in the order of their numbers where all of them, or all chips, are numbered."""
     chips = [node for node, data in graph.nodes(data=True) if data.get("kind") != "switch"]
-    if not all(str(node).isdecimal() for node in chips):
+    if not all(str(node).isdecimal() and len(str(node)) <= LONGEST_NUMBER for node in chips):
         return graph
-    ordered = graph.__class__(**graph.graph)
+    ordered = graph.__class__()
+    ordered.graph.update(graph.graph)
     numbered = sorted(chips, key=lambda node: int(str(node)))
     others = [node for node in graph if node not in set(chips)]
     ordered.add_nodes_from((node, graph.nodes[node]) for node in (*numbered, *others))
@@ -176,7 +180,7 @@ def _node_link(path: Path) -> nx.Graph:
     import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
 
     try:
-        data = json.loads(read_text(path))
+        data = json.loads(read_text(path), parse_int=whole)
         edges = data["edges"] if "edges" in data else data["links"]
         graph = nx.MultiDiGraph() if data.get("directed") else nx.MultiGraph()
         named = data.get("graph")
@@ -185,6 +189,8 @@ def _node_link(path: Path) -> nx.Graph:
         for edge in edges:
             figures = {name: edge[name] for name in edge if name not in ("source", "target", "key")}
             graph.add_edge(edge["source"], edge["target"], **figures)
+    except RefusedError as error:
+        raise InputError(f"graph: {path}: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"graph: {path}: is no node-link JSON of networkx") from error
     return graph
@@ -214,7 +220,7 @@ def _lines(parser: str, words: str) -> Callable[[Path], nx.Graph]:
         text = read_text(path)
         try:
             graph: nx.Graph = getattr(nx, parser)(text.splitlines())
-        except (nx.NetworkXError, TypeError, ValueError, IndexError) as error:
+        except (nx.NetworkXError, *_BAD_LINES) as error:
             raise InputError(f"graph: {path}: is no {words}") from error
         return graph
 

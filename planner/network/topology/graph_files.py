@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from planner.base.errors import InputError
+from planner.base.files import real_path
 from planner.network.topology.custom import graph_label, read_graph
 from planner.network.topology.wiring import Wiring, wiring_of
 
@@ -22,7 +23,7 @@ def named_wirings(paths: Iterable[Path], problems: list[str]) -> Iterator[tuple[
     labels: set[str] = set()
     once: dict[Path, Path] = {}
     for path in paths:
-        once.setdefault(path.resolve(), path)
+        once.setdefault(real_path(path), path)
     for path in once.values():
         try:
             graph = read_graph(path)

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import io
+import tokenize
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numpy.lib import format as npy
 
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.files import read_bytes, read_text, read_yaml
-from planner.base.messages import not_one_of, shown
+from planner.base.messages import not_one_of, one_line, shown
 from planner.network.topology.figures import LEAST, MOST
 from planner.network.topology.wiring import Wiring
 
 PATTERNS = ("uniform", "all-gather", "ring", "pipeline", "opposite", "permutation")
 _ENDINGS = (".csv", ".yaml", ".yml", ".npy")
+_NUMBERS = "biuf"  # kinds of a numpy array: truth values, whole and real numbers
+_MOST_HEADER = 1024  # characters; that of a matrix of numbers has about 120
+_LONGEST = 200
+# What numpy and the parser of Python that it calls raise for a header that is none.
+_BAD_ARRAYS = (
+    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, EOFError, MemoryError,
+    RecursionError, SyntaxError, tokenize.TokenError,
+)  # fmt: skip
 
 
 def traffic_matrix(pattern: str, chips: int, amount_bytes: float, seed: int = 0) -> FloatArray:
@@ -103,16 +113,19 @@ def read_traffic(path: Path, wiring: Wiring) -> FloatArray:
     ending = path.suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(f"traffic: {path}: files end in {', '.join(_ENDINGS)}")
-    read = {".csv": _csv, ".npy": _npy}.get(ending)
-    matrix = _yaml(path, wiring) if read is None else read(path)
-    return _checked(matrix, path, wiring)
+    read = {".csv": _csv, ".npy": _npy}.get(ending, _yaml)
+    return _checked(read(path, wiring), path, wiring)
+
+
+def _check_size(shape: tuple[int, ...], path: Path, chips: int) -> None:
+    if shape != (chips, chips):
+        size = " x ".join(map(shown, shape)) or "a single number"
+        raise InputError(f"traffic: {path}: is {size}; {chips} chips need {chips} x {chips}")
 
 
 def _checked(matrix: FloatArray, path: Path, wiring: Wiring) -> FloatArray:
     chips = wiring.chips
-    if matrix.shape != (chips, chips):
-        size = " x ".join(map(str, matrix.shape))
-        raise InputError(f"traffic: {path}: is {size}; {chips} chips need {chips} x {chips}")
+    _check_size(matrix.shape, path, chips)
     bad = ~(np.isfinite(matrix) & (matrix >= 0)) | (np.eye(chips, dtype=bool) & (matrix != 0))
     if bad.any():
         i, j = np.argwhere(bad)[0]
@@ -130,21 +143,43 @@ def _checked(matrix: FloatArray, path: Path, wiring: Wiring) -> FloatArray:
     return matrix
 
 
-def _csv(path: Path) -> FloatArray:
+def _csv(path: Path, _: Wiring) -> FloatArray:
     rows = [line.split(",") for line in read_text(path).splitlines() if line.strip()]
     if len({len(row) for row in rows}) != 1:
         raise InputError(f"traffic: {path}: the lines must have equally many numbers")
     try:
         return np.asarray(rows, dtype=np.float64)
     except ValueError as error:
-        raise InputError(f"traffic: {path}: {error}") from error
+        raise InputError(f"traffic: {path}: {one_line(str(error))[:_LONGEST]}") from error
 
 
-def _npy(path: Path) -> FloatArray:
+def _npy(path: Path, wiring: Wiring) -> FloatArray:
+    """A matrix as `numpy.save` writes it.
+
+    Its header may claim any size and type: both are checked before anything is built from them.
+    """
+    file = io.BytesIO(read_bytes(path))
     try:
-        return np.asarray(np.load(io.BytesIO(read_bytes(path)), allow_pickle=False), np.float64)
-    except (ValueError, EOFError, TypeError) as error:
-        raise InputError(f"traffic: {path}: is no numpy array of numbers") from error
+        shape, dtype = _npy_header(file)
+        _check_size(shape, path, wiring.chips)
+        if dtype.kind in _NUMBERS:
+            file.seek(0)
+            array = npy.read_array(file, allow_pickle=False, max_header_size=_MOST_HEADER)
+            return np.asarray(array, np.float64)
+    except _BAD_ARRAYS as error:
+        raise _no_array(path) from error
+    raise _no_array(path)
+
+
+def _no_array(path: Path) -> InputError:
+    return InputError(f"traffic: {path}: is no numpy array of numbers, as numpy.save writes it")
+
+
+def _npy_header(file: io.BytesIO) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
+    """Shape and type that the header of an array claims."""
+    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    shape, _, dtype = read[npy.read_magic(file)](file, max_header_size=_MOST_HEADER)
+    return shape, dtype
 
 
 def _yaml(path: Path, wiring: Wiring) -> FloatArray:
@@ -155,7 +190,7 @@ def _yaml(path: Path, wiring: Wiring) -> FloatArray:
         if "bytes" in data:
             return np.asarray(data["bytes"], dtype=np.float64)
         return _of_pairs(data["pairs"], path, wiring)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         example = "[{from: 0, to: 1, bytes: 1e6}]" if "pairs" in data else "[[0, 1e6], [1e6, 0]]"
         field = next(iter(data))
         raise InputError(f"traffic: {path}: {field}: write it like {example}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -165,6 +166,8 @@ def _figure(link: str, key: str, value: Any, problems: list[str]) -> float:
         return float("nan")
     try:
         number = float(value)
+    except OverflowError:  # a whole number; below, it is refused as too large
+        number = sys.float_info.max if value > 0 else -sys.float_info.max
     except (TypeError, ValueError):
         problems.append(f"{link}: {key}: {shown(value)} is not a number")
         return float("nan")

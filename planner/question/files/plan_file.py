@@ -324,14 +324,14 @@ def plan_text(
 
 def file_text(job: Mapping[str, Any], plan: Plan, comments: list[str]) -> str:
     """The YAML of a plan file with a job as it is written there."""
-    import yaml  # noqa: PLC0415  (only when a file is written)
+    from strict_yaml.writing import dump  # noqa: PLC0415  (only when a file is written)
 
     written = plan_fields(plan)
     for name in _says_nothing(plan):
         del written[name]
     data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": written}
     head = "".join(f"# {one_line(line)}\n" for line in comments)
-    text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+    text = dump(data, leaves_in_flow=True, width=100)
     return with_end(head, text)
 
 

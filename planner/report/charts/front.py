@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import log10
 
 from planner.base.units import plural, show_bytes, show_joules, show_percent, show_seconds, unit_for
+from planner.objectives import Objective
 from planner.report.drawing.chart import Axis, Chart, Dot, Key, Line, Mark, Picture
 from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.geometry.places import labels_of
@@ -23,7 +24,6 @@ from planner.report.tables.scatter import is_logarithmic, shares
 from planner.results.plan import Neighbor, PlanResult
 from planner.results.result import SolveResult
 from planner.results.words import (
-    OBJECTIVES,
     best_apart,
     choice_words,
     front_job_words,
@@ -33,6 +33,8 @@ from planner.results.words import (
 )
 
 _MOST_LABELS = 20
+_SCALED = ("s", "J", "W", "B")
+"""Units that take prefixes."""
 _MARGIN = 0.06
 """Share of the range of values that stays free on each side."""
 _NEAR, _NEAR_ONE = 0.6, 0.06
@@ -70,9 +72,10 @@ def front_chart(result: SolveResult) -> Chart:
     points = [*result.front, *best_apart(result)]
     every = [*points, *(neighbor for _, neighbor in near)]
     x = _scale("step time", [point.step_time_s for point in every], "s")
-    y = _scale("energy per step", [point.energy_per_step_j for point in every], "J")
+    other = result.against
+    y = _scale(other.noun, [other.value_of(point.costs) for point in every], other.unit)
     dots = [
-        *(_neighbor_dot(neighbor, cost, x, y) for neighbor, cost in near),
+        *(_neighbor_dot(neighbor, cost, (x, y), other) for neighbor, cost in near),
         *_front_dots(result, points, x, y),
     ]
     marks: list[Mark] = [_staircase(result, x, y), *dots]
@@ -95,7 +98,7 @@ def front_chart(result: SolveResult) -> Chart:
 
 def _scale(name: str, values: Sequence[float], unit: str) -> _Scale:
     """An axis with a margin around the values, logarithmic where they range widely."""
-    size, unit_name = unit_for(max(values), unit)
+    size, unit_name = unit_for(max(values), unit) if unit in _SCALED else (1.0, unit)
     shown = [value / size for value in values]
     wide = is_logarithmic(shown)
     low, high = (log10(min(shown)), log10(max(shown))) if wide else (min(shown), max(shown))
@@ -107,15 +110,16 @@ def _scale(name: str, values: Sequence[float], unit: str) -> _Scale:
 
 
 def _staircase(result: SolveResult, x: _Scale, y: _Scale) -> Line:
-    """The border of what no plan reaches in time and energy: level to the next point, then down."""
-    steps: list[PlanResult] = []
+    """The border of what no plan reaches on both axes: level to the next point, then down."""
+    steps: list[tuple[float, float]] = []
     for point in result.front:
-        if not steps or point.energy_per_step_j < steps[-1].energy_per_step_j:
-            steps.append(point)
-    path = [(x.of(steps[0].step_time_s), y.of(steps[0].energy_per_step_j))]
-    for point in steps[1:]:
-        right = x.of(point.step_time_s)
-        path += [(right, path[-1][1]), (right, y.of(point.energy_per_step_j))]
+        height = result.against.value_of(point.costs)
+        if not steps or height < steps[-1][1]:
+            steps.append((point.step_time_s, height))
+    path = [(x.of(steps[0][0]), y.of(steps[0][1]))]
+    for step_time_s, height in steps[1:]:
+        right = x.of(step_time_s)
+        path += [(right, path[-1][1]), (right, y.of(height))]
     return Line(points=tuple(path), tone=_POINT)
 
 
@@ -133,7 +137,7 @@ def _front_dots(
         dots.append(
             Dot(
                 x=x.of(point.step_time_s),
-                y=y.of(point.energy_per_step_j),
+                y=y.of(result.against.value_of(point.costs)),
                 tone=_BEST if best and point.machine is None else tone,
                 shape=shape,
                 words=words[at] if at in labelled else "",
@@ -209,17 +213,17 @@ def _neighbors(result: SolveResult) -> tuple[list[tuple[Neighbor, PlanResult]], 
     for neighbor in result.neighbors:
         if neighbor.result is None or neighbor.result.plan in known:
             continue
-        if _is_near(neighbor.result, points):
+        if _is_near(neighbor.result, points, result.against):
             near.append((neighbor, neighbor.result))
         else:
             far += 1
     return near, far
 
 
-def _is_near(plan: PlanResult, points: Sequence[PlanResult]) -> bool:
+def _is_near(plan: PlanResult, points: Sequence[PlanResult], other: Objective) -> bool:
     pairs = (
         (plan.step_time_s, [point.step_time_s for point in points]),
-        (plan.energy_per_step_j, [point.energy_per_step_j for point in points]),
+        (other.value_of(plan.costs), [other.value_of(point.costs) for point in points]),
     )
     for own, others in pairs:
         low, high = min(others), max(others)
@@ -234,12 +238,15 @@ def is_refused(neighbor: Neighbor) -> bool:
     return neighbor.verdict.startswith("not asked for") or ": " in neighbor.verdict
 
 
-def _neighbor_dot(neighbor: Neighbor, cost: PlanResult, x: _Scale, y: _Scale) -> Dot:
+def _neighbor_dot(
+    neighbor: Neighbor, cost: PlanResult, scales: tuple[_Scale, _Scale], other: Objective
+) -> Dot:
+    x, y = scales
     refused = is_refused(neighbor)
     tie = "; a tie: not to be told from the best plan" if neighbor.tie else ""
     return Dot(
         x=x.of(cost.step_time_s),
-        y=y.of(cost.energy_per_step_j),
+        y=y.of(other.value_of(cost.costs)),
         tone=_REFUSED if refused else _NEAR_TONE,
         shape="cross" if refused else "wedge",
         detail=plan_detail(cost, f"One step away ({neighbor.change}), {neighbor.verdict}: ") + tie,
@@ -248,7 +255,7 @@ def _neighbor_dot(neighbor: Neighbor, cost: PlanResult, x: _Scale, y: _Scale) ->
 
 def _legend(result: SolveResult, near: Sequence[Neighbor]) -> tuple[Key, ...]:
     """What the marks mean."""
-    best = f"best plan: least {OBJECTIVES.get(result.objective_name, result.objective_name)}"
+    best = "" if result.best is None else f"best plan: least {result.minimized.noun}"
     apart = bool(best_apart(result))
     keys = []
     if result.best is not None:
@@ -298,11 +305,12 @@ def _notes(result: SolveResult, far: int) -> tuple[str, ...]:
 def _description(result: SolveResult) -> str:
     """For people who do not see it: how many plans, from where to where, and the best one."""
     first, last = result.front[0], result.front[-1]
-    words = f"{plural(len(result.front), 'plan')} of step time against energy per step"
+    other = result.against
+    words = f"{plural(len(result.front), 'plan')} of step time against {other.noun}"
     if len(result.front) > 1:
         words += (
-            f", from {show_seconds(first.step_time_s)} and {show_joules(first.energy_per_step_j)}"
-            f" to {show_seconds(last.step_time_s)} and {show_joules(last.energy_per_step_j)}"
+            f", from {show_seconds(first.step_time_s)} and {other.shown(first.costs)}"
+            f" to {show_seconds(last.step_time_s)} and {other.shown(last.costs)}"
         )
     if result.best is None:
         return f"{words}."
@@ -311,7 +319,8 @@ def _description(result: SolveResult) -> str:
 
 def _header(result: SolveResult) -> tuple[str, ...]:
     machine = COLUMNS if has_machines(result) else ()
-    figures = ("chips", "step time", "energy/step", "MFU", "memory")
+    own = (one.short for one in result.beside)
+    figures = ("chips", "step time", "energy/step", "MFU", "memory", *own)
     return ("#", *machine, *figures, "mesh", "other choices")
 
 
@@ -324,6 +333,7 @@ def _row(number: int, point: PlanResult, result: SolveResult) -> tuple[str, ...]
         show_joules(point.energy_per_step_j),
         show_percent(point.mfu),
         show_bytes(point.memory_per_chip_bytes),
+        *(one.shown(point.costs) for one in result.beside),
         mesh_words(point.plan),
         choice_words(point.plan),
     )

@@ -20,7 +20,8 @@ def load_pyplot(flag: str = "plot") -> Any:
         import matplotlib as mpl  # noqa: PLC0415  (an extra, and only for pictures)
     except ImportError as error:
         raise InputError(
-            f"{flag}: matplotlib is not installed; install it with: pip install 'planner[viz]'"
+            f"{flag}: matplotlib is not installed; install it with: "
+            "pip install 'parallelism-planner[viz]'"
         ) from error
     mpl.use("agg")
     from matplotlib import pyplot  # noqa: PLC0415  (after its backend is chosen)

@@ -107,6 +107,7 @@ def _table(answer: SolveResult) -> Table:
     machines = has_machines(answer)
     rows = tuple(_row(number, point, answer) for number, point in enumerate(answer.front, start=1))
     names = (*(COLUMNS if machines else ()), "chips", "step time", "energy/step", "MFU", "memory")
+    names += tuple(one.short for one in answer.beside)
     right = [0, *(at + 1 for at, name in enumerate(names) if name != "wiring")]
     return Table(
         caption="All plans of the front",
@@ -125,6 +126,7 @@ def _row(number: int, point: PlanResult, answer: SolveResult) -> tuple[Cell, ...
         (show_joules(point.energy_per_step_j), point.energy_per_step_j),
         (show_percent(point.mfu), point.mfu),
         (show_bytes(point.memory_per_chip_bytes), point.memory_per_chip_bytes),
+        *((one.shown(point.costs), one.value_of(point.costs)) for one in answer.beside),
     )
     pes, wiring = cells(point)
     machine = point.machine

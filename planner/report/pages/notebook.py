@@ -68,6 +68,7 @@ def _front(result: SolveResult) -> str:
             show_joules(point.energy_per_step_j),
             show_percent(point.mfu),
             show_bytes(point.memory_per_chip_bytes),
+            *(one.shown(point.costs) for one in result.beside),
             *([proved_mark(result, number - 1)] if marks_proved(result) else []),
             mesh_words(point.plan),
             choice_words(point.plan),
@@ -76,6 +77,7 @@ def _front(result: SolveResult) -> str:
     ]
     best = [row for row, point in enumerate(result.front) if is_best(point, result)]
     figures = (_FIGURES[0], *(COLUMNS if machines else ()), *_FIGURES[1:])
+    figures += tuple(one.short for one in result.beside)
     marks = ["proved"] if marks_proved(result) else []
     header = (*figures, *marks, "mesh", "other choices")
     return _table(header, rows, right=len(figures), bold=best)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from planner.base.units import (
     show_bytes,
@@ -42,7 +42,6 @@ from planner.results.parts import Diagnosis
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.words import (
-    OBJECTIVES,
     boundary_words,
     choice_words,
     front_job_words,
@@ -112,7 +111,7 @@ def _verdict(answer: Answer, plan: PlanResult | None) -> tuple[str, str, str]:
             return "No plan fits (proved).", f"{answer.diagnosis.explanation}.", "bad"
         assert plan is not None
         return f"The fastest of {len(answer.front):,} plans: {_plan_words(plan)}.", "", ""
-    least = OBJECTIVES[answer.objective_name]
+    least = answer.minimized.noun
     gap = "" if answer.gap is None else f" Bound {_bound(answer)}, gap {show_percent(answer.gap)}."
     words = f"The plan with the least {least}: {_plan_words(plan)}."
     return words, proof_words(answer) + gap, "good" if answer.status == "optimal" else ""
@@ -126,13 +125,7 @@ def _plan_words(plan: PlanResult) -> str:
 def _bound(answer: SolveResult) -> str:
     """The proved bound of the objective in its unit."""
     assert answer.bound is not None
-    shows: Mapping[str, Callable[[float], str]] = {
-        "time": show_seconds,
-        "energy": show_joules,
-        "memory": show_bytes,
-    }
-    show = shows.get(answer.objective_name)
-    return f"{answer.bound:.6g} J s" if show is None else show(answer.bound)
+    return answer.minimized.show(answer.bound)
 
 
 def _ends(low: float | None, high: float | None, show: Callable[[float], str]) -> str:
@@ -165,6 +158,10 @@ def _facts(answer: Answer, plan: PlanResult) -> tuple[Fact, ...]:
             note=f"{show_watts(plan.power_per_chip_w)} per chip",
         ),
         Fact(name="memory per chip", value=show_bytes(plan.memory_per_chip_bytes), note=room),
+        *(
+            Fact(name=one.noun, value=one.shown(plan.costs), note="")
+            for one in (answer.beside if isinstance(answer, SolveResult) else ())
+        ),
     )
 
 
@@ -216,7 +213,7 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
             for near in solved.neighbors
         ]
         blocks.append(words_table("Plans one step away", ("one step away", "instead"), rows))
-        if ties := tie_words(solved.spread, solved.objective_name):
+        if ties := tie_words(solved.spread, solved.minimized):
             blocks.append(Prose(lines=(f"{ties[0].upper()}{ties[1:]}",)))
     known = {near.change for near in solved.neighbors} if solved is not None else set()
     refused = () if detail is None else detail.refused
@@ -307,7 +304,7 @@ def _search(answer: SolveResult) -> Section:
 
 def _certificate(answer: SolveResult, certificate: Certificate) -> list[Block]:
     """Why no plan with other stages is better, and what stages that differ gain."""
-    header, rows = funnel_rows(certificate, answer.objective_name)
+    header, rows = funnel_rows(certificate, answer.minimized)
     caption = "Certificate: meshes with their choices, by what excludes them"
     blocks: list[Block] = [
         Prose(lines=(proof_words(answer), gain_words(answer))),
@@ -315,7 +312,7 @@ def _certificate(answer: SolveResult, certificate: Certificate) -> list[Block]:
         Prose(lines=tuple(certificate_notes(answer, certificate))),
     ]
     if certificate.steps:
-        header, rows = step_rows(certificate)
+        header, rows = step_rows(certificate, answer.minimized)
         blocks.append(words_table(OF_STEPS, header, rows, right=tuple(range(len(header)))))
     return blocks
 

@@ -9,11 +9,12 @@ from rich.text import Text
 
 from planner.base.units import plural, show_joules, show_percent, show_seconds
 from planner.frameworks.profiles import FRAMEWORKS
+from planner.objectives import BY_PRODUCT, ENERGY, Objective
 from planner.report.tables.tables import SplitTable, section
 from planner.results.certificate import Certificate
-from planner.results.gains import show_value, within_gap
+from planner.results.gains import within_gap
 from planner.results.result import SolveResult
-from planner.results.words import OBJECTIVES
+from planner.schedules import schedule_of
 
 OF_STEPS = (
     "The rows above lead to the plan of least energy, the first step of the proof. Each step looks "
@@ -31,13 +32,13 @@ def gap_words(gap: float) -> str:
 
 def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     """How good the best plan is proved to be."""
-    least = OBJECTIVES[result.objective_name]
+    least = result.minimized.noun
     gap = certificate.gap
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""
         proved = f"Proved optimal{within} in {result.seconds:.2f} s"
-        value = show_value(result.objective_name)(certificate.objective)
-        than = f" than the best plan's {value}" if result.objective_name == "edp" else ""
+        value = result.minimized.show(certificate.objective)
+        than = f" than the best plan's {value}" if result.minimized.uneven == BY_PRODUCT else ""
         return (
             f"{proved}: no plan on any of {_space_words(result, certificate)} has less {least}"
             f"{than}, {_freedom_words(result)}."
@@ -58,25 +59,27 @@ def _freedom_words(result: SolveResult) -> str:
     framework = FRAMEWORKS.get(str(result.job.get("framework")))
     schedules = {*fixed.get("schedule", framework.schedules if framework else ())}
     if [*map(str, fixed.get("interleave", ()))] == ["1"]:
-        schedules.discard("interleaved")
-    alike = () if result.pools else schedules & {"interleaved", "dualpipe"}
+        schedules = {name for name in schedules if not schedule_of(name).interleaves}
+    alike = not result.pools and any(
+        schedule_of(name).interleaves or schedule_of(name).bidirectional for name in schedules
+    )
     nearly = " (chunks of interleaved and bidirectional ones nearly equal)" if alike else ""
     return f"whatever its stages{nearly} and placement"
 
 
-def _of_funnel(objective: str) -> str:
+def _of_funnel(objective: Objective) -> Objective:
     """What the bounds of a funnel are of."""
-    return "energy" if objective == "edp" else objective
+    return ENERGY if objective.uneven == BY_PRODUCT else objective
 
 
 def funnel_rows(
-    certificate: Certificate, objective: str
+    certificate: Certificate, objective: Objective
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: what each bound was given, dropped, and the least bound of what it did.
 
     Bounds of the energy-delay product are those of the energy.
     """
-    show = show_value(_of_funnel(objective))
+    show = _of_funnel(objective).show
     rows: list[tuple[str, ...]] = [
         (
             stage.name,
@@ -101,11 +104,11 @@ def _space_words(result: SolveResult, certificate: Certificate) -> str:
 
 def solver_words(result: SolveResult, certificate: Certificate) -> str:
     """Rows that were solved, by which solver, and those that are left, with their least bounds."""
-    show = show_value(_of_funnel(result.objective_name))
+    show = _of_funnel(result.minimized).show
     solved = f"{plural(certificate.solved, 'row')} solved to proof"
     if within_gap(result, certificate):
         solved = f"{plural(certificate.solved, 'row')} solved to proof or within the gap"
-        lowest = None if result.objective_name == "edp" else _lowest_solved(certificate)
+        lowest = None if result.minimized.uneven == BY_PRODUCT else _lowest_solved(certificate)
         if lowest is not None:
             solved += f" (lowest bound {show(lowest)})"
     stages = plural(certificate.stage_solves, "stage problem")
@@ -136,7 +139,7 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
         rows = "Rows are meshes with micro-batch, schedule and placement."
     gap = result.asked.get("gap")
     within = "Dropped: no plan on the row is better than the best plan"
-    if result.objective_name == "edp":
+    if result.minimized.uneven == BY_PRODUCT:
         within = "Dropped: at any time no plan on the row takes less energy than the cheapest plan"
     within += f" by more than {show_percent(float(gap))}." if gap else "."
     refused = ", ".join(f"{count:,} by {name}" for name, count in certificate.refused.items())
@@ -145,9 +148,11 @@ def certificate_notes(result: SolveResult, certificate: Certificate) -> list[str
     return [*([rows] if first else []), within, *last]
 
 
-def step_rows(certificate: Certificate) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def step_rows(
+    certificate: Certificate, objective: Objective
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: the steps of the proof of the least energy x time."""
-    show = show_value("edp")
+    show = objective.show
     rows: list[tuple[str, ...]] = [
         (
             show_seconds(step.within_s),
@@ -165,11 +170,11 @@ def certificate_view(result: SolveResult) -> list[RenderableType]:
     certificate = result.certificate
     if certificate is None:
         return []
-    header, rows = funnel_rows(certificate, result.objective_name)
+    header, rows = funnel_rows(certificate, result.minimized)
     view = SplitTable(header, rows, by=("bound",), right=header[1:])
     notes = [Text(line) for line in certificate_notes(result, certificate)]
     steps: list[RenderableType] = []
     if certificate.steps:
-        header, rows = step_rows(certificate)
+        header, rows = step_rows(certificate, result.minimized)
         steps = [Text(OF_STEPS), SplitTable(header, rows, by=header[:1], right=header)]
     return [Text(), section("Certificate", view, *notes, *steps)]

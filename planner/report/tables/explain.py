@@ -209,19 +209,14 @@ def _already_better(why: Explained) -> list[str]:
     ]
     more = len(why.better) - len(words)
     words += [f"{more} more"] if more else []
-    return [
-        f"Already better in {_OBJECTIVES[why.objective]}, as the values are: {'; '.join(words)}."
-    ]
-
-
-_OBJECTIVES = {"time": "time", "energy": "energy", "edp": "energy x time", "memory": "memory"}
+    return [f"Already better in {why.objective.short}, as the values are: {'; '.join(words)}."]
 
 
 def _tried(why: Explained) -> list[str]:
     """What was tried, and what was not."""
     lines = [
         f"Tried: these {len(why.overtakings)} of {plural(why.numbers, 'number')}, those with the "
-        f"largest elasticities of {_OBJECTIVES[why.objective]}, those that close the distance to "
+        f"largest elasticities of {why.objective.short}, those that close the distance to "
         "another plan first, and of what is assumed those that do so first, one at a time, down "
         "to half and up to twice the value (shares up to their limit). Others: the plans that are "
         "worse now, one step away and, of a front or the answer of a search, those in the same "

@@ -45,37 +45,43 @@ def _table(result: SolveResult, room: int) -> RenderableType:
     """One table where there is room for it, else the figures first and the plans below."""
     points = _few(result.front)
     marked = marks_proved(result)
-    header = (*_FIGURES, *(("proved",) if marked else ()))
+    header = (*_names(result), *(("proved",) if marked else ()))
     figures = [_figures(number, point, result) for number, point in points]
     plans = [_plan(number, point, result) for number, point in points]
     if has_machines(result):
-        return _machine_table(points, figures, plans)
+        return _machine_table(points, figures, plans, _names(result))
     if room >= _WIDE + _MARK * marked:
         rows = [(*left, *right) for left, right in zip(figures, plans, strict=True)]
-        return table((*header, "mesh", _CHOICES), rows, right=_FIGURES)
+        return table((*header, "mesh", _CHOICES), rows, right=_names(result))
     if room >= _MIDDLE + _MARK * marked:
         both = ["\n".join(filter(None, right)) for right in plans]
         rows = [(*left, plan) for left, plan in zip(figures, both, strict=True)]
-        return table((*header, "plan"), rows, right=_FIGURES)
+        return table((*header, "plan"), rows, right=_names(result))
     below = [(left[0], *right) for left, right in zip(figures, plans, strict=True)]
     return Group(
-        table(header, figures, right=_FIGURES),
+        table(header, figures, right=_names(result)),
         Text(),
         table(("#", "mesh", _CHOICES), below, right=("#",)),
     )
+
+
+def _names(result: SolveResult) -> tuple[str, ...]:
+    """Names of the figures of a plan."""
+    return (*_FIGURES, *(one.short for one in result.beside))
 
 
 def _machine_table(
     points: list[tuple[int, PlanResult | None]],
     figures: list[tuple[str, ...]],
     plans: list[tuple[str, str]],
+    names: tuple[str, ...],
 ) -> RenderableType:
     """Figures with the machine of each plan first, then what the plans are."""
     rows = [
         (left[0], *(("", "") if point is None else cells(point)), *left[1:])
         for (_, point), left in zip(points, figures, strict=True)
     ]
-    header = (_FIGURES[0], *COLUMNS, *_FIGURES[1:])
+    header = (names[0], *COLUMNS, *names[1:])
     right = tuple(name for name in header if name != "wiring")
     below = [(left[0], *plan) for left, plan in zip(figures, plans, strict=True)]
     return Group(
@@ -97,7 +103,7 @@ def _few(front: tuple[PlanResult, ...]) -> list[tuple[int, PlanResult | None]]:
 def _figures(number: int, point: PlanResult | None, result: SolveResult) -> tuple[str, ...]:
     marked = marks_proved(result)
     if point is None:
-        return ("...", "", "", "", "", "", *([""] if marked else []))
+        return ("...", *[""] * (len(_names(result)) - 1), *([""] if marked else []))
     return (
         f"*{number}" if is_best(point, result) else f"{number}",
         f"{point.chips:,}",
@@ -105,6 +111,7 @@ def _figures(number: int, point: PlanResult | None, result: SolveResult) -> tupl
         show_joules(point.energy_per_step_j),
         show_percent(point.mfu),
         show_bytes(point.memory_per_chip_bytes),
+        *(one.shown(point.costs) for one in result.beside),
         *([proved_mark(result, number - 1)] if marked else []),
     )
 
@@ -116,18 +123,19 @@ def _plan(number: int, point: PlanResult | None, result: SolveResult) -> tuple[s
 
 
 def _plot(result: SolveResult, room: int) -> str:
-    """Time against energy; the best plan is drawn last, so that nothing covers it."""
+    """Time against the other axis; the best plan is drawn last, so that nothing covers it."""
     shown = [*result.front, *best_apart(result)]
     points = sorted(shown, key=lambda point: is_best(point, result))
     times = [point.step_time_s for point in points]
-    energies = [point.energy_per_step_j for point in points]
-    ends = show_joules(min(energies)), show_joules(max(energies))
+    other = result.against
+    heights = [other.value_of(point.costs) for point in points]
+    ends = other.show(min(heights)), other.show(max(heights))
     return scatter(
         times,
-        energies,
+        heights,
         ["*" if is_best(point, result) else "o" for point in points],
         x_label="step time",
-        y_label="energy per step",
+        y_label=other.noun,
         legend="* best, o front",
         x_ends=(show_seconds(min(times)), show_seconds(max(times))),
         y_ends=ends,

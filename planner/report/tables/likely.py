@@ -8,6 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.base.units import is_change, plural, show_change, show_percent, show_seconds
+from planner.objectives import TIME, Objective
 from planner.report.tables.fitted import Fitted
 from planner.report.tables.tables import section
 from planner.results.parts import Spread
@@ -47,15 +48,15 @@ def spread_words(spread: Spread | None) -> str:
     )
 
 
-def tie_words(spread: Spread | None, objective: str = "time") -> str:
+def tie_words(spread: Spread | None, objective: Objective = TIME) -> str:
     """Which plans tie, in a sentence; empty where times are bounds."""
     if spread is None:
         return ""
-    factor = spread.tie_factor ** (2 if objective == "edp" else 1)
-    of = {"energy": "energies", "edp": "energy x time"}.get(objective, "times")
+    factor = spread.tie_factor ** max(objective.degree, 1)
     return (
-        f"tie: {of} of two plans of one job less than {show_percent(factor - 1)} apart cannot be "
-        "told apart. Plans that differ in the clock alone share their error: they never tie."
+        f"tie: {objective.told_apart} of two plans of one job less than {show_percent(factor - 1)} "
+        "apart cannot be told apart. Plans that differ in the clock alone share their error: they "
+        "never tie."
     )
 
 

@@ -62,15 +62,16 @@ def alone_word(use: PoolUse) -> str:
 def alone_words(result: SolveResult) -> list[str]:
     """How the best plan compares with the best one on a single pool, whose other chips wait."""
     known = [(use.alone_s, use) for use in result.pools if use.alone_s is not None]
-    if not known or result.objective is None:
+    if not known or result.best is None:
         return ["On none of the pools alone is a plan known."]
     seconds, use = min(known, key=lambda pair: pair[0])
-    if seconds <= result.objective:
+    together = result.best.step_time_s
+    if seconds <= together:
         return [
             f"{use.name} alone is better: {show_seconds(seconds)} per step on its {use.chips:,} "
-            f"chips{_FREE}, {show_change(1 - seconds / result.objective)} less than with all pools."
+            f"chips{_FREE}, {show_change(1 - seconds / together)} less than with all pools."
         ]
     return [
-        f"All pools together take {show_change(1 - result.objective / seconds)} off the step time "
+        f"All pools together take {show_change(1 - together / seconds)} off the step time "
         f"of {use.name} alone, {show_seconds(seconds)} on its {use.chips:,} chips{_FREE}."
     ]

@@ -37,7 +37,7 @@ from planner.results.gains import gain_words, nothing_found_words
 from planner.results.parts import TrainingRun
 from planner.results.plan import PlanResult
 from planner.results.result import PASSED, EvaluateResult, SolveResult
-from planner.results.words import OBJECTIVES, boundary_words, job_words, plan_rows
+from planner.results.words import boundary_words, job_words, plan_rows
 
 _PANEL_WIDTH = 96
 """Columns from which decisions and costs stand side by side."""
@@ -159,7 +159,9 @@ def proof_words(result: SolveResult) -> str:
     candidates = result.counts.get("candidates", {})
     evaluated = candidates.get("evaluated", 0)
     if result.status == "optimal":
-        least = OBJECTIVES.get(result.objective_name, result.objective_name)
+        least = result.minimized.noun
+        if result.beside and result.objective is not None:
+            least += f" than {result.minimized.show(result.objective)}"
         return (
             f"Proved optimal in {result.seconds:.2f} s: no plan in the space has less {least} "
             f"({evaluated:,} candidates costed, the rest excluded by rules, memory and proved "
@@ -229,7 +231,7 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
         parts += [section("Why this plan", indented(result.why)), Text()]
         parts += [] if result.pools else [_neighbor_table(result)]
-        if result.neighbors and (ties := tie_words(result.spread, result.objective_name)):
+        if result.neighbors and (ties := tie_words(result.spread, result.minimized)):
             parts.append(Text(ties))
         parts += _run_view(result.run)
         parts += [Text(), front_view(result)]

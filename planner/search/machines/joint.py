@@ -23,12 +23,14 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.machine.scaling import RETICLE_M2
 from planner.machine.variants import Budgets, choices_of, use_of
+from planner.objectives import MEMORY
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.results.parts import MachineSearch
 from planner.results.plan import PlanResult, plan_results
+from planner.search.columns import Columns, prover_of
 from planner.search.limits import Limits
 from planner.search.machines.machines import Candidate, budgets_of, candidate_of
 from planner.search.near_misses import NearMisses
@@ -105,17 +107,18 @@ class JointSearch:
         """The best plan and the front over all machines."""
         order = sorted(enumerate(self.candidates), key=lambda one: -one[1].model.chip.pe_count)
         full = [(at, self._full(one)) for at, one in order]  # the large first: they prune most
-        if self.request.objective == "memory":
+        if self.request.minimized.of_memory:
             return self._leanest(full)
         proof, counts = self._pass(full)
         rest = [(at, self._rest(one)) for at, one in order]
         whole = proof
         front_counts: dict[str, dict[str, int]] = {}
         hopeless = self.request.chips is not None and len(proof.points) == 0
+        hopeless &= not self.request.minimized.over_chips
         if any(some for _, some in rest) and not hopeless:
             whole, front_counts = self._pass(rest)
             whole = _no_better_than(proof, whole)
-            if self.request.chips is None:  # the number of chips is a decision too
+            if self.request.chips is None or self.request.minimized.over_chips:  # a decision too
                 proof = whole
                 for stage, numbers in front_counts.items():
                     add_counts(counts.setdefault(stage, {}), numbers)
@@ -131,7 +134,9 @@ class JointSearch:
     ) -> JointFound:
         row, value, bound = None, float("nan"), 0.0
         if len(proof.points):
-            best = optimum(proof.points, proof.bound, proof.status, self.request.objective)
+            best = optimum(
+                proof.points, proof.bound, proof.status, self.request.minimized, proof.columns
+            )
             row, value, bound = best.row, best.value, best.bound
         return JointFound(
             proof=proof,
@@ -176,14 +181,10 @@ class JointSearch:
             bounds.append(found.bound)
             self._count(at, found, total)
         if found is None:
-            return _nothing(self._dimensions), total
+            return _nothing(self.request.compared), total
         return replace(
             found, status=_status(statuses, len(found.points)), bound=_lowest(bounds)
         ), total
-
-    @property
-    def _dimensions(self) -> int:
-        return len(self.request.front)
 
     def _count(self, at: int, found: Found, total: dict[str, dict[str, int]]) -> None:
         mine = self._tallies.setdefault(at, {})
@@ -200,7 +201,7 @@ class JointSearch:
             model=self.candidates[at].model,
             options=self.options,
             limits=self.limits,
-            with_memory="memory" in self.request.front,
+            columns=self.request.compared,
             deadline=self.deadline,
             on_progress=progress,
         )
@@ -229,7 +230,7 @@ class JointSearch:
             if len(found.points) and (least or found.points[0, 0] < leanest.points[0, 0]):  # type: ignore[union-attr]
                 leanest = found
         whole, counts = self._pass(full)
-        proof = leanest or _nothing(1)
+        proof = leanest or _nothing((MEMORY,))
         proof = replace(proof, status=_status(statuses, len(proof.points)))
         return self._found(proof, whole, counts, {})
 
@@ -320,9 +321,16 @@ def joint_search(
             f"{origin.label(['chips'])}: is missing; say how many chips to plan for, e.g. 4096, or "
             "give a budget: total-pes, max-area or max-power"
         )
-    if request.objective == "memory" and request.chips is None:
+    if request.minimized.of_memory and request.chips is None:
         raise InputError(
-            f"{origin.label(['objective'])}: memory needs the number of chips; give chips"
+            f"{origin.label(['objective'])}: {request.objective} needs the number of chips; "
+            "give chips"
+        )
+    if prover_of(request.minimized, request.compared) != request.compared:
+        raise InputError(
+            f"{origin.label(['front'])}: {', '.join(request.front)} does not hold the least "
+            f"{request.objective} over several machines; allowed: "
+            f"{', '.join(request.minimized.front)}"
         )
     candidates, problems = [], dict[str, None]()
     choices = list(choices_of(request.pes, request.topology))
@@ -349,13 +357,14 @@ def joint_search(
     )
 
 
-def _nothing(dimensions: int) -> Found:
+def _nothing(columns: Columns) -> Found:
     """The outcome where no machine has a chip count."""
     return Found(
         plans=PlanTable.from_plans([]),
-        points=np.empty((0, dimensions)),
+        points=np.empty((0, len(columns))),
+        columns=columns,
         status=Status.INFEASIBLE,
-        bound=np.zeros(dimensions),
+        bound=np.zeros(len(columns)),
         counts={},
         misses=NearMisses(),
         seconds=0.0,

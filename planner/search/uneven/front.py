@@ -22,6 +22,7 @@ from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_totals
+from planner.objectives import BY_ENERGY, BY_PRODUCT, ENERGY, Objective
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import ROUNDING, Certificate, TimeStep, UnevenFound, within
@@ -39,7 +40,6 @@ from solvers.stages.problem import Choice, Form, Ints, Limit, StageProblem
 from solvers.stages.solving import solve_stages
 
 OnPoint = Callable[[Plan, float, float], None]
-ENERGY, EDP = "energy", "edp"
 
 
 def energy_front(
@@ -51,7 +51,7 @@ def energy_front(
     start: UnevenFound,
     uniform: Found,
     points: int | None = None,
-    objective: str = ENERGY,
+    objective: Objective = ENERGY,
     gap: float = 0.0,
     deadline: float | None = None,
     on_progress: Progress | None = None,
@@ -66,8 +66,9 @@ def energy_front(
         uniform: The front of uniform plans.
         points: At most so many limits on the time, evenly between the fastest plan and the one of
             least energy; None: every point there is.
-        objective: "energy": the certificate is that of the least energy; "edp": of the least
-            product of energy and time, of which the points that matter are found first.
+        objective: Proved by energy: the certificate is that of the least energy; by the product:
+            of the least product of energy and time, of which the points that matter are found
+            first.
         gap: A point within this share of its bound is good enough.
         deadline: `time.perf_counter` value after which nothing further is solved.
         on_progress: Called with ("front", points proved, points asked for).
@@ -133,14 +134,14 @@ def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -
 
 
 def _known_alone(
-    known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: str, started: float
+    known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: Objective, started: float
 ) -> UnevenFound:
     """What is known where no rows are left to search, or no time: waiting alone costs joules."""
     ended = funnel.open_rows > 0
     soonest_s, cheapest = float(start.bound[0]), float(known.points[:, 1].min())
     least = min(soonest_s * funnel.watts, cheapest) if ended else cheapest
     value, bound = cheapest, least
-    if objective == EDP:
+    if objective.uneven == BY_PRODUCT:
         value = float(known.points.prod(axis=1).min())
         bound = min(least * soonest_s, value) if ended else value
     return UnevenFound(
@@ -148,7 +149,9 @@ def _known_alone(
         points=known.points,
         status=Status.FEASIBLE if ended else start.status,
         bound=np.array([soonest_s, least]),
-        front_complete=start.status is Status.OPTIMAL and objective == ENERGY and not ended,
+        front_complete=start.status is Status.OPTIMAL
+        and objective.uneven == BY_ENERGY
+        and not ended,
         certificate=Certificate(
             uniform=value,
             objective=value,
@@ -215,11 +218,11 @@ def _asked(
     family: EnergyRows,
     known: _KnownPlans,
     points: int | None,
-    objective: str,
+    objective: Objective,
 ) -> Iterator[Point]:
     """Points of the front, the slowest first."""
     first = int(family.upper_s / family.units.time_s)
-    if objective == EDP:
+    if objective.uneven == BY_PRODUCT:
         return search.least_product(first)
     if points is None:
         return search.front(first)
@@ -247,7 +250,7 @@ class _Run:
     known: _KnownPlans
     start: UnevenFound
     uniform: Found
-    objective: str
+    objective: Objective
     started: float
     lows: list[Ints] = field(init=False, default_factory=list)
 
@@ -266,7 +269,7 @@ class _Run:
             found.append(point)
             plans.append(self._plan(point.found))
             values.append(_evaluated(self.model, plans[-1:])[0])
-            if self.objective == EDP:
+            if self.objective.uneven == BY_PRODUCT:
                 self.lows.append(self.search.bounds(point.limit))
             if len(found) == 1:
                 self.funnel.close(self.search, point)
@@ -295,14 +298,14 @@ class _Run:
         keep = inside[nondominated(points[inside])]
         certificate = self._certificate(found, points[keep])
         proved = bool(found) and all(p.proved for p in found) and not self.search.late
-        if self.objective == EDP:
+        if self.objective.uneven == BY_PRODUCT:
             proved = certificate.gap <= ROUNDING
         return UnevenFound(
             plans=PlanTable.from_plans([everything[i] for i in keep]),
             points=points[keep],
             status=Status.OPTIMAL if proved else Status.FEASIBLE,
             bound=np.array([self.start.bound[0], self._least_energy(found)]),
-            front_complete=proved and complete and self.objective == ENERGY,
+            front_complete=proved and complete and self.objective.uneven == BY_ENERGY,
             certificate=certificate,
             seconds=time.perf_counter() - self.started,
         )
@@ -322,13 +325,13 @@ class _Run:
         """Of the least energy, or of the least product of energy and time."""
         value, bound = float(points[:, 1].min()), self._least_energy(found)
         steps: tuple[TimeStep, ...] = ()
-        if self.objective == EDP:
+        if self.objective.uneven == BY_PRODUCT:
             value, steps = float(points.prod(axis=1).min()), self._steps(found)
             waiting = float(self.start.bound[0]) * bound
             bound = min([step.product_js for step in steps], default=waiting)
         if not found:
             self.funnel.open_without(self.search)
-        elif self.objective == EDP:
+        elif self.objective.uneven == BY_PRODUCT:
             lows = [*self.lows, self.search.bounds(self.search.faster)]
             wanted = value * (1 - self.search.gap - ROUNDING)
             self.funnel.open_below(lows, [step.above_s for step in steps], wanted)

@@ -12,15 +12,16 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory.offload import offloads_only_cost
 from planner.frameworks.rules import demands_of, offloads_allowed
+from planner.objectives import Costs
 from planner.plan import COLUMNS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.columns import BOTH, Columns, corners_of, points_of
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.near_misses import NearMisses, Witness
 from planner.search.placements.groups import EFFICIENT, EVERY, NO_LAYOUTS
 from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
 from planner.search.uniform.candidates import Candidates
-from planner.search.uniform.nodes import ENERGY, MEMORY, TIME
 from planner.search.uniform.space import SKELETON, Skeletons, Space, cross_choices
 from planner.search.uniform.tables import Placements, build_placements
 from solvers.mesh import Opened
@@ -56,7 +57,7 @@ class Batch:
         placements: Distinct placements of the meshes.
         clocks: (k,) relative clocks to try.
         candidates: Their costs; None where only memory matters.
-        objectives: Which of `TIME`, `ENERGY`, `MEMORY` are minimized.
+        columns: What is minimized.
         misses: Grows by what comes near to limits that nothing has met yet; None: not kept.
     """
 
@@ -68,7 +69,7 @@ class Batch:
     placements: Placements
     clocks: FloatArray
     candidates: Candidates | None
-    objectives: tuple[int, ...]
+    columns: Columns
     misses: NearMisses | None = None
 
     @property
@@ -84,13 +85,23 @@ class Batch:
     def corners(self, *, bounded: bool) -> FloatArray:
         """(n, k, d) lower bounds of every plan at every clock; -inf unless `bounded`."""
         shape = (len(self.peak), len(self.clocks))
-        bounds = np.full((*shape, 3), -np.inf)
-        if bounded and self.candidates is not None and self.objectives != (MEMORY,):
-            for start in range(0, len(self.peak), CHUNK):
-                at = np.arange(start, min(start + CHUNK, len(self.peak)))
-                bounds[at, :, TIME], bounds[at, :, ENERGY] = self.candidates.bounds(at)
-        bounds[:, :, MEMORY] = self.peak[:, None]
-        return bounds[:, :, list(self.objectives)]
+        of_memory = [column.of_memory for column in self.columns]
+        if not bounded or self.candidates is None or all(of_memory):
+            least = np.full((*shape, len(of_memory)), -np.inf)
+            least[:, :, of_memory] = self.peak[:, None, None]
+            return least
+        times, energies = np.empty(shape), np.empty(shape)
+        for start in range(0, len(self.peak), CHUNK):
+            at = np.arange(start, min(start + CHUNK, len(self.peak)))
+            times[at], energies[at] = self.candidates.bounds(at)
+        chips = self.candidates.chips
+        low = Costs(
+            step_time_s=times,
+            energy_j=energies,
+            memory_bytes=self.peak[:, None],
+            chips=chips[:, None],
+        )
+        return corners_of(self.columns, self.model, self.limits, chips.astype(np.int64), low)
 
     def open(self, boxes: IntArray, number: int) -> Opened:
         """Objectives of every placement and clock of some plans.
@@ -114,12 +125,14 @@ class Batch:
         labels[:, 3] = np.tile(np.arange(clocks), len(rows))
         times = np.broadcast_to(cost.time, shape).ravel()
         energies = np.broadcast_to(cost.energy, shape).ravel()
-        allowed, dropped = self.limits.costs(
-            self.model, times, energies, self.candidates.chips[plan]
-        )
+        chips = self.candidates.chips[plan]
+        allowed, dropped = self.limits.costs(self.model, times, energies, chips)
         if self.misses is not None and allowed is not None and not allowed.any():
             self._note_misses(self.misses, times, energies, labels)
-        points = np.stack([times, energies, self.peak[plan]], axis=1)[:, list(self.objectives)]
+        costs = Costs(
+            step_time_s=times, energy_j=energies, memory_bytes=self.peak[plan], chips=chips
+        )
+        points = points_of(self.columns, costs)
         return Opened(points=points, labels=labels, allowed=allowed, dropped=dropped)
 
     def _note_misses(
@@ -179,11 +192,14 @@ def _codes(
     return codes
 
 
-def layouts_within(options: SpaceOptions, limits: Limits, model: CostModel) -> str:
+def layouts_within(
+    options: SpaceOptions, limits: Limits, model: CostModel, columns: Columns = BOTH
+) -> str:
     """Which layouts a search needs: a slower one may draw less power, or cross shorter links."""
     if not options.torus:
         return NO_LAYOUTS
     alone = limits.power_w is None and not model.assumptions.component_energy
+    alone &= all(column.monotone for column in columns)
     return EFFICIENT if alone else EVERY
 
 
@@ -195,8 +211,7 @@ def build_batch(
     clocks: FloatArray,
     tally: Tally,
     *,
-    with_memory: bool = False,
-    only_memory: bool = False,
+    columns: Columns = BOTH,
     misses: NearMisses | None = None,
     deadline: Deadline = NEVER,
 ) -> Batch | None:
@@ -208,8 +223,8 @@ def build_batch(
         options, limits: What is searched, and within what.
         clocks: (k,) relative clocks to try.
         tally: Grows by what is considered and dropped.
-        with_memory: Memory is an objective (then an offload that is not needed may still pay).
-        only_memory: Memory is the only objective.
+        columns: What is minimized; where memory is, or less is not always better than more, an
+            offload that is not needed may still pay.
         misses: See `Batch`.
         deadline: When to give up.
 
@@ -218,20 +233,20 @@ def build_batch(
     """
     here = cross_choices(model, skeletons, options)
     counts = dict(here.counts)
-    pays = with_memory or only_memory or limits.power_w is not None
+    pays = limits.power_w is not None
+    pays |= any(column.of_memory or not column.monotone for column in columns)
     pays = pays or not offloads_only_cost(model)
     logical, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
     batch = None
     if len(logical):
         space = logical.apart(fields_beside(demands_of(model, options.runnable_in)))
         orders = options.orders(model.framework)
-        layouts = layouts_within(options, limits, model)
-        columns = space.meshes.columns
-        runs = runnable_placements(model, options, columns)
-        placements = build_placements(model, columns, orders, layouts, deadline, runs)
+        layouts = layouts_within(options, limits, model, columns)
+        meshes = space.meshes.columns
+        runs = runnable_placements(model, options, meshes)
+        placements = build_placements(model, meshes, orders, layouts, deadline, runs)
         deadline.check()
-        costed = limits.on_costs or not only_memory
-        both = (TIME, ENERGY, MEMORY) if with_memory else (TIME, ENERGY)
+        costed = limits.on_costs or not all(column.of_memory for column in columns)
         batch = Batch(
             model=model,
             limits=limits,
@@ -241,7 +256,7 @@ def build_batch(
             placements=placements,
             clocks=clocks,
             candidates=Candidates.build(model, space, placements, clocks) if costed else None,
-            objectives=(MEMORY,) if only_memory else both,
+            columns=columns,
             misses=misses,
         )
     add_counts(tally.plans, counts)

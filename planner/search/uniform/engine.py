@@ -18,13 +18,15 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
+from planner.objectives import MEMORY
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.columns import BOTH, Columns
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.limits import Limits
 from planner.search.near_misses import NearMisses
 from planner.search.uniform.batch import Batch, Tally, add_counts, build_batch, least_corners
-from planner.search.uniform.nodes import ENERGY, MEMORY, TIME, Boxes, build_boxes
+from planner.search.uniform.nodes import Boxes, build_boxes
 from planner.search.uniform.space import Skeletons
 from solvers.frontier import Index, apart
 from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
@@ -46,7 +48,8 @@ class Found:
 
     Attributes:
         plans: The plans, ascending in time; empty when none was found.
-        points: (f, d) time, energy and, if asked for, memory; or memory alone.
+        points: (f, d) their objectives, time and energy if no others are asked for.
+        columns: Which objectives these are.
         status: OPTIMAL: the front is exact and complete. FEASIBLE: time ran out. INFEASIBLE:
             proved that no plan satisfies the constraints. TIME_LIMIT: none was found in time.
         bound: (d,) no plan is below this in any single objective.
@@ -61,6 +64,7 @@ class Found:
 
     plans: PlanTable
     points: FloatArray
+    columns: Columns
     status: Status
     bound: FloatArray
     counts: dict[str, dict[str, int]]
@@ -75,8 +79,7 @@ class Search:
 
     Attributes:
         model, options, limits: What is searched, and within what.
-        with_memory: Memory is a third objective.
-        only_memory: Memory is the only objective.
+        columns: What is minimized: the columns of the front.
         bounded: False evaluates every candidate (for tests and benchmarks).
         deadline: `time.perf_counter` value after which no further boxes are opened.
         on_progress: Called with (what, done, of).
@@ -87,8 +90,7 @@ class Search:
     model: CostModel
     options: SpaceOptions
     limits: Limits
-    with_memory: bool = False
-    only_memory: bool = False
+    columns: Columns = BOTH
     bounded: bool = True
     deadline: float | None = None
     on_progress: Progress | None = None
@@ -100,7 +102,7 @@ class Search:
     _misses: NearMisses = field(init=False)
 
     def __post_init__(self) -> None:
-        self.front = RunningFront(len(self.objectives), 4)
+        self.front = RunningFront(len(self.columns), 4)
         self.tally = Tally(plans={}, candidates={})
         self._kept = {}
         self._opened = 0
@@ -109,13 +111,6 @@ class Search:
     def follow(self, other: Search) -> None:
         """Goes on with the front of a search of another model; what that found prunes this one."""
         self.front, self._kept, self._opened = other.front, other._kept, other._opened
-
-    @property
-    def objectives(self) -> tuple[int, ...]:
-        """What is minimized: the columns of the front."""
-        if self.only_memory:
-            return (MEMORY,)
-        return (TIME, ENERGY, MEMORY) if self.with_memory else (TIME, ENERGY)
 
     @property
     def clocks(self) -> FloatArray:
@@ -156,7 +151,7 @@ class Search:
             self.options,
             self.limits,
             self.clocks,
-            self.objectives,
+            self.columns,
             Deadline(self.deadline),
             bounded=self.bounded,
         )
@@ -170,8 +165,7 @@ class Search:
             self.limits,
             self.clocks,
             self.tally,
-            with_memory=self.with_memory,
-            only_memory=self.only_memory,
+            columns=self.columns,
             misses=None if len(self.front.points) else self._misses,
             deadline=Deadline(self.deadline),
         )
@@ -184,6 +178,7 @@ class Search:
         return Found(
             plans=self._plans(rows),
             points=self.front.points[rows],
+            columns=self.columns,
             status=solution.status if solution else status,
             bound=self._bound(solution, rows),
             counts=self._counts(boxes, solution),
@@ -248,7 +243,7 @@ class Search:
             self._count(batch, inner)
             self._forget()
             complete = len(inner.left) == 0
-        nothing = np.empty((0, len(self.objectives)))
+        nothing = np.empty((0, len(self.columns)))
         labels = np.empty((0, 4), dtype=np.int64)
         return Opened(points=nothing, labels=labels, complete=complete)
 
@@ -279,7 +274,7 @@ class Search:
     def _bound(self, solution: FrontSolution | None, rows: Index) -> FloatArray:
         """(d,) no candidate is below this, but for rounding: least of the points that are kept."""
         if solution is None:
-            return np.zeros(len(self.objectives))
+            return np.zeros(len(self.columns))
         if solution.status is not Status.OPTIMAL:
             return solution.bound
         return np.asarray(self.front.points[rows].min(axis=0))
@@ -307,7 +302,7 @@ def least_memory(
     The points of the result have one column: bytes per chip.
     """
     found = Search(
-        model=model, options=options, limits=limits, only_memory=True, deadline=deadline
+        model=model, options=options, limits=limits, columns=(MEMORY,), deadline=deadline
     ).run((chips,))
     if len(found.points) == 0:
         return found

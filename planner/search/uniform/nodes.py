@@ -13,8 +13,10 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
+from planner.objectives import Costs
 from planner.plan import FULL, NO_RECOMPUTE, SELECTIVE
 from planner.question.options import SpaceOptions
+from planner.search.columns import Columns, corners_of
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
@@ -23,7 +25,6 @@ from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute, sk
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
 from planner.search.uniform.space import SKELETON, Skeletons, cross_skeletons
 
-TIME, ENERGY, MEMORY = range(3)
 _COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rules have passed them
 
 
@@ -34,12 +35,14 @@ class Boxes:
     Attributes:
         skeletons: n of them.
         corners: (n, q, d) lower bounds of the objectives asked for.
+        columns: Those objectives.
         counts: "factorizations", "meshes" and "skeletons": considered, dropped by each rule, and
             what passed.
     """
 
     skeletons: Skeletons
     corners: FloatArray
+    columns: Columns
     counts: dict[str, dict[str, int]]
 
 
@@ -49,7 +52,7 @@ def build_boxes(
     options: SpaceOptions,
     limits: Limits,
     clocks: FloatArray,
-    objectives: tuple[int, ...],
+    columns: Columns,
     deadline: Deadline,
     *,
     bounded: bool = True,
@@ -61,7 +64,7 @@ def build_boxes(
         chip_counts: Chip counts that plans may use.
         options, limits: What is searched, and within what.
         clocks: (k,) relative clocks to try.
-        objectives: Which of `TIME`, `ENERGY`, `MEMORY` the corners are for.
+        columns: What the corners are of.
         deadline: When to give up.
         bounded: False leaves every corner at -inf.
 
@@ -76,11 +79,11 @@ def build_boxes(
         deadline.check()
         skeletons = cross_skeletons(model, meshes, options)
         if bounded:
-            corners = _corners(model, skeletons, least, clocks, objectives, options, deadline)
+            corners = _corners(model, skeletons, least, clocks, columns, options, limits, deadline)
         else:
-            corners = np.full((len(skeletons), len(clocks), len(objectives)), -np.inf)
+            corners = np.full((len(skeletons), len(clocks), len(columns)), -np.inf)
         counts = {**meshes.counts, "skeletons": skeletons.counts}
-        parts.append(Boxes(skeletons=skeletons, corners=corners, counts=counts))
+        parts.append(Boxes(skeletons=skeletons, corners=corners, columns=columns, counts=counts))
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
@@ -103,32 +106,45 @@ def _corners(
     skeletons: Skeletons,
     least: IntArray,
     clocks: FloatArray,
-    objectives: tuple[int, ...],
+    columns: Columns,
     options: SpaceOptions,
+    limits: Limits,
     deadline: Deadline,
 ) -> FloatArray:
     """(n, q, d) lower bounds; inf where a mesh has no plan with that recomputation."""
     if len(skeletons) == 0:
-        return np.empty((0, len(clocks), len(objectives)))
+        return np.empty((0, len(clocks), len(columns)))
     orders = options.orders(model.framework)
     bounds = None
-    if objectives != (MEMORY,):
+    if not all(column.of_memory for column in columns):
         layouts = EFFICIENT if options.torus else NO_LAYOUTS
         bounds = SkeletonBounds.build(model, skeletons, orders, deadline, layouts)
-    if bounds is not None and MEMORY not in objectives:
-        return bounds.corners(least, clocks, deadline)[:, :, list(objectives)]
+    chips = skeletons.chips
+    if bounds is not None and not any(column.of_memory for column in columns):
+        low = bounds.corners(least, clocks, deadline)
+        return corners_of(columns, model, limits, chips, _low(low, chips))
     parts = []
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         deadline.check()
-        corners = np.zeros((len(skeletons), len(clocks), 3))
+        low = np.zeros((len(skeletons), len(clocks), 2))
         if bounds is not None:
             same = np.full(len(skeletons.meshes), recompute)
-            corners[:, :, :MEMORY] = bounds.corners(same, clocks, deadline)
+            low = bounds.corners(same, clocks, deadline)
         held = skeleton_bytes(model, skeletons, recompute, offload=options.offload)
-        corners[:, :, MEMORY] = held[:, None]
-        corners[least[skeletons.mesh_id] > recompute] = np.inf
-        parts.append(corners[:, :, list(objectives)])
+        found = corners_of(columns, model, limits, chips, _low(low, chips, held))
+        found[least[skeletons.mesh_id] > recompute] = np.inf
+        parts.append(found)
     return np.concatenate(parts, axis=1)
+
+
+def _low(low: FloatArray, chips: IntArray, held: FloatArray | None = None) -> Costs:
+    """(n, k) lower bounds of every cost."""
+    return Costs(
+        step_time_s=low[:, :, 0],
+        energy_j=low[:, :, 1],
+        memory_bytes=np.nan if held is None else held[:, None],
+        chips=chips.astype(np.float64)[:, None],
+    )
 
 
 def _joined(parts: list[Boxes]) -> Boxes:
@@ -156,4 +172,4 @@ def _joined(parts: list[Boxes]) -> Boxes:
         counts=counts["skeletons"],
     )
     corners = np.concatenate([part.corners for part in parts])
-    return Boxes(skeletons=skeletons, corners=corners, counts=counts)
+    return Boxes(skeletons=skeletons, corners=corners, columns=parts[0].columns, counts=counts)

@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.base.units import plain, show_count, show_seconds
 from planner.cost.context import CostModel
+from planner.objectives import TIME
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -130,7 +131,7 @@ def _by_search(model: CostModel, chips: int, limits: Limits, goal: Goal) -> _Fas
     found = Search(model=sized, options=SpaceOptions(clocks=False), limits=bounded).run((chips,))
     if len(found.points) == 0:
         return None
-    best = optimum(found.points, found.bound, found.status, "time")
+    best = optimum(found.points, found.bound, found.status, TIME)
     return _Fast(best.value, found.plans.plan(best.row))
 
 

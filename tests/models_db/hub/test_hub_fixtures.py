@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from models_db import Model, load_model
 from models_db.hub import MODEL_TYPES, Import, import_model
 from models_db.loading import model_from_bytes
+from strict_yaml.reading import load as load_yaml
 
 HERE = Path(__file__).parent
-INDEX: dict[str, Any] = yaml.safe_load((HERE / "fixtures.yaml").read_text(encoding="utf-8"))
+INDEX: dict[str, Any] = load_yaml((HERE / "fixtures.yaml").read_text(encoding="utf-8"))
 CONFIGS: dict[str, dict[str, Any]] = INDEX["configs"]
 READ = [name for name, entry in CONFIGS.items() if not entry.get("assumed")]
 # What a config.json says otherwise than our record, which has it from elsewhere.

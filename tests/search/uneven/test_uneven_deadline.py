@@ -11,6 +11,7 @@ from test_uneven_pools import pools_of
 import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.objectives import OBJECTIVES
 from planner.question.options import SpaceOptions
 from planner.results.gains import nothing_found_words
 from planner.search.deadline import Deadline, OutOfTime
@@ -177,7 +178,12 @@ def test_rows_are_dropped_by_bounds_alone_and_others_left(clock: Clock, objectiv
     model, options = job(), options_of(tp=1, cp=1)
     uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
     start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
-    asked = {"start": start, "uniform": uniform, "objective": objective, "deadline": SOON}
+    asked = {
+        "start": start,
+        "uniform": uniform,
+        "objective": OBJECTIVES[objective],
+        "deadline": SOON,
+    }
     open_, moment = 0, 0
     while moment == 0 or clock.now == LATE:
         moment += 1 + moment // 4

@@ -13,6 +13,7 @@ from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
+from planner.objectives import OBJECTIVES
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import UnevenFound
@@ -264,7 +265,7 @@ def test_the_least_product_is_that_of_the_whole_front() -> None:
     uniform, start = searched(model, options, Limits(), 8)
     asked = {"start": start, "uniform": uniform}
     whole = energy_front(model, options, Limits(), 8, **asked)
-    least = energy_front(model, options, Limits(), 8, objective="edp", **asked)
+    least = energy_front(model, options, Limits(), 8, objective=OBJECTIVES["edp"], **asked)
     assert least.certificate is not None
     product = float(whole.points.prod(axis=1).min())
     assert least.certificate.objective == pytest.approx(product, rel=1e-6)
@@ -294,7 +295,7 @@ def test_a_gap_ends_the_search_for_the_least_product() -> None:
     uniform = Search(model=model, options=options, limits=Limits()).run((8,))
     exact_start = best_time(model, options, Limits(), 8, uniform=uniform)
     start = replace(exact_start, bound=exact_start.bound * 0.95, status=Status.FEASIBLE)
-    asked = {"uniform": uniform, "objective": "edp"}
+    asked = {"uniform": uniform, "objective": OBJECTIVES["edp"]}
     exact = energy_front(model, options, Limits(), 8, start=exact_start, **asked)
     close = energy_front(model, options, Limits(), 8, start=start, gap=0.05, **asked)
     assert close.certificate is not None
@@ -318,7 +319,9 @@ def test_a_gap_that_is_told_is_never_above_the_one_asked_for(gap: float) -> None
     start = best_time(model, options, Limits(), 8, uniform=uniform, gap=gap)
     asked = {"start": start, "uniform": uniform, "gap": gap}
     fronts = [
-        energy_front(model, options, Limits(), 8, objective=objective, points=points, **asked)
+        energy_front(
+            model, options, Limits(), 8, objective=OBJECTIVES[objective], points=points, **asked
+        )
         for objective, points in (("energy", 1), ("edp", None))
     ]
     for found in (start, *fronts):

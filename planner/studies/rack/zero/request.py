@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -132,8 +133,8 @@ def _column_gpus(fields: dict[str, Any], racks: Wired) -> int:
 
 def _workloads(given: object) -> tuple[Workload, ...]:
     found = tuple(workload_from(text) for text in dict.fromkeys(texts_of(given)))
-    names = [key_of(workload.name) for workload in found]
-    if twice := [name for name in names if names.count(name) > 1]:
+    times = Counter(key_of(workload.name) for workload in found)
+    if twice := [name for name, count in times.items() if count > 1]:
         raise InputError(f"workload: two are named {shown(twice[0])}; give each its own name")
     return found
 

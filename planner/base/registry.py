@@ -1,0 +1,85 @@
+"""Things by name that other packages may add to, through entry points.
+
+Packages are looked at only where a name is asked for that is not of the planner, or all names
+are: reading what is installed takes a noticeable time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from planner.base.errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+class Named(Protocol):
+    """What a registry holds."""
+
+    @property
+    def name(self) -> str:
+        """As people write it."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Mapping[str, T]):
+    """Things by name: first the planner's own in their order, then those of packages by name."""
+
+    def __init__(self, group: str, base: type[Any], own: Sequence[T]) -> None:
+        """Nothing is loaded yet.
+
+        Args:
+            group: Of the entry points that add to it, each the class of a thing, or a thing,
+                under the thing's own name.
+            base: What all of them are.
+            own: Those that come with the planner.
+        """
+        self._group, self._base = group, base
+        self._own = {one.name: one for one in own}
+        self._found: dict[str, T] | None = None
+
+    def __getitem__(self, name: str) -> T:
+        return self._own[name] if name in self._own else self._others[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._others
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._others)
+
+    @property
+    def _others(self) -> dict[str, T]:
+        """Those of installed packages.
+
+        Raises:
+            InputError: One of them cannot be loaded, or is not what it should be.
+        """
+        if self._found is None:
+            # Takes a noticeable time, and most questions name nothing of another package.
+            from importlib.metadata import entry_points  # noqa: PLC0415
+
+            points = sorted(entry_points(group=self._group), key=lambda point: point.name)
+            self._found = {point.name: self._loaded(point) for point in points}
+        return self._found
+
+    def _loaded(self, point: EntryPoint) -> T:
+        """What an entry point adds."""
+        where = f"{self._group}: {point.name} = {point.value}"
+        if point.name in self._own:
+            raise InputError(f"{where}: the planner has one of this name; give it another")
+        try:
+            found = point.load()
+            found = found() if isinstance(found, type) else found
+        except Exception as error:  # whatever the code of a package may raise
+            raise InputError(f"{where}: cannot be loaded: {error}") from error
+        if not isinstance(found, self._base):
+            raise InputError(f"{where}: is not a {self._base.__name__}")
+        if found.name != point.name:
+            raise InputError(f"{where}: calls itself {found.name!r}; the names must agree")
+        loaded: T = found
+        return loaded

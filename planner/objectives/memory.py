@@ -1,0 +1,31 @@
+"""Memory per chip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.base.arrays import FloatArray
+from planner.base.units import show_bytes
+from planner.objectives.objective import Costs, Objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Objective):
+    """Bytes of the fullest chip; of plans that hold as many the fastest is the best."""
+
+    name: str = "memory"
+    noun: str = "memory per chip"
+    short: str = "memory"
+    unit: str = "B"
+    more: str = "more memory"
+    less: str = "less memory"
+    degree: int = 0
+    of_memory: bool = True
+
+    def value(self, costs: Costs) -> FloatArray | float:
+        """Bytes."""
+        return costs.memory_bytes
+
+    def show(self, value: float) -> str:
+        """Bytes in words."""
+        return show_bytes(value)

@@ -1,0 +1,210 @@
+"""From the text of a YAML file to plain data; what is not clean YAML 1.2 is refused by its line.
+
+Refused are aliases and deep nesting (a small file can make them large), tags and merge keys (they
+change what a value is), keys that occur twice or are no text, a second document, `%YAML 1.1`,
+numbers of very many digits, and halves of characters. The time is proportional to the size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from ruamel.yaml import YAML
+from ruamel.yaml import events as ev
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.reader import Reader, ReaderError
+
+from strict_yaml.errors import Mistake, YamlError
+from strict_yaml.scalars import CoreResolver
+
+MAX_BYTES = 10 * 2**20
+MAX_DEPTH = 40
+MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
+_MOST = 20  # mistakes that are listed
+_LONGEST = 200  # characters of a mistake
+_LONGEST_WORD = 60
+_HALF = re.compile("[\ud800-\udfff]")
+_MERGE = "<<"
+
+
+def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
+    """The data in the content of a YAML file; None where it is empty.
+
+    Raises:
+        YamlError: Too large, not UTF-8, not YAML, or something that is not read here.
+    """
+    if len(content) > max_bytes:
+        _refuse(None, f"larger than {max_bytes:,} bytes")
+    text = content if isinstance(content, str) else _decoded(content)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Reader = _Reader
+    yaml.Resolver = CoreResolver
+    builder = _Builder(yaml, text.removeprefix("\ufeff"), max_depth)
+    data = builder.document()
+    if builder.mistakes:
+        raise YamlError(builder.mistakes)
+    return data
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = f"not a text file (byte {error.start} is not UTF-8)"
+    _refuse(line, problem)
+
+
+def _refuse(line: int | None, problem: str) -> NoReturn:
+    raise YamlError([Mistake(line, problem)])
+
+
+def _invalid(line: int | None, problem: str) -> NoReturn:
+    words = " ".join(problem.split())
+    _refuse(line, f"not valid YAML: {words[:_LONGEST]}")
+
+
+class _Reader(Reader):
+    """Keeps the line where reading ended, for errors that do not tell it."""
+
+    last_line = 0
+
+    def reset_reader(self) -> None:
+        self.last_line = getattr(self, "line", 0)
+        super().reset_reader()
+
+
+def _events(yaml: YAML, text: str) -> Iterator[Any]:
+    """What the parser of ruamel.yaml finds; its errors in our form."""
+    try:
+        yield from yaml.parse(text)
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        _invalid(line, f"the character U+{error.character:04X} is not text")
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else yaml.reader.last_line + 1
+        _invalid(line, str(error.problem or error.context))
+    except YAMLError as error:
+        _invalid(yaml.reader.last_line + 1, str(error))
+    except (ValueError, OverflowError):  # of chr()
+        _invalid(yaml.reader.last_line + 1, "an escape (\\U...) of no character")
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _shown(text: str) -> str:
+    """A word of the file in quotes, cut short."""
+    return repr(text if len(text) <= _LONGEST_WORD else text[:_LONGEST_WORD] + "...")
+
+
+def _number_of_digits(number: str) -> int:
+    unsigned = number.lstrip("+-")
+    if unsigned[:2] in ("0x", "0o", "0b"):
+        return sum(map(str.isalnum, unsigned[2:]))
+    return sum(map(str.isdigit, unsigned))
+
+
+class _Builder:
+    """Data from events, and the mistakes that need not end the reading."""
+
+    def __init__(self, yaml: YAML, text: str, max_depth: int) -> None:
+        self.mistakes: list[Mistake] = []
+        self._yaml = yaml
+        self._events = _events(yaml, text)
+        self._max_depth = max_depth
+
+    def document(self) -> Any:
+        """The data of the only document.
+
+        Raises:
+            YamlError: Something after which nothing is read.
+        """
+        next(self._events)  # the start of the stream
+        start = next(self._events)
+        if isinstance(start, ev.StreamEndEvent):
+            return None
+        version = start.version and tuple(start.version[:2])
+        if version not in (None, (1, 2)):
+            said = ".".join(map(str, version))
+            _refuse(_line(start), f"%YAML {said}: only YAML 1.2 is read; leave this line out")
+        data = self._value(next(self._events), depth=0)
+        next(self._events)  # the end of the document
+        following = next(self._events)
+        if not isinstance(following, ev.StreamEndEvent):
+            _invalid(_line(following), "another document begins here; a file has one")
+        return data
+
+    def _found(self, event: Any, problem: str) -> None:
+        self.mistakes.append(Mistake(_line(event), problem))
+        if len(self.mistakes) == _MOST:
+            raise YamlError(self.mistakes)
+
+    def _value(self, event: Any, depth: int) -> Any:
+        if isinstance(event, ev.AliasEvent):
+            _refuse(_line(event), "YAML aliases (*name) are not used here")
+        if event.tag is not None:
+            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")[:_LONGEST_WORD]
+            _refuse(_line(event), f"YAML tags ({tag}) are not used here; write the value alone")
+        if isinstance(event, ev.ScalarEvent):
+            return self._scalar(event)
+        if depth == self._max_depth:
+            _refuse(_line(event), f"nested deeper than {self._max_depth} levels")
+        if isinstance(event, ev.SequenceStartEvent):
+            return self._list(depth + 1)
+        return self._mapping(depth + 1)
+
+    def _list(self, depth: int) -> list[Any]:
+        items = []
+        while not isinstance(event := next(self._events), ev.SequenceEndEvent):
+            items.append(self._value(event, depth))
+        return items
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        lines: dict[str, int] = {}
+        while not isinstance(event := next(self._events), ev.MappingEndEvent):
+            key = self._key(event, depth)
+            value = self._value(next(self._events), depth)
+            if key is None:
+                continue
+            if key in fields:
+                where = f"first in line {lines[key]}"
+                self._found(event, f"the key {_shown(key)} occurs twice, {where}")
+            else:
+                fields[key], lines[key] = value, _line(event)
+        return fields
+
+    def _key(self, event: Any, depth: int) -> str | None:
+        """The name of a field, or None where it is none."""
+        key = self._value(event, depth)
+        if not isinstance(event, ev.ScalarEvent):
+            kind = "a list" if isinstance(key, list) else "a mapping"
+            _refuse(_line(event), f"field names must be text, not {kind}")
+        if event.implicit[0] and key == _MERGE:
+            _refuse(_line(event), "YAML merge keys (<<) are not used here; write the fields out")
+        if isinstance(key, str):
+            return key
+        word = event.value[:_LONGEST_WORD] or "nothing"
+        self._found(event, f"field names must be text, not {word}; write it in quotes")
+        return None
+
+    def _scalar(self, event: Any) -> Any:
+        text: str = event.value
+        tag = self._yaml.resolver.resolve(ScalarNode, text, event.implicit)
+        kind = str(tag).rpartition(":")[2]
+        if kind == "str":
+            if not text.isascii() and (half := _HALF.search(text)):
+                self._found(event, f"the escape \\u{ord(half[0]):04x} is half a character")
+            return text
+        if kind in ("int", "float") and (digits := _number_of_digits(text)) > MAX_DIGITS:
+            problem = f"a number of {digits:,} digits is too long; at most {MAX_DIGITS} are read"
+            self._found(event, problem)
+            return 0
+        constructor = self._yaml.constructor
+        return constructor.yaml_constructors[str(tag)](constructor, ScalarNode(tag, text))
