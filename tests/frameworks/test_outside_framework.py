@@ -35,6 +35,13 @@ def answer(python: Path, folder: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+def step_time(document: Any) -> str:
+    """The first step time of an answer, as it is printed."""
+    found = re.search(r'"step_time_s": ([0-9.e-]+)', json.dumps(document))
+    assert found is not None
+    return found[1]
+
+
 def test_it_is_searched(python: Path, folder: Path) -> None:
     found = answer(python, folder, "solve", *JOB, "--framework", "acme", "-o", "plan.yaml")
     assert found["status"] == "optimal"
@@ -49,7 +56,7 @@ def test_what_has_to_run_a_plan(python: Path, folder: Path) -> None:
     tpus = ("solve", "--model", "llama3-8b", "--chips", "16", "--runnable-in", "acme", "--json")
     refused = planner_in(python, folder, *tpus)
     assert refused.returncode == 3
-    assert "acme-chips (acme/kernels: CUDA)" in refused.stdout
+    assert '"acme: acme-chips"' in refused.stdout  # among the rules that dropped plans
 
 
 def test_it_is_costed_and_written_and_read(python: Path, folder: Path) -> None:
@@ -61,7 +68,7 @@ def test_it_is_costed_and_written_and_read(python: Path, folder: Path) -> None:
     (folder / "acme.json").write_text(text, encoding="utf-8")
     where = ("--from", "acme", "acme.json", "--hardware", "h100-sxm5-80")
     read = answer(python, folder, "evaluate", *where)
-    assert read["best"]["step_time_s"] == costed["best"]["step_time_s"]
+    assert step_time(read) == step_time(costed)
 
 
 def test_it_is_named_wherever_frameworks_are(python: Path, folder: Path) -> None:
