@@ -54,7 +54,8 @@ class SolveResult(Shown):
         status: optimal, feasible (stopped early, with a bound), infeasible or time_limit.
         objective_name: What the best plan minimizes.
         objective, bound, gap: Its value, a proved lower bound, and their relative distance.
-        best: The best plan on exactly the chips asked for, or None.
+        best: The best plan on exactly the chips asked for (of objectives over chips on at most
+            these), or None.
         front: Non-dominated plans, ascending in time.
         front_objectives: What they are compared by: time, energy and, if asked, memory.
         front_complete: Whether the front is proved to be all of it; False after a time limit.
