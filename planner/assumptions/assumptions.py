@@ -189,6 +189,16 @@ class Assumptions:
     local_runs: Annotated[Tile, "One's own runs behind the constants; 3 narrow intervals."] = 0
     moe_imbalance: Annotated[Multiple, "Busiest expert over the mean."] = 1.0
 
+    @property
+    def beside_overlap(self) -> float:
+        """Share of communication that a pass hides beside one of the opposite direction."""
+        return self.dualpipe_overlap
+
+    @property
+    def beside_kernels(self) -> float:
+        """Rate of products beside such communication, over that without."""
+        return self.dualpipe_kernels
+
     @staticmethod
     def roofline(
         chip: Chip, precision: str = "bf16", *, mfu: float = 1.0, gathers_again: bool = False

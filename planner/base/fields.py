@@ -91,7 +91,7 @@ def refusal(text: str) -> PydanticCustomError:
 class _Words:
     """A closed set of words: checked here, listed in the JSON Schema for editors.
 
-    Listing all may take longer than asking for one (`planner.base.plugins`).
+    Listing all may take longer than asking for one (`planner.base.registry`).
     """
 
     names: Collection[str]

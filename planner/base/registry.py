@@ -6,10 +6,11 @@ are: reading what is installed takes a noticeable time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from planner.base.errors import InputError
+from planner.base.messages import one_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -24,9 +25,27 @@ class Named(Protocol):
 
 
 T = TypeVar("T", bound=Named)
+V = TypeVar("V")
 
 
-class Registry(Mapping[str, T]):
+class Extended(Mapping[str, V]):
+    """Things by name: our own, then those of others, which are asked for only where it matters."""
+
+    def __init__(self, own: Mapping[str, V], others: Callable[[], Mapping[str, V]]) -> None:
+        self._own, self._others = own, others
+
+    def __getitem__(self, name: str) -> V:
+        return self._own[name] if name in self._own else self._others()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from self._others()
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._others())
+
+
+class Registry(Extended[T]):
     """Things by name: first the planner's own in their order, then those of packages by name."""
 
     def __init__(self, group: str, base: type[Any], own: Sequence[T]) -> None:
@@ -38,29 +57,18 @@ class Registry(Mapping[str, T]):
             base: What all of them are.
             own: Those that come with the planner.
         """
+        super().__init__({one.name: one for one in own}, self.others)
         self._group, self._base = group, base
-        self._own = {one.name: one for one in own}
         self._found: dict[str, T] | None = None
 
-    def __getitem__(self, name: str) -> T:
-        return self._own[name] if name in self._own else self._others[name]
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._own
-        yield from self._others
-
-    def __len__(self) -> int:
-        return len(self._own) + len(self._others)
-
-    @property
-    def _others(self) -> dict[str, T]:
+    def others(self) -> Mapping[str, T]:
         """Those of installed packages.
 
         Raises:
             InputError: One of them cannot be loaded, or is not what it should be.
         """
         if self._found is None:
-            # Takes a noticeable time, and most questions name nothing of another package.
+            # Takes some 30 ms, and most questions name nothing of another package.
             from importlib.metadata import entry_points  # noqa: PLC0415
 
             points = sorted(entry_points(group=self._group), key=lambda point: point.name)
@@ -76,7 +84,8 @@ class Registry(Mapping[str, T]):
             found = point.load()
             found = found() if isinstance(found, type) else found
         except Exception as error:  # whatever the code of a package may raise
-            raise InputError(f"{where}: cannot be loaded: {error}") from error
+            reason = one_line(f"{type(error).__name__}: {error}")
+            raise InputError(f"{where}: cannot be loaded ({reason})") from error
         if not isinstance(found, self._base):
             raise InputError(f"{where}: is not a {self._base.__name__}")
         if found.name != point.name:

@@ -258,8 +258,9 @@ def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
             plain = plain + here(part)
         accumulate = np.maximum(here(cost.kernels) - here(times.kernels), 0.0)
         parts["memory_bound"] = parts["memory_bound"] + layers * accumulate
-        hidden = np.where(inputs.dualpipe[:, 0], here(cost.paired), 0.0)
-        parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
+        if (beside := inputs.beside) is not None:
+            hidden = np.where(beside[:, 0], here(cost.paired), 0.0)
+            parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
         exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
     parts["memory_bound"] += here(layout.first) * inputs.ends.embedding[:, 0]

@@ -15,8 +15,8 @@ from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.network.collectives import GroupCosts
 from planner.network.placement import Mesh
-from planner.plan import DUALPIPE, PlanTable
-from planner.schedules.dualpipe import rounds
+from planner.plan import PlanTable
+from planner.schedules import ScheduleColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +66,12 @@ class Columns:
     @property
     def rounds(self) -> FloatArray:
         """(n, 1) times per step that a stage runs its layers."""
-        return rounds(self.plans.schedule[:, None], self.m)
+        return ScheduleColumn(self.plans.schedule[:, None]).rounds(self.m)
 
     @property
     def copies(self) -> FloatArray:
         """(n,) copies of the model's layers in a pipeline: m / rounds."""
-        return np.where(self.plans.schedule == DUALPIPE, 2.0, 1.0)
+        return np.asarray(self.plans.schedules.values("copies"), dtype=np.float64)
 
     def over_stages(self, table: FloatArray) -> FloatArray:
         """(n,) sum over all stages of a quantity per stage class, (n, 1) or (n, s)."""

@@ -46,7 +46,8 @@ from planner.cost.terms import (
     shard_terms,
     state_terms,
 )
-from planner.plan import AXES, COLUMNS, DUALPIPE, GPIPE, ZERO_BUBBLE, PlanTable
+from planner.plan import AXES, COLUMNS, PlanTable
+from planner.schedules import ScheduleColumn
 
 LayerPair = tuple[LayerCost | None, LayerCost | None]
 """A dense and a mixture-of-experts layer; None where the model has none."""
@@ -141,7 +142,7 @@ def _step_once(model: CostModel, x: Columns) -> StepCost:
 def _state_once(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan, once per combination of their columns."""
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
-    first, which = distinct([*keys, (x.plans.schedule == DUALPIPE).astype(np.int64)])
+    first, which = distinct([*keys, x.plans.schedules.values("copies")])
     few = _state(model, x.take(first))
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
@@ -295,9 +296,7 @@ def _step_inputs(model: CostModel, x: Columns, standing: FloatArray | None = Non
         m=x.m,
         pp=plans.pp[:, None],
         v=plans.interleave[:, None],
-        zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
-        gpipe=(plans.schedule == GPIPE)[:, None],
-        dualpipe=(plans.schedule == DUALPIPE)[:, None],
+        schedules=ScheduleColumn(plans.schedule[:, None]),
         chips=plans.chips[:, None].astype(np.float64),
         ends=end_terms(model, tp, tokens, last[:, None]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),

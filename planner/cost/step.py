@@ -4,15 +4,10 @@
     bubble = (sum_i t_i - t_max) / v + (pp - 1) (p2p + c_mb / v)
 
 t_i is stage i's time for one micro-batch, t_max the slowest; v the interleave; s = v messages of
-which an interleaved schedule, whose stages work on other chunks meanwhile, hides a part. GPipe runs
-all forward passes before all backward passes, so its steady state goes at the pace of the slowest
-of each. Zero-bubble schedules fill w_i seconds of the bubble behind stage i with weight gradients:
-
-    GPipe:        bubble += (m - 1) (f_max + b_max - t_max)
-    zero-bubble:  m t_max + bubble = max_j ((m - 1) t_j + w_j) + sum_i (t_i - w_i) + (pp - 1) (...)
-
-Under DualPipe a stage is a rank with two chunks, that runs m / 2 rounds of both; see
-`planner.schedules.dualpipe`. t_i is then a round less what passes side by side hide of it.
+which an interleaved schedule, whose stages work on other chunks meanwhile, hides a part. This is
+the bubble of 1F1B and of interleaved schedules; others have their own (`planner.schedules`). Under
+a bidirectional schedule a stage is a rank with two chunks, that runs m / 2 rounds of both. Where
+passes run side by side t_i is less what they hide.
 
 Plans that list the chunks of an interleaved pipeline fill it with the longest chunk of each stage
 instead of a v-th of it, C_i with a v-th of the ends, and what rounds of unequal chunks add
@@ -23,12 +18,11 @@ instead of a v-th of it, C_i with a v-th of the ends, and what rounds of unequal
 which is the same for equal chunks and never less. Plans whose rule makes unequal chunks (a layer
 less beside embedding and head) keep v-ths: listed, the same chunks may take slightly longer.
 
-For equal stages T equals an event-driven simulation of the schedule; for unequal stages too with
-GPipe; with 1F1B it is an upper estimate, with the others an estimate. Listed chunks that differ by
+For equal stages T equals an event-driven simulation of the schedule; for unequal stages with 1F1B
+it is an upper estimate, with others an estimate. Listed chunks that differ by
 one layer are mostly within 2 % of the simulation and up to 10 % off.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
-section 2.2 (bubble of 1F1B and interleaved schedules); Qi et al., arXiv:2401.10241, table 2
-(ZB-H1).
+section 2.2 (bubble of 1F1B and interleaved schedules).
 
     E = chips * [ sum_stages busy_i (P_busy(clock_i) - P_wait) / pp + T (P_wait + P_host + P_net) ]
 
@@ -39,15 +33,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
 
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import exposed_s, sharded_layer_s
-from planner.schedules import dualpipe, zero_bubble
-from planner.schedules.zero_bubble import SplitPasses
+from planner.schedules import ScheduleColumn, zero_bubble
+from planner.schedules.passes import SplitPasses, of_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,32 +115,38 @@ class StepInputs:
 
     Attributes:
         m, pp, v: Micro-batches, stages, interleave.
-        zero_bubble: Whether the schedule fills bubbles with weight gradients.
-        gpipe: Whether all forward passes come before all backward passes.
-        dualpipe: Whether pipelines in opposite directions share the stages.
+        schedules: The pipeline schedules.
         chips: Chips used.
         ends: Embedding and head.
         p2p: Seconds of the two sends of a micro-batch between chunks.
         standing_w: (n, 1) waiting chip, host and network, per chip.
         moved_j: Joules of operations and bytes, where energy is that alone (then no power counts).
+        bounds: Whether seconds are lower bounds, and the step is to be one.
     """
 
     m: FloatArray
     pp: FloatArray | IntArray
     v: FloatArray | IntArray
-    zero_bubble: BoolArray
-    gpipe: BoolArray
+    schedules: ScheduleColumn
     chips: FloatArray
     ends: EndCost
     p2p: FloatArray
     standing_w: FloatArray
     moved_j: FloatArray | float = 0.0
-    dualpipe: BoolArray = field(default_factory=lambda: np.zeros((1, 1), dtype=np.bool_))
+    bounds: bool = False
 
     @property
     def rounds(self) -> FloatArray:
-        """(n, 1) times per step that a stage runs its layers: m, under DualPipe m / 2."""
-        return np.where(self.dualpipe, self.m / 2, self.m) if self.dualpipe.any() else self.m
+        """(n, 1) times per step that a stage runs its layers: m over the copies of each layer."""
+        return self.schedules.rounds(self.m)
+
+    @property
+    def beside(self) -> BoolArray | None:
+        """(n, 1) where a forward pass runs beside a backward pass; None: nowhere."""
+        if not self.schedules.any("side_by_side"):
+            return None
+        found: BoolArray = self.schedules.values("side_by_side")
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     stages = [stage for stage in stages if stage.count.any()] or stages[:1]
     ends = [ends_s(stage, x) for stage in stages]
     times = [stage.sum_layers("total") + end for stage, end in zip(stages, ends, strict=True)]
-    if x.dualpipe.any():
+    if x.schedules.any("side_by_side"):
         times = [time - _paired_s(stage, x) for stage, time in zip(stages, times, strict=True)]
     slowest = reduce(np.maximum, times)
     others = reduce(np.add, [s.count * t for s, t in zip(stages, times, strict=True)]) - slowest
@@ -201,20 +201,17 @@ def step_cost(a: Assumptions, stages: Sequence[StageCost], x: StepInputs) -> Ste
     )
 
 
-def paced_sends(a: Assumptions, v: FloatArray | IntArray) -> FloatArray:
-    """Messages between chunks that delay each micro-batch of a full pipeline, of interleave v."""
-    return np.where(np.asarray(v) > 1, v * a.interleaved_p2p, v)
-
-
 def paced_messages(a: Assumptions, x: StepInputs) -> FloatArray:
-    """The same for every plan: those of DualPipe hide behind the passes beside them."""
-    paced = paced_sends(a, x.v)
-    return np.where(x.dualpipe, 1 - a.dualpipe_overlap, paced) if x.dualpipe.any() else paced
+    """Messages between chunks that delay each micro-batch of a full pipeline, for every plan."""
+    found: FloatArray = x.schedules.of_each("exposed_sends", a, x.v)
+    return found
 
 
 def _paired_s(stage: StageCost, x: StepInputs) -> FloatArray:
-    """(n, k) seconds that the passes of a DualPipe round hide of the layers' communication."""
-    return np.where(x.dualpipe, stage.sum_layers("paired"), 0.0)
+    """(n, k) seconds that passes side by side hide of the layers' communication."""
+    if (beside := x.beside) is None:
+        return np.zeros((1, 1))
+    return np.where(beside, stage.sum_layers("paired"), 0.0)
 
 
 def busy_s(stages: Sequence[StageCost], x: StepInputs, factor: FloatArray) -> FloatArray:
@@ -276,44 +273,62 @@ def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) 
     return zero_bubble.filled_s(passes, (x.p2p + a.micro_batch_s) / 2, ramped)
 
 
-def _gpipe_wait_s(
-    a: Assumptions,
-    stages: Sequence[StageCost],
-    times: Sequence[FloatArray],
-    x: StepInputs,
-    slowest: FloatArray,
-) -> FloatArray:
-    """(n, k) (m - 1) (f_max + b_max - t_max) under GPipe: the slowest passes are of two stages."""
-    wait = np.zeros_like(slowest)
-    waits = x.gpipe & (x.m > 1) & (x.pp > 1)
-    rows = np.flatnonzero(np.broadcast_to(waits, (len(slowest), 1)))
-    if not len(rows):
-        return wait
-    forward = backward = np.zeros_like(_of(slowest, rows))
-    passes: dict[int, FloatArray] = {}  # by identity: the stages of a plan table share layers
-    for stage, time in zip(stages, times, strict=True):
-        for _, cost in stage.layers:
-            if id(cost) not in passes:
-                passes[id(cost)] = forward_pass_s(a, cost, rows)
-        ahead = _forward_s(stage, x, rows, passes)
-        forward = np.maximum(forward, ahead)
-        backward = np.maximum(backward, _of(time, rows) - ahead)
-    wait[rows] = (_of(x.m, rows) - 1) * np.maximum(forward + backward - _of(slowest, rows), 0.0)
-    return wait
+@dataclass(frozen=True, kw_only=True)
+class _StepTimes:
+    """What schedules may ask of a step: `planner.schedules.passes.StepTimes`."""
+
+    assumptions: Assumptions
+    stages: Sequence[StageCost]
+    times: Sequence[FloatArray]
+    x: StepInputs
+    slowest: FloatArray
+    others: FloatArray
+    m: FloatArray
+    pp: FloatArray | IntArray
+    v: FloatArray | IntArray
+    p2p: FloatArray
+    rounds: FloatArray
+
+    @cached_property
+    def ramp(self) -> FloatArray:
+        """(pp - 1) (p2p + c_mb / v)."""
+        return np.asarray((self.pp - 1) * (self.p2p + self.assumptions.micro_batch_s / self.v))
+
+    def split_passes(self) -> list[SplitPasses]:
+        """The passes of every class of stages."""
+        pairs = zip(self.stages, self.times, strict=True)
+        return [split_passes(stage, self.x, time) for stage, time in pairs]
+
+    def hidden(self) -> list[FloatArray]:
+        """Seconds that passes side by side hide, of every class of stages."""
+        return [_paired_s(stage, self.x) for stage in self.stages]
+
+    def slowest_passes(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """f_max and b_max of some of the rows."""
+        forward = backward = np.zeros_like(of_rows(self.slowest, rows))
+        passes: dict[int, FloatArray] = {}  # by identity: the stages of a plan table share layers
+        for stage, time in zip(self.stages, self.times, strict=True):
+            for _, cost in stage.layers:
+                if id(cost) not in passes:
+                    passes[id(cost)] = forward_pass_s(self.assumptions, cost, rows)
+            ahead = _forward_s(stage, self.x, rows, passes)
+            forward = np.maximum(forward, ahead)
+            backward = np.maximum(backward, of_rows(time, rows) - ahead)
+        return forward, backward
 
 
 def _forward_s(
     stage: StageCost, x: StepInputs, rows: IntArray, passes: dict[int, FloatArray]
 ) -> FloatArray:
     """Forward seconds of a micro-batch on a stage, of some of the plans, from those of layers."""
-    ahead = np.zeros_like(_of(stage.first, rows))
+    ahead = np.zeros_like(of_rows(stage.first, rows))
     for layers, cost in stage.layers:
-        ahead = ahead + _of(layers, rows) * passes[id(cost)]
+        ahead = ahead + of_rows(layers, rows) * passes[id(cost)]
     if stage.first.any():
-        ahead = ahead + _of(stage.first, rows) * _of(x.ends.embedding, rows)
+        ahead = ahead + of_rows(stage.first, rows) * of_rows(x.ends.embedding, rows)
     if stage.last.any():
-        head = _of(x.ends.head, rows) - _of(x.ends.head_backward, rows)
-        ahead = ahead + _of(stage.last, rows) * head
+        head = of_rows(x.ends.head, rows) - of_rows(x.ends.head_backward, rows)
+        ahead = ahead + of_rows(stage.last, rows) * head
     return ahead
 
 
@@ -325,21 +340,14 @@ def passes_s(a: Assumptions, stage: StageCost, x: StepInputs) -> tuple[FloatArra
     return forward, stage.sum_layers("total") + ends_s(stage, x) - forward
 
 
-def _of(column: FloatArray, rows: IntArray | None) -> FloatArray:
-    """Some rows of an (n, k) column; of one that repeats a single row, that row."""
-    if rows is None or len(column) == 1:
-        return column
-    return np.take(column.T, rows, axis=1).T
-
-
 def forward_pass_s(a: Assumptions, cost: LayerCost, rows: IntArray | None = None) -> FloatArray:
     """Seconds of the forward pass of a layer with half of its collectives; of some of the plans.
 
     Both passes then take longer when anything gets slower: a backward pass that hides collectives
     does not shorten the forward pass.
     """
-    alone = _of(cost.alone, rows) - _of(cost.backward, rows)
-    return sharded_layer_s(a, alone, 0.5 * _of(cost.collective, rows))
+    alone = of_rows(cost.alone, rows) - of_rows(cost.backward, rows)
+    return sharded_layer_s(a, alone, 0.5 * of_rows(cost.collective, rows))
 
 
 def _bubble_s(
@@ -356,17 +364,23 @@ def _bubble_s(
     wait = others / x.v
     if any(stage.longest is not None for stage in stages):
         wait = _chunk_wait_s(stages, x, slowest, wait)
-    if np.any(x.zero_bubble | x.dualpipe):
-        passes = [split_passes(stage, x, t) for stage, t in zip(stages, times, strict=True)]
-    if np.any(x.zero_bubble):
-        filled = zero_bubble.wait_s(passes, (x.p2p + a.micro_batch_s) / 2, x.pp, x.m, slowest)
-        wait = np.where(x.zero_bubble, filled, wait)
-    ramp = (x.pp - 1) * (x.p2p + a.micro_batch_s / x.v)
-    bubble = wait + ramp + _gpipe_wait_s(a, stages, times, x, slowest)
-    if x.dualpipe.any():
-        hidden = [_paired_s(stage, x) for stage in stages]
-        both_ways = dualpipe.wait_s(a, passes, hidden, x.p2p, x.rounds, slowest)
-        bubble = np.where(x.dualpipe, both_ways, bubble)
+    step = _StepTimes(
+        assumptions=a,
+        stages=stages,
+        times=times,
+        x=x,
+        slowest=slowest,
+        others=wait,
+        m=x.m,
+        pp=x.pp,
+        v=x.v,
+        p2p=x.p2p,
+        rounds=x.rounds,
+    )
+    bubble = wait + step.ramp
+    for schedule, own in x.schedules.overriding("bubble_s"):
+        wanted = schedule.least_bubble_s if x.bounds else schedule.bubble_s
+        bubble = np.where(own, wanted(step, own), bubble)
     return bubble
 
 

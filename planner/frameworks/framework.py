@@ -100,7 +100,7 @@ class Framework(ABC):
             launch: The plan, which obeys the rules of the target, or was allowed to break them.
             target: One of `targets`.
         """
-        raise NotImplementedError(f"{self.name} has targets, and does not say how to write one")
+        raise TypeError(f"{self.name} has targets, and does not say how to write one")
 
     def read(self, text: str, asked: Asked) -> Imported:
         """The plan of a launch, for targets with `launches`.
@@ -113,7 +113,7 @@ class Framework(ABC):
             InputError: The text cannot be read, contradicts itself, or launches what no plan
                 says; a line each.
         """
-        raise NotImplementedError(f"{self.name} has launches, and does not say how to read one")
+        raise TypeError(f"{self.name} has launches, and does not say how to read one")
 
     def recomputes_as_listed(self, model: CostModel, plan: Plan) -> bool:
         """Whether its settings can say stages that recompute differently from one another."""

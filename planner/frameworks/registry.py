@@ -11,7 +11,7 @@ from functools import cache
 
 from planner.assumptions.software import FrameworkProfile
 from planner.base.errors import InputError
-from planner.base.plugins import Extended, installed
+from planner.base.registry import Extended, Registry
 from planner.frameworks.accelerate.framework import ACCELERATE
 from planner.frameworks.deepspeed.framework import DEEPSPEED
 from planner.frameworks.framework import Framework, Target
@@ -33,6 +33,7 @@ BUILT_IN: tuple[Framework, ...] = (
     NANOTRON,
     TEXTBOOK,
 )
+_REGISTRY: Registry[Framework] = Registry(GROUP, Framework, BUILT_IN)
 
 
 @cache
@@ -42,7 +43,7 @@ def others() -> tuple[Framework, ...]:
     Raises:
         InputError: One cannot be loaded, or has a name that is taken; it lacks a part.
     """
-    found = tuple(installed(GROUP, Framework).values())  # type: ignore[type-abstract]
+    found = tuple(_REGISTRY.others().values())
     profiles, targets = {*_profiles(BUILT_IN)}, {*_targets(BUILT_IN)}
     for framework in found:
         _check(framework, profiles, targets)

@@ -2,7 +2,7 @@
 
 Here live the plan that people read and edit, tables of plans as arrays, the order of ranks and the
 layers of pipeline stages as text. A new field of a plan begins in `planner.plan.plan`; begin to
-read there too. Everything above reads plans; this room imports `planner.base` alone.
+read there too. Everything above reads plans; this room imports `schedules` and `base`.
 """
 
 from planner.plan.plan import (
@@ -27,9 +27,6 @@ from planner.plan.plan import (
     DEFAULT_ORDER as DEFAULT_ORDER,
 )
 from planner.plan.plan import (
-    DUALPIPE as DUALPIPE,
-)
-from planner.plan.plan import (
     EVEN as EVEN,
 )
 from planner.plan.plan import (
@@ -43,12 +40,6 @@ from planner.plan.plan import (
 )
 from planner.plan.plan import (
     FULL as FULL,
-)
-from planner.plan.plan import (
-    GPIPE as GPIPE,
-)
-from planner.plan.plan import (
-    INTERLEAVED as INTERLEAVED,
 )
 from planner.plan.plan import (
     NO_RECOMPUTE as NO_RECOMPUTE,
@@ -66,9 +57,6 @@ from planner.plan.plan import (
     OFFLOADS as OFFLOADS,
 )
 from planner.plan.plan import (
-    ONE_F_ONE_B as ONE_F_ONE_B,
-)
-from planner.plan.plan import (
     ORDERS as ORDERS,
 )
 from planner.plan.plan import (
@@ -76,9 +64,6 @@ from planner.plan.plan import (
 )
 from planner.plan.plan import (
     RING as RING,
-)
-from planner.plan.plan import (
-    SCHEDULES as SCHEDULES,
 )
 from planner.plan.plan import (
     SELECTIVE as SELECTIVE,
@@ -97,9 +82,6 @@ from planner.plan.plan import (
 )
 from planner.plan.plan import (
     ZERO3 as ZERO3,
-)
-from planner.plan.plan import (
-    ZERO_BUBBLE as ZERO_BUBBLE,
 )
 from planner.plan.plan import (
     Plan as Plan,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, not_one_of, shown
-from planner.plan.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
+from planner.plan.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
+from planner.schedules import BUILT_IN, SCHEDULES
 
 MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 CHOICES = (
@@ -23,13 +24,15 @@ CHOICES = (
 )
 LARGEST_SIZE = 2**31
 _WHOLE = re.compile("0*[1-9][0-9]{0,11}")
-_NAMED: dict[str, tuple[str, ...]] = {
+_NAMED: dict[str, Sequence[str]] = {
     "sharding": SHARDINGS,
     "schedule": SCHEDULES,
     "split": SPLITS,
     "cp_mode": CP_MODES,
     "recompute": RECOMPUTES,
 }
+_LISTED = {**_NAMED, "schedule": [schedule.name for schedule in BUILT_IN]}
+"""What the schema lists: not what other packages add, which start-up would have to look for."""
 
 
 def fixed_values(name: str, texts: Iterable[str]) -> frozenset[int]:
@@ -52,7 +55,7 @@ def fix_schema() -> dict[str, Any]:
     digits = {"type": "string", "pattern": "^[1-9][0-9]*$"}
     whole = {"anyOf": [{"type": "integer", "minimum": 1}, digits]}
     values: dict[str, dict[str, Any]] = {name: whole for name in (*MESH_AXES, *CHOICES)}
-    values |= {name: {"type": "string", "enum": list(names)} for name, names in _NAMED.items()}
+    values |= {name: {"type": "string", "enum": list(names)} for name, names in _LISTED.items()}
     values["sequence_parallel"] = {"enum": [True, False, "true", "false"]}
     return {
         "type": "object",

@@ -30,9 +30,9 @@ import numpy.typing as npt
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.plan.ranks import Layout, check_layout
+from planner.schedules import SCHEDULES, ScheduleColumn
 
 SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
-SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe")
 RECOMPUTES = ("none", "selective", "full")
 CP_MODES = ("ring", "all-to-all")
 SPLITS = ("even", "even-counted", "front", "front-counted", "by-cost")
@@ -42,7 +42,6 @@ ORDERS: tuple[tuple[str, ...], ...] = tuple(permutations(AXES))
 DEFAULT_ORDER = ORDERS.index(("tp", "cp", "fsdp", "dp", "pp"))
 
 DDP, ZERO1, ZERO2, ZERO3 = range(4)
-GPIPE, ONE_F_ONE_B, INTERLEAVED, ZERO_BUBBLE, DUALPIPE = range(5)
 NO_RECOMPUTE, SELECTIVE, FULL = range(3)
 RING, ALL_TO_ALL = range(2)
 EVEN, EVEN_COUNTED, FRONT, FRONT_COUNTED, BY_COST = range(5)
@@ -129,7 +128,7 @@ class Plan:
 
 
 _INTEGERS = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
-_CODES = {
+_CODES: dict[str, Sequence[str]] = {
     "schedule": SCHEDULES,
     "sharding": SHARDINGS,
     "cp_mode": CP_MODES,
@@ -208,9 +207,9 @@ class StageTable:
 class PlanTable:
     """Many plans as a struct of arrays; every array has shape (n,).
 
-    Named choices are the integer codes of `SHARDINGS`, `SCHEDULES`, ...; `offload` is the mask of
-    `offload_mask`; `order` indexes `ORDERS`, and from `len(ORDERS)` on `layouts`, which all rows
-    share. `stages` is None when no plan has explicit stages.
+    Named choices are the integer codes of `SHARDINGS`, `planner.schedules.SCHEDULES`, ...;
+    `offload` is the mask of `offload_mask`; `order` indexes `ORDERS`, and from `len(ORDERS)` on
+    `layouts`, which all rows share. `stages` is None when no plan has explicit stages.
     """
 
     dp: IntArray
@@ -240,6 +239,11 @@ class PlanTable:
     def chips(self) -> IntArray:
         """(n,) chips used by each plan."""
         return self.dp * self.fsdp * self.tp * self.cp * self.pp
+
+    @property
+    def schedules(self) -> ScheduleColumn:
+        """The pipeline schedules of the plans."""
+        return ScheduleColumn(self.schedule)
 
     @property
     def data_ranks(self) -> IntArray:

@@ -11,10 +11,10 @@ from planner.base.messages import Attempts, Origin
 from planner.objectives import BY_TIME, OBJECTIVES
 from planner.question.fields import LAYOUTS
 from planner.question.request import Request
+from planner.schedules import SCHEDULES, schedule_of
 
 _INSTEAD = ("hardware", "chips")
 _ONE_KIND = ("torus_axes", "degrade_link", "calibration")
-_OTHER_SCHEDULES = ("interleaved", "dualpipe")
 
 
 def is_pooled(request: Request) -> bool:
@@ -78,7 +78,7 @@ def _refused(request: Request) -> Iterator[str]:
     if request.placement == "torus":
         yield "placement: torus is of one kind of chips; use framework or all with pools"
     wanted = request.fix.get("schedule", ())
-    if wanted and all(name in _OTHER_SCHEDULES for name in wanted):
+    if wanted and not any(schedule_of(name).on_pools for name in wanted if name in SCHEDULES):
         yield f"fix: schedule={','.join(wanted)} is not searched on pools; use 1f1b or zero-bubble"
     interleaves = request.fix.get("interleave", ())
     if interleaves and "1" not in interleaves:

@@ -1,6 +1,29 @@
-"""Pipeline schedules: which operation a stage runs after which, and when it starts and ends.
+"""Pipeline schedules: what each is, costs and holds, which operation a stage runs after which.
 
-There is one file per schedule where it has rules of its own; `orders` gives the order of operations
-of each schedule, `simulate` runs any of them. Imports `plan`, `assumptions` and `base`: durations
-are given, never computed here. Begin with `orders`.
+There is one file per schedule, a subclass of `schedule.Schedule`, whose docstring is the guide to
+adding one; `registry` lists them, `simulate` runs the order of any. Everything above asks these
+objects and names no schedule itself. Imports `assumptions` and `base`: seconds are given, never
+computed here. Begin with `schedule`.
 """
+
+from planner.schedules.registry import (
+    BUILT_IN as BUILT_IN,
+)
+from planner.schedules.registry import (
+    SCHEDULES as SCHEDULES,
+)
+from planner.schedules.registry import (
+    ScheduleColumn as ScheduleColumn,
+)
+from planner.schedules.registry import (
+    code_of_schedule as code_of_schedule,
+)
+from planner.schedules.registry import (
+    known_schedules as known_schedules,
+)
+from planner.schedules.registry import (
+    schedule_at as schedule_at,
+)
+from planner.schedules.registry import (
+    schedule_of as schedule_of,
+)

@@ -1,178 +1,136 @@
-"""DualPipe: two pipelines in opposite directions over the same ranks, so that F and B meet.
+"""DualPipe: two pipelines in opposite directions over the same ranks.
 
-Rank d of pp holds the chunks d and pp - 1 - d of the model, each with its parameters: there are two
-copies of the model. Half of the m micro-batches enters at rank 0, half at rank pp - 1; a *round* is
-one of each. Where F of one direction runs beside B of the other they hide H = `hidden` of their
-communication. With seconds per rank and round, a pair of ranks being d and pp - 1 - d:
+`planner.schedules.bidirectional` has the equations, `planner.schedules.dualpipe_order` the order.
 
-    D = F + b + W over both chunks      (F forward, b input gradients, W weight gradients)
-    Q = (F + max(F, b) + max(b - W, 0)) / 2
-    T = max ((m/2)(D - H) + H - Q) + sum (Q + H / 2) - min(mean F / 2, sum over - max over)
-    over = max(b - F, 0) / 2            (max, sum and mean over the pp / 2 pairs)
-
-For equal ranks T is to rounding what a simulation of DeepSeek's order gives (any F, b, W and H;
-`planner.schedules.orders`): with F = b = W per chunk its bubble is the published
-(pp/2 - 1)(F&B + B - 3W). For unequal ranks T is an estimate.
-
-In flight: chunk c holds the activations of pp - c micro-batches, as with 1F1B, so a rank those of
-pp + 1 chunks.
-
-Source: DeepSeek-V3, arXiv:2412.19437, section 3.2.1, figure 5 and table 2; order and published
-figures: github.com/deepseek-ai/DualPipe (dualpipe/dualpipe.py, README.md).
+Source: DeepSeek-V3, arXiv:2412.19437, section 3.2.1, figure 5 and table 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
+import math
 
 import numpy as np
 
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.plan import DUALPIPE
-from planner.schedules.zero_bubble import SplitPasses
+from planner.schedules.bidirectional import every_rank, rank_classes, wait_s
+from planner.schedules.dualpipe_order import rank_order
+from planner.schedules.orders import Orders
+from planner.schedules.passes import StepTimes
+from planner.schedules.schedule import Schedule, StageRows, StepForms
 
 
-def rounds(schedule: IntArray, m: FloatArray) -> FloatArray:
-    """Times per step that a rank runs its layers: m, or m / 2 where directions share the ranks.
+class DualPipe(Schedule):
+    """See the module."""
 
-    Args:
-        schedule: Codes, in the shape of `m`.
-        m: Micro-batches per step and data rank.
-    """
-    return np.where(schedule == DUALPIPE, m / 2, m)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankTimes:
-    """Seconds of one round on a class of equal ranks, messages included; (n, k).
-
-    Attributes:
-        count: (n, 1) ranks of the class.
-        forward, backward, weight_grad: F, b (the gradients of inputs alone) and W of both chunks.
-        hidden: H.
-    """
-
-    count: FloatArray
-    forward: FloatArray
-    backward: FloatArray
-    weight_grad: FloatArray
-    hidden: FloatArray
-
-    @property
-    def wait(self) -> FloatArray:
-        """Q."""
-        f, b, w = self.forward, self.backward, self.weight_grad
-        return np.asarray((f + np.maximum(f, b) + np.maximum(b - w, 0.0)) / 2)
-
-    @property
-    def over(self) -> FloatArray:
-        """max(b - F, 0) / 2."""
-        return np.asarray(np.maximum(self.backward - self.forward, 0.0) / 2)
-
-    def paced(self, turns: FloatArray) -> FloatArray:
-        """(m/2)(D - H) + H - Q, `turns` being m / 2."""
-        whole = self.forward + self.backward + self.weight_grad
-        return np.asarray(turns * (whole - self.hidden) + self.hidden - self.wait)
-
-
-def pipeline_s(ranks: Sequence[RankTimes], turns: FloatArray) -> FloatArray:
-    """(n, k) seconds of all passes: T of the module.
-
-    Args:
-        ranks: The classes of ranks.
-        turns: (n, 1) rounds per step, m / 2.
-    """
-    none = np.zeros_like(ranks[0].forward)
-    longest = most_over = total_over = filled = ahead = none
-    for rank in ranks:
-        pairs, exists = rank.count / 2, rank.count > 0
-        over = np.where(exists, rank.over, 0.0)
-        longest = np.maximum(longest, np.where(exists, rank.paced(turns), 0.0))
-        filled = filled + pairs * (rank.wait + rank.hidden / 2)
-        ahead = ahead + pairs * rank.forward / 2
-        most_over, total_over = np.maximum(most_over, over), total_over + pairs * over
-    count = reduce(np.add, [rank.count for rank in ranks]) / 2
-    return np.asarray(longest + filled - np.minimum(ahead / count, total_over - most_over))
-
-
-def rank_times(
-    a: Assumptions, passes: SplitPasses, hidden: FloatArray, p2p: FloatArray
-) -> RankTimes:
-    """The times of a class of ranks; arguments as for `wait_s`."""
-    send = a.micro_batch_s + p2p  # one way on each of two chunks
-    return RankTimes(
-        count=passes.count,
-        forward=passes.total + hidden - passes.backward + send,
-        backward=passes.backward - passes.weight_grad + send,
-        weight_grad=passes.weight_grad,
-        hidden=hidden + 2 * a.dualpipe_overlap * p2p,
+    name = "dualpipe"
+    source = "DeepSeek-V3, arXiv:2412.19437, section 3.2.1, figure 5 and table 2"
+    rule_source = (
+        "deepseek-ai/DualPipe dualpipe.py, step: ranks and micro-batches even, at least two "
+        "micro-batches per rank; weight gradients apart"
     )
+    copies = 2
+    side_by_side = True
+    splits_backward = True
+    lists_chunks = True
+    uneven = True
+
+    def runs_on(self, pp: IntArray) -> BoolArray:
+        """With pairs of ranks."""
+        return np.asarray((pp > 1) & (pp % 2 == 0))
+
+    def runs(self, pp: IntArray, m: IntArray) -> BoolArray:
+        """Also with an even m of at least 2 pp."""
+        return np.asarray(self.runs_on(pp) & (m % 2 == 0) & (m >= 2 * pp))
+
+    def why_not(self, pp: int, m: float, *, trains_all: bool) -> str:
+        """Why it cannot run micro-batches in both directions."""
+        if not trains_all:
+            return f"schedule {self.name} needs a job that trains all weights"
+        if pp == 1 or pp % 2:
+            return f"schedule {self.name} needs an even pp > 1, not {pp}; nearest: {pp + 1}"
+        return (
+            f"schedule {self.name} with pp {pp} and {m:g} micro-batches: an even number of at "
+            f"least {2 * pp} is needed; nearest: {max(2 * pp, 2 * math.ceil(m / 2))}"
+        )
+
+    def chunks(self, v: IntArray) -> IntArray:
+        """One of each direction."""
+        return np.asarray(2 * v)
+
+    def place(self, stage: IntArray, chunk: IntArray, pp: IntArray, v: IntArray) -> IntArray:
+        """D and pp - 1 - d."""
+        return np.where(chunk == 1, pp - 1 - stage, stage)
+
+    def every_stage(self, kinds: IntArray, pp: int) -> StageRows:
+        """Every rank, with the layers of its chunks."""
+        return every_rank(kinds)
+
+    def stage_classes(self, kinds: IntArray, pp: int) -> StageRows:
+        """Ranks d and pp - 1 - d are equal; more where both chunks hold the same."""
+        return rank_classes(kinds)
+
+    def in_flight(
+        self, pp: IntArray, v: IntArray, m: FloatArray, position: FloatArray
+    ) -> FloatArray:
+        """Of equal chunks half of both together."""
+        return np.minimum(m, (pp + 1) / 2 + 0.0 * position)
+
+    def most_held(
+        self, pp: IntArray, v: IntArray, m: FloatArray, position: FloatArray, chunks: FloatArray
+    ) -> FloatArray:
+        """Pp - d of chunk d, d + 1 of chunk pp - 1 - d."""
+        ranks = chunks[..., 0] * (pp[:, None] - position) + chunks[..., 1] * (position + 1)
+        return np.where(m > 0, ranks, 0.0)
+
+    def exposed_sends(self, a: Assumptions, v: FloatArray | IntArray) -> FloatArray:
+        """The passes beside them hide the others."""
+        return np.asarray(1 - a.beside_overlap + 0.0 * np.asarray(v))
+
+    def bubble_s(self, step: StepTimes, own: BoolArray) -> FloatArray:
+        """T of the module beyond rounds of the slowest rank with the messages that pace them."""
+        return wait_s(
+            step.assumptions,
+            step.split_passes(),
+            step.hidden(),
+            step.p2p,
+            step.rounds,
+            step.slowest,
+        )
+
+    def step_forms(self, m: int, v: int, *, bubbles: bool) -> StepForms:
+        """The larger of P_paced + S_early and P_paced + P_over + S_late."""
+        if not bubbles:
+            return StepForms(sums=(), peaks=("round",), forms=(((), (1,)),))
+        return StepForms(
+            sums=("early", "late"),
+            peaks=("paced", "over"),
+            forms=(((1, 0), (1, 0)), ((0, 1), (1, 1))),
+        )
+
+    def orders(self, pp: int, m: int, v: int = 1) -> Orders:
+        """See `planner.schedules.dualpipe_order`."""
+        self.check(pp, m, v)
+        if pp == 1:
+            raise ValueError(f"no schedule {self.name} of one stage")
+        table = np.array([rank_order(pp, m, rank) for rank in range(pp)], dtype=np.int64)
+        return Orders(
+            kind=table[:, :, 0],
+            micro_batch=table[:, :, 1],
+            chunk=table[:, :, 2],
+            chunks=2,
+            micro_batches=m,
+            joined=table[:, :, 3] > 0,
+            places=self.places(pp, v),
+        )
+
+    def caveats(self, a: Assumptions) -> list[str]:
+        """That no published run tells what its passes hide."""
+        return [
+            f"{self.name}: assumed, not fitted: passes side by side hide {a.beside_overlap:.0%} of "
+            f"all-to-alls and messages, products run at {a.beside_kernels:.0%} of their rate "
+            "beside all-to-alls (dualpipe_overlap, dualpipe_kernels)"
+        ]
 
 
-def paced_messages_s(a: Assumptions, p2p: FloatArray) -> FloatArray:
-    """(n, k) seconds of the host and of messages in every round; `p2p` as for `wait_s`."""
-    return np.asarray(2 * (a.micro_batch_s + (1 - a.dualpipe_overlap) * p2p))
-
-
-def wait_s(
-    a: Assumptions,
-    passes: Sequence[SplitPasses],
-    hidden: Sequence[FloatArray],
-    p2p: FloatArray,
-    turns: FloatArray,
-    slowest: FloatArray,
-) -> FloatArray:
-    """(n, k) seconds beyond rounds of the slowest rank with the messages that pace them.
-
-    Args:
-        a: Overlap and the host's time per micro-batch.
-        passes: The classes of ranks: a round less what its passes hide of the layers.
-        hidden: (n, k) that, per class.
-        p2p: Seconds of the two sends of a micro-batch between chunks.
-        turns: (n, 1) rounds per step.
-        slowest: (n, k) the longest round in `passes`.
-    """
-    ranks = [rank_times(a, *each, p2p) for each in zip(passes, hidden, strict=True)]
-    paced = turns * (slowest + paced_messages_s(a, p2p))
-    return np.maximum(pipeline_s(ranks, turns) - paced, 0.0)
-
-
-def rank_classes(kinds: IntArray) -> list[tuple[float, ...]]:
-    """Rows of the stage classes of DualPipe ranks, from the layers of every chunk.
-
-    Ranks d and pp - 1 - d are equal. Pairs with the same layers share a class where both chunks
-    hold the same: then they hold as many activations too.
-
-    Args:
-        kinds: (pp, 2) dense and expert layers per chunk.
-
-    Returns:
-        Rows of `every_rank`; each stands for `count` ranks.
-    """
-    classes: dict[tuple[float, ...], list[tuple[float, ...]]] = {}
-    for row in every_rank(kinds)[: len(kinds) // 2]:
-        near, far = row[6:8], row[8:]
-        apart = row[5] if near != far else -1.0
-        classes.setdefault((*row[:5], *near, *far, apart), []).append(row)
-    return [(*rows[0][:2], 2.0 * len(rows), *rows[0][3:]) for rows in classes.values()]
-
-
-def every_rank(kinds: IntArray) -> list[tuple[float, ...]]:
-    """(dense, moe, count 1, first, last, position, dense and moe of each chunk) of every rank."""
-    last = len(kinds) - 1
-    rows = []
-    for rank in range(len(kinds)):
-        own, other = kinds[rank].tolist(), kinds[last - rank].tolist()
-        both = (own[0] + other[0], own[1] + other[1])
-        end = rank in (0, last)
-        rows.append(tuple(map(float, (*both, 1, end, end, rank, *own, *other))))
-    return rows
-
-
-def runs_both_ways(schedule: IntArray, pp: IntArray, m: IntArray) -> BoolArray:
-    """True but for DualPipe without an even pp, or without an even m of at least 2 pp."""
-    fits = (pp > 1) & (pp % 2 == 0) & (m % 2 == 0) & (m >= 2 * pp)
-    return np.asarray((schedule != DUALPIPE) | fits)
+SCHEDULE = DualPipe()

@@ -20,8 +20,9 @@ from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.job import LARGEST_BATCH
 from planner.objectives import MEMORY, TIME
-from planner.plan import CP_MODES, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS, PlanTable
+from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.schedules import SCHEDULES
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import OutOfTime
 from planner.search.limits import Limits, model_flop, usable_bytes

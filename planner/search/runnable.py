@@ -16,9 +16,10 @@ from planner.base.arrays import BoolArray, IntArray
 from planner.base.distinct import distinct
 from planner.cost.context import CostModel
 from planner.frameworks.rules import PLACEMENT, Demand, demands_of
-from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, ONE_F_ONE_B, ORDERS, PlanTable
+from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, ORDERS, PlanTable
 from planner.plan.choices import CHOICES
 from planner.question.options import SpaceOptions
+from planner.schedules import code_of_schedule
 from planner.search.uniform.tables import Runs
 
 _OF_MESHES = "mesh"
@@ -134,7 +135,7 @@ def _plans(columns: dict[str, IntArray], mesh: IntArray, order: IntArray | int) 
     fields = {name: np.zeros(len(mesh), dtype=np.int64) for name in COLUMNS}
     fields |= {name: columns[name][mesh] for name in (*AXES, "ep")}
     fields |= {name: np.ones(len(mesh), dtype=np.int64) for name in ("micro_batch", "interleave")}
-    fields["schedule"] += ONE_F_ONE_B
+    fields["schedule"] += code_of_schedule("1f1b")
     fields |= {name: columns[name][mesh] for name in CHOICES if name in columns}
     fields["order"] += order
     return PlanTable(

@@ -1,5 +1,6 @@
 """Every benchmark runs at its smallest size; what is timed is never compared."""
 
+import importlib
 import json
 import re
 import subprocess
@@ -114,9 +115,41 @@ def test_help(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["throughput.py", "startup.py", "scaling.py", "stage_study.py"])
+@pytest.mark.parametrize(
+    "name", ["commands.py", "throughput.py", "startup.py", "scaling.py", "stage_study.py"]
+)
 def test_a_benchmark_runs(name: str) -> None:
     checked(ran(name, "--quick", "--json"))
+
+
+def test_whole_commands_of_two_checkouts_are_paired(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = importlib.import_module("commands")
+    order: list[str] = []
+
+    def spent(_name: str, checkout: Path, _cache: Path) -> float:
+        order.append(checkout.name)
+        return {"mine": 3.0, "theirs": 2.0}[checkout.name] + len(order)
+
+    monkeypatch.setattr(commands, "cpu_s", spent)
+    folders = [Path("mine"), Path("theirs")]
+    seconds = commands.measured("solve", folders, folders, 2)
+    assert order == ["mine", "theirs", "mine", "theirs", "theirs", "mine"]
+    row = commands.row_of("solve", seconds)
+    assert row["command"] == "planner solve --model llama2-13b --chips 4096"
+    assert (row["least s"], row["other: least s"], row["ratio of least"]) == (6.0, 6.0, 1.0)
+    assert row["median ratio"] == pytest.approx((6 / 6 + 9 / 7) / 2)
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("nothing",), "unknown command 'nothing'; allowed: solve, uniform"),
+    (("--against", "nowhere"), "--against nowhere: is no checkout of planner"),
+])  # fmt: skip
+def test_whole_commands_need_a_checkout_and_known_names(
+    arguments: tuple[str, ...], words: str
+) -> None:
+    outcome = ran("commands.py", *arguments)
+    assert outcome.returncode == 2
+    assert words in outcome.stderr
 
 
 @pytest.mark.slow

@@ -10,10 +10,20 @@ from cost.cases import Case, case_of, runnable
 from cost.test_cost_tables import equal_outputs
 from planner.base.errors import InputError
 from planner.cost.evaluate import evaluated
-from planner.cost.memory.in_flight import held_chunks, in_flight
+from planner.cost.memory.in_flight import in_flight
 from planner.frameworks.rules import violations
-from planner.plan import INTERLEAVED, Plan, PlanTable, Stage
-from planner.schedules.orders import BACKWARD, FORWARD, orders_of
+from planner.plan import Plan, PlanTable, Stage
+from planner.schedules import code_of_schedule, schedule_at
+from planner.schedules.interleaved import held_chunks
+from planner.schedules.orders import BACKWARD, FORWARD, Orders
+
+INTERLEAVED = code_of_schedule("interleaved")
+
+
+def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:
+    """The orders of a schedule, by its code."""
+    return schedule_at(schedule).orders(pp, m, v)
+
 
 PLAN = Plan(pp=4, dp=2, sharding="zero1", sequence_parallel=False)
 KINDS = ["llama3-8b", "deepseek-v2-lite"]  # the latter: one dense layer, then experts

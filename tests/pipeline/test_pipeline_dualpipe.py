@@ -9,10 +9,18 @@ from oracles.dualpipe import Chunk, groups_of, makespan
 
 from pipeline.test_pipeline_simulation import lasting
 from planner.base.arrays import FloatArray
-from planner.plan import DUALPIPE
-from planner.schedules.dualpipe import RankTimes, pipeline_s
-from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, orders_of
+from planner.schedules import code_of_schedule, schedule_at
+from planner.schedules.bidirectional import RankTimes, pipeline_s
+from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders
 from planner.schedules.simulate import simulate
+
+DUALPIPE = code_of_schedule("dualpipe")
+
+
+def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:
+    """The orders of a schedule, by its code."""
+    return schedule_at(schedule).orders(pp, m, v)
+
 
 SIZES = [(pp, m) for pp in (2, 4, 6, 8) for m in (2 * pp, 2 * pp + 2, 5 * pp)]
 NAMES = {FORWARD: "F", BACKWARD: "B", WEIGHT_GRAD: "W"}
@@ -55,7 +63,7 @@ def test_numbers_that_it_does_not_run_are_refused(pp: int, m: int) -> None:
 
 
 def closed_form(chunks: list[Chunk], m: int) -> float:
-    """`planner.schedules.dualpipe.pipeline_s` of chunks."""
+    """`planner.schedules.bidirectional.pipeline_s` of chunks."""
 
     def column(value: float) -> FloatArray:
         return np.array([[value]])

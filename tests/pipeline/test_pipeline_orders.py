@@ -7,8 +7,19 @@ import pytest
 from oracles import pipeline_simulator as oracle
 
 from planner.cost.memory.in_flight import in_flight
-from planner.plan import GPIPE, INTERLEAVED, ONE_F_ONE_B, ZERO_BUBBLE
-from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders, orders_of
+from planner.schedules import code_of_schedule, schedule_at
+from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders
+
+GPIPE = code_of_schedule("gpipe")
+INTERLEAVED = code_of_schedule("interleaved")
+ONE_F_ONE_B = code_of_schedule("1f1b")
+ZERO_BUBBLE = code_of_schedule("zero-bubble")
+
+
+def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:
+    """The orders of a schedule, by its code."""
+    return schedule_at(schedule).orders(pp, m, v)
+
 
 KIND = {FORWARD: oracle.Kind.F, BACKWARD: oracle.Kind.B, WEIGHT_GRAD: oracle.Kind.W}
 SINGLE = [

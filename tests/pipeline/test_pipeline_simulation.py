@@ -10,10 +10,20 @@ from oracles import pipeline_simulator as oracle
 
 from pipeline.test_pipeline_orders import as_oracle
 from planner.base.arrays import FloatArray
-from planner.plan import GPIPE, INTERLEAVED, ONE_F_ONE_B, ZERO_BUBBLE
+from planner.schedules import code_of_schedule, schedule_at
 from planner.schedules.durations import Durations
-from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders, orders_of
+from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD, Orders
 from planner.schedules.simulate import Run, simulate
+
+GPIPE = code_of_schedule("gpipe")
+INTERLEAVED = code_of_schedule("interleaved")
+ONE_F_ONE_B = code_of_schedule("1f1b")
+ZERO_BUBBLE = code_of_schedule("zero-bubble")
+
+
+def orders_of(schedule: int, pp: int, m: int, v: int = 1) -> Orders:
+    """The orders of a schedule, by its code."""
+    return schedule_at(schedule).orders(pp, m, v)
 
 
 def lasting(

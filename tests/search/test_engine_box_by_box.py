@@ -16,8 +16,9 @@ from planner.base.arrays import IntArray
 from planner.cost.context import CostModel
 from planner.cost.job import Job
 from planner.frameworks.profiles import FRAMEWORKS
-from planner.plan import DUALPIPE, NO_RECOMPUTE, ORDERS, ZERO_BUBBLE
+from planner.plan import NO_RECOMPUTE, ORDERS
 from planner.question.options import SpaceOptions
+from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.uniform import engine
 from planner.search.uniform.bounds import skeleton_corners
@@ -26,6 +27,9 @@ from planner.search.uniform.engine import Search
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import Skeletons, Space, cross_choices, cross_skeletons
 from planner.search.uniform.tables import build_placements
+
+DUALPIPE = code_of_schedule("dualpipe")
+ZERO_BUBBLE = code_of_schedule("zero-bubble")
 
 SPLIT = ("zero-bubble", "dualpipe")
 CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "mi300x-8way", "gb200-nvl72", "dgx1-v100", "gaudi2")

@@ -18,8 +18,8 @@ from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.frameworks.rules import violations
-from planner.plan import DUALPIPE, SCHEDULES, ZERO_BUBBLE
 from planner.question.options import SpaceOptions
+from planner.schedules import SCHEDULES, code_of_schedule
 from planner.search.limits import Limits, usable_bytes
 from planner.search.oracle.oracle import MeshProblem, mesh_problem
 from planner.search.uniform.engine import Search
@@ -28,6 +28,9 @@ from planner.search.uniform.space import cross_choices, cross_skeletons
 from solvers.factored import ARRAY_OPS, brute_force_front, enumerate_assignments
 from solvers.factored_cpsat import front, minimize
 from solvers.solution import Status
+
+DUALPIPE = code_of_schedule("dualpipe")
+ZERO_BUBBLE = code_of_schedule("zero-bubble")
 
 BLOCKS, PER_BLOCK = 40, 8
 MOST_PLANS = 300

@@ -16,6 +16,7 @@ from planner.frameworks.rules.alike import CUDA_VENDORS
 from planner.plan import Plan, PlanTable, code_of
 from planner.plan.words import recompute_words, sharding_words
 from planner.results.plan import PlanResult
+from planner.schedules import schedule_of
 from planner.search.limits import Limits
 from planner.search.uneven.aligned import is_aligned
 from planner.search.uniform.meshes import equal_chunks
@@ -30,7 +31,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_chunk_warnings(model, result.plan),
-        *_dualpipe_warnings(model, result.plan),
+        *schedule_of(result.plan.schedule).caveats(model.assumptions),
         *_stage_warnings(model, result.plan),
     ]
 
@@ -140,18 +141,6 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
             f"{estimate.format(25)}"
         )
     return lines
-
-
-def _dualpipe_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """DualPipe, of which no published run tells what its passes hide."""
-    if plan.schedule != "dualpipe":
-        return []
-    a = model.assumptions
-    return [
-        f"dualpipe: assumed, not fitted: passes side by side hide {a.dualpipe_overlap:.0%} of "
-        f"all-to-alls and messages, products run at {a.dualpipe_kernels:.0%} of their rate beside "
-        "all-to-alls (dualpipe_overlap, dualpipe_kernels)"
-    ]
 
 
 def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:

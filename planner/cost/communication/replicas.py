@@ -1,4 +1,4 @@
-"""What the two copies of a model exchange under DualPipe: the gradients of each other.
+"""What the two copies of a model exchange under bidirectional schedules: their gradients.
 
 Ranks d and pp - 1 - d hold the same chunks. After the reduction within data parallelism each has
 its shard of the gradients of its own micro-batches, and sends it to the other; without sharding
@@ -20,7 +20,7 @@ from planner.cost.context import CostModel
 from planner.cost.memory.parameters import trained_share
 from planner.cost.terms import StateTerms, data_nets
 from planner.network.collectives import GroupCosts
-from planner.plan import DUALPIPE, PlanTable
+from planner.plan import PlanTable
 
 
 def with_copies(
@@ -41,9 +41,9 @@ def with_copies(
         sharding: Codes, (n, 1) or (n, s).
         parameters: Of the stage on the chip before data-parallel sharding: dense, experts.
     """
-    twice = (plans.schedule == DUALPIPE)[:, None]
-    if not twice.any():
+    if not plans.schedules.any("bidirectional"):
         return terms
+    twice = plans.schedules.values("bidirectional")[:, None]
     sent = nets["pp"].send_s(copied_bytes(model, nets, sharding, parameters))
     return replace(terms, collective=terms.collective + np.where(twice, sent, 0.0))
 

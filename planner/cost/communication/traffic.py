@@ -34,7 +34,7 @@ from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
-from planner.plan import ALL_TO_ALL, DDP, DUALPIPE, FULL, SELECTIVE, ZERO2, ZERO3, PlanTable
+from planner.plan import ALL_TO_ALL, DDP, FULL, SELECTIVE, ZERO2, ZERO3, PlanTable
 
 MFU_CONVENTION = (
     "model FLOP per token = 6 x (active parameters without the input embedding) + "
@@ -358,14 +358,15 @@ def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 def _send_volume(model: CostModel, x: Columns) -> FloatArray:
     """Bytes of all pipeline messages of a step: 2 per micro-batch and border between chunks.
 
-    Under DualPipe also the gradients that the copies exchange.
+    Where layers have copies also the gradients that these exchange.
     """
     plans = x.plans
     divided = plans.sequence_parallel | model.assumptions.splits_p2p
     size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
     borders = plans.pp * plans.interleave - 1
     sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
-    if (twice := plans.schedule == DUALPIPE).any():
+    if plans.schedules.any("bidirectional"):
+        twice = plans.schedules.values("bidirectional")
         copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))
         sent = sent + np.where(twice, plans.chips / plans.pp * copied, 0.0)
     return sent

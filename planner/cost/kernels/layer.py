@@ -93,7 +93,8 @@ class LayerTimes:
         kernels: Seconds at busy power, both passes with recomputation: kernels and, between
             them, the exposed collectives of tp.
         paired: Of these, what the passes save when a forward pass runs beside a backward pass,
-            as DualPipe has them: the share `dualpipe_overlap` of the exposed all-to-alls.
+            as bidirectional schedules have them: the share `beside_overlap` of the exposed
+            all-to-alls.
         parts: `forward + backward` by cause: compute, memory, tp, cp, ep, host.
         sent: Seconds of the communication of one forward pass over one block, hidden or not, by
             axis: tp, cp, ep.
@@ -257,12 +258,12 @@ def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> Flo
 
 
 def _beside_s(a: Assumptions, one: PassTimes) -> FloatArray:
-    """Seconds on the device of a pass beside one of the opposite direction of DualPipe.
+    """Seconds on the device of a pass beside one of the opposite direction.
 
     All-to-alls hide, and take PEs from products meanwhile.
     """
-    slower = 1 / a.dualpipe_kernels - 1
-    return one.device - a.dualpipe_overlap * one.ep + slower * one.compute
+    slower = 1 / a.beside_kernels - 1
+    return one.device - a.beside_overlap * one.ep + slower * one.compute
 
 
 def _with_host(
@@ -289,7 +290,7 @@ def _with_host(
 
     t_forward, t_backward = passes_s(forward.device, backward.device)
     paired = np.zeros_like(t_backward)
-    if a.dualpipe_overlap and np.any(forward.ep):
+    if a.beside_overlap and np.any(forward.ep):
         beside = np.add(*passes_s(_beside_s(a, forward), _beside_s(a, backward)))
         paired = np.maximum(t_forward + t_backward - beside, 0.0)
     both = forward + backward

@@ -20,6 +20,7 @@ from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts, group_costs
 from planner.plan import Plan
+from planner.schedules import schedule_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,7 @@ def owners(pools: Sequence[Pool], plan: Plan) -> IntArray:
     stages = plan.stages or ()
     names = [pool.name for pool in pools]
     allowed = ", ".join(names)
-    if len(stages) != plan.pp or plan.interleave > 1 or plan.schedule == "dualpipe":
+    if len(stages) != plan.pp or plan.interleave > 1 or schedule_of(plan.schedule).bidirectional:
         raise InputError(
             "stages: on pools of chips a plan lists one stage for each of pp, without interleave; "
             f"it has pp {plan.pp}, interleave {plan.interleave} and {len(stages)} stages"

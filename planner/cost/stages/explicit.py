@@ -1,6 +1,6 @@
 """Explicit stages: what plans list for each chunk of the pipeline, by the stage that holds it.
 
-Chunk c of the pipeline is on stage c mod pp; with DualPipe stage i has the chunks i and pp - 1 - i.
+Which chunks of the pipeline a stage has, its schedule says (`Schedule.place`).
 What a stage has once (sharding, clock) is what its first chunk says; `planner.frameworks.rules`
 asks its other chunks to agree.
 """
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from models_db import Model
 from planner.base.arrays import BoolArray, IntArray
 from planner.base.errors import InputError
-from planner.plan import DUALPIPE, Plan, PlanTable
+from planner.plan import Plan, PlanTable
+from planner.schedules import ScheduleColumn
 
 KINDS = ("dense", "mixture-of-experts")
 
@@ -31,12 +32,13 @@ def chunk_columns(plans: PlanTable, width: int) -> IntArray:
     """(n, width, v) columns of the stage table with the chunks of each stage, -1 where none is."""
     listed = listed_plans(plans)
     pp = np.where(listed, plans.pp, 0)[:, None, None]
-    both_ways = (plans.schedule == DUALPIPE)[:, None, None]
-    v = np.where(both_ways, 2, plans.interleave[:, None, None]) * listed[:, None, None]
+    schedules = ScheduleColumn(plans.schedule[:, None, None])
+    interleave = plans.interleave[:, None, None]
+    chunks = schedules.of_each("chunks", interleave) * listed[:, None, None]
     stage = np.arange(width)[None, :, None]
-    chunk = np.arange(v.max(initial=0))[None, None, :]
-    place = np.where(both_ways & (chunk == 1), pp - 1 - stage, chunk * pp + stage)
-    return np.where((stage < pp) & (chunk < v), place, -1)
+    chunk = np.arange(chunks.max(initial=0))[None, None, :]
+    place = schedules.of_each("place", stage, chunk, pp, interleave)
+    return np.where((stage < pp) & (chunk < chunks), place, -1)
 
 
 def of_chunks(table: npt.NDArray[Any], columns: IntArray) -> npt.NDArray[Any]:

@@ -1,7 +1,7 @@
 """Which layers sit on which pipeline stage, as classes of equal stages.
 
 A uniform plan follows a rule of its framework (`planner.plan.SPLITS`), with S = pp * interleave
-chunks and chunk s on stage s mod pp:
+chunks and chunk s where its schedule puts it, mostly on stage s mod pp:
 
     even           S divides the layers (Megatron-LM)
     even-counted   S divides layers + 2: embedding and head count as a layer each (Megatron-LM
@@ -38,16 +38,15 @@ from planner.cost.stages.explicit import (
 )
 from planner.plan import (
     BY_COST,
-    DUALPIPE,
     EVEN,
     EVEN_COUNTED,
     FRONT_COUNTED,
-    SCHEDULES,
     SPLITS,
     Plan,
     PlanTable,
 )
-from planner.schedules.dualpipe import every_rank, rank_classes
+from planner.schedules import schedule_at, schedule_of
+from planner.schedules.schedule import StageRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +58,8 @@ class StageClasses:
         count: Stages in the class.
         first, last: 1.0 where the stage holds the embedding, the head.
         position: Index of the earliest stage of the class (it holds the most micro-batches).
-        chunks: (n, s, v, 2) dense and expert layers of every chunk of explicit stages and of ranks
-            of DualPipe; 0 where a plan has neither. None: no plan has any.
+        chunks: (n, s, v, 2) dense and expert layers of every chunk of explicit stages, and where a
+            schedule lists them; 0 where a plan has neither. None: no plan has any.
     """
 
     dense: FloatArray
@@ -139,35 +138,15 @@ def stage_layers(model: Model, pp: int, interleave: int, split: int) -> tuple[in
 
 @lru_cache(maxsize=4096)
 def _uniform_classes(
-    kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
-) -> tuple[tuple[float, ...], ...]:
-    """Rows (dense, moe, count, first, last, position) of the classes of a chunk list."""
-    classes: dict[tuple[int, int, bool, bool], list[int]] = {}
-    for stage, key in enumerate(_stages(kinds, sizes, pp)):
-        classes.setdefault(key, []).append(stage)
-    return tuple(
-        (float(key[0]), float(key[1]), float(len(at)), float(key[2]), float(key[3]), float(at[0]))
-        for key, at in classes.items()
-    )
-
-
-def _stages(
-    kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int
-) -> list[tuple[int, int, bool, bool]]:
-    """Dense and expert layers of each stage of a chunk list, and whether it is first or last."""
-    stages = chunk_kinds(kinds, sizes).reshape(-1, pp, 2).sum(axis=0)
-    return [(int(dense), int(moe), s == 0, s == pp - 1) for s, (dense, moe) in enumerate(stages)]
+    kinds: tuple[str, ...], sizes: tuple[int, ...], pp: int, schedule: int
+) -> StageRows:
+    """The classes of a chunk list under a schedule."""
+    return schedule_at(schedule).stage_classes(chunk_kinds(kinds, sizes), pp)
 
 
 def chunk_places(plan: Plan) -> IntArray:
-    """(pp, v) which chunk of the model each chunk of each stage is.
-
-    Chunk c of stage i is c pp + i; with DualPipe a stage has two, i and pp - 1 - i.
-    """
-    stage = np.arange(plan.pp)
-    if plan.schedule == SCHEDULES[DUALPIPE]:
-        return np.stack([stage, stage[::-1]], axis=1)
-    return np.asarray(np.arange(plan.interleave)[None, :] * plan.pp + stage[:, None])
+    """(pp, v) which chunk of the model each chunk of each stage is."""
+    return schedule_of(plan.schedule).places(plan.pp, plan.interleave)
 
 
 def plan_chunks(plan: Plan, model: Model) -> tuple[int, ...]:
@@ -192,13 +171,8 @@ def every_stage(plans: PlanTable, model: Model) -> StageClasses:
     pp, interleave, split = (int(x[0]) for x in (plans.pp, plans.interleave, plans.split))
     sizes = stage_layers(model, pp, interleave, split)
     assert sizes is not None
-    if plans.schedule[0] == DUALPIPE:
-        return _packed([tuple(every_rank(chunk_kinds(model.layer_kinds, sizes)))])
-    rows = tuple(
-        (float(dense), float(moe), 1.0, float(first), float(last), float(at))
-        for at, (dense, moe, first, last) in enumerate(_stages(model.layer_kinds, sizes, pp))
-    )
-    return _packed([rows])
+    schedule = schedule_at(int(plans.schedule[0]))
+    return _packed([schedule.every_stage(chunk_kinds(model.layer_kinds, sizes), pp)])
 
 
 def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
@@ -207,14 +181,14 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
     Raises:
         InputError: A rule does not divide the layers, or explicit stages do not add up.
     """
-    columns = [plans.pp, plans.interleave, plans.split, (plans.schedule == DUALPIPE).astype(int)]
+    columns = [plans.pp, plans.interleave, plans.split, plans.schedules.dealt_as]
     first, rule = distinct(columns)
     rules = np.stack(columns, axis=1)[first]
     explicit = listed_plans(plans)
     needed = set(np.unique(rule[~explicit]).tolist())
     kinds = model.layer_kinds
-    tables = [
-        _rule_classes(model, kinds, *row) if index in needed else ()
+    tables: list[StageRows] = [
+        _rule_classes(model, kinds, *row) if index in needed else []
         for index, row in enumerate(rules.tolist())
     ]
     uniform = _packed(tables).take(rule)
@@ -225,17 +199,15 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
 
 
 def _rule_classes(
-    model: Model, kinds: tuple[str, ...], pp: int, interleave: int, split: int, both_ways: int
-) -> tuple[tuple[float, ...], ...]:
+    model: Model, kinds: tuple[str, ...], pp: int, interleave: int, split: int, schedule: int
+) -> StageRows:
     sizes = stage_layers(model, pp, interleave, split)
     if sizes is None:
         raise InputError(
             f"pp {pp} x interleave {interleave}: the {model.layers} layers of {model.name} do not "
             f"divide into {pp * interleave} chunks by the rule {SPLITS[split]!r}"
         )
-    if both_ways:
-        return tuple(rank_classes(chunk_kinds(kinds, sizes)))
-    return _uniform_classes(kinds, sizes, pp)
+    return _uniform_classes(kinds, sizes, pp, schedule)
 
 
 def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> StageClasses:
@@ -244,12 +216,13 @@ def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> S
     One class per explicit stage, in order, so that per-stage choices line up with the columns.
     """
     width = max(uniform.count.shape[1], int(plans.pp[listed_plans(plans)].max()))
-    chunks = of_chunks(layers, chunk_columns(plans, width)).astype(np.float64)
+    columns = chunk_columns(plans, width)
+    chunks = of_chunks(layers, columns).astype(np.float64)
     at = np.arange(width)[None, :]
     pp = np.where(listed_plans(plans), plans.pp, 0)[:, None]
-    both_ways = (plans.schedule == DUALPIPE)[:, None]
-    opens, closes = at == 0, at == pp - 1
-    ends = both_ways & (opens | closes)
+    last = (plans.pp * plans.interleave - 1)[:, None]
+    opens = (columns == 0).any(axis=2)
+    closes = (columns == last[:, :, None]).any(axis=2)
 
     def merged(listed: FloatArray | BoolArray, name: str) -> FloatArray:
         table = getattr(uniform, name)
@@ -260,8 +233,8 @@ def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> S
         dense=merged(chunks[..., 0].sum(axis=2), "dense"),
         moe=merged(chunks[..., 1].sum(axis=2), "moe"),
         count=merged(at < pp, "count"),
-        first=merged(opens | ends, "first"),
-        last=merged(closes | ends, "last"),
+        first=merged(opens, "first"),
+        last=merged(closes, "last"),
         position=merged(at.astype(np.float64), "position"),
         chunks=_both_chunks(chunks, uniform.chunks, listed_plans(plans)),
     )
@@ -281,7 +254,7 @@ def _both_chunks(listed: FloatArray, others: FloatArray | None, explicit: BoolAr
     return np.where(explicit[:, None, None, None], *wide)
 
 
-def _packed(tables: list[tuple[tuple[float, ...], ...]]) -> StageClasses:
+def _packed(tables: list[StageRows]) -> StageClasses:
     widest = max((len(table) for table in tables), default=1)
     columns = max((len(table[0]) for table in tables if table), default=6)
     packed = np.zeros((len(tables), max(widest, 1), columns))

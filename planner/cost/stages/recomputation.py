@@ -14,7 +14,7 @@ import numpy as np
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.stages.explicit import chunk_columns, listed_plans, of_chunks
 from planner.cost.stages.layout import StageClasses
-from planner.plan import DUALPIPE, FULL, RECOMPUTES, SELECTIVE, PlanTable
+from planner.plan import FULL, RECOMPUTES, SELECTIVE, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def recompute_groups(plans: PlanTable, stages: StageClasses) -> tuple[RecomputeG
     code = of_chunks(plans.stages.recompute, columns)
     code = np.where(explicit[:, None, None], code, plans.recompute[:, None, None])
     others = stages.chunks - counted.sum(axis=4)
-    chunked = explicit | (plans.schedule == DUALPIPE)
+    chunked = explicit | plans.schedules.values("lists_chunks")
     groups = []
     for recompute in range(len(RECOMPUTES)):
         chunks = others * (code == recompute)[..., None]

@@ -8,8 +8,8 @@ the whole backward pass and W the weight gradients, as the fill of `planner.cost
 is the host's time per micro-batch. As in the cost model, a stage is busy with a message while it
 sends, first and last chunk alike. An interleaved schedule hides the share 1 - s of a message
 behind other chunks (s = `interleaved_p2p`): there the stage goes on, and the receiver waits.
-With DualPipe a pass beside another is shorter by what it hides of all-to-alls and messages, the
-two passes of a chunk in proportion to what they take alone.
+A pass beside another is shorter by what it hides of all-to-alls and messages, the two passes of a
+chunk in proportion to what they take alone.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from planner.cost.step import (
     LayerCost,
     exposed_reduction_s,
     forward_pass_s,
-    paced_sends,
 )
 from planner.plan import RECOMPUTES, Plan, PlanTable, Stage
+from planner.schedules import schedule_of
 from planner.schedules.durations import Durations
+from planner.schedules.passes import paced_sends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +63,8 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
         x: The same plan evaluated alone, by `planner.cost.stages.layout.every_stage`.
     """
     a, v, stages = model.assumptions, plan.interleave, x.stages
-    both_ways = plan.schedule == "dualpipe"
-    split = both_ways or plan.schedule == "zero-bubble"
+    schedule = schedule_of(plan.schedule)
+    split = schedule.splits_backward
     passes = np.array([
         [_chunk(a, x, stage, layers, split=split) for layers in row]
         for stage, row in enumerate(_layers(model, plan))
@@ -85,7 +86,7 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
         * np.array([_first(exposed_reduction_s(a, s, x.inputs)) for s in stages]),
         optimizer_s=factor * np.array([_first(stage.optimizer) for stage in stages]),
         overhead_s=factor * a.step_s,
-        hidden_s=factor * _hidden(model, plan, x, passes, busy) if both_ways else None,
+        hidden_s=factor * _hidden(model, plan, x, passes, busy) if schedule.side_by_side else None,
     )
 
 
@@ -94,7 +95,7 @@ def _hidden(
 ) -> FloatArray:
     """(2, pp, v) seconds that forward and backward passes hide of their communication."""
     layers = _layers(model, plan)
-    hidden = np.full(layers.shape[:2], model.assumptions.dualpipe_overlap * _first(x.inputs.p2p))
+    hidden = np.full(layers.shape[:2], model.assumptions.beside_overlap * _first(x.inputs.p2p))
     for group, pair in zip(x.columns.groups, x.costs, strict=True):
         counts = layers[..., int(group.recompute[0, 0])]
         for kind, cost in enumerate(pair):

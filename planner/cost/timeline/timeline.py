@@ -21,9 +21,10 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluated, memory_table
 from planner.cost.stages.layout import chunk_places, every_stage, plan_chunks
 from planner.cost.timeline.durations import durations_of
-from planner.plan import SCHEDULES, Plan, PlanTable
+from planner.plan import Plan, PlanTable
+from planner.schedules import schedule_of
 from planner.schedules.durations import Durations
-from planner.schedules.orders import OPTIMIZER, OVERHEAD, REDUCTION, Orders, orders_of
+from planner.schedules.orders import OPTIMIZER, OVERHEAD, REDUCTION, Orders
 from planner.schedules.simulate import Run, simulate
 
 MOST_OPERATIONS = 1_000_000
@@ -34,7 +35,7 @@ class Timeline:
     """One step of a plan; arrays of operations have shape (n,), by stage, then by time.
 
     Attributes:
-        schedule: Of `planner.plan.SCHEDULES`.
+        schedule: Of `planner.schedules.SCHEDULES`.
         stages, interleave, micro_batches: pp, chunks per stage, m.
         layers: (pp, v) transformer layers per chunk.
         stage, kind, micro_batch, chunk: What, `kind` of `planner.schedules.orders.KINDS`; -1 where
@@ -121,7 +122,7 @@ def why_not_simulated(model: CostModel, plan: Plan) -> str:
 def operations_of(model: CostModel, plan: Plan) -> int:
     """Passes of all stages in a step of a plan, of whole micro-batches."""
     m = model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
-    passes = 3 if plan.schedule in ("zero-bubble", "dualpipe") else 2
+    passes = 3 if schedule_of(plan.schedule).splits_backward else 2
     return plan.pp * plan.interleave * round(m) * passes
 
 
@@ -140,7 +141,7 @@ def timeline_of(model: CostModel, plan: Plan) -> Timeline:
     table = PlanTable.from_plans([plan])
     x = evaluated(model, table, classes=every_stage(table, model.job.model))
     m = round(float(x.inputs.m[0, 0]))
-    orders = orders_of(SCHEDULES.index(plan.schedule), plan.pp, m, plan.interleave)
+    orders = schedule_of(plan.schedule).orders(plan.pp, m, plan.interleave)
     durations = durations_of(model, plan, x)
     run = simulate(orders, durations)
     fixed, activations = _bytes(model, plan, x, orders)
@@ -244,7 +245,7 @@ def _weighed(orders: Orders, chunks: FloatArray) -> FloatArray:
 def _chunk_bytes(model: CostModel, plan: Plan) -> FloatArray:
     """(pp, v) what a micro-batch leaves on each chunk: alike, or bytes where chunks may differ.
 
-    Listed chunks and those of DualPipe leave what they would as stages of their own.
+    Listed chunks and those of bidirectional schedules leave what they would as stages.
     """
     places = chunk_places(plan)
     if places.shape[1] == 1 or (plan.stages is None and plan.interleave > 1):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from planner.cost.context import CostModel
 from planner.explanation.steps.stages import stage_steps, with_all
 from planner.plan import AXES, OFFLOADS, RECOMPUTES, SHARDINGS, SPLITS, Plan, Stage
 from planner.plan.ranks import moved
 from planner.question.options import SpaceOptions
+from planner.schedules import schedule_of
 from planner.search.uniform.space import chunkings
 
 
@@ -121,7 +124,9 @@ def _piped(model: CostModel, plan: Plan, options: SpaceOptions) -> tuple[str, Pl
     splits = [SPLITS[split] for v, split in offered if v == interleave]
     split = plan.split if plan.split in splits else splits[0]
     schedules = [
-        name for name in model.framework.schedules if (name == "interleaved") == (interleave > 1)
+        name
+        for name in model.framework.schedules
+        if schedule_of(name).fits_interleave(np.array(interleave))
     ]
     usual = "1f1b" if "1f1b" in schedules else schedules[0]
     schedule = plan.schedule if plan.schedule in schedules else usual

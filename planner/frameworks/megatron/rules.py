@@ -17,16 +17,15 @@ from planner.frameworks.rules.predicates import laid_out, schedule_offered
 from planner.frameworks.rules.rule import Rule
 from planner.plan import (
     ALL_TO_ALL,
-    INTERLEAVED,
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
     OFFLOAD_WEIGHTS,
-    ONE_F_ONE_B,
     ZERO1,
     ZERO2,
     ZERO3,
     PlanTable,
 )
+from planner.schedules import code_of_schedule
 
 
 def megatron_offload(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -54,7 +53,7 @@ def megatron_offload_sharded(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def megatron_schedule(model: CostModel, plans: PlanTable) -> BoolArray:
     """1F1B, interleaved or not, of what a framework built on it has; others it says itself."""
-    known = (plans.schedule == ONE_F_ONE_B) | (plans.schedule == INTERLEAVED)
+    known = np.isin(plans.schedule, [code_of_schedule(name) for name in ("1f1b", "interleaved")])
     return np.asarray(known | (plans.pp == 1) | ~schedule_offered(model, plans))
 
 

@@ -13,7 +13,8 @@ from planner.frameworks.decoders import block_of
 from planner.frameworks.rules import alike, shared, words
 from planner.frameworks.rules.predicates import micro_batches
 from planner.frameworks.rules.rule import Rule
-from planner.plan import BY_COST, DDP, ONE_F_ONE_B, Plan, PlanTable
+from planner.plan import BY_COST, DDP, Plan, PlanTable
+from planner.schedules import code_of_schedule
 
 BLOCKS = ("llama2", "qwen2", "mixtral")
 PRECISIONS = ("bf16", "fp16")
@@ -27,7 +28,7 @@ def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
 def enough_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
     """1F1B has a micro-batch for every stage but one."""
     enough = micro_batches(model, plans) >= plans.pp - 1
-    return np.asarray((plans.schedule != ONE_F_ONE_B) | enough)
+    return np.asarray((plans.schedule != code_of_schedule("1f1b")) | enough)
 
 
 def _too_few(model: CostModel, plan: Plan) -> str:

@@ -20,20 +20,17 @@ from planner.plan import (
     ALL_TO_ALL,
     AXES,
     DDP,
-    DUALPIPE,
-    INTERLEAVED,
     NO_RECOMPUTE,
     OFFLOAD_ACTIVATIONS,
     ORDERS,
-    SCHEDULES,
     SHARDINGS,
     SPLITS,
     ZERO3,
-    ZERO_BUBBLE,
     PlanTable,
 )
 from planner.plan.ranks import axes_of
-from planner.schedules.dualpipe import runs_both_ways
+from planner.schedules import code_of_schedule
+from planner.schedules.schedule import Schedule
 
 
 def heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -121,9 +118,10 @@ def fits_layers(model: CostModel, pp: int, interleave: int, split: int) -> bool:
 
 def interleave_fits(model: CostModel, plans: PlanTable) -> BoolArray:
     """Interleave goes with its schedule, pp > 1 and micro-batches that are a multiple of pp."""
-    chunked = plans.interleave > 1
-    named = (plans.schedule == INTERLEAVED) == chunked
-    return np.asarray(named & (~chunked | ((plans.pp > 1) & whole_rounds(model, plans))))
+    schedules, chunked = plans.schedules, plans.interleave > 1
+    named = schedules.of_each("fits_interleave", plans.interleave)
+    grouped = ~schedules.values("whole_groups") | whole_rounds(model, plans)
+    return np.asarray(named & (~chunked | ((plans.pp > 1) & grouped)))
 
 
 def micro_batches(model: CostModel, plans: PlanTable) -> IntArray:
@@ -143,23 +141,20 @@ def whole_rounds(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def schedule_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework has the schedule."""
-    allowed = [SCHEDULES.index(name) for name in model.framework.schedules]
+    allowed = [code_of_schedule(name) for name in model.framework.schedules]
     return np.asarray(np.isin(plans.schedule, allowed) | (plans.pp == 1))
 
 
-def zero_bubble_trains(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Zero-bubble has stages, and weight gradients to fill bubbles with."""
-    return np.asarray((plans.schedule != ZERO_BUBBLE) | ((plans.pp > 1) & model.job.trains_all))
-
-
-def both_directions(model: CostModel, plans: PlanTable) -> BoolArray:
-    """DualPipe has an even number of stages and of micro-batches, at least 2 pp of these.
+def schedule_runs(schedule: Schedule, model: CostModel, plans: PlanTable) -> BoolArray:
+    """The stages and micro-batches suit a schedule, and the job has the gradients that it runs.
 
     A batch that does not divide into micro-batches is the matter of `batch_divides`.
     """
-    fits = runs_both_ways(plans.schedule, plans.pp, micro_batches(model, plans))
-    fits |= (plans.pp % 2 == 0) & ~batch_divides(model, plans)
-    return np.asarray(fits & ((plans.schedule != DUALPIPE) | model.job.trains_all))
+    others = ~plans.schedules.rows(schedule)
+    fits = schedule.runs(plans.pp, micro_batches(model, plans))
+    fits = fits | (schedule.runs_on(plans.pp) & ~batch_divides(model, plans))
+    trains = model.job.trains_all or not schedule.splits_backward
+    return np.asarray(others | (fits & trains))
 
 
 def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from planner.assumptions.software import FrameworkProfile
 from planner.cost.context import CostModel
@@ -15,6 +15,23 @@ from planner.frameworks.rules import alike, predicates, words
 from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.rule import DEVICES_RULE, HARDWARE, PLACEMENT, Rule
 from planner.plan import Plan, PlanTable
+from planner.schedules import BUILT_IN, known_schedules
+from planner.schedules.schedule import Schedule
+
+
+def of_schedule(schedule: Schedule) -> Rule:
+    """The rule that a schedule runs with a plan's stages and micro-batches."""
+    return Rule(
+        name=schedule.name,
+        field="schedule",
+        framework="any",
+        source=schedule.rule_source,
+        holds=partial(predicates.schedule_runs, schedule),
+        explain=lambda c, p: schedule.why_not(
+            p.pp, words.micro_batches(c, p), trains_all=c.job.trains_all
+        ),
+    )
+
 
 GENERAL: tuple[Rule, ...] = (
     Rule(
@@ -123,23 +140,7 @@ GENERAL: tuple[Rule, ...] = (
             "interleaved, pp > 1 and micro-batches that are a multiple of pp"
         ),
     ),
-    Rule(
-        name="zero-bubble",
-        field="schedule",
-        framework="any",
-        source="arXiv:2401.10241: fills bubbles with weight gradients",
-        holds=predicates.zero_bubble_trains,
-        explain=lambda c, p: "schedule zero-bubble needs pp > 1 and a job that trains all weights",
-    ),
-    Rule(
-        name="dualpipe",
-        field="schedule",
-        framework="any",
-        source="deepseek-ai/DualPipe dualpipe.py, step: ranks and micro-batches even, at least "
-        "two micro-batches per rank; weight gradients apart",
-        holds=predicates.both_directions,
-        explain=words.one_way,
-    ),
+    *(of_schedule(schedule) for schedule in BUILT_IN if schedule.rule_source),
     Rule(
         name="sharding",
         field="sharding",
@@ -276,7 +277,13 @@ def all_rules() -> Iterator[Rule]:
 def rules_of(framework: FrameworkProfile, target: Target | None = None) -> tuple[Rule, ...]:
     """The rules of arithmetic, of a framework with its parent, and of a target."""
     names = (framework.name, framework.derived_from)
-    return _rules_of(tuple(name for name in names if name), target)
+    return (*_rules_of(tuple(name for name in names if name), target), *_of_other_packages())
+
+
+def _of_other_packages() -> list[Rule]:
+    """The rules of schedules that are not built in, of those that were asked for."""
+    others = known_schedules()[len(BUILT_IN) :]
+    return [of_schedule(schedule) for schedule in others if schedule.rule_source]
 
 
 @cache

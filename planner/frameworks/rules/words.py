@@ -58,20 +58,6 @@ def _dealt_nearby(model: CostModel, plan: Plan) -> str:
     return "; ".join(words) or f"nearest pp with interleave 1: {alone}"
 
 
-def one_way(model: CostModel, plan: Plan) -> str:
-    """Why DualPipe cannot run a plan's micro-batches in both directions, in one sentence."""
-    found = micro_batches(model, plan)
-    if not model.job.trains_all:
-        return "schedule dualpipe needs a job that trains all weights"
-    if plan.pp == 1 or plan.pp % 2:
-        return f"schedule dualpipe needs an even pp > 1, not {plan.pp}; nearest: {plan.pp + 1}"
-    least = 2 * plan.pp
-    return (
-        f"schedule dualpipe with pp {plan.pp} and {found:g} micro-batches: an even number of at "
-        f"least {least} is needed; nearest: {max(least, 2 * math.ceil(found / 2))}"
-    )
-
-
 def disagreeing(plan: Plan) -> str:
     """Which chunks of a stage differ in what the stage has once, in one sentence."""
     stages = plan.stages or ()

@@ -14,15 +14,8 @@ from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.predicates import micro_batches
 from planner.frameworks.rules.rule import Rule
 from planner.frameworks.torchtitan.versions import TORCHTITAN_VERSIONS
-from planner.plan import (
-    DDP,
-    OFFLOAD_OPTIMIZER,
-    OFFLOAD_WEIGHTS,
-    ONE_F_ONE_B,
-    ZERO3,
-    Plan,
-    PlanTable,
-)
+from planner.plan import DDP, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3, Plan, PlanTable
+from planner.schedules import code_of_schedule
 
 
 def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -33,7 +26,7 @@ def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
 def enough_micro_batches(plans: PlanTable, micro_batches: IntArray) -> BoolArray:
     """1F1B has a micro-batch for every stage."""
     enough = micro_batches >= plans.pp
-    return np.asarray((plans.schedule != ONE_F_ONE_B) | (plans.pp == 1) | enough)
+    return np.asarray((plans.schedule != code_of_schedule("1f1b")) | (plans.pp == 1) | enough)
 
 
 def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -19,12 +19,13 @@ from pydantic_core import core_schema
 
 from planner.base.errors import InputError
 from planner.base.fields import Share as Clock
-from planner.base.fields import plain_whole, refusal
+from planner.base.fields import choice, plain_whole, refusal
 from planner.base.messages import not_one_of
-from planner.plan import AXES, CP_MODES, OFFLOADS, RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
+from planner.plan import AXES, CP_MODES, OFFLOADS, RECOMPUTES, SHARDINGS, SPLITS
 from planner.plan.layout_text import EXAMPLES, parse_layout
 from planner.question.fields import placed
 from planner.question.request import Request
+from planner.schedules import SCHEDULES
 
 Size = Annotated[int, Field(ge=1, le=2**31), BeforeValidator(plain_whole)]
 Layers = Annotated[int, Field(ge=0, le=2**20), BeforeValidator(plain_whole)]
@@ -144,7 +145,7 @@ class PlanModel(_Strict):
         default=MeshModel(), description="Axis sizes; their product is the chips used."
     )
     micro_batch: Size = Field(default=1, description="Sequences of one micro-batch.")
-    schedule: Literal[SCHEDULES] = Field(  # type: ignore[valid-type]
+    schedule: Annotated[Any, choice(SCHEDULES)] = Field(
         default="1f1b", description="Order of forward and backward passes in the pipeline."
     )
     interleave: Size = Field(

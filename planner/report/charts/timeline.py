@@ -19,6 +19,7 @@ from planner.report.drawing.geometry.chart_frame import SMALL
 from planner.report.drawing.geometry.lettering import width_of
 from planner.report.drawing.style.looks import Look, look_of
 from planner.report.drawing.svg import WIDTH
+from planner.schedules import schedule_of
 from planner.schedules.orders import BACKWARD, FORWARD, OPTIMIZER, OVERHEAD, REDUCTION, WEIGHT_GRAD
 
 MOST_ROWS = 16
@@ -113,7 +114,8 @@ def shown_stages(timeline: Timeline) -> tuple[int, ...]:
 def windows_of(timeline: Timeline) -> tuple[Window, ...]:
     """The parts of a step that are shown: all of it, or what is not the same over and over."""
     whole = timeline.makespan_s
-    chunks = 1 if timeline.schedule == "dualpipe" else timeline.interleave  # a micro-batch visits
+    # Chunks of a stage that a micro-batch visits.
+    chunks = timeline.interleave // schedule_of(timeline.schedule).copies
     passes = chunks * timeline.micro_batches * (2 + timeline.splits_backward)
     spans = [(0.0, whole)]
     if passes > READABLE:
@@ -347,7 +349,7 @@ def _notes(
         only = f" on {' and '.join(some)}" if len(some) < len(passes) else ""
         notes.append(f"Numbers{only} are micro-batches, from 0.")
     if timeline.interleave > 1:
-        notes.append(_BOTH_WAYS if timeline.schedule == "dualpipe" else _CHUNKS)
+        notes.append(_BOTH_WAYS if schedule_of(timeline.schedule).bidirectional else _CHUNKS)
     if len(windows) > 1:
         left = timeline.makespan_s - sum(window.end_s - window.begin_s for window in windows)
         where = "At the dashed line" + "s" * (len(windows) > 2)

@@ -14,6 +14,7 @@ from planner.report.tables.tables import SplitTable, section
 from planner.results.certificate import Certificate
 from planner.results.gains import within_gap
 from planner.results.result import SolveResult
+from planner.schedules import schedule_of
 
 OF_STEPS = (
     "The rows above lead to the plan of least energy, the first step of the proof. Each step looks "
@@ -58,8 +59,10 @@ def _freedom_words(result: SolveResult) -> str:
     framework = FRAMEWORKS.get(str(result.job.get("framework")))
     schedules = {*fixed.get("schedule", framework.schedules if framework else ())}
     if [*map(str, fixed.get("interleave", ()))] == ["1"]:
-        schedules.discard("interleaved")
-    alike = () if result.pools else schedules & {"interleaved", "dualpipe"}
+        schedules = {name for name in schedules if not schedule_of(name).interleaves}
+    alike = not result.pools and any(
+        schedule_of(name).interleaves or schedule_of(name).bidirectional for name in schedules
+    )
     nearly = " (chunks of interleaved and bidirectional ones nearly equal)" if alike else ""
     return f"whatever its stages{nearly} and placement"
 

@@ -15,8 +15,8 @@ in multiples of a quantum, watts in multiples of another. The constraint solver 
 `solvers.factored`) proves the optimum of the integer problem; decoded plans are costed by the
 model again, and agree with the exhaustive engine to the rounding.
 
-Zero-bubble schedules and DualPipe are left out: what fills their bubbles depends on which stage is
-slowest.
+Schedules that split the backward pass are left out: what fills their bubbles depends on which stage
+is slowest.
 Every table is listed in full, so this is for small jobs (10^5 candidates, not 10^7).
 """
 
@@ -33,18 +33,17 @@ from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory.memory import stage_parameters
-from planner.cost.step import forward_pass_s, paced_sends, step_factor
+from planner.cost.step import forward_pass_s, step_factor
 from planner.frameworks.rules import demands_of, offloads_allowed
 from planner.plan import (
-    DUALPIPE,
-    GPIPE,
     OFFLOAD_ACTIVATIONS,
     OFFLOAD_OPTIMIZER,
-    ZERO_BUBBLE,
     PlanTable,
 )
 from planner.plan.ranks import Layout
 from planner.question.options import SpaceOptions
+from planner.schedules import code_of_schedule
+from planner.schedules.passes import paced_sends
 from planner.search.limits import Limits
 from planner.search.oracle.formula import StepFormula
 from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
@@ -105,7 +104,7 @@ def mesh_problem(
     Args:
         model: Job, cluster, assumptions.
         chips: Chips that every plan uses.
-        options: What is searched; zero-bubble schedules and DualPipe are dropped.
+        options: What is searched; schedules that split the backward pass are dropped.
         limits: Memory per chip; the other limits are not used.
 
     Raises:
@@ -132,7 +131,7 @@ def _whole_space(model: CostModel, chips: int, options: SpaceOptions) -> Space:
     """Every logical plan that the rules allow, with every offload, whatever its memory."""
     meshes = enumerate_meshes(model, (chips,), options)
     space = cross_choices(model, cross_skeletons(model, meshes, options), options)
-    left_out = np.isin(space.plans.schedule, (ZERO_BUBBLE, DUALPIPE))
+    left_out = space.plans.schedules.values("splits_backward")
     space = space.take(np.flatnonzero(~left_out))
     masks = np.arange(8 if options.offload else 1)
     at = np.repeat(np.arange(len(space)), len(masks))
@@ -207,7 +206,7 @@ class _Builder:
         columns = {n: getattr(c.space.plans, n)[plan].astype(np.int64) for n in _CHOICES}
         columns["order"] = c.placements.order[placement]
         columns["m"] = micro_batches(self.model, c.space.plans)[plan].astype(np.int64)
-        columns["gpipe"] = (columns["schedule"] == GPIPE).astype(np.int64)
+        columns["gpipe"] = (columns["schedule"] == code_of_schedule("gpipe")).astype(np.int64)
         columns["mesh"] = c.space.mesh_id[plan]
         columns["held"] = columns["offload"] & OFFLOAD_OPTIMIZER
         columns["moved"] = columns["offload"] & ~OFFLOAD_OPTIMIZER

@@ -35,8 +35,8 @@ import numpy as np
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.distinct import distinct
 from planner.cost.context import CostModel
-from planner.cost.step import paced_sends, step_factor
-from planner.plan import ZERO_BUBBLE
+from planner.cost.step import step_factor
+from planner.schedules.passes import paced_sends
 from planner.search.limits import Limits
 from planner.search.pools.rows import PooledRows
 from planner.search.rounding import ROUNDED_DOWN
@@ -151,8 +151,8 @@ def pooled_forms(rows: PooledRows, clocks: Sequence[FloatArray]) -> PooledForms:
     kinds = model.job.model.layer_kinds
     items = np.array([*(kinds.count(kind) for kind in KINDS), 1, 1], dtype=np.float64)
     paced, left, extra = (m - shown)[:, None], shown * tau[:, None], 0.0 * m[:, None]
-    if shown and (plans.schedule == ZERO_BUBBLE).any():
-        paced, left, extra = _zero_bubble(rows, terms, m, tau, paced, left)
+    if shown and plans.schedules.any("fills_bubbles"):
+        paced, left, extra = _filled(rows, terms, m, tau, paced, left)
     return PooledForms(
         paced=paced,
         tau=tau,
@@ -180,7 +180,7 @@ def _items(layer: FloatArray, terms: RowTerms) -> FloatArray:
     return np.concatenate([layer.min(axis=(2, 3)), np.stack(ends, axis=1)], axis=1)
 
 
-def _zero_bubble(
+def _filled(
     rows: PooledRows,
     terms: Sequence[RowTerms],
     m: FloatArray,
@@ -200,7 +200,7 @@ def _zero_bubble(
     sent = ramped * pp * (terms[0].p2p[terms[0].cell] + micro_batch_s) / 2
     parts = [_left(own, found, ramped) for own, found in zip(rows.own, terms, strict=True)]
     own = np.concatenate([np.zeros((len(m), 1, *tau.shape[1:])), np.stack(parts, axis=2)], axis=1)
-    zero = plans.schedule == ZERO_BUBBLE
+    zero = plans.schedules.values("fills_bubbles")
     weights = np.stack([m, m - 1, m - 1, m - 1], axis=1)
     sends = np.stack([0 * m, -sent, -sent, 0 * m], axis=1)
     return (

@@ -20,8 +20,9 @@ from planner.cost.pools.evaluate import slowest_send_s
 from planner.cost.pools.pools import Pool, total_chips
 from planner.network.collectives import GroupCosts
 from planner.network.placement import Mesh
-from planner.plan import AXES, GPIPE, ONE_F_ONE_B, ORDERS, ZERO_BUBBLE, PlanTable
+from planner.plan import AXES, ORDERS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.schedules import ScheduleColumn
 from planner.search.deadline import NEVER, Deadline
 from planner.search.placements.groups import distinct_costs
 from planner.search.uneven.rows import (
@@ -35,8 +36,6 @@ from planner.search.uneven.terms import RowTerms, row_terms
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
 from planner.search.uniform.space import cross_skeletons
 from planner.search.uniform.tables import Placements
-
-SCHEDULES_ON_POOLS = (ONE_F_ONE_B, GPIPE, ZERO_BUBBLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +150,7 @@ def _space(pools: Sequence[Pool], options: SpaceOptions) -> LogicalRows:
     meshes = meshes.take(np.flatnonzero(np.all(whole, axis=0)))
     skeletons = cross_skeletons(model, meshes, options, uneven=True)
     columns = skeletons.columns
-    known = np.isin(columns["schedule"], SCHEDULES_ON_POOLS) & (columns["interleave"] == 1)
+    known = ScheduleColumn(columns["schedule"]).values("on_pools") & (columns["interleave"] == 1)
     if options.layers is not None:
         known &= meshes.columns["pp"][skeletons.mesh_id] == len(options.layers)
     return allowed_rows(model, skeletons.take(np.flatnonzero(known)), options)

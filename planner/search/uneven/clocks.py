@@ -2,8 +2,9 @@
 
 The order of Perseus: plan for time first, then lower the clocks of stages that have slack. What the
 joint search of `planner.search.uneven.front` finds beyond it is what planning for both is worth.
-Each stage of the plan is a device (under DualPipe each pair of ranks), each clock a column; the
-weights are those of `planner.cost.step`. Source: Chung et al., Perseus, arXiv:2312.06902.
+Each stage of the plan is a device (under bidirectional schedules each pair of ranks), each clock a
+column; the weights are those of `planner.cost.step`. Source: Chung et al., Perseus,
+arXiv:2312.06902.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from planner.cost.step import (
     ends_s,
     exposed_reduction_s,
     filled_s,
-    paced_sends,
     passes_s,
     run_s,
 )
-from planner.plan import DUALPIPE, SCHEDULES, Plan, PlanTable, Stage
+from planner.plan import Plan, PlanTable, Stage
+from planner.schedules import schedule_of
 from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.columns.stage_choices import pair_parts
 from solvers.frontier import nondominated
@@ -91,7 +92,7 @@ def _pair(counts: IntArray) -> tuple[int, int]:
 
 
 def with_stage_clocks(plan: Plan, clocks: Sequence[float]) -> Plan:
-    """A listed plan with a clock per stage, of DualPipe per pair of equal stages."""
+    """A listed plan with a clock per stage, or per pair of stages with the same chunks."""
     assert plan.stages is not None
     last = plan.pp - 1
     device = [min(c, last - c) if _both_ways(plan) else c % plan.pp for c in range(last + 1)]
@@ -102,7 +103,7 @@ def with_stage_clocks(plan: Plan, clocks: Sequence[float]) -> Plan:
 
 
 def _both_ways(plan: Plan) -> bool:
-    return plan.schedule == SCHEDULES[DUALPIPE]
+    return schedule_of(plan.schedule).bidirectional
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +151,7 @@ def _parts(model: CostModel, plan: Plan) -> int:
 
 def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageProblem:
     """Every stage at every clock, in whole numbers that are rounded down."""
-    v, bubbles = _parts(model, plan), int(model.assumptions.bubbles)
+    v, bubbles = _parts(model, plan), model.assumptions.bubbles
     m = round(float(x.inputs.m[0, 0]))
     factor = float(x.step.factor[0, 0])
     unit_j = units.joules / v
@@ -160,7 +161,8 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
 
     both = _both_ways(plan)
     stages = plan.pp // 2 if both else plan.pp
-    sums, peaks, weights = _form(plan.schedule, m, v, bubbles)
+    forms = schedule_of(plan.schedule).step_forms(m, v, bubbles=bubbles)
+    sums, peaks, weights = forms.sums, forms.peaks, forms.forms
     of_stage = _pair_seconds if both else _seconds
     columns = [of_stage(model, stage, x) for stage in x.stages[:stages]]
     named = {name: whole(np.concatenate([c[name] for c in columns])) for name in columns[0]}
@@ -192,28 +194,16 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
 
 
 def _constant_s(model: CostModel, x: Evaluated, plan: Plan, m: int) -> FloatArray:
-    """(n, 1) seconds that no clock changes; the messages of DualPipe are part of its rounds."""
+    """(n, 1) seconds that no clock changes; of pairs of ranks messages are part of the rounds."""
     a, p2p = model.assumptions, x.inputs.p2p[:1]
     if _both_ways(plan):
         return a.step_s + 0.0 * p2p
-    steady = m * (a.micro_batch_s + paced_sends(a, x.inputs.v[:1]) * p2p) + a.step_s
+    steady = (
+        m * (a.micro_batch_s + schedule_of(plan.schedule).exposed_sends(a, x.inputs.v[:1]) * p2p)
+        + a.step_s
+    )
     ramp = (plan.pp - 1) * (p2p + a.micro_batch_s / plan.interleave)
     return np.asarray(steady + int(a.bubbles) * ramp)
-
-
-def _form(
-    schedule: str, m: int, v: int, bubbles: int
-) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]:
-    """What adds up, what the largest decides, and the weights of both in every form of time."""
-    if schedule == SCHEDULES[DUALPIPE]:
-        if not bubbles:
-            return (), ("round",), [((), (1,))]
-        return ("early", "late"), ("paced", "over"), [((1, 0), (1, 0)), ((0, 1), (1, 1))]
-    if schedule == "gpipe" and bubbles:
-        return ("time",), ("forward", "backward"), [((1,), (m - 1, m - 1))]
-    if schedule == "zero-bubble" and bubbles:
-        return ("left",), ("paced", "time"), [((1,), (1, 0)), ((0,), (0, m))]
-    return ("filling",), ("time",), [((bubbles,), (m * v - bubbles,))]
 
 
 def _stacked(named: dict[str, IntArray], names: tuple[str, ...]) -> Ints:

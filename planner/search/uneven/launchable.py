@@ -15,7 +15,7 @@ import numpy as np
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.rules import ALIKE, BLOCKS, LAYERS, Freedom, demands_of, freedom_of
-from planner.plan import DUALPIPE, FULL, NO_RECOMPUTE
+from planner.plan import FULL, NO_RECOMPUTE
 from planner.question.options import SpaceOptions
 from planner.search.uneven.aligned import MORE
 from planner.search.uneven.rows import Rows
@@ -67,7 +67,9 @@ def _begins_alike(model: CostModel, rows: Rows) -> BoolArray:
     kinds = model.job.model.layer_kinds
     ordered = list(kinds) == sorted(kinds)  # dense ones first
     plans = rows.plans
-    return np.asarray((plans.schedule != DUALPIPE) & ((plans.interleave == 1) | ordered))
+    return np.asarray(
+        ~plans.schedules.values("bidirectional") & ((plans.interleave == 1) | ordered)
+    )
 
 
 def _longest_chunk(model: CostModel, rows: Rows) -> IntArray:

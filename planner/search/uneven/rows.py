@@ -4,9 +4,9 @@ A row is a mesh with its placement, micro-batch, schedule, interleave, sequence 
 context-parallel mode. Its stages then choose their layers, recomputation, sharding and clock.
 Interleaved stages have nearly equal chunks (`planner.search.uneven.aligned`); how many layers the
 fullest has is one more choice of a row. Interleaves that no equal chunks go with are searched where
-they are asked for. Layouts that are given may have any chunks. Under DualPipe
+they are asked for. Layouts that are given may have any chunks. Under bidirectional schedules
 a device is a pair of ranks that hold the same two chunks, which are about equal
-(`planner.search.uneven.columns.dualpipe`). Plans that keep parts on the host are not among the
+(`planner.search.uneven.columns.pairs`). Plans that keep parts on the host are not among the
 rows.
 """
 
@@ -21,8 +21,9 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.rules import Demand, Rule, applicable, demands_of, freedom_of
 from planner.network.collectives import GroupCosts
-from planner.plan import DUALPIPE, INTERLEAVED, SHARDINGS, PlanTable
+from planner.plan import SHARDINGS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.schedules import schedule_at
 from planner.search.deadline import NEVER, Deadline
 from planner.search.placements.groups import EVERY, NO_LAYOUTS
 from planner.search.runnable import fields_beside, ordered_plans, runnable_placements, without
@@ -116,7 +117,7 @@ class Rows:
     @property
     def both_ways(self) -> BoolArray:
         """(n,) whether pipelines in opposite directions share the stages."""
-        return np.asarray(self.plans.schedule == DUALPIPE)
+        return np.asarray(self.plans.schedules.values("bidirectional"))
 
     @property
     def devices(self) -> IntArray:
@@ -165,8 +166,9 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
     if options.layers is not None:
         searched, name = pp * v == len(options.layers), "layout"
     else:
-        asked = "interleave" in options.fixed or options.fixed.get("schedule") == frozenset(
-            {INTERLEAVED}
+        fixed = [schedule_at(code) for code in options.fixed.get("schedule", ())]
+        asked = "interleave" in options.fixed or (
+            bool(fixed) and all(schedule.interleaves for schedule in fixed)
         )
         searched, name = asked | usual(model.job.model.layers, pp, v), "chunks"
     if searched.all():

@@ -35,7 +35,6 @@ from planner.cost.terms import (
 )
 from planner.network.collectives import GroupCosts
 from planner.plan import SHARDINGS
-from planner.schedules.dualpipe import rounds
 from planner.search.uneven.rows import Rows
 from planner.search.uniform.tables import LAYER_GROUPS
 
@@ -141,7 +140,7 @@ def _sharded(
     model: CostModel, rows: Rows, nets: dict[str, GroupCosts], times: dict[str, LayerTimes]
 ) -> dict[str, LayerCost]:
     """The same layers under every sharding, (n, r, z, k)."""
-    m = rounds(rows.plans.schedule, rows.micro_batches(model))
+    m = rows.plans.schedules.rounds(rows.micro_batches(model))
     first, which = distinct([rows.placement, m.astype(np.int64)])
     few = rows.take(first).plans
     terms = shard_terms(

@@ -11,9 +11,9 @@ recomputation that lets anything on the mesh fit, with networks of tp, cp and ep
 is the least over the placements of the mesh; K(b) the same of kernel seconds; d the reduction of
 the mean stage's gradients and weights in the least time that a group of that size can need
 anywhere, as far as nothing can hide it, for the sharding that sends least. The slowest stage is
-at least the mean stage, messages between stages travel for free, and zero-bubble schedules have no
-bubble; nor has DualPipe, where S is less what passes side by side hide. All of these are
-relaxations, so no plan on the mesh is faster or cheaper.
+at least the mean stage, messages between stages travel for free, and the bubble, here that of 1F1B,
+is what the schedule calls the least (`Schedule.least_bubble`). Where passes run side by side S is
+less what they hide. All of these are relaxations, so no plan on the mesh is faster or cheaper.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from planner.cost.step import step_factor
 from planner.cost.terms import end_terms, layer_terms
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
-from planner.plan import ALL_TO_ALL, DUALPIPE, ORDERS, RING, ZERO_BUBBLE
+from planner.plan import ALL_TO_ALL, ORDERS, RING
+from planner.schedules import ScheduleColumn
 from planner.search.deadline import NEVER, Deadline
 from planner.search.placements.groups import NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
@@ -136,13 +137,13 @@ class SkeletonBounds:
             alone, paired, kernels = _least_seconds(
                 self.model, keys, nets, int(micro_batch), clocks
             )
-            both_ways = (skeletons.columns["schedule"][rows] == DUALPIPE)[:, None]
+            schedules = ScheduleColumn(skeletons.columns["schedule"][rows, None])
             at = which[mesh]
             corners[rows] = _corners(
                 self.model,
                 {name: column[mesh, None] for name, column in columns.items()},
                 {name: column[rows, None] for name, column in skeletons.columns.items()},
-                np.where(both_ways, paired[at], alone[at]),
+                np.where(schedules.values("side_by_side"), paired[at], alone[at]),
                 kernels[at],
                 self.fixed[mesh, None],
                 self.standing[mesh, None],
@@ -171,8 +172,8 @@ def _corners(
     a = model.assumptions
     chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
     m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * skeleton["micro_batch"])
-    ramp = (pp - 1) / pp / skeleton["interleave"] * float(a.bubbles)
-    ramp = np.where(np.isin(skeleton["schedule"], (ZERO_BUBBLE, DUALPIPE)), 0.0, ramp)
+    schedules = ScheduleColumn(skeleton["schedule"])
+    ramp = schedules.of_each("least_bubble", pp, skeleton["interleave"]) * float(a.bubbles)
     factor = step_factor(a, chips)
     time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
     busy = m * kernels / pp * factor

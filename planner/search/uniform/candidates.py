@@ -22,8 +22,8 @@ from planner.cost.evaluate import moved_j
 from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.step import EndCost, LayerCost, StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import layer_cost
-from planner.plan import DUALPIPE, GPIPE, ZERO_BUBBLE, PlanTable
-from planner.schedules.dualpipe import rounds
+from planner.plan import PlanTable
+from planner.schedules import ScheduleColumn, schedule_of
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.space import Space
 from planner.search.uniform.tables import Placements, TermIndex
@@ -103,8 +103,8 @@ class Candidates:
         """(b, k) times and energies that no placement of a box can beat.
 
         Every network cost is the least over the placements, the reduction is hidden as far as the
-        overlap allows whatever the backward pass, and GPipe waits for one stage instead of one per
-        pass, so each term is at most its true value; what rounding may add is taken off.
+        overlap allows whatever the backward pass, and bubbles are those that schedules call the
+        least, so each term is at most its true value; what rounding may add is taken off.
         """
         rows = self.ideal(boxes)
         overlap = self.model.assumptions.dp_overlap
@@ -112,8 +112,7 @@ class Candidates:
             replace(stage, collective=stage.collective - overlap * stage.collective)
             for stage in self._stages(rows)
         ]
-        inputs = self._inputs(rows)
-        inputs = replace(inputs, gpipe=np.zeros_like(inputs.gpipe))
+        inputs = replace(self._inputs(rows), bounds=True)
         cost = step_cost(replace(self.model.assumptions, dp_overlap=0.0), stages, inputs)
         return cost.time * ROUNDED_DOWN, cost.energy * ROUNDED_DOWN
 
@@ -154,7 +153,7 @@ class Candidates:
             return None
         parts = {name: self._value(f"layer.{kind}.{name}", layer) for name in LAYER_FIELDS}
         parts["weight_grad"] = self._weight_grad(f"layer.{kind}.weight_grad", layer)
-        parts["paired"] = self._of_schedules(f"layer.{kind}.paired", layer, "dualpipe")
+        parts["paired"] = self._of_schedules(f"layer.{kind}.paired", layer, "side_by_side")
         return layer_cost(
             self.model,
             **parts,
@@ -172,11 +171,12 @@ class Candidates:
 
     def _weight_grad(self, name: str, rows: IntArray) -> FloatArray:
         """(r, k) rows of weight gradients, for the schedules that run them apart."""
-        return self._of_schedules(name, rows, "zero-bubble", "dualpipe")
+        return self._of_schedules(name, rows, "splits_backward")
 
-    def _of_schedules(self, name: str, rows: IntArray, *schedules: str) -> FloatArray:
-        """(r, k) rows of a term that only these schedules read; (1, 1) without them."""
-        if set(schedules) & set(self.model.framework.schedules):
+    def _of_schedules(self, name: str, rows: IntArray, attribute: str) -> FloatArray:
+        """(r, k) rows of a term that only schedules with an attribute read; (1, 1) without."""
+        offered = self.model.framework.schedules
+        if any(getattr(schedule_of(schedule), attribute) for schedule in offered):
             return self._value(name, rows)
         return np.zeros((1, 1))
 
@@ -193,9 +193,11 @@ class Candidates:
 
     def _inputs(self, rows: Rows) -> StepInputs:
         ends = self.row_of(self.ends, rows)
-        names = ("m", "pp", "v", "zero_bubble", "gpipe", "dualpipe", "chips", "standing_w")
+        names = ("m", "pp", "v", "chips", "standing_w")
+        columns: dict[str, Any] = {name: self._column(name, rows) for name in names}
         return StepInputs(
-            **{name: self._column(name, rows) for name in names},
+            **columns,
+            schedules=ScheduleColumn(self._column("schedule", rows)),
             ends=EndCost(
                 embedding=self._value("ends.embedding", ends),
                 head=self._value("ends.head", ends),
@@ -227,7 +229,7 @@ def _build(
     plans = space.plans
     stages = stage_classes(plans, model.job.model)
     m = micro_batches(model, plans)
-    turns = rounds(plans.schedule, m)
+    turns = plans.schedules.rounds(m)
     terms = term_indices(model, space, placements, turns)
     counts, which = np.unique(plans.chips, return_inverse=True)
     standing = np.array([standing_w(model, int(count)) for count in counts])[which.ravel()]
@@ -262,9 +264,7 @@ def _plan_columns(
         "m": m,
         "pp": plans.pp.astype(np.float64),
         "v": plans.interleave.astype(np.float64),
-        "zero_bubble": plans.schedule == ZERO_BUBBLE,
-        "gpipe": plans.schedule == GPIPE,
-        "dualpipe": plans.schedule == DUALPIPE,
+        "schedule": plans.schedule,
         "chips": plans.chips.astype(np.float64),
         "standing_w": standing,
     }

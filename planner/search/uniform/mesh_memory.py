@@ -18,7 +18,6 @@ from planner.plan import (
     NO_RECOMPUTE,
     OFFLOAD_OPTIMIZER,
     OFFLOAD_WEIGHTS,
-    ONE_F_ONE_B,
     RING,
     SELECTIVE,
     SPLITS,
@@ -27,6 +26,7 @@ from planner.plan import (
     PlanTable,
 )
 from planner.plan.choices import MESH_AXES
+from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.meshes import Meshes, divides_layers
@@ -131,7 +131,7 @@ def _lean_plans(
         **{name: meshes.columns[name] for name in MESH_AXES},  # type: ignore[arg-type]
         micro_batch=same(1),
         interleave=same(1),
-        schedule=same(ONE_F_ONE_B),
+        schedule=same(code_of_schedule("1f1b")),
         sharding=sharding,
         sequence_parallel=meshes.columns["tp"] > 1,
         cp_mode=same(RING),

@@ -17,6 +17,8 @@ from planner.cost.context import CostModel
 from planner.frameworks.rules import divisors, fits_layers
 from planner.plan import BY_COST, EVEN_COUNTED, FRONT_COUNTED, SPLITS
 from planner.question.options import SpaceOptions
+from planner.schedules import schedule_of
+from planner.schedules.schedule import Schedule
 from planner.search.runnable import runnable_meshes
 
 
@@ -176,10 +178,16 @@ def most_chunks(model: CostModel) -> int:
 
 def interleaves(model: CostModel, pp: int) -> list[int]:
     """Interleaves to consider for a number of stages: 1, and more where the framework can."""
-    if pp == 1 or "interleaved" not in model.framework.schedules:
+    offered = [schedule_of(name) for name in model.framework.schedules]
+    if pp == 1 or not any(schedule.interleaves for schedule in offered):
         return [1]
     most = most_chunks(model) // pp
-    return list(range(1, min(most, model.framework.most_chunks or most) + 1))
+    every = range(1, min(most, model.framework.most_chunks or most) + 1)
+    return [v for v in every if v == 1 or any(_fits(schedule, v) for schedule in offered)]
+
+
+def _fits(schedule: Schedule, v: int) -> bool:
+    return bool(schedule.fits_interleave(np.array(v)))
 
 
 def _split_data(

@@ -31,11 +31,8 @@ from planner.plan import (
     EVEN,
     FRONT,
     FULL,
-    INTERLEAVED,
     NO_RECOMPUTE,
-    ONE_F_ONE_B,
     RING,
-    SCHEDULES,
     SELECTIVE,
     SHARDINGS,
     SPLITS,
@@ -44,7 +41,7 @@ from planner.plan import (
 )
 from planner.plan.choices import MESH_AXES
 from planner.question.options import SpaceOptions
-from planner.schedules.dualpipe import runs_both_ways
+from planner.schedules import ScheduleColumn, code_of_schedule, schedule_of
 from planner.search.runnable import runnable_plans
 from planner.search.uniform.meshes import Meshes, equal_chunks, interleaves
 
@@ -139,8 +136,10 @@ def cross_skeletons(
     counts = {"considered": len(rows)}
     columns = rows.columns
     m = model.job.global_batch // (columns["dp"] * columns["fsdp"] * columns["micro_batch"])
-    whole = (columns["interleave"] == 1) | (m % columns["pp"] == 0)
-    whole &= runs_both_ways(columns["schedule"], columns["pp"], m)
+    schedules = ScheduleColumn(columns["schedule"])
+    whole = ~schedules.values("whole_groups") | (columns["interleave"] == 1)
+    whole |= m % columns["pp"] == 0
+    whole &= schedules.of_each("runs", columns["pp"], m)
     counts["micro_batches"] = rows.keep(whole)
     asked = options.allows("split", rows.columns["split"]) | (rows.columns["pp"] == 1) | uneven
     for name in ("micro_batch", "schedule", "interleave"):
@@ -331,19 +330,21 @@ def _cross_micro_batch(model: CostModel, rows: _Rows) -> None:
 
 def _cross_pipeline(model: CostModel, rows: _Rows, options: SpaceOptions, *, uneven: bool) -> None:
     """Schedules, interleaves and layer splits that the framework has and the layers allow."""
-    offered = [SCHEDULES.index(name) for name in model.framework.schedules]
+    offered = [schedule_of(name) for name in model.framework.schedules]
+    if uneven:
+        offered = [schedule for schedule in offered if schedule.uneven]
     choices: dict[int, list[tuple[int, ...]]] = {}
     for pp in np.unique(rows.columns["pp"]):
         any_split = [(v, EVEN) for v in interleaves(model, int(pp))]
         pairs = any_split if uneven else chunkings(model, int(pp), options)
         if pp == 1:
-            choices[1] = [(ONE_F_ONE_B, *pairs[0])]
+            choices[1] = [(code_of_schedule("1f1b"), *pairs[0])]
             continue
         choices[int(pp)] = [
-            (schedule, v, split)
+            (code_of_schedule(schedule.name), v, split)
             for v, split in pairs
             for schedule in offered
-            if (schedule == INTERLEAVED) == (v > 1)
+            if schedule.fits_interleave(np.array(v))
         ]
     rows.cross_many(("schedule", "interleave", "split"), rows.columns["pp"], choices)
 

@@ -27,7 +27,8 @@ from planner.cost.terms import (
     state_terms,
 )
 from planner.network.collectives import GroupCosts
-from planner.plan import DUALPIPE, OFFLOAD_OPTIMIZER, PlanTable
+from planner.plan import OFFLOAD_OPTIMIZER, PlanTable
+from planner.schedules import schedule_of
 from planner.search.uniform.space import Space
 from planner.search.uniform.tables import (
     DATA_GROUPS,
@@ -61,7 +62,7 @@ def term_indices(
     batches = np.where(each, rounds, np.minimum(rounds, 2)).astype(np.int64)
     per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
     held = plans.offload & OFFLOAD_OPTIMIZER
-    both_ways = (plans.schedule == DUALPIPE).astype(np.int64)
+    copies = plans.schedules.values("copies").astype(np.int64)
     ends = [plans.tp, plans.cp, plans.micro_batch]
     send = [*ends, plans.sequence_parallel.astype(np.int64), plans.pp]
     columns: dict[str, tuple[list[IntArray], IntArray, tuple[str, ...]]] = {
@@ -72,7 +73,7 @@ def term_indices(
         ),
         "shard": ([mesh_id, plans.sharding, batches], own, DATA_GROUPS),
         "state": (
-            [mesh_id, plans.sharding, held, plans.interleave, plans.split, both_ways],
+            [mesh_id, plans.sharding, held, plans.interleave, plans.split, copies],
             own,
             state_groups(model),
         ),
@@ -86,8 +87,9 @@ def term_indices(
 
 
 def state_groups(model: CostModel) -> tuple[str, ...]:
-    """The groups that the terms of a step depend on; DualPipe sends gradients between stages."""
-    return (*DATA_GROUPS, "pp") if "dualpipe" in model.framework.schedules else DATA_GROUPS
+    """The groups that the terms of a step depend on; copies of layers exchange gradients."""
+    copied = any(schedule_of(name).bidirectional for name in model.framework.schedules)
+    return (*DATA_GROUPS, "pp") if copied else DATA_GROUPS
 
 
 @dataclass(frozen=True, slots=True)

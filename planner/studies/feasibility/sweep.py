@@ -22,7 +22,6 @@ from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import applicable
 from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, Plan, PlanTable
 from planner.question.options import SpaceOptions
-from planner.schedules.dualpipe import runs_both_ways
 from planner.search.limits import Limits
 from planner.search.uniform.space import cross_choices, cross_skeletons
 from planner.studies.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
@@ -224,8 +223,9 @@ def _rows(
 
 def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArray:
     """(n,) whether the rules about the number of micro-batches allow it."""
-    ok = (plans.interleave == 1) | (micro_batches % plans.pp == 0)
-    ok &= runs_both_ways(plans.schedule, plans.pp, micro_batches)
+    whole = micro_batches % plans.pp == 0
+    ok = (plans.interleave == 1) | whole | ~plans.schedules.values("whole_groups")
+    ok &= plans.schedules.of_each("runs", plans.pp, micro_batches)
     for rule in applicable(model.framework):
         if rule.counted is not None:
             ok &= rule.counted(plans, micro_batches)

@@ -9,10 +9,14 @@ from support.uneven import rows_of
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import DUALPIPE, INTERLEAVED, PlanTable
+from planner.plan import PlanTable
+from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.uneven.columns.columns import RowColumns, row_columns
 from solvers.stages.problem import Choice, StageProblem
+
+DUALPIPE = code_of_schedule("dualpipe")
+INTERLEAVED = code_of_schedule("interleaved")
 
 FAR = 1e6
 

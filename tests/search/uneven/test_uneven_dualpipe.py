@@ -13,7 +13,8 @@ from test_uneven_brute_force import check_row
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import DUALPIPE, Plan, PlanTable
+from planner.plan import Plan, PlanTable
+from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.energy import full_work, mean_bounds, memory_bounds
 from planner.search.uneven.bounds.time import row_forms
@@ -24,6 +25,8 @@ from solvers.solution import Status
 from solvers.stages.backend import COST, Question
 from solvers.stages.energy_bounds import bottleneck_bound
 from solvers.stages.solving import solve_stages
+
+DUALPIPE = code_of_schedule("dualpipe")
 
 ROUNDED = 1 + 2e-12
 

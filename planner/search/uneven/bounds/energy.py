@@ -7,11 +7,12 @@ A plan of a row with p stages, m micro-batches and interleave v has (`planner.co
 
 t_i, run_i are sums over the layers and ends of stage i, each a product of what its recomputation,
 sharding and clock make of one layer; C is that of `planner.search.uneven.bounds.time`, exposed
-reductions and optimizer included. GPipe waits for more, never for less. A zero-bubble schedule
-fills at most w (1 + r) seconds of a stage, w its weight gradients, r = (min(pp, m) - 1) / (pp - 1);
-they leave sum_i t_i and come back once, so that without them T is no smaller. Without bubbles a
-is 0. Under DualPipe the devices are pairs of ranks that run m / 2 rounds each, A = m / 2 - 1,
-and a part of `planner.search.uneven.bounds.dualpipe` is what adds up.
+reductions and optimizer included. GPipe waits for more, never for less. A schedule that fills
+bubbles fills at most w (1 + r) seconds of a stage, w its weight gradients,
+r = (min(pp, m) - 1) / (pp - 1); they leave sum_i t_i and come back once, so that without them T is
+no smaller. Without bubbles a is 0. Under bidirectional schedules the devices are pairs of ranks
+that run m / 2 rounds each, A = m / 2 - 1, and a part of
+`planner.search.uneven.bounds.bidirectional` is what adds up.
 
 These are the problems of `solvers.stages.energy_bounds`: layers are items, shardings and clocks
 settings, recomputations the ways of an item. A layer needs the memory that
@@ -27,11 +28,10 @@ import numpy as np
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w, standing_w
-from planner.plan import DDP, ZERO1, ZERO_BUBBLE
-from planner.schedules.dualpipe import rounds
+from planner.plan import DDP, ZERO1
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
-from planner.search.uneven.bounds.dualpipe import PARTS, Round
+from planner.search.uneven.bounds.bidirectional import PARTS, Round
 from planner.search.uneven.bounds.memory import least_in_flight, room_of
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.rows import Rows
@@ -50,8 +50,8 @@ class Weights:
 
     Attributes:
         slowest, each: A factor, a factor.
-        back: 1 + r under zero-bubble schedules, else 0.
-        part: Which of the parts of DualPipe is summed; 0 for others.
+        back: 1 + r under schedules that fill bubbles, else 0.
+        part: Which of the parts of a bidirectional schedule is summed; 0 for others.
         factor: Of `planner.cost.step`.
     """
 
@@ -66,14 +66,14 @@ class Weights:
         """The weights of some rows."""
         plans, shown = rows.plans, float(model.assumptions.bubbles)
         m, pp = rows.micro_batches(model), plans.pp
-        each = shown / plans.interleave  # of DualPipe, whose parts stand in for a sum of t: a
+        each = shown / plans.interleave  # of pairs of ranks, whose parts stand in for a sum of t: a
         part = np.zeros(len(rows), dtype=np.int64)
         if rows.both_ways.any():
             part = np.where(rows.both_ways, forms.summed[:, -PARTS:].argmax(axis=1), part)
         ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
-        fills = (plans.schedule == ZERO_BUBBLE) & bool(shown)
+        fills = plans.schedules.values("fills_bubbles") & bool(shown)
         return Weights(
-            slowest=(rounds(plans.schedule, m) - each) * forms.factor,
+            slowest=(plans.schedules.rounds(m) - each) * forms.factor,
             each=each * forms.factor,
             part=part,
             back=np.where(fills, 1 + ramped, 0.0),
@@ -259,7 +259,7 @@ def _layers(
 
 
 def _summed(rows: Rows, weights: Weights, one: Round) -> FloatArray:
-    """Seconds of what adds up of the rows of DualPipe, of which `one` is, row by row."""
+    """Seconds of what adds up of the rows of pairs of ranks, of which `one` is, row by row."""
     some = np.flatnonzero(rows.both_ways)
     shape = (len(some), *(1,) * (one.forward.ndim - 1))
     parts = np.stack(one.parts(rows.devices[some].reshape(shape).astype(np.float64)))

@@ -17,7 +17,7 @@ stage of n_0 layers in the first recomputation and n_r in the others holds at le
 
 every chunk but the first and the last of all has a layer, which n_r layers make smaller. So do
 layers of another kind: then kept_0 is the least that one of them keeps, if that is less. Pairs of
-ranks of DualPipe have two chunks, and one moment.
+ranks with both directions have two chunks, and one moment.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.distinct import distinct
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
-from planner.cost.memory.in_flight import held_chunks, in_flight
+from planner.cost.memory.in_flight import in_flight
 from planner.cost.memory.memory import Memory
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.rounds import lost_share
 from planner.plan import AXES, SHARDINGS, PlanTable
+from planner.schedules.interleaved import held_chunks
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.aligned import longest_chunks
@@ -146,9 +147,9 @@ def _held(
 def least_in_flight(rows: Rows, m: FloatArray, devices: int) -> FloatArray:
     """(n, d) micro-batches in flight of every device, at least, of rows with as many.
 
-    Pair d of ranks of DualPipe holds d + 1 of its far chunk. Of an interleaved stage with x_c
-    layers on chunk c, the most over moments of sum_c h_c x_c is at least its mean over moments, and
-    at least every moment's; both with the least h of all chunks.
+    Pair d of ranks with both directions holds d + 1 of its far chunk. Of an interleaved stage with
+    x_c layers on chunk c, the most over moments of sum_c h_c x_c is at least its mean over moments,
+    and at least every moment's; both with the least h of all chunks.
     """
     plans, place = rows.plans, np.arange(devices)[None, :].astype(np.float64)
     held = in_flight(

@@ -13,11 +13,11 @@ stage the mean S / p or ceil(L / p) layers, whichever is more:
 
 tau is the least of a layer over shardings and recomputations that a stage may have. LB2 takes the
 least bottleneck t* at which the stages have room for all layers, in time and in memory
-(`solvers.stages.filling`): LB2 = A t* + a S + C + D. Zero-bubble schedules take the larger of
+(`solvers.stages.filling`): LB2 = A t* + a S + C + D. Schedules that fill bubbles take the larger of
 m max t and (m - 1) max t + sum (t - w), w bounded by the three parts whose least it is made of.
 Interleaved fills count the longest chunk, never less than the equal chunks that A and a stand for.
-Under DualPipe the devices are p / 2 pairs of ranks, t the time of a round; the forms are those of
-`planner.search.uneven.bounds.dualpipe`.
+Under bidirectional schedules the devices are p / 2 pairs of ranks, t the time of a round; the forms
+are those of `planner.search.uneven.bounds.bidirectional`.
 
 D bounds max exposed + max optimizer: some stage has ceil(L / p) layers or more, the first has the
 embedding, the last the head; of its reductions 1 - overlap is exposed whatever its backward pass.
@@ -35,21 +35,18 @@ import numpy as np
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.distinct import distinct
 from planner.cost.context import CostModel
-from planner.cost.step import EndCost, LayerCost, paced_sends, step_factor
-from planner.plan import DUALPIPE, FULL, NO_RECOMPUTE, SCHEDULES, ZERO_BUBBLE, PlanTable
+from planner.cost.step import EndCost, LayerCost, step_factor
+from planner.plan import FULL, NO_RECOMPUTE, PlanTable
 from planner.question.options import SpaceOptions
-from planner.schedules.dualpipe import rounds
+from planner.schedules import schedule_of
 from planner.search.deadline import NEVER, Deadline, OutOfTime
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
-from planner.search.uneven.bounds.dualpipe import PARTS, Round, longest_wait, sums_s
+from planner.search.uneven.bounds.bidirectional import PARTS, Round, longest_wait, sums_s
 from planner.search.uneven.rows import Rows, allowed_recomputes
 from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
 from planner.search.uniform.bounds import SkeletonBounds
 from planner.search.uniform.space import Skeletons
-
-FILLED = (ZERO_BUBBLE, DUALPIPE)
-"""Schedules in which weight gradients fill bubbles."""
 
 
 def skeleton_lower(
@@ -129,15 +126,15 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     whole = least @ totals + ends.sum(axis=1)
     shown = np.where(rows.both_ways, 0.0, float(a.bubbles))
     p2p = terms.p2p[cell]
-    sends = np.where(rows.both_ways, 1 - a.dualpipe_overlap, paced_sends(a, v))
+    sends = plans.schedules.of_each("exposed_sends", a, v)
     steady = m * (a.micro_batch_s + sends * p2p)
     ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
-    paced = (rounds(plans.schedule, m) - shown / v)[:, None]
+    paced = (plans.schedules.rounds(m) - shown / v)[:, None]
     summed = (shown / v * whole)[:, None]
-    offered = model.framework.schedules if a.bubbles else ()
-    if SCHEDULES[ZERO_BUBBLE] in offered:
-        paced, summed = _zero_bubble(model, rows, terms, m, paced, summed)
-    if SCHEDULES[DUALPIPE] in offered:
+    offered = [schedule_of(name) for name in (model.framework.schedules if a.bubbles else ())]
+    if any(schedule.fills_bubbles for schedule in offered):
+        paced, summed = _filled(model, rows, terms, m, paced, summed)
+    if any(schedule.bidirectional for schedule in offered):
         paced, summed = _both_ways(model, rows, terms, paced, summed)
     most = np.ceil(totals / rows.devices[:, None]) * least
     slowest = np.maximum(whole / rows.devices, most.max(axis=1))
@@ -162,9 +159,9 @@ def gains_from_waiting(model: CostModel, plans: PlanTable) -> BoolArray:
     a stage that is not the slowest adds nothing to the step but what its passes do not hide of its
     collectives, and slower ones hide more.
     """
-    filled = np.isin(plans.schedule, FILLED)
+    filled = plans.schedules.values("splits_backward")
     if not model.assumptions.bubbles:
-        filled |= plans.pp > 1
+        filled = filled | (plans.pp > 1)
     return np.asarray(filled)
 
 
@@ -207,7 +204,7 @@ def end_times(rows: Rows, ends: FloatArray) -> FloatArray:
 
     Args:
         rows: n rows.
-        ends: (n, 2) seconds of embedding and head; one pair of ranks of DualPipe has both.
+        ends: (n, 2) seconds of embedding and head; one pair of ranks with both directions has both.
     """
     both = rows.both_ways | (rows.devices == 1)
     one = np.stack([ends.sum(axis=1), np.zeros(len(ends))], axis=1)
@@ -235,7 +232,7 @@ def _layers(rows: Rows, terms: RowTerms, *, alone: bool = False) -> FloatArray:
     return np.where(rows.shardings[:, None, None, :], layer, np.inf)
 
 
-def _zero_bubble(
+def _filled(
     model: CostModel,
     rows: Rows,
     terms: RowTerms,
@@ -261,7 +258,7 @@ def _zero_bubble(
             left = [_left_of_layers(rows, cell, layer, ramped, clock) for clock in clocks]
             parts += count * np.min(left, axis=0)
     parts += np.min([_left_of_ends(cell, terms.ends, ramped, clock) for clock in clocks], axis=0)
-    zero = (plans.schedule == ZERO_BUBBLE)[:, None]
+    zero = plans.schedules.values("fills_bubbles")[:, None]
     own = np.stack([np.zeros_like(m), *parts], axis=1)
     weights = np.stack([m, m - 1, m - 1, m - 1], axis=1)
     return np.where(zero, weights, paced), np.where(zero, own, summed)
@@ -294,9 +291,9 @@ def _left_of_ends(cell: IntArray, ends: EndCost, ramped: FloatArray, clock: int)
 def _both_ways(
     model: CostModel, rows: Rows, terms: RowTerms, paced: FloatArray, summed: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """(n, f + PARTS) weights and sums of `planner.search.uneven.bounds.dualpipe` beside the others.
+    """(n, f + PARTS) weights and sums of pairs of ranks beside the others.
 
-    Rows of other schedules repeat their first.
+    See `planner.search.uneven.bounds.bidirectional`. Rows of other schedules repeat their first.
     """
     at = np.flatnonzero(rows.both_ways)
     some, cell = rows.take(at), terms.cell[at]

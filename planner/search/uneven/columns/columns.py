@@ -4,12 +4,13 @@ Seconds (times the factor of the step) and joules are divided by one unit each a
 the weights of the step time are whole numbers, so that no choice takes less than its integers say:
 the least integer is a lower bound. What rounding hides of a choice is at most `rounding` units.
 
-    1f1b         T = (m - 1) P_t + S_t + P_exposed + P_optimizer + constant
-    interleaved  T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
-    gpipe        (m - 1) (P_forward + P_backward) + S_t
-    zero-bubble  the larger of P_((m - 1) t + w) + S_(t - w) and m P_t
-    dualpipe     the larger of P_paced + S_early and P_paced + P_over + S_late, pairs as devices
+    T = (m - 1) P_t + S_t + P_exposed + P_optimizer + constant
+    T v = (m v - 1) P_time + S_(v longest chunk + ends) + v (P_exposed + ...)
     E = S_joules + T standing power
+
+P is the largest of all stages, S the sum. The first is that of 1F1B, the second of v chunks per
+stage; every schedule says its own (`Schedule.step_forms`). Of bidirectional ones pairs of ranks are
+devices.
 
 A limit on the mean power of the cluster is rounded both ways (`RowColumns`).
 
@@ -29,16 +30,16 @@ from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, Stage
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.time import clocked_forms
-from planner.search.uneven.columns.dualpipe import Pairs
 from planner.search.uneven.columns.integers import (
-    Tables,
     Units,
+    forms_of,
     joined_offers,
     powered,
     stage_problem,
     standing_units,
 )
 from planner.search.uneven.columns.interleaved import InterleavedRow
+from planner.search.uneven.columns.pairs import Pairs
 from planner.search.uneven.columns.selection import Offer, Packing, alike, place_of
 from planner.search.uneven.columns.stage_choices import OneRow
 from planner.search.uneven.rows import Rows
@@ -197,7 +198,7 @@ def _interleaved_columns(
     packing: Packing, limits: Limits, units: Units, *, energy: bool
 ) -> RowColumns | None:
     """The columns of a row with several chunks per device, in units of a v-th."""
-    one, weights = packing.one, Tables.of(packing.one)
+    one, weights = packing.one, forms_of(packing.one)
     v = weights.chunks
     units = Units(time_s=units.time_s / v, joules=units.joules / v)
     row = InterleavedRow(
@@ -232,7 +233,7 @@ def _interleaved_columns(
 
 
 def _pair_columns(pairs: Pairs, limits: Limits, units: Units, *, energy: bool) -> RowColumns | None:
-    """The columns of a row of DualPipe, one device per pair of ranks."""
+    """The columns of a row of a bidirectional schedule, one device per pair of ranks."""
     made = pairs.columns()
     if made is None or pairs.layout is None:
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
-from planner.plan import GPIPE, ZERO_BUBBLE
+from planner.schedules.schedule import StepForms
 from planner.search.uneven.columns.selection import Offer, Packing
 from planner.search.uneven.columns.stage_choices import OneRow
 from solvers.stages.problem import LARGEST, Columns, Form, Limit, StageProblem
@@ -63,34 +63,10 @@ def _slots(record: object) -> tuple[str, ...]:
     return tuple(type(record).__slots__)  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
-    """What columns count for in time: names of `FillCosts`, and weights of each form.
-
-    Attributes:
-        sums, peaks: Names.
-        forms: Weights of the sums and of the peaks.
-        chunks: v, in units of a v-th; 1 where bubbles are left out.
-    """
-
-    sums: tuple[str, ...]
-    peaks: tuple[str, ...]
-    forms: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    chunks: int = 1
-
-    @staticmethod
-    def of(one: OneRow) -> Tables:
-        """Of a row; see the module."""
-        m, v, schedule = round(one.m), one.v, int(one.rows.plans.schedule[0])
-        if not one.model.assumptions.bubbles:
-            return Tables(sums=("time",), peaks=("time",), forms=(((0,), (m,)),))
-        if schedule == GPIPE:
-            paced = (m - 1, m - 1)
-            return Tables(sums=("time",), peaks=("forward", "backward"), forms=(((1,), paced),))
-        if schedule == ZERO_BUBBLE:
-            forms = (((1,), (1, 0)), ((0,), (0, m)))
-            return Tables(sums=("left",), peaks=("paced", "time"), forms=forms)
-        return Tables(sums=("filling",), peaks=("time",), forms=(((1,), (m * v - 1,)),), chunks=v)
+def forms_of(one: OneRow) -> StepForms:
+    """What columns of a row count for in time."""
+    bubbles = one.model.assumptions.bubbles
+    return one.schedule.step_forms(round(one.m), one.v, bubbles=bubbles)
 
 
 def stage_problem(
@@ -103,7 +79,7 @@ def stage_problem(
     energy: bool,
 ) -> StageProblem:
     """The integers of the module, of stages that are not interleaved."""
-    one, tables = packing.one, Tables.of(packing.one)
+    one, tables = packing.one, forms_of(packing.one)
 
     def whole(values: FloatArray | float) -> IntArray:
         return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)

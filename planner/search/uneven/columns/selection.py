@@ -13,8 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.cost.step import paced_sends
-from planner.plan import FULL, GPIPE, INTERLEAVED, NO_RECOMPUTE, ZERO_BUBBLE
+from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.columns.stage_choices import FillCosts, Fills, OneRow, Place
@@ -99,7 +98,9 @@ class StepForm:
         pp, v = int(plans.pp[0]), int(plans.interleave[0])
         p2p = float(one.terms.p2p[0])
         shown = float(a.bubbles)
-        steady = m * (a.micro_batch_s + float(paced_sends(a, plans.interleave)[0]) * p2p)
+        steady = m * (
+            a.micro_batch_s + float(one.schedule.exposed_sends(a, plans.interleave)[0]) * p2p
+        )
         ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
         return StepForm(paced=m - shown / v, added=shown / v, constant=steady + ramp + a.step_s)
 
@@ -283,7 +284,7 @@ class Packing:
     def _least_step(self, time: FloatArray, own: FloatArray) -> FloatArray:
         """(c,) least seconds of a step with a stage of some time, of which `own` is the least."""
         form = self.form
-        if self.one.rows.plans.schedule[0] == ZERO_BUBBLE:
+        if self.one.schedule.fills_bubbles:
             return self.one.m * time + form.constant
         others = form.added * (self.least_all - own)
         return (form.paced + form.added) * time + others + form.constant
@@ -382,11 +383,5 @@ def _laid(run: IntArray, used: BoolArray, runs: IntArray) -> tuple[IntArray, Int
 
 def attributes_of(one: OneRow, *, energy: bool) -> tuple[str, ...]:
     """What counts of a fill; less of each is better."""
-    schedule = int(one.rows.plans.schedule[0])
-    names = {
-        GPIPE: ("forward", "backward"),
-        ZERO_BUBBLE: ("time", "paced", "left"),
-        INTERLEAVED: ("time", "filling"),
-    }
     joules = ("extra_j",) if energy else ()
-    return (*names.get(schedule, ("time",)), "exposed", "optimizer", *joules)
+    return (*one.schedule.compared, "exposed", "optimizer", *joules)

@@ -37,8 +37,9 @@ from planner.cost.step import (
     step_factor,
 )
 from planner.cost.terms import StateTerms
-from planner.plan import GPIPE, ZERO_BUBBLE
-from planner.schedules.dualpipe import paced_messages_s, rank_times
+from planner.schedules import ScheduleColumn, schedule_at
+from planner.schedules.bidirectional import paced_messages_s, rank_times
+from planner.schedules.schedule import Schedule
 from planner.search.uneven.aligned import chunk_times
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
@@ -83,7 +84,7 @@ class FillCosts:
         time: Seconds of a micro-batch, both passes, ends included.
         forward, backward: Its passes.
         paced, left: (m - 1) time + w and time - w, with the w seconds of the bubble that a
-            zero-bubble schedule fills; other schedules fill none.
+            schedule fills, if it fills any.
         filling: v times what chunks make wait (`planner.cost.stages.rounds`), and the ends; of
             stages that are not interleaved, time.
         exposed, optimizer: Seconds of reductions that nothing hides, of the optimizer.
@@ -107,9 +108,9 @@ class FillCosts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairCosts:
-    """Costs of fills on a pair of ranks of DualPipe, (c,) each, without the factor of the step.
+    """Costs of fills on a pair of ranks, (c,) each, without the factor of the step.
 
-    With the symbols of `planner.schedules.dualpipe`, of n = pp / 2 pairs, its T is the larger of
+    With the symbols of `planner.schedules.bidirectional`, of n = pp / 2 pairs, T is the larger of
 
         max paced + sum early                early = Q + H / 2 - F / (2 n)
         max paced + sum late + max over      late = Q + H / 2 - over
@@ -166,6 +167,11 @@ class OneRow:
     terms: RowTerms
 
     @property
+    def schedule(self) -> Schedule:
+        """Of the pipeline."""
+        return schedule_at(int(self.rows.plans.schedule[0]))
+
+    @property
     def m(self) -> float:
         """Micro-batches of a step."""
         return float(self.rows.micro_batches(self.model)[0])
@@ -204,7 +210,7 @@ class OneRow:
         Args:
             place: Of the stage.
             fills: c of them.
-            chunks: (c, v, 2, r) layers on each chunk (of DualPipe both); None: as if equal.
+            chunks: (c, v, 2, r) layers on each chunk (of pairs of ranks both); None: as if equal.
         """
         stages = _classes(place, fills)
         if chunks is not None:
@@ -238,8 +244,10 @@ class OneRow:
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
         time = stage.sum_layers("total") + ends_s(stage, x)
-        forward, backward = passes_s(a, stage, x) if x.gpipe.any() else (time, 0.0 * time)
-        filled = filled_s(a, stage, x, time) if x.zero_bubble.any() else 0.0 * time
+        forward, backward = (
+            passes_s(a, stage, x) if "forward" in self.schedule.compared else (time, 0.0 * time)
+        )
+        filled = filled_s(a, stage, x, time) if self.schedule.fills_bubbles else 0.0 * time
         extra = x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
         return FillCosts(
             time=time[0],
@@ -254,7 +262,7 @@ class OneRow:
         )
 
     def pair_costs(self, place: Place, fills: Fills) -> PairCosts:
-        """The costs of every fill on a pair of ranks of DualPipe."""
+        """The costs of every fill on a pair of ranks with both directions."""
         a, x = self.model.assumptions, self._inputs(fills)
         stage = self._stage(place, fills)
         parts = pair_parts(a, stage, x)
@@ -343,9 +351,7 @@ class OneRow:
             m=np.array([[self.m]]),
             pp=plans.pp[:, None],
             v=plans.interleave[:, None],
-            zero_bubble=(plans.schedule == ZERO_BUBBLE)[:, None],
-            gpipe=(plans.schedule == GPIPE)[:, None],
-            dualpipe=self.rows.both_ways[:, None],
+            schedules=ScheduleColumn(plans.schedule[:, None]),
             chips=plans.chips[:, None].astype(np.float64),
             ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
             p2p=self.terms.p2p[:, None],
@@ -354,7 +360,7 @@ class OneRow:
 
 
 def pair_parts(a: Assumptions, stage: StageCost, x: StepInputs) -> dict[str, FloatArray]:
-    """(n, k) seconds of a pair of ranks of DualPipe, by the names of `PairCosts`."""
+    """(n, k) seconds of a pair of ranks with both directions, by the names of `PairCosts`."""
     hidden = stage.sum_layers("paired")
     time = stage.sum_layers("total") + ends_s(stage, x) - hidden
     rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)

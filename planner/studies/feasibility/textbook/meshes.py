@@ -21,7 +21,8 @@ import numpy as np
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel, mesh_of, networks
 from planner.cost.memory.memory import activation_bytes
-from planner.plan import AXES, DDP, EVEN, NO_RECOMPUTE, ONE_F_ONE_B, ORDERS, ZERO3, PlanTable
+from planner.plan import AXES, DDP, EVEN, NO_RECOMPUTE, ORDERS, ZERO3, PlanTable
+from planner.schedules import code_of_schedule
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
 from planner.search.placements.layouts import torus_of
 from planner.search.uniform.meshes import Meshes
@@ -175,7 +176,7 @@ def mesh_plans(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
         **{axis: columns[axis] for axis in ("dp", "fsdp", "tp", "cp", "ep", "pp")},
         micro_batch=columns["tp"] * columns["cp"] * columns["pp"],
         interleave=zero + 1,
-        schedule=zero + ONE_F_ONE_B,
+        schedule=zero + code_of_schedule("1f1b"),
         sharding=zero + strategy.code,
         sequence_parallel=columns["tp"] > 1,
         cp_mode=zero,

@@ -1,6 +1,6 @@
-"""Lower bounds of DualPipe's step time that are linear in the layers of pairs of ranks.
+"""Lower bounds of the step time of bidirectional schedules, linear in the layers of pairs of ranks.
 
-With the symbols of `planner.schedules.dualpipe`, t = D - H the time of a round, of n = pp / 2
+With the symbols of `planner.schedules.bidirectional`, t = D - H the time of a round, of n = pp / 2
 pairs, T is the larger of max paced + sum early and max paced + sum late + max over. For the pair
 of the largest t, paced >= (m/2) t + H - Q, and Q - H <= k t with k at most 1. What adds up is at
 least each of its four parts,
@@ -66,7 +66,7 @@ class Round:
             forward=send,
             backward=send,
             weight_grad=np.zeros_like(send),
-            hidden=2 * a.dualpipe_overlap * p2p,
+            hidden=2 * a.beside_overlap * p2p,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""What pairs of ranks of DualPipe may hold: the columns of a row, from the cost model.
+"""What pairs of ranks with both directions may hold: the columns of a row, from the cost model.
 
 Ranks d and pp - 1 - d hold the same two chunks, d (the near one of the pair) and pp - 1 - d. Time
 and joules depend on the layers of a pair by kind and recomputation; memory also on which of them
