@@ -58,7 +58,7 @@ def explain(
     batch_tokens: LaunchBatch = None,
     fix: LaunchFix = None,
     objective: Annotated[
-        str, typer.Option(help="What plans are compared by: time, energy, edp or memory.")
+        str, typer.Option(help="What plans are compared by: {objectives}.")
     ] = "time",
     hardware: OtherHardware = None,
     precision: OtherPrecision = None,

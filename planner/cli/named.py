@@ -1,7 +1,7 @@
-"""Names that only the registry of frameworks knows, in the `--help` of commands.
+"""Names that only registries know, in the `--help` of commands.
 
 A text of help has a key in braces in their place; it is filled where help is shown, since listing
-the frameworks of installed packages takes a noticeable time.
+what installed packages add takes a noticeable time.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import FRAMEWORKS, TARGETS, every
+from planner.objectives import OBJECTIVES
+from planner.question.request import fronts
 
 
 def filled(text: str, command: str = "") -> str:
@@ -61,6 +63,8 @@ def _examples(command: str) -> str:
 
 _WORDS: dict[str, Callable[[], str]] = {
     "{frameworks}": _frameworks,
+    "{objectives}": lambda: _listed([*OBJECTIVES], " or"),
+    "{fronts}": lambda: _listed([",".join(names) for names in fronts()], " or"),
     "{launches}": _launches,
     "{versions}": _versions,
     "{target}": lambda: next(iter(TARGETS)),

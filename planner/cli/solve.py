@@ -98,14 +98,12 @@ def solve(
     torus_axes: TorusAxes = None,
     objective: Annotated[
         str | None,
-        option(
-            "What the best plan minimizes: time, energy, edp or memory (default: time).", _SEARCH
-        ),
+        option("What the best plan minimizes: {objectives} (default: time).", _SEARCH),
     ] = None,
     front: Annotated[
         str | None,
         option(
-            "Objectives of the front: time,energy or time,energy,memory (default: time,energy).",
+            "Objectives of the front: {fronts} (default: that of the objective).",
             _SEARCH,
         ),
     ] = None,

@@ -80,9 +80,9 @@ def test_front_and_optimum_equal_brute_force(objective: Objective) -> None:
 def test_no_plan_goes_below_the_bound_of_power() -> None:
     """Of candidates against lower bounds of themselves, at any limit on the time."""
     compared = 0
-    for seed in SEEDS:
+    for seed in range(8):
         model = random_cost_model(seed)
-        counts = model.cluster.chip_counts(MOST)
+        counts = model.cluster.chip_counts(4)
         costs = everywhere(model, counts, SpaceOptions())
         times = np.asarray(costs.step_time_s)
         if len(times) == 0:
@@ -144,7 +144,11 @@ def test_money_beside_another_front_is_proved_by_a_search_of_its_own() -> None:
     assert (beside.status, beside.objective) == ("optimal", own.objective)
     assert beside.best.plan == own.best.plan
     time = solved("time")
-    assert [point.plan for point in beside.front] == [point.plan for point in time.front]
+    costs = [
+        [(point.step_time_s, point.energy_per_step_j) for point in answer.front]
+        for answer in (beside, time)
+    ]
+    np.testing.assert_allclose(costs[0], costs[1], rtol=1e-9)  # ties have other names
 
 
 def test_least_power_is_another_plan_than_least_time_or_energy() -> None:
@@ -178,7 +182,7 @@ def test_layouts_whose_search_has_no_proof_of_power_refuse_it() -> None:
         planner.solve(**asked)
     pools = {"dgx-a100-80-hdr": 4, "dgx-h100-ndr": 4}
     rest = {name: value for name, value in asked.items() if name not in ("chips", "hardware")}
-    with pytest.raises(InputError, match="power is not minimized on pools"):
+    with pytest.raises(InputError, match="power is not minimized with layout uneven"):
         planner.solve(**rest, pools=pools)
 
 

@@ -1,0 +1,1 @@
+"""An objective for the planner, from another package."""
