@@ -34,7 +34,9 @@ Imports = dict[str, list[str]]
 def _contract() -> tuple[list[str], list[str]]:
     """The rooms from the top down, and the packages below them, as pyproject.toml lists them."""
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
-    (layers,) = (one["layers"] for one in linter["contracts"] if one["type"] == "layers")
+    (layers,) = (
+        one["layers"] for one in linter["contracts"] if one.get("containers") == ["planner"]
+    )
     inside = [layer for layer in layers if (ROOT / "planner" / layer).is_dir()]
     return inside, [package for package in linter["root_packages"] if package != "planner"]
 
