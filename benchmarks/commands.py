@@ -6,8 +6,7 @@ thrown away. With `--against PATH` runs of both checkouts alternate, and the ord
 swaps from pair to pair, so that what slows the machine down slows both. Printed are the ratio of
 the least seconds and the median of the ratios of the pairs.
 
-A first run of each, not timed, compiles bytecode (apart for each checkout, in a temporary folder)
-and must end with exit status 0.
+A first run of each, not timed, compiles bytecode, and must end with exit status 0.
 """
 
 from __future__ import annotations
@@ -50,22 +49,17 @@ def title(name: str) -> str:
     return _TITLES.get(name) or " ".join(("planner", *COMMANDS[name][2:]))
 
 
-def cpu_s(name: str, checkout: Path, cache: Path) -> float:
-    """CPU seconds of one run of a command of a checkout.
+def cpu_s(name: str, checkout: Path, folder: str) -> float:
+    """CPU seconds of one run of a command of a checkout, in a folder that has none.
 
     Raises:
         RuntimeError: The command failed.
     """
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(checkout),
-        "PYTHONPYCACHEPREFIX": str(cache),
-        "PYTHONHASHSEED": "0",
-    }
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"}
     for variable in ("PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH"):
         environment.pop(variable, None)
     command = [sys.executable, *COMMANDS[name]]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, cwd=cache)
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, cwd=folder)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
@@ -73,15 +67,15 @@ def cpu_s(name: str, checkout: Path, cache: Path) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def measured(name: str, checkouts: list[Path], caches: list[Path], runs: int) -> list[list[float]]:
+def measured(name: str, checkouts: list[Path], folder: str, runs: int) -> list[list[float]]:
     """CPU seconds of the runs of a command, one list per checkout; runs alternate."""
-    for checkout, cache in zip(checkouts, caches, strict=True):
-        cpu_s(name, checkout, cache)
+    for checkout in checkouts:
+        cpu_s(name, checkout, folder)
     spent: list[list[float]] = [[] for _ in checkouts]
     for run in range(runs):
         order = range(len(checkouts)) if run % 2 == 0 else reversed(range(len(checkouts)))
         for index in order:
-            spent[index].append(cpu_s(name, checkouts[index], caches[index]))
+            spent[index].append(cpu_s(name, checkouts[index], folder))
     return spent
 
 
@@ -125,11 +119,8 @@ def main() -> int:
     checkouts = [HERE, *([options.against.resolve()] if options.against else [])]
     report = Report(name="commands")
     with tempfile.TemporaryDirectory() as folder:
-        caches = [Path(folder) / str(index) for index in range(len(checkouts))]
-        for cache in caches:
-            cache.mkdir()
         try:
-            rows = [row_of(name, measured(name, checkouts, caches, runs)) for name in names]
+            rows = [row_of(name, measured(name, checkouts, folder, runs)) for name in names]
         except RuntimeError as error:
             parser.error(f"{error}; nothing is shown")
     report.tables = [Table(title="CPU seconds of whole commands", rows=rows)]

@@ -126,13 +126,13 @@ def test_whole_commands_of_two_checkouts_are_paired(monkeypatch: pytest.MonkeyPa
     commands = importlib.import_module("commands")
     order: list[str] = []
 
-    def spent(_name: str, checkout: Path, _cache: Path) -> float:
+    def spent(_name: str, checkout: Path, _folder: str) -> float:
         order.append(checkout.name)
         return {"mine": 3.0, "theirs": 2.0}[checkout.name] + len(order)
 
     monkeypatch.setattr(commands, "cpu_s", spent)
     folders = [Path("mine"), Path("theirs")]
-    seconds = commands.measured("solve", folders, folders, 2)
+    seconds = commands.measured("solve", folders, "", 2)
     assert order == ["mine", "theirs", "mine", "theirs", "theirs", "mine"]
     row = commands.row_of("solve", seconds)
     assert row["command"] == "planner solve --model llama2-13b --chips 4096"
