@@ -101,7 +101,11 @@ def by_flags(flags: tuple[str, ...]) -> Any:
 
 def same(one: Any, other: Any) -> None:
     """The same answer but for the time it took, and the digest, which is of that too."""
-    assert {**one, "seconds": 0, "digest": ""} == {**other, "seconds": 0, "digest": ""}
+
+    def timeless(answer: Any) -> dict[str, Any]:
+        return {**answer, "candidates": {**answer["candidates"], "seconds": 0}, "digest": ""}
+
+    assert timeless(one) == timeless(other)
 
 
 def test_the_table_of_fields_is_complete() -> None:

@@ -23,7 +23,7 @@ def test_front_points_name_their_machines() -> None:
         assert machine["total_pes"] == point["chips"] * machine["pes"]
         assert point["job"]["pes"] == [machine["pes"]]
         assert point["job"]["topology"] == [machine["scale_up"]]
-    assert sum(one["front"]["plans"] for one in found["candidates"]["machines"]) == len(
+    assert sum(one["front"] for one in found["candidates"]["machines"]) == len(
         found["front"]["plans"]
     )
 

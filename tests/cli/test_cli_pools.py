@@ -144,7 +144,7 @@ def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], comm
         (("--pools", POOLS, "--layout", "uniform"),
          "pools: need stages that differ; use layout uneven with them"),
         (("--pools", POOLS, "--objective", "energy"),
-         "objective: energy is not minimized on pools; allowed: time"),
+         "objective: energy is not minimized on pools; allowed: time, money"),
         (("--pools", POOLS, "--fix", "schedule=interleaved"),
          "fix: schedule=interleaved is not searched on pools; use 1f1b or zero-bubble"),
         (("--pools", POOLS, "--max-memory", "200GB"), None),

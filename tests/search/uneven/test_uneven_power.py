@@ -16,11 +16,11 @@ from planner.question.options import SpaceOptions
 from planner.results.certificate import UnevenFound
 from planner.search.deadline import NEVER, OutOfTime
 from planner.search.limits import Limits
+from planner.search.open_rows import OpenRows
 from planner.search.uneven import certificate
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
 from planner.search.uneven.bounds.time import row_forms
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.open_rows import OpenRows
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
 from solvers.solution import Status
