@@ -92,6 +92,12 @@ def _add(schedule: Schedule) -> None:
     _SCHEDULES.append(schedule)
 
 
+def _add_offered() -> None:
+    """Adds the schedules of other packages that are not there yet."""
+    for name in _offered():
+        code_of_schedule(name)
+
+
 class _Names(Sequence[str]):
     """The names of all schedules: `SCHEDULES[code]` is a name, `SCHEDULES.index(name)` its code.
 
@@ -111,12 +117,12 @@ class _Names(Sequence[str]):
         return _SCHEDULES[code].name
 
     def __iter__(self) -> Iterator[str]:
-        for name in _offered():
-            code_of_schedule(name)
+        _add_offered()
         return iter([schedule.name for schedule in _SCHEDULES])
 
     def __len__(self) -> int:
-        return len(tuple(self))
+        _add_offered()
+        return len(_SCHEDULES)
 
     def index(self, name: Any, start: int = 0, stop: int | None = None) -> int:
         """The code of a name.
