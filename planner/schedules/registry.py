@@ -93,18 +93,11 @@ def _add(schedule: Schedule) -> None:
     _SCHEDULES.append(schedule)
 
 
-<<<<<<< HEAD
 def _every_name() -> list[str]:
     """The names of all schedules, those of other packages loaded."""
     for name in _offered():
         code_of_schedule(name)
     return [schedule.name for schedule in _SCHEDULES]
-=======
-def _add_offered() -> None:
-    """Adds the schedules of other packages that are not there yet."""
-    for name in _offered():
-        code_of_schedule(name)
->>>>>>> fw
 
 
 class _Names(Sequence[str]):
@@ -126,19 +119,10 @@ class _Names(Sequence[str]):
         return _SCHEDULES[code].name
 
     def __iter__(self) -> Iterator[str]:
-<<<<<<< HEAD
         return iter(_every_name())
 
     def __len__(self) -> int:
         return len(_every_name())
-=======
-        _add_offered()
-        return iter([schedule.name for schedule in _SCHEDULES])
-
-    def __len__(self) -> int:
-        _add_offered()
-        return len(_SCHEDULES)
->>>>>>> fw
 
     def index(self, name: Any, start: int = 0, stop: int | None = None) -> int:
         """The code of a name.
