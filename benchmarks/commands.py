@@ -6,7 +6,8 @@ thrown away. With `--against PATH` runs of both checkouts alternate, and the ord
 swaps from pair to pair, so that what slows the machine down slows both. Printed are the ratio of
 the least seconds and the median of the ratios of the pairs.
 
-All five take about a minute of CPU per run and checkout. A first run of each, not timed, compiles bytecode, and must end with exit status 0.
+All five take about a minute of CPU per run and checkout. A first run of each, not timed, compiles
+bytecode, and must end with exit status 0.
 """
 
 from __future__ import annotations
