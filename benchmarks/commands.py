@@ -6,7 +6,8 @@ thrown away. With `--against PATH` runs of both checkouts alternate, and the ord
 swaps from pair to pair, so that what slows the machine down slows both. Printed are the ratio of
 the least seconds and the median of the ratios of the pairs.
 
-A first run of each, not timed, compiles bytecode, and must end with exit status 0.
+All five take about a minute of CPU per run and checkout. A first run of each, not timed, compiles
+bytecode, and must end with exit status 0.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def measured(name: str, checkouts: list[Path], folder: str, runs: int) -> list[l
         cpu_s(name, checkout, folder)
     spent: list[list[float]] = [[] for _ in checkouts]
     for run in range(runs):
+        print(f"{name}: run {run + 1} of {runs}", file=sys.stderr, flush=True)
         order = range(len(checkouts)) if run % 2 == 0 else reversed(range(len(checkouts)))
         for index in order:
             spent[index].append(cpu_s(name, checkouts[index], folder))
@@ -102,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("commands", nargs="*", default=[], help=f"of {', '.join(COMMANDS)} [all]")
     parser.add_argument("--against", metavar="PATH", type=Path, help="another checkout, for ratios")
-    parser.add_argument("--runs", type=measuring.positive, default=7, help="of each [7]")
+    parser.add_argument("--runs", type=measuring.positive, default=5, help="of each [5]")
     return parser
 
 
