@@ -79,8 +79,8 @@ def test_solve_and_evaluate_use_it_and_say_so(local: Path, tmp_path: Path) -> No
     assert outcome.code == 0, outcome.err
     answer = outcome.document
     factor = content(local)["constants"]["site_factor"]["local"]["value"]
-    assert answer["job"]["assumptions"] == "calibrated with local.yaml"
-    (note,) = [one for one in answer["defaults"] if one["name"] == "calibration"]
+    assert answer["question"]["job"]["assumptions"] == "calibrated with local.yaml"
+    (note,) = [one for one in answer["notes"]["defaults"] if one["name"] == "calibration"]
     assert f"site factor {factor:.3f}" in note["value"]
     again = planner("evaluate", plan, "--json").document
     assert again["step_time_s"] == answer["best"]["step_time_s"]
@@ -96,14 +96,14 @@ def test_another_chip_and_another_era(local: Path) -> None:
     other = (*plain, "--hardware", "a100-sxm4-80")
     with_it = planner(*other, "--calibration", local).document
     assert with_it["best"]["step_time_s"] == planner(*other).document["best"]["step_time_s"]
-    (note,) = [one for one in with_it["defaults"] if one["name"] == "calibration"]
+    (note,) = [one for one in with_it["notes"]["defaults"] if one["name"] == "calibration"]
     assert note["value"].endswith("local.yaml: not used")
     assert note["reason"] == "measured on h100-sxm5-80, not on a100-sxm4-80"
-    assert with_it["job"]["assumptions"] == "calibrated"
+    assert with_it["question"]["job"]["assumptions"] == "calibrated"
     same = (*plain, "--hardware", "h100-sxm5-80", "--framework", "torchtitan")
     era = planner(*same, "--calibration", local).document
     assert era["best"]["step_time_s"] == planner(*same).document["best"]["step_time_s"]
-    (note,) = [one for one in era["defaults"] if one["name"] == "calibration"]
+    (note,) = [one for one in era["notes"]["defaults"] if one["name"] == "calibration"]
     assert "no site factor" in note["value"]
 
 
@@ -156,8 +156,8 @@ def test_validate_uses_it_and_its_runs_never_widen_the_intervals(
     old = before.document["rows"][0]
     assert few["high_s"] / few["low_s"] == pytest.approx(old["high_s"] / old["low_s"])
     solved = planner(*SOLVE, "--calibration", local, "--json").document
-    assert solved["interval"]["words"].endswith("5 local runs")
-    assert planner(*SOLVE, "--json").document["interval"]["words"].endswith("no local runs")
+    assert solved["notes"]["interval"]["words"].endswith("5 local runs")
+    assert planner(*SOLVE, "--json").document["notes"]["interval"]["words"].endswith("no local runs")
 
 
 def test_rows_that_cannot_be_used_are_named_and_the_others_used(runs: Path, tmp_path: Path) -> None:
