@@ -124,7 +124,7 @@ class Space(ABC, Generic[R]):
 
     def tightened(self, rows: R, wanted_s: float) -> FloatArray:
         """(n,) better bounds of some rows, where `tightens`."""
-        raise NotImplementedError
+        raise TypeError
 
     @abstractmethod
     def columns(self, rows: R, row: int, wanted_s: float) -> ColumnsOf | None:
