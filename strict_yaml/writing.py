@@ -61,6 +61,13 @@ class _Emitter(Emitter):
         analysis.allow_flow_plain = analysis.allow_flow_plain and not set("?:") & set(scalar)
         return analysis
 
+    def choose_scalar_style(self) -> Any:
+        style = super().choose_scalar_style()
+        in_one_line = not (self.simple_key_context and self.analysis.multiline)
+        if style == '"' != self.event.style and self.analysis.allow_single_quoted and in_one_line:
+            return "'"
+        return style
+
     def write_plain(self, text: Any, split: Any = True) -> None:
         width, self.best_width = self.best_width, sys.maxsize
         first, *others = _SPACE.split(text)
