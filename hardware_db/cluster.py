@@ -182,6 +182,6 @@ class Cluster:
 
     def chip_counts(self, max_chips: int) -> tuple[int, ...]:
         """Every chip count up to `max_chips` that `scale` accepts, ascending."""
-        from hardware_db.allocation import possible_counts  # noqa: PLC0415
+        from hardware_db.allocation import possible_counts  # noqa: PLC0415  (it imports Cluster)
 
         return possible_counts(self, min(max_chips, self.max_chips))

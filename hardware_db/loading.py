@@ -103,7 +103,7 @@ def json_schemas() -> dict[str, dict[str, Any]]:
 @functools.cache
 def database_hash() -> str:
     """A short fingerprint of all shipped data files (16 hexadecimal digits)."""
-    import hashlib  # noqa: PLC0415
+    import hashlib  # noqa: PLC0415  (only for fingerprints)
 
     digest = hashlib.sha256()
     root = resources.files("hardware_db").joinpath("data")

@@ -158,7 +158,7 @@ def _check_kind(data: Mapping[str, Any], origin: str) -> None:
     Raises:
         ModelError: none of its fields is one of a model.
     """
-    from models_db.schema import ModelRecord  # noqa: PLC0415
+    from models_db.schema import ModelRecord  # noqa: PLC0415  (pydantic; not for names alone)
 
     if not set(data) & set(ModelRecord.model_fields):
         first = ", ".join(list(ModelRecord.model_fields)[:4])

@@ -68,7 +68,7 @@ def __getattr__(name: str) -> Any:
     """Loads the heavy names when they are first used."""
     if name not in _HOME:
         raise AttributeError(f"module 'planner' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module  # noqa: PLC0415  (heavy names load late)
 
     return getattr(import_module(f"planner.{_HOME[name]}"), name)
 

@@ -310,7 +310,7 @@ class _Model:
 
     def solve(self, time_limit_s: float | None, workers: int, seed: int) -> tuple[Status, float]:
         """Runs CP-SAT; status and proved bound."""
-        from ortools.sat.python import cp_model  # noqa: PLC0415
+        from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy; only where it is used)
 
         if not self.problem.meshes:
             return Status.INFEASIBLE, math.inf
@@ -336,7 +336,7 @@ class _Model:
 
     def _least_sum(self) -> None:
         """Of the decisions with the largest cost that was proved, one with the least sum."""
-        from ortools.sat.python import cp_model  # noqa: PLC0415
+        from ortools.sat.python import cp_model  # noqa: PLC0415  (heavy; only where it is used)
 
         self.model.add(self.largest <= self.solver.value(self.largest))
         self.model.minimize(sum(self.costs.values()))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner.answers.notes.uneven import front_note
-from planner.answers.uneven_front import how_proved, laid_out
+from planner.answers.spaces.uneven_front import how_proved, laid_out
 from planner.objectives import OBJECTIVES, TIME
 from planner.plan import Plan, PlanTable, Stage
 from planner.question.request import Request

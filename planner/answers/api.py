@@ -9,10 +9,10 @@ from typing import Any
 
 from hardware_db import Allocation
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
-from planner.answers.machines import solve_machines
-from planner.answers.pools import evaluate_pools, solve_pools
-from planner.answers.uneven import solve_uneven
-from planner.answers.uniform import solve_uniform
+from planner.answers.spaces.machines import solve_machines
+from planner.answers.spaces.pools import evaluate_pools, solve_pools
+from planner.answers.spaces.uneven import solve_uneven
+from planner.answers.spaces.uniform import solve_uniform
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.collectives.tables.tables import prepare
@@ -20,13 +20,13 @@ from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.files.plan_file import check_chips, read_plan_file
-from planner.question.kind import Kind, kind_of
-from planner.question.objective_request import check_objective
-from planner.question.pool_request import check_pools
+from planner.question.kinds.kind import Kind, kind_of
+from planner.question.kinds.objectives import check_objective
+from planner.question.kinds.pools import check_pools
+from planner.question.kinds.uneven import check_layers, check_uneven
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import NO_CHIPS, resolve
-from planner.question.uneven_request import check_layers, check_uneven
 from planner.results.result import EvaluateResult, SolveResult
 from planner.search.machines.joint import joint_search
 from planner.search.uneven.front import OnPoint

@@ -1,6 +1,11 @@
-"""Types of arrays; docstrings give their shapes."""
+"""Types of arrays, and distinct rows of tables of whole numbers.
+
+Docstrings give the shapes. The rows are found faster than by sorting the rows themselves.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -8,3 +13,50 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+
+def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """(first row of each distinct combination, combination of each row).
+
+    Combinations are in ascending order of the columns, the first column most significant, unless
+    their ranges are so wide that they had to be ranked.
+
+    Args:
+        columns: At least one (n,) column.
+    """
+    key = packed_key(columns)
+    if len(key) == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    order = np.argsort(key)
+    ordered = key[order]
+    starts = np.empty(len(key), dtype=np.bool_)
+    starts[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    combination = np.empty(len(key), dtype=np.int64)
+    combination[order] = np.cumsum(starts) - 1
+    first: IntArray = np.minimum.reduceat(order, np.flatnonzero(starts))
+    return first, combination
+
+
+def packed_key(columns: Sequence[IntArray]) -> IntArray:
+    """One integer per row that is equal where all columns are; ranks are re-packed when large."""
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    span = 1
+    for values in columns:
+        column = values
+        low = int(column.min(initial=0))
+        width = int(column.max(initial=0)) - low + 1
+        if span * width > 2**62:
+            key, span = _ranked(key)
+        if span * width > 2**62:
+            column, width = _ranked(column)
+            low = 0
+        key = key * width + (column - low)
+        span *= width
+    return key
+
+
+def _ranked(values: IntArray) -> tuple[IntArray, int]:
+    """(rank of each value among the distinct ones, how many there are)."""
+    unique, ranks = np.unique(values, return_inverse=True)
+    return ranks.ravel().astype(np.int64), len(unique)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,7 +120,7 @@ def _check_target(path: Path, *, given: bool) -> None:
     Raises:
         InputError: It cannot, or the default name is another kind of file.
     """
-    from planner.assumptions.local_file import read_local  # noqa: PLC0415
+    from planner.assumptions.local_file import read_local  # noqa: PLC0415  (not for --help)
     from planner.base.files import check_writable  # noqa: PLC0415
 
     if not str(path).strip() or str(path) == ".":
@@ -138,7 +139,7 @@ def _check_target(path: Path, *, given: bool) -> None:
 
 def _measured(model: str | None, *, quick: bool, as_json: bool) -> tuple[Measured, bool]:
     """What the device of this process gives, and whether this process is the one that answers."""
-    from planner.evidence.calibration.measurement.measure import measure  # noqa: PLC0415
+    from planner.evidence.calibration.measurement.measure import measure  # noqa: PLC0415  (not for --help)
     from planner.evidence.calibration.measurement.torch_device import open_device  # noqa: PLC0415
     from planner.question.records import model_named  # noqa: PLC0415
 
@@ -155,8 +156,6 @@ def _measured(model: str | None, *, quick: bool, as_json: bool) -> tuple[Measure
 
 def _answer(question: Question, measured: Measured | None, target: Path, *, as_json: bool) -> None:
     """Fits, writes, prints."""
-    from dataclasses import replace  # noqa: PLC0415
-
     from planner.base.files import write_atomically  # noqa: PLC0415
     from planner.evidence.calibration.asking import calibrate as ask  # noqa: PLC0415
     from planner.evidence.calibration.asking import changed_findings  # noqa: PLC0415

@@ -144,7 +144,7 @@ def _run_system(
     as_json: bool,
 ) -> None:
     """What a library takes on a real system: asks, writes the picture, then prints."""
-    from planner.base.files import write_all  # noqa: PLC0415
+    from planner.base.files import write_all  # noqa: PLC0415  (not for --help)
     from planner.collectives.questions.question import sizes_of  # noqa: PLC0415  (numpy; not for --help)
     from planner.collectives.questions.systems import system_question, system_times  # noqa: PLC0415
     from planner.report.charts.collective_time import time_picture  # noqa: PLC0415
@@ -174,7 +174,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the pictures, then prints."""
-    from planner.base.files import same_path  # noqa: PLC0415
+    from planner.base.files import same_path  # noqa: PLC0415  (not for --help)
     from planner.collectives.questions.comparison import compare as ask  # noqa: PLC0415  (numpy)
     from planner.collectives.questions.question import question_of, sizes_of  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
@@ -203,7 +203,7 @@ def _run(
 
 def _draw(found: CompareAnswer, plot: Path | None, plot_schedule: Path | None) -> None:
     """Writes the pictures that are asked for, both or none."""
-    from planner.base.files import write_all  # noqa: PLC0415
+    from planner.base.files import write_all  # noqa: PLC0415  (not for --help)
     from planner.collectives.runs.simulate import simulate  # noqa: PLC0415
     from planner.collectives.runs.spacetime import spacetime  # noqa: PLC0415
     from planner.report.charts.collective_space import space_picture  # noqa: PLC0415

@@ -143,7 +143,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the file, then prints."""
-    from planner.collectives.files.saving import (  # noqa: PLC0415
+    from planner.collectives.files.saving import (  # noqa: PLC0415  (not for --help)
         check_schedule_file,
         question_of_file,
     )
@@ -183,6 +183,6 @@ def _show(fields: dict[str, Any], view: RenderableType, *, as_json: bool) -> Non
 
         print_json(stamped(fields))
         return
-    from planner.report.tables.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415  (not for --help)
 
     print_view(view)

@@ -132,7 +132,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.collectives.files.saving import question_of_file  # noqa: PLC0415
+    from planner.collectives.files.saving import question_of_file  # noqa: PLC0415  (not for --help)
     from planner.collectives.questions.question import (  # noqa: PLC0415  (numpy)
         question_of,
         sizes_of,
@@ -167,7 +167,7 @@ def _run(
 
 
 def _draw(found: Any, plot: Path) -> None:
-    from planner.collectives.questions.simulation import one_run, run_title  # noqa: PLC0415
+    from planner.collectives.questions.simulation import one_run, run_title  # noqa: PLC0415  (not for --help)
     from planner.collectives.runs.spacetime import spacetime  # noqa: PLC0415
     from planner.report.charts.collective_space import space_picture  # noqa: PLC0415
     from planner.report.pages.picture_file import write_picture  # noqa: PLC0415

@@ -112,7 +112,7 @@ def synthesize(
 
 def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
     """Asks, writes the schedule, then prints."""
-    from planner.collectives.files.saving import check_schedule_file  # noqa: PLC0415
+    from planner.collectives.files.saving import check_schedule_file  # noqa: PLC0415  (not for --help)
     from planner.collectives.questions.fronts import answer  # noqa: PLC0415  (numpy; not for --help)
     from planner.collectives.questions.question import question_of  # noqa: PLC0415
 
@@ -137,7 +137,7 @@ def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
 
 def _save(found: FrontAnswer, output: Path) -> str | None:
     """Writes the schedule with the fewest rounds per chunk; a line that says so."""
-    from planner.collectives.files.saving import save_schedule  # noqa: PLC0415
+    from planner.collectives.files.saving import save_schedule  # noqa: PLC0415  (not for --help)
     from planner.collectives.questions.answers import row_name  # noqa: PLC0415
 
     if not found.rows:

@@ -33,7 +33,7 @@ _NARROW = ("fp8", "fp4")
 
 def _print(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Prints a table with a heading; the first column and numbers are never broken."""
-    from planner.report.tables.tables import print_view, section, table  # noqa: PLC0415
+    from planner.report.tables.tables import print_view, section, table  # noqa: PLC0415  (not for --help)
 
     view = table(header, rows, right=_NUMBERS, whole=header[:1])
     print_view(section(title, view), whole_lines=True)
@@ -90,7 +90,7 @@ def _guarded(field: str, name: str, load: Callable[[str], Any]) -> Any:
 @models.command("list", cls=Once)
 def list_models(*, as_json: Json = False) -> None:
     """All models with their sizes."""
-    import models_db  # noqa: PLC0415
+    import models_db  # noqa: PLC0415  (not for --help)
 
     loaded = [models_db.load_model(name) for name in models_db.list_models()]
     if as_json:
@@ -131,7 +131,7 @@ def show_model(
     Example:
       planner models show llama3-405b --sources
     """
-    import models_db  # noqa: PLC0415
+    import models_db  # noqa: PLC0415  (not for --help)
 
     model = _guarded("model", name, models_db.load_model)
     rows = _guarded("model", name, models_db.describe)
@@ -145,7 +145,7 @@ models.command("import", cls=Once)(import_model)
 @hardware.command("list", cls=Once)
 def list_hardware(*, as_json: Json = False) -> None:
     """All clusters with their levels, and all chips."""
-    import hardware_db  # noqa: PLC0415
+    import hardware_db  # noqa: PLC0415  (not for --help)
 
     clusters = [hardware_db.load_cluster(name) for name in hardware_db.list_clusters()]
     if as_json:
@@ -217,7 +217,7 @@ def show_hardware(
     Example:
       planner hardware show h100-sxm5-80 --sources
     """
-    import hardware_db  # noqa: PLC0415
+    import hardware_db  # noqa: PLC0415  (not for --help)
 
     rows = _guarded("hardware", name, hardware_db.describe)
     record = _hardware_record(name)
@@ -227,7 +227,7 @@ def show_hardware(
 
 def _hardware_record(name: str) -> Any:
     """A record of any kind; of a cluster and a chip with one name, the cluster."""
-    import hardware_db  # noqa: PLC0415
+    import hardware_db  # noqa: PLC0415  (not for --help)
 
     records: tuple[tuple[tuple[str, ...], Callable[[str], Any]], ...] = (
         (hardware_db.list_clusters(), hardware_db.load_cluster),
@@ -257,7 +257,7 @@ def schema(  # the flag is there because every command takes it
     Example:
       planner schema plan > plan.schema.json
     """
-    import hardware_db  # noqa: PLC0415
+    import hardware_db  # noqa: PLC0415  (not for --help)
     import models_db  # noqa: PLC0415
     from planner.assumptions.overrides import changes_schema  # noqa: PLC0415
     from planner.network.topology.custom import GraphFile  # noqa: PLC0415

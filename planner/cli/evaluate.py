@@ -149,7 +149,7 @@ def evaluate(
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.tables.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415  (not for --help)
     from planner.report.tables.terminal import evaluate_view  # noqa: PLC0415
 
     print_view(evaluate_view(result))
@@ -168,8 +168,8 @@ class _Files:
 def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateResult:
     """What a plan costs; the files that are asked for are written."""
     from planner.answers.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
-    from planner.answers.pools import evaluate_pools  # noqa: PLC0415
-    from planner.question.pool_request import check_no_pictures  # noqa: PLC0415
+    from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415
+    from planner.question.kinds.pools import check_no_pictures  # noqa: PLC0415
     from planner.question.pools import resolve_pools  # noqa: PLC0415
     from planner.question.resolved import resolve  # noqa: PLC0415
 
@@ -186,7 +186,7 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
 
 def _check_files(files: _Files, read: str) -> None:
     """Finds out before the plan is read that a file could not be written, or would cost it."""
-    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
 
     check_picture(files.plot)
     written = {"plot": files.plot, "output": files.output}
@@ -217,7 +217,7 @@ def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Pa
 
 def _drawn(result: EvaluateResult, resolved: Resolved, path: Path) -> str | bytes:
     """The pictures of a plan, or as a page its whole report."""
-    from planner.report.charts.plan import evaluate_picture, piped_timeline  # noqa: PLC0415
+    from planner.report.charts.plan import evaluate_picture, piped_timeline  # noqa: PLC0415  (not for --help)
     from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
     if path.suffix.lower() != ".html":

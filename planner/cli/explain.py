@@ -143,7 +143,7 @@ def _explained(
     question: Question, resolved: Resolved, objective: str, asked: dict[str, Any], *, quiet: bool
 ) -> ExplainResult:
     """Why the plan costs what it costs; of a launch also what of it was not read."""
-    from planner.answers.explained import explain_plan  # noqa: PLC0415
+    from planner.answers.explained import explain_plan  # noqa: PLC0415  (not for --help)
     from planner.collectives.tables.tables import listening  # noqa: PLC0415  (numpy; not for --help)
     from planner.explanation.rivals import rivals_in  # noqa: PLC0415
 
@@ -164,7 +164,7 @@ def _write(
     """The files that were asked for, all of them or none."""
     texts: dict[Path, str | bytes] = {}
     if plot is not None:
-        from planner.report.charts.explain import explain_picture  # noqa: PLC0415
+        from planner.report.charts.explain import explain_picture  # noqa: PLC0415  (not for --help)
         from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
         texts[plot] = picture_bytes(explain_picture(result), plot)

@@ -76,7 +76,7 @@ def _check_target(output: Path | None, path: Path) -> None:
     Raises:
         InputError: The name says something else.
     """
-    from planner.base.files import same_path  # noqa: PLC0415
+    from planner.base.files import same_path  # noqa: PLC0415  (not for --help)
     from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
 
     if output is not None and not names_a_file(str(output)):
@@ -87,7 +87,7 @@ def _check_target(output: Path | None, path: Path) -> None:
 
 def _print(found: Import, output: Path | None, *, sources: bool, as_json: bool) -> None:
     """Prints what was read: one JSON document, or a table with remarks."""
-    from models_db import facts  # noqa: PLC0415
+    from models_db import facts  # noqa: PLC0415  (not for --help)
     from planner.cli.databases import print_record  # noqa: PLC0415  (it takes this command)
 
     rows = list(facts(found.model))

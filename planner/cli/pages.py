@@ -41,6 +41,6 @@ def page_about(
     answer: SolveResult | EvaluateResult, plan: PlanResult | None, resolved: Resolved | None
 ) -> str:
     """The page of `report_about`."""
-    from planner.report.pages.report import page_of  # noqa: PLC0415
+    from planner.report.pages.report import page_of  # noqa: PLC0415  (not for --help)
 
     return page_of(report_about(answer, plan, resolved))

@@ -97,7 +97,7 @@ def check_plot(plot: Path | None, inputs: list[Path]) -> None:
     """
     if plot is None:
         return
-    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
 
     check_picture(plot)
     for path in inputs:

@@ -112,7 +112,7 @@ def _figures(
     figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.report.charts.rack_parallelism import parallelism_picture  # noqa: PLC0415
+    from planner.report.charts.rack_parallelism import parallelism_picture  # noqa: PLC0415  (not for --help)
     from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.studies.rack.parallelism.asking import figures_asked  # noqa: PLC0415  (numpy; not for --help)
 
@@ -133,7 +133,7 @@ def _beyond(
     figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks for what the report leaves out, then prints."""
-    from planner.studies.rack.parallelism.asking import HARDWARE  # noqa: PLC0415
+    from planner.studies.rack.parallelism.asking import HARDWARE  # noqa: PLC0415  (not for --help)
     from planner.studies.rack.parallelism.beyond import beyond  # noqa: PLC0415  (numpy; not for --help)
 
     given = {**settings, "figure": figure or None, "plot": plot}

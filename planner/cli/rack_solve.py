@@ -159,7 +159,7 @@ def solve(
 
 def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_json: bool) -> None:
     """Solves, writes the front and the picture, then prints."""
-    from planner.studies.rack.solve.request import rack_request  # noqa: PLC0415
+    from planner.studies.rack.solve.request import rack_request  # noqa: PLC0415  (not for --help)
     from planner.studies.rack.solve.solve import solve_rack  # noqa: PLC0415  (numpy; not for --help)
 
     request = rack_request(**given)
@@ -193,7 +193,7 @@ def _check_files(pareto: Path | None, plot: Path | None, given: dict[str, Any]) 
     Raises:
         InputError: It cannot, with the flag.
     """
-    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture  # noqa: PLC0415  (not for --help)
     from planner.report.pages.rack_solve_files import check_front  # noqa: PLC0415
 
     if pareto is not None:
@@ -211,7 +211,7 @@ def _check_files(pareto: Path | None, plot: Path | None, given: dict[str, Any]) 
 
 def _write(answer: RackAnswer, pareto: Path | None, plot: Path | None) -> None:
     """Writes the front and the picture: what was asked for, or none of it."""
-    from planner.report.charts.rack_solve import solve_picture  # noqa: PLC0415
+    from planner.report.charts.rack_solve import solve_picture  # noqa: PLC0415  (not for --help)
     from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
     from planner.report.pages.rack_solve_files import front_text  # noqa: PLC0415
 

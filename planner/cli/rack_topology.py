@@ -141,7 +141,7 @@ def _run(
     as_json: bool,
 ) -> None:
     """Asks, writes the picture and the loads, then prints."""
-    from planner.base.files import check_writable, same_path  # noqa: PLC0415
+    from planner.base.files import check_writable, same_path  # noqa: PLC0415  (not for --help)
     from planner.report.charts.rack_topology import topology_picture  # noqa: PLC0415
     from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.studies.rack.topology.asking import compare_topologies  # noqa: PLC0415  (numpy)
@@ -190,7 +190,7 @@ def _read(
     given: dict[str, str | None], traffic: str, routing: str
 ) -> tuple[int | None, float | None, TrafficAsked, LinkFigures]:
     """The numbers among the flags, all mistakes at once."""
-    from planner.base.messages import Attempts, Origin  # noqa: PLC0415
+    from planner.base.messages import Attempts, Origin  # noqa: PLC0415  (not for --help)
     from planner.base.units import parse_whole  # noqa: PLC0415
     from planner.network.topology import figures as read  # noqa: PLC0415
     from planner.studies.rack.topology.rows import LinkFigures, TrafficAsked  # noqa: PLC0415

@@ -123,7 +123,7 @@ def zero(
 
 def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.report.charts.rack_zero import zero_picture  # noqa: PLC0415
+    from planner.report.charts.rack_zero import zero_picture  # noqa: PLC0415  (not for --help)
     from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.studies.rack.zero.figures import zero_study  # noqa: PLC0415  (numpy; not for --help)
     from planner.studies.rack.zero.request import zero_question  # noqa: PLC0415

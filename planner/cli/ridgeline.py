@@ -162,7 +162,7 @@ def ridgeline(
 
 def _run(asked: dict[str, Any], plot: Path | None, figure: str | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.report.charts.ridgeline import ridgeline_picture  # noqa: PLC0415
+    from planner.report.charts.ridgeline import ridgeline_picture  # noqa: PLC0415  (not for --help)
     from planner.report.charts.ridgeline_figures import check_drawn, check_figures  # noqa: PLC0415
     from planner.report.pages.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
     from planner.studies.ridgeline.asking import ridgeline as ask  # noqa: PLC0415

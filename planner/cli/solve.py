@@ -362,14 +362,14 @@ def _run(
 
 def _say_point(plan: Plan, time_s: float, energy_j: float) -> None:
     """A line on standard error for a proved point of the front; a bar stays below it."""
-    from planner.results.words import point_words  # noqa: PLC0415
+    from planner.results.words import point_words  # noqa: PLC0415  (not for --help)
 
     print(point_words(plan, time_s, energy_j), file=sys.stderr, flush=True)
 
 
 def _print_leaning(result: SolveResult) -> None:
     """The numbers that the best plan leans on, from evaluations of its own."""
-    from planner.answers.explained import leaning_of  # noqa: PLC0415
+    from planner.answers.explained import leaning_of  # noqa: PLC0415  (not for --help)
     from planner.report.tables.explain import short_leaning_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
@@ -382,7 +382,7 @@ def _print_leaning(result: SolveResult) -> None:
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
     """The request of a job file and flags, and which of them its fields come from."""
-    from planner.question.files.plan_file import read_job_file  # noqa: PLC0415
+    from planner.question.files.plan_file import read_job_file  # noqa: PLC0415  (not for --help)
     from planner.question.request import request_from  # noqa: PLC0415
 
     fields = {} if job_file is None else read_job_file(job_file)

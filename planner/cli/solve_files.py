@@ -42,7 +42,7 @@ class Outputs:
         Raises:
             InputError: It cannot, with the flag.
         """
-        from planner.question.pool_request import check_no_pictures  # noqa: PLC0415
+        from planner.question.kinds.pools import check_no_pictures  # noqa: PLC0415  (not for --help)
         from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
         from planner.report.pages.front_file import writer_for  # noqa: PLC0415
         from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
@@ -83,7 +83,7 @@ class Outputs:
         Raises:
             InputError: A file cannot be written, or the plan cannot be simulated.
         """
-        from planner.report.pages.front_file import writer_for  # noqa: PLC0415
+        from planner.report.pages.front_file import writer_for  # noqa: PLC0415  (not for --help)
 
         texts: dict[Path, str | bytes] = {}
         if result.best is not None and self.plan is not None:
@@ -100,7 +100,7 @@ class Outputs:
 
 def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
     """The user's own files that a question is read from, by what they are."""
-    from planner.question.records import FIELDS, names_a_file  # noqa: PLC0415
+    from planner.question.records import FIELDS, names_a_file  # noqa: PLC0415  (not for --help)
 
     files = {} if job_file is None else {"job": job_file}
     named = {name: getattr(request, name) for name in FIELDS}
@@ -119,7 +119,7 @@ def _check_distinct(wanted: list[tuple[str, Path]], inputs: Mapping[str, Path]) 
 
 def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) -> str | bytes:
     """The pictures of an answer, or as a page its whole report."""
-    from planner.report.charts.plan import piped_timeline, solve_picture  # noqa: PLC0415
+    from planner.report.charts.plan import piped_timeline, solve_picture  # noqa: PLC0415  (not for --help)
     from planner.report.pages.picture_file import picture_bytes  # noqa: PLC0415
 
     job = _resolved(request, best)
@@ -130,14 +130,14 @@ def _drawn(request: Request, result: SolveResult, best: PlanResult, path: Path) 
 
 def _resolved(request: Request, best: PlanResult) -> Resolved:
     """The job on the machine of a plan."""
-    from planner.question.resolved import resolve  # noqa: PLC0415
+    from planner.question.resolved import resolve  # noqa: PLC0415  (not for --help)
     from planner.search.machines.machines import on_machine  # noqa: PLC0415
 
     return resolve(on_machine(request, best.machine))
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
-    from planner.question.files.plan_file import plan_text  # noqa: PLC0415
+    from planner.question.files.plan_file import plan_text  # noqa: PLC0415  (not for --help)
     from planner.question.pools import plan_of_pools, resolve_pools  # noqa: PLC0415
     from planner.question.request import ARGUMENTS  # noqa: PLC0415
     from planner.results.words import best_words  # noqa: PLC0415

@@ -64,7 +64,7 @@ def validate(
 
       planner validate --what energy
     """
-    from planner.evidence.validation.answer import validate as ask  # noqa: PLC0415
+    from planner.evidence.validation.answer import validate as ask  # noqa: PLC0415  (not for --help)
     from planner.report.charts.validation import (  # noqa: PLC0415
         check_runs_plot,
         validation_picture,

@@ -11,8 +11,7 @@ import numpy as np
 from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
 from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.software import FrameworkProfile
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.cost.energy.facility import Facility, default_facility
 from planner.cost.job import Job

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planner.base.arrays import IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import IntArray, distinct
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment

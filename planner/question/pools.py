@@ -13,7 +13,7 @@ from planner.cost.pools.pools import Pool, total_chips
 from planner.machine.pool_text import pool_name
 from planner.plan import Plan
 from planner.question.files.plan_file import file_text, job_of
-from planner.question.pool_request import check_hardware, too_many_stages
+from planner.question.kinds.pools import check_hardware, too_many_stages
 from planner.question.provenance import job_fields, sources_of
 from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve

@@ -25,8 +25,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.schedules.orders import Orders, alternating, orders_from
 from planner.schedules.schedule import Schedule
 

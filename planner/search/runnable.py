@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.frameworks.rules import PLACEMENT, Demand, demands_of
 from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, ORDERS, PlanTable

@@ -157,7 +157,9 @@ def test_validate_uses_it_and_its_runs_never_widen_the_intervals(
     assert few["high_s"] / few["low_s"] == pytest.approx(old["high_s"] / old["low_s"])
     solved = planner(*SOLVE, "--calibration", local, "--json").document
     assert solved["notes"]["interval"]["words"].endswith("5 local runs")
-    assert planner(*SOLVE, "--json").document["notes"]["interval"]["words"].endswith("no local runs")
+    assert (
+        planner(*SOLVE, "--json").document["notes"]["interval"]["words"].endswith("no local runs")
+    )
 
 
 def test_rows_that_cannot_be_used_are_named_and_the_others_used(runs: Path, tmp_path: Path) -> None:

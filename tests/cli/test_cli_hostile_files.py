@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cli.answers import SMALL, answer_to
 from cli.command import refused
 from planner.base import jsonfile
 from planner.base.jsonfile import sealed
+from strict_yaml.reading import load as load_yaml
 
 LONG = "9" * 5000
 LARGE = "1" + "0" * 399
@@ -175,7 +175,7 @@ def unknown_fields(**known: Any) -> str:
 
 
 STAGES = ("evaluate", "FILE")
-LOCAL = yaml.safe_load((Path(__file__).parent / "local.yaml").read_text(encoding="utf-8"))
+LOCAL = load_yaml((Path(__file__).parent / "local.yaml").read_bytes())
 LOCAL["date"] = str(LOCAL["date"])
 MISTAKES: dict[str, tuple[str, tuple[str, ...]]] = {
     "job": (unknown_fields(model="gpt3-125m", chips=8), ("solve", "FILE")),

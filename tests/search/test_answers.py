@@ -21,15 +21,15 @@ from planner.question.options import SpaceOptions
 from planner.results.result import PASSED
 from planner.search.columns import Columns
 from planner.search.deadline import Deadline, OutOfTime
-from planner.search.limits import Limits
-from planner.search.near_misses import Witness
-from planner.search.remedies import (
+from planner.search.infeasible.near_misses import Witness
+from planner.search.infeasible.remedies import (
     fewer_chips,
     first_possible,
     looser_limits,
     more_chips,
     rounded_up,
 )
+from planner.search.limits import Limits
 from planner.search.uniform.bounds import SkeletonBounds
 from planner.search.uniform.engine import Found, Search, least_memory
 from planner.search.uniform.mesh_memory import skeleton_bytes
@@ -85,7 +85,7 @@ def test_more_chips_are_found_by_doubling_where_the_next_ones_do_not_help(
     search = Search(model=model, options=SpaceOptions(), limits=Limits(memory_bytes=1.5e9))
     assert [chips_of(text) for text in more_chips(search, 8)] == [48]
     for name, number in (("_COUNTS_AT_FIRST", 1), ("_MOST_COUNTS", 3)):  # 16, 24 and 32 chips
-        monkeypatch.setattr(f"planner.search.remedies.{name}", number)
+        monkeypatch.setattr(f"planner.search.infeasible.remedies.{name}", number)
     assert [chips_of(text) for text in more_chips(search, 8)] == [64]
 
 

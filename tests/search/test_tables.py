@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
-from planner.base.distinct import distinct, packed_key
+from planner.base.arrays import distinct, packed_key
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import ORDERS, PlanTable

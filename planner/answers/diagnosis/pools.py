@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from planner.answers.diagnosis.uniform import cost_diagnosis
-from planner.answers.pool_plan import pool_uses
+from planner.answers.spaces.pool_plan import pool_uses
 from planner.base.errors import InputError
 from planner.base.units import show_bytes
 from planner.cost.breakdown import peak_flop_per_s
@@ -18,10 +18,10 @@ from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.results.pool_use import PoolUse
 from planner.results.words import choice_words, mesh_words
+from planner.search.infeasible.remedies import rounded_up
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.pools.pools import PooledFound, best_on_pools
 from planner.search.pools.shortage import ANY, lean_plan
-from planner.search.remedies import rounded_up
 
 _MOST = 4
 _MORE_CHIPS = (2, 4, 8, 16)

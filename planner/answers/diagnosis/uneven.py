@@ -20,9 +20,8 @@ from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
 from planner.results.certificate import UnevenFound
 from planner.results.parts import Diagnosis
 from planner.results.words import choice_words, mesh_words
-from planner.search.limits import usable_bytes
-from planner.search.near_misses import Witness
-from planner.search.remedies import (
+from planner.search.infeasible.near_misses import Witness
+from planner.search.infeasible.remedies import (
     fewer_chips,
     in_time_only,
     looser_limits,
@@ -32,6 +31,7 @@ from planner.search.remedies import (
     possible,
     rounded_up,
 )
+from planner.search.limits import usable_bytes
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
 from planner.search.uneven.shortage import shortage

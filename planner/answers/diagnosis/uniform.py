@@ -14,9 +14,8 @@ from planner.plan.words import recompute_words
 from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.search.deadline import OutOfTime
-from planner.search.limits import Limits
-from planner.search.near_misses import NearMisses, Witness
-from planner.search.remedies import (
+from planner.search.infeasible.near_misses import NearMisses, Witness
+from planner.search.infeasible.remedies import (
     fewer_chips,
     in_time_only,
     larger_batch,
@@ -30,6 +29,7 @@ from planner.search.remedies import (
     other_precision,
     possible_on_any,
 )
+from planner.search.limits import Limits
 from planner.search.uniform.engine import Found, Search, least_memory
 from solvers.solution import Status
 

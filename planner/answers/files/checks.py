@@ -16,9 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from planner.answers.files.reevaluation import differences
 from planner.base.fields import choice, refusal
 from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective
-from planner.question.kind import Kind, kind_of
+from planner.question.kinds.kind import Kind, kind_of
+from planner.question.kinds.uneven import UNEVEN, limits_on_front
 from planner.question.request import Request
-from planner.question.uneven_request import UNEVEN, limits_on_front
 from planner.results.certificate import TOLD, Certificate, FunnelStage, TimeStep
 from planner.results.parts import Diagnosis, FrontLimits, MachineSearch
 from planner.results.plan import PlanResult

@@ -33,7 +33,7 @@ from planner.answers.notes.front import better_on_fewer, front_note
 from planner.answers.notes.likely import against_first, spread_of
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
-from planner.answers.uniform import reasons
+from planner.answers.spaces.uniform import reasons
 from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
@@ -44,8 +44,8 @@ from planner.cost.facts import PlanFacts
 from planner.question.files.front_file import read_content
 from planner.question.files.plan_file import asked_of, left_out
 from planner.question.files.result_layout import RESULT_VERSION, as_parts, is_solved
-from planner.question.kind import Kind as Asked
-from planner.question.kind import kind_of
+from planner.question.kinds.kind import Kind as Asked
+from planner.question.kinds.kind import kind_of
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve

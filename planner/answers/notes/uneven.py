@@ -11,9 +11,9 @@ from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.facts import PlanFacts
 from planner.explanation.causes import CAUSES
 from planner.objectives import BY_PRODUCT, BY_TIME
+from planner.question.kinds.uneven import is_fastest_alone
 from planner.question.request import Request
 from planner.question.resolved import Resolved
-from planner.question.uneven_request import is_fastest_alone
 from planner.results.certificate import Certificate
 from planner.results.gains import unconfirmed_words, within_gap
 from planner.results.plan import PlanResult

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +135,6 @@ def exported(
     Raises:
         InputError: A limit of the MSCCL runtime is exceeded, or the file cannot be written.
     """
-    from dataclasses import replace  # noqa: PLC0415
-
     if order:
         root = order[question.root] if question.collective in ROOTED else 0
         machine = renumbered_machine(question.machine, order)

@@ -25,8 +25,7 @@ from functools import lru_cache
 import numpy as np
 
 from models_db import Model
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.cost.stages.explicit import (
     check_stages,

@@ -40,7 +40,7 @@ class DeepSpeed(Framework):
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.deepspeed.rules` and `planner.frameworks.deepspeed.models`."""
-        from planner.frameworks.deepspeed.models import DEEPSPEED_MODELS  # noqa: PLC0415
+        from planner.frameworks.deepspeed.models import DEEPSPEED_MODELS  # noqa: PLC0415  (most questions need no rules of it)
         from planner.frameworks.deepspeed.rules import DEEPSPEED  # noqa: PLC0415  (not for --help)
 
         return (*DEEPSPEED, *DEEPSPEED_MODELS)

@@ -27,7 +27,7 @@ class Jax(Framework):
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.jax.rules` and `planner.frameworks.jax.maxtext`."""
-        from planner.frameworks.jax.maxtext.batch import MAXTEXT_BATCH  # noqa: PLC0415
+        from planner.frameworks.jax.maxtext.batch import MAXTEXT_BATCH  # noqa: PLC0415  (most questions need no rules of it)
         from planner.frameworks.jax.maxtext.blocks import MAXTEXT_BLOCKS  # noqa: PLC0415
         from planner.frameworks.jax.maxtext.experts import MAXTEXT_EXPERTS  # noqa: PLC0415
         from planner.frameworks.jax.maxtext.rules import MAXTEXT  # noqa: PLC0415

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.cost.context import CostModel, mesh_of
 from planner.frameworks.rules.numbers import nearest_divisors
 from planner.network.groups import Segment

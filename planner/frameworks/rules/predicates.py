@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.memory.parameters import kv_heads_per_chip
 from planner.cost.stages.explicit import (

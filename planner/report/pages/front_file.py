@@ -43,7 +43,7 @@ def front_json(result: SolveResult) -> str:
 
 def front_svg(result: SolveResult) -> str:
     """The picture of the front as a file of its own."""
-    from planner.report.charts.front import front_picture  # noqa: PLC0415
+    from planner.report.charts.front import front_picture  # noqa: PLC0415  (only where a picture or page is written)
     from planner.report.drawing.svg import picture_svg  # noqa: PLC0415  (only for pictures)
 
     return picture_svg(front_picture(result))

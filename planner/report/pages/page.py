@@ -118,7 +118,7 @@ def _trusted(html: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  (only for pages)
 
     return Environment(
         loader=PackageLoader("planner.report.pages", "templates"),

@@ -27,7 +27,7 @@ def check_picture(path: Path | None, flag: str = "plot") -> None:
         return
     check_ending(path, flag)
     if path.suffix.lower() == ".png":
-        from planner.report.drawing.plotting import load_pyplot  # noqa: PLC0415
+        from planner.report.drawing.plotting import load_pyplot  # noqa: PLC0415  (only where a picture or page is written)
 
         load_pyplot(flag)
     check_writable(path)
@@ -61,7 +61,7 @@ def picture_bytes(picture: Picture, path: Path) -> str | bytes:
         from planner.report.pages.page import picture_page  # noqa: PLC0415
 
         return picture_page(picture)
-    from planner.report.drawing.svg import picture_svg  # noqa: PLC0415
+    from planner.report.drawing.svg import picture_svg  # noqa: PLC0415  (only where a picture or page is written)
 
     return picture_svg(picture)
 

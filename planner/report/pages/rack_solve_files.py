@@ -50,7 +50,7 @@ def _json(answer: RackAnswer) -> str:
 
 
 def _svg(answer: RackAnswer) -> str:
-    from planner.report.charts.rack_solve import front_picture  # noqa: PLC0415
+    from planner.report.charts.rack_solve import front_picture  # noqa: PLC0415  (only where a picture or page is written)
     from planner.report.drawing.svg import picture_svg  # noqa: PLC0415  (only for pictures)
 
     return picture_svg(front_picture(answer))
@@ -58,7 +58,7 @@ def _svg(answer: RackAnswer) -> str:
 
 def _html(answer: RackAnswer) -> str:
     """One self-contained page: the picture, the table, why the best plan wins."""
-    from planner.report.charts.rack_solve import front_picture  # noqa: PLC0415
+    from planner.report.charts.rack_solve import front_picture  # noqa: PLC0415  (only where a picture or page is written)
     from planner.report.pages.page import picture_page  # noqa: PLC0415  (only for pages)
 
     return picture_page(front_picture(answer), [*answer.why, *budget_lines(answer)])

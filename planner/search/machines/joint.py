@@ -31,9 +31,9 @@ from planner.question.resolved import resolve
 from planner.results.parts import MachineSearch
 from planner.results.plan import PlanResult, plan_results
 from planner.search.columns import Columns, prover_of
+from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
 from planner.search.machines.machines import Candidate, budgets_of, candidate_of
-from planner.search.near_misses import NearMisses
 from planner.search.objective import optimum
 from planner.search.uniform.batch import add_counts
 from planner.search.uniform.engine import Found, Progress, Search, least_memory

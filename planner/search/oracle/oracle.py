@@ -27,8 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.network.axes import with_given_axes
 from planner.network.classes import group_classes

@@ -21,8 +21,7 @@ from itertools import product
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, Torus
 from planner.network.groups import Segment

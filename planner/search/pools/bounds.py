@@ -32,8 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.step import step_factor
 from planner.schedules.passes import paced_sends

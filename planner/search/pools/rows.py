@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import networks
 from planner.cost.pools.evaluate import slowest_send_s
 from planner.cost.pools.pools import Pool, total_chips

@@ -6,8 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.results.certificate import FunnelStage
 from planner.search.uneven.rows import Rows
 from planner.search.uniform.space import Skeletons

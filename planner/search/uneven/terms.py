@@ -13,8 +13,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.evaluate import layer_columns

@@ -17,8 +17,8 @@ from planner.plan import COLUMNS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, Columns, corners_of, points_of
 from planner.search.deadline import NEVER, Deadline
+from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.limits import Limits
-from planner.search.near_misses import NearMisses, Witness
 from planner.search.placements.groups import EFFICIENT, EVERY, NO_LAYOUTS
 from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
 from planner.search.uniform.candidates import Candidates

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import least_component_j, running_w, standing_w

@@ -23,8 +23,8 @@ from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, Columns
 from planner.search.deadline import Deadline, OutOfTime
+from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
-from planner.search.near_misses import NearMisses
 from planner.search.uniform.batch import Batch, Tally, add_counts, build_batch, least_corners
 from planner.search.uniform.nodes import Boxes, build_boxes
 from planner.search.uniform.space import Skeletons

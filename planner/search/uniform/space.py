@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.frameworks.rules import applicable, divisors, fits_layers, heads_exchange
 from planner.plan import (

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
 from planner.network.placement import GROUPS

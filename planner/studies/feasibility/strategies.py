@@ -9,8 +9,7 @@ from itertools import permutations
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cost.context import CostModel, mesh_of, networks

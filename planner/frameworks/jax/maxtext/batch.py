@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.frameworks.rules.rule import Rule
 from planner.plan import Plan, PlanTable

@@ -27,8 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory.in_flight import in_flight

@@ -20,8 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.columns.selection import ways

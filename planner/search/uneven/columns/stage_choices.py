@@ -13,8 +13,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from planner.assumptions.assumptions import Assumptions
-from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.base.distinct import distinct
+from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w

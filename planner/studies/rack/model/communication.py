@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.network.topology.forms import link_count, sizes_of
 from planner.network.topology.hops import average_hops
 from planner.studies.rack.model.assumptions import RackAssumptions
 from planner.studies.rack.model.compute import items_per_rank, stages_of
@@ -140,8 +141,6 @@ def mean_hops(machine: Machine, plans: RackPlans) -> FloatArray:
 
 def link_counts(machine: Machine, plans: RackPlans) -> FloatArray:
     """(n,) links of each plan's topology, at least 1, also for a single chip, which has none."""
-    from planner.network.topology.forms import link_count, sizes_of  # noqa: PLC0415
-
     links = np.ones(len(plans))
     for index, name in enumerate(machine.topologies):
         if name in machine.fixed:

@@ -12,14 +12,14 @@ from planner.answers.building import Chosen, Setting, with_plan, without_plan
 from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, diagnose_pools
 from planner.answers.evaluation import limits_of, options_of, training_run
 from planner.answers.notes.caveats import caveats
-from planner.answers.pool_plan import (
+from planner.answers.spaces.pool_plan import (
     fullest_stage,
     pool_uses,
     pooled_facts,
     pooled_result,
     widest_spread,
 )
-from planner.answers.uneven_front import counted
+from planner.answers.spaces.uneven_front import counted
 from planner.base.errors import InputError
 from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.communication.traffic import mfu_convention

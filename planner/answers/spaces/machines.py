@@ -18,7 +18,7 @@ from planner.answers.building import (
     without_plan,
 )
 from planner.answers.diagnosis.uniform import diagnose
-from planner.answers.uniform import chosen_of, proof_of
+from planner.answers.spaces.uniform import chosen_of, proof_of
 from planner.base.units import plural, show_watts
 from planner.machine.variants import counts_within, use_of
 from planner.question.files.plan_file import asked_of
@@ -27,10 +27,10 @@ from planner.results.certificate import Certificate
 from planner.results.parts import Diagnosis
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
+from planner.search.infeasible.remedies import rounded_up
 from planner.search.limits import Limits
 from planner.search.machines.joint import JointFound, JointSearch
 from planner.search.machines.machines import Candidate
-from planner.search.remedies import rounded_up
 from planner.search.uniform.engine import Found, Search
 from solvers.solution import Status
 

@@ -11,14 +11,14 @@ from planner.answers.diagnosis.uneven import diagnose_uneven, too_little_power
 from planner.answers.notes.likely import against_first
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
-from planner.answers.uneven_front import counted, how_proved, laid_out, proved_by
-from planner.answers.uniform import reasons
+from planner.answers.spaces.uneven_front import counted, how_proved, laid_out, proved_by
+from planner.answers.spaces.uniform import reasons
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_table
 from planner.objectives import BY_TIME, Costs
 from planner.plan import Plan, PlanTable
+from planner.question.kinds.uneven import is_fastest_alone, limits_on_front
 from planner.question.resolved import Resolved
-from planner.question.uneven_request import is_fastest_alone, limits_on_front
 from planner.results.certificate import ROUNDING, Certificate, UnevenFound
 from planner.results.parts import Diagnosis
 from planner.results.plan import PlanResult, plan_results

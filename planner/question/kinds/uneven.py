@@ -11,7 +11,7 @@ from planner.base.units import plural
 from planner.objectives import BY_PRODUCT, BY_TIME, OBJECTIVES
 from planner.plan.layout_text import parse_layout
 from planner.question.fields import ALL_POINTS, LAYOUTS
-from planner.question.kind import Kind, kind_of
+from planner.question.kinds.kind import Kind, kind_of
 from planner.question.request import FRONTS, Request
 
 UNIFORM, UNEVEN = LAYOUTS

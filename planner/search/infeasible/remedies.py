@@ -25,8 +25,8 @@ from planner.question.options import SpaceOptions
 from planner.schedules import SCHEDULES
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import OutOfTime
+from planner.search.infeasible.near_misses import Witness
 from planner.search.limits import Limits, model_flop, usable_bytes
-from planner.search.near_misses import Witness
 from planner.search.uniform.engine import Search, least_memory
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.nodes import Boxes

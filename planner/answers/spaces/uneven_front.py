@@ -9,8 +9,8 @@ import numpy as np
 
 from planner.objectives import BY_ENERGY, BY_PRODUCT, BY_TIME, ENERGY, TIME, Costs, Objective
 from planner.plan import Plan
+from planner.question.kinds.uneven import limits_on_front
 from planner.question.request import Request
-from planner.question.uneven_request import limits_on_front
 from planner.results.certificate import Certificate, UnevenFound
 from planner.results.parts import FrontLimits
 from planner.search.objective import values
