@@ -156,7 +156,7 @@ def _measured(model: str | None, *, quick: bool, as_json: bool) -> tuple[Measure
 
 def _answer(question: Question, measured: Measured | None, target: Path, *, as_json: bool) -> None:
     """Fits, writes, prints."""
-    from planner.base.files import write_atomically  # noqa: PLC0415
+    from planner.base.files import write_atomically  # noqa: PLC0415  (not for --help)
     from planner.evidence.calibration.asking import calibrate as ask  # noqa: PLC0415
     from planner.evidence.calibration.asking import changed_findings  # noqa: PLC0415
     from planner.evidence.calibration.writing import local_text  # noqa: PLC0415

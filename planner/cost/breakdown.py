@@ -19,18 +19,11 @@ from planner.cost.communication.traffic import (
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import Energy, split_energy
 from planner.cost.kernels.layer import LayerTimes
+from planner.cost.layer_costs import LayerCost
 from planner.cost.memory.memory import MEMORY_PARTS, Memory
 from planner.cost.memory.parameters import trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
-from planner.cost.step import (
-    LayerCost,
-    StageCost,
-    StepCost,
-    StepInputs,
-    busy_s,
-    paced_messages,
-    slowest_class,
-)
+from planner.cost.step import StageCost, StepCost, StepInputs, busy_s, paced_messages, slowest_class
 from planner.cost.terms import LayerTerms, data_nets, send_s
 from planner.plan import ALL_TO_ALL, FULL
 

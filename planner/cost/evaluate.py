@@ -20,6 +20,7 @@ from planner.cost.communication.traffic import traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import component_j, running_w, standing_w
 from planner.cost.kernels.layer import LayerTimes
+from planner.cost.layer_costs import LayerCost
 from planner.cost.memory.memory import (
     Memory,
     activation_bytes,
@@ -32,7 +33,7 @@ from planner.cost.stages.explicit import listed_plans
 from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.cost.stages.rounds import wait_s
-from planner.cost.step import LayerCost, StageCost, StepCost, StepInputs, step_cost
+from planner.cost.step import StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
     LayerTerms,

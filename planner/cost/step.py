@@ -32,7 +32,7 @@ Arrays have shape (n, k): n plans, k = 1 or the clocks that are tried together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
@@ -40,43 +40,9 @@ import numpy as np
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import exposed_s, sharded_layer_s
+from planner.cost.layer_costs import EndCost, LayerCost
 from planner.schedules import ScheduleColumn, zero_bubble
 from planner.schedules.passes import SplitPasses, of_rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerCost:
-    """Seconds of one layer and micro-batch, after what hides behind it.
-
-    Attributes:
-        total: Both passes, everything exposed.
-        alone: Both passes without the collectives of data parallelism.
-        collective: Those collectives, before overlap.
-        backward: The backward pass, without them.
-        hides: The part of it behind which the reduction of the last micro-batch hides.
-        weight_grad: The part of it that waits for nobody.
-        kernels: Seconds at busy power (`planner.cost.kernels.layer`).
-        paired: What both passes save where a forward pass runs beside a backward pass.
-    """
-
-    total: FloatArray
-    alone: FloatArray
-    collective: FloatArray
-    backward: FloatArray
-    hides: FloatArray
-    weight_grad: FloatArray
-    kernels: FloatArray
-    paired: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndCost:
-    """Seconds of embedding and head for one micro-batch; `head_backward` is within `head`."""
-
-    embedding: FloatArray
-    head: FloatArray
-    head_backward: FloatArray
-    head_weight_grad: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,8 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES, LayerInputs
 from planner.cost.context import CostModel
 from planner.cost.kernels.compute import linear_s
 from planner.cost.kernels.layer import LayerTimes, layer_times
+from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.memory.parameters import LocalParameters, padded_vocab
-from planner.cost.step import EndCost, LayerCost
 from planner.network.collectives import GroupCosts
 from planner.plan import OFFLOAD_ACTIVATIONS, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3
 

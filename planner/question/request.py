@@ -23,15 +23,12 @@ from pydantic import (
 from planner.assumptions.assumptions import COLLECTIVES, PRECISIONS, PRESETS
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
-from planner.base.fields import Share, choice, choices, plain_whole, refusal
+from planner.base.fields import Share, choice, choices, refusal
 from planner.base.messages import (
-    MOST_MISTAKES,
     Attempts,
     Origin,
     misspelt,
     mistakes,
-    shown,
-    too_long,
 )
 from planner.cost.job import JOB_KINDS
 from planner.frameworks.profiles import FRAMEWORKS
@@ -43,7 +40,7 @@ from planner.machine.slices import SHAPE, product_of, slice_chips
 from planner.machine.torus_axes import read_torus_axes, torus_axes_schema
 from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
 from planner.objectives import OBJECTIVES, Objective
-from planner.plan.choices import MESH_AXES, fix_schema, fixed_values
+from planner.plan.choices import MESH_AXES, fix_schema
 from planner.question.fields import (
     LAYOUTS,
     Amount,
@@ -61,6 +58,7 @@ from planner.question.fields import (
     Watts,
     Whole,
 )
+from planner.question.fixes import read_fixes
 from planner.question.records import cluster_named, model_named
 
 ARGUMENTS = Origin()
@@ -68,48 +66,6 @@ DEFAULT_HARDWARE = "tpu-v5p"
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))
 COOLINGS = ("air", "liquid")
 PLACEMENTS = ("framework", "all", "torus")
-
-
-def _fixes(value: Any) -> Any:
-    """Values of `fix` as tuples of text; every one that no plan has is refused."""
-    if not isinstance(value, dict):
-        return value
-    fixes: dict[Any, tuple[str, ...]] = {}
-    problems: list[str] = []
-    for name, given in value.items():
-        if len(problems) >= MOST_MISTAKES:
-            break
-        values = tuple(given) if isinstance(given, list | tuple) else (given,)
-        if not values or not all(isinstance(item, str | int | float) for item in values):
-            problems.append(f"{shown(name)}: {shown(given)} must be a value or a list of values")
-            continue
-        fixes[name] = tuple(map(_text, values))
-        problems += _fix_problems(name if isinstance(name, str) else shown(name), fixes[name])
-    if problems:
-        more = ["and more"] if len(problems) >= MOST_MISTAKES else []
-        raise refusal("\n".join(dict.fromkeys(problems[: MOST_MISTAKES - 1] + more)))
-    return fixes
-
-
-def _text(value: str | float) -> str:
-    """A value of `fix` as a flag gives it."""
-    return value if isinstance(value, str) else shown(plain_whole(value))
-
-
-def _fix_problems(name: str, texts: tuple[str, ...]) -> list[str]:
-    """What is wrong with a field of `fix`, or with each of its values."""
-    problems = []
-    for text in texts:
-        if refused := too_long(text):
-            problems.append(f"{name}: {refused}")
-            continue
-        try:
-            fixed_values(name, (text,))
-        except InputError as error:
-            problems.append(str(error).removeprefix("fix: "))
-        if len(problems) >= MOST_MISTAKES:
-            break
-    return problems
 
 
 def _words(value: Any) -> Any:
@@ -249,7 +205,7 @@ class Request(BaseModel):
         default=None, description="Mesh axes that may exceed 1; default all."
     )
     fix: Annotated[
-        dict[str, tuple[str, ...]], BeforeValidator(_fixes), WithJsonSchema(fix_schema())
+        dict[str, tuple[str, ...]], BeforeValidator(read_fixes), WithJsonSchema(fix_schema())
     ] = Field(
         default={}, description="Fields of the plan and the values that each may take, e.g. pp: 8."
     )

@@ -1,19 +1,16 @@
 """Pictures of plans as data: every figure that they show is one of the plan."""
 
-import io
 import itertools
-import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import planner
 from planner.base.units import show_bytes, show_seconds
 from planner.cost.facts import PlanFacts
 from planner.plan import Plan
-from planner.report.charts.breakdown import STATIC, breakdown_charts, breakdown_picture, wholes
+from planner.report.charts.breakdown import breakdown_charts, breakdown_picture, wholes
 from planner.report.charts.front import front_chart, is_refused
 from planner.report.charts.memory import memory_chart
 from planner.report.charts.mesh import level_boxes, mesh_chart
@@ -33,7 +30,6 @@ from planner.report.drawing.figure import picture_png
 from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.geometry.places import labels_of
 from planner.report.drawing.svg import picture_svg
-from planner.report.tables.breakdown import breakdown_view, stage_view
 from planner.results.plan import Neighbor
 from planner.results.result import EvaluateResult, SolveResult
 
@@ -303,14 +299,6 @@ def test_a_neighbour_that_ties_says_so(solved: SolveResult) -> None:
         assert ("a tie" in dot.detail) is bool(tie)
 
 
-def test_static_energy_says_that_switches_are_in_it(piped: EvaluateResult) -> None:
-    _, energy, _ = breakdown_charts([("plan", piped.result)])
-    assert energy.notes == (STATIC,)
-    assert STATIC in printed(breakdown_view(piped.result), 200)
-    without = replace(piped.result, energy_j={**piped.result.energy_j, "static": 0.0})
-    assert STATIC not in printed(breakdown_view(without), 200)
-
-
 def test_refused_neighbours_are_crosses(solved: SolveResult) -> None:
     neighbor = next(n for n in solved.candidates.neighbors if n.result is not None)
     refused = replace(neighbor, verdict="memory: 92.1 of 80 GB on stage 0", tie=None)
@@ -353,59 +341,3 @@ def test_one_chip_has_no_mesh() -> None:
     titles = [chart.title for chart in evaluate_picture(answer).charts]
     assert len(titles) == 4
     assert not any("mesh" in title for title in titles)
-
-
-def printed(view: Any, width: int) -> str:
-    """What a view prints."""
-    out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(view)
-    return out.getvalue()
-
-
-@pytest.mark.parametrize("width", [40, 80, 110, 200])
-def test_bars_in_a_terminal_are_as_long_as_their_parts(piped: EvaluateResult, width: int) -> None:
-    text = printed(breakdown_view(piped.result), width)
-    assert all(len(line) <= width for line in text.splitlines())
-    assert "..." not in text
-    drawn = {}
-    for whole in wholes(piped.result):
-        for name, value, _ in whole.ranked():
-            if value <= 0:
-                continue
-            cells = rf"{name.replace('_', ' ')} +{re.escape(whole.show(value))} +[\d.]+ % *(#*)"
-            found = re.search(cells, text + " ")
-            assert found, name
-            drawn[whole.title, name] = (len(found[1]), value / whole.ranked()[0][1])
-    longest = max(bar for bar, _ in drawn.values())
-    assert (longest == 0) is (width < 50)
-    for bar, share in drawn.values():
-        assert abs(bar - share * longest) <= 1.5
-
-
-def test_stages_in_a_terminal(piped: EvaluateResult) -> None:
-    facts = facts_of(piped)
-    for width in (80, 110):
-        text = "".join(printed(part, width) for part in stage_view(facts))
-        assert all(len(line) <= width for line in text.splitlines())
-        for stage in facts.stages:
-            assert show_bytes(stage.total_bytes) in text
-            assert show_seconds(stage.backward_s) in text
-        assert text.count("|") == len(facts.stages) + 1, "the limit is a line"
-    alone = replace(facts, stages=facts.stages[:1])
-    assert stage_view(alone) == []
-
-
-def test_equal_stages_share_a_line_and_many_are_cut(piped: EvaluateResult) -> None:
-    facts = facts_of(piped)
-    equal = tuple(replace(facts.stages[1], index=index) for index in range(8))
-    text = "".join(printed(part, 80) for part in stage_view(replace(facts, stages=equal)))
-    assert re.search(r"^0-7 ", text, re.MULTILINE)
-    many = tuple(
-        replace(facts.stages[1], index=index, total_bytes=1e9 * (index + 1)) for index in range(40)
-    )
-    text = "".join(printed(part, 80) for part in stage_view(replace(facts, stages=many)))
-    assert "28 more" in text
-    assert re.search(r"^39 ", text, re.MULTILINE)
-    over = tuple(replace(stage, total_bytes=2e12) for stage in facts.stages)
-    text = "".join(printed(part, 110) for part in stage_view(replace(facts, stages=over)))
-    assert "#>" in text, "what does not fit goes beyond the limit"

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -28,25 +28,30 @@ from planner.answers.files.checks import (
     rank_mistakes,
     status_mistakes,
 )
+from planner.answers.files.documents import (
+    STDIN,
+    Kind,
+    check_seal,
+    check_versions,
+    kind_of_document,
+    of_another_kind,
+)
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.notes.front import better_on_fewer, front_note
 from planner.answers.notes.likely import against_first, spread_of
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.spaces.uniform import reasons
-from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
-from planner.base.files import LARGEST_FILE_BYTES, path_as_text, read_bytes
-from planner.base.jsonfile import SEAL, digest_of, json_object
-from planner.base.messages import mistakes, shown
-from planner.base.version import SCHEMA_VERSION
+from planner.base.files import LARGEST_FILE_BYTES, read_bytes
+from planner.base.jsonfile import json_object
+from planner.base.messages import mistakes
 from planner.cost.facts import PlanFacts
-from planner.question.files.front_file import read_content
 from planner.question.files.plan_file import asked_of, left_out
-from planner.question.files.result_layout import RESULT_VERSION, as_parts, is_solved
+from planner.question.files.result_layout import RESULT_VERSION, as_parts
 from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of
-from planner.question.provenance import job_fields, sources_of, versions
+from planner.question.provenance import job_fields, sources_of
 from planner.question.request import Request
 from planner.question.resolved import Resolved, resolve
 from planner.results.certificate import Certificate
@@ -54,18 +59,9 @@ from planner.results.parts import Notes, Question
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Candidates, Front
-from planner.search.machines.joint import reticle_words, use_words
-from planner.search.machines.machines import budgets_of, on_machine
+from planner.search.machines.machines import budgets_of, on_machine, reticle_words, use_words
 
-Kind = Literal["solve", "front", "evaluate"]
-_STDIN = Path("-")
-_OF_FRONT = frozenset({"objectives", "complete", "front", "plan_job"})
-_OF_EVALUATE = frozenset({"breakdown", "fits", "mesh"})
 _OF_PLAN = "plan."
-_WANTED = (
-    "what planner solve --json, planner evaluate --json, planner explain --json or solve --pareto "
-    "front.json write"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +91,15 @@ def read_result(path: Path) -> ResultFile:
         InputError: It cannot be read, is no such answer or one of another version, or its plans
             do not cost what it says; one line per mistake.
     """
-    name = "standard input" if path == _STDIN else str(path)
-    content = _standard_input() if path == _STDIN else read_bytes(path)
+    name = "standard input" if path == STDIN else str(path)
+    content = _standard_input() if path == STDIN else read_bytes(path)
     try:
         data, text = json_object(content, name)
     except InputError as error:
-        raise _of_another_kind(path, name) or error from error
-    kind = _kind_of(data, name)
-    _check_versions(data, name, kind)
-    _check_seal(data, name)
+        raise of_another_kind(path, name) or error from error
+    kind = kind_of_document(data, name)
+    check_versions(data, name, kind)
+    check_seal(data, name)
     reading = Rereading(name=name, path=path)
     if kind == "evaluate":
         return _evaluated(data, _validated(EvaluatedDocument, text, name), reading)
@@ -127,87 +123,6 @@ def _standard_input() -> bytes:
     if len(content) > LARGEST_FILE_BYTES:
         raise InputError(f"standard input: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
     return content
-
-
-def _kind_of(data: Mapping[str, Any], name: str) -> Kind:
-    """Which answer a document is.
-
-    Raises:
-        InputError: None that is known.
-    """
-    if data.keys() >= _OF_EVALUATE:
-        return "evaluate"
-    if data.keys() >= _OF_FRONT:
-        return "front"
-    if is_solved(data):
-        return "solve"
-    other = with_command(data, "an answer that a report is of", "front", "evaluation")
-    raise InputError(f"{name}: {other or 'is no answer of this planner'}; a report needs {_WANTED}")
-
-
-def _of_another_kind(path: Path, name: str) -> InputError | None:
-    """What a file is that is no JSON, where that can be told: a plan, a job file, a front."""
-    if path == _STDIN or path.suffix.lower() == ".json":  # its fault as JSON says more
-        return None
-    try:
-        other = with_command(read_content(path), "an answer")
-    except InputError:
-        return None
-    if "is a plan" in other:
-        other += f"; planner evaluate {path_as_text(name)} --plot report.html reports it"
-    return InputError(f"{name}: {other}; a report needs {_WANTED}") if other else None
-
-
-def _check_seal(data: Mapping[str, Any], name: str) -> None:
-    """Refuses an answer that is not, to the letter, the one that was written.
-
-    Raises:
-        InputError: It is not, or has no digest.
-    """
-    if SEAL not in data:
-        raise InputError(
-            f"{name}: {SEAL}: is missing; an older planner wrote it, or it was edited: solve again"
-        )
-    if data[SEAL] != digest_of(data):
-        raise InputError(
-            f"{name}: was edited since it was written, or is damaged ({SEAL} is of other content): "
-            "solve again"
-        )
-
-
-def _check_versions(data: Mapping[str, Any], name: str, kind: Kind) -> None:
-    """Refuses an answer that this installation would not give.
-
-    Raises:
-        InputError: One line per difference.
-    """
-    here, there = versions(), data.get("versions")
-    if not isinstance(there, dict):
-        raise InputError(f"{name}: versions: is missing, so nothing says which planner wrote it")
-    again = "solve again with this one"
-    given = str(data.get("schema_version", "missing"))
-    if kind == "solve":
-        old, new = str(SCHEMA_VERSION), str(RESULT_VERSION)
-        here["schema"] = given if given in (old, new) else f"{old} or {new}"
-    found = {**there, "schema": given}
-    words = {
-        "planner": "was written by planner {0}, this is planner {1}",
-        "schema": "schema_version is {0}, this planner reads version {1}",
-        "hardware_db": "the hardware database has changed since (hash {0} then, {1} now)",
-        "models_db": "the model database has changed since (hash {0} then, {1} now)",
-    }
-    lines = [
-        f"{name}: {words[key].format(_plain(found.get(key, 'unknown')), mine)}; {again}"
-        for key, mine in here.items()
-        if found.get(key) != mine
-    ]
-    if lines:
-        raise InputError("\n".join(lines))
-
-
-def _plain(value: object) -> str:
-    """A version without quotes, whatever the file holds."""
-    return value if isinstance(value, str) and value.isalnum() else shown(value).strip("'")
 
 
 def _validated(model: type[Any], text: str, name: str) -> Any:

@@ -23,14 +23,10 @@ from planner.base.arrays import FloatArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import layer_at
+from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.stages.layout import chunk_places, plan_chunks, stage_classes
 from planner.cost.stages.recomputation import recompute_groups
-from planner.cost.step import (
-    EndCost,
-    LayerCost,
-    exposed_reduction_s,
-    forward_pass_s,
-)
+from planner.cost.step import exposed_reduction_s, forward_pass_s
 from planner.plan import RECOMPUTES, Plan, PlanTable, Stage
 from planner.schedules import schedule_of
 from planner.schedules.durations import Durations

@@ -18,11 +18,9 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.messages import Origin
-from planner.base.units import show_percent
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.machine.scaling import RETICLE_M2
-from planner.machine.variants import Budgets, choices_of, use_of
+from planner.machine.variants import Budgets, choices_of
 from planner.objectives import MEMORY
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
@@ -33,7 +31,13 @@ from planner.results.plan import PlanResult, plan_results
 from planner.search.columns import Columns, prover_of
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
-from planner.search.machines.machines import Candidate, budgets_of, candidate_of
+from planner.search.machines.machines import (
+    Candidate,
+    budgets_of,
+    candidate_of,
+    reticle_words,
+    use_words,
+)
 from planner.search.objective import optimum
 from planner.search.uniform.batch import add_counts
 from planner.search.uniform.engine import Found, Progress, Search, least_memory
@@ -291,29 +295,6 @@ class JointSearch:
     def use(self, at: int, chips: int) -> list[str]:
         """How much of each budget a machine takes, in words."""
         return use_words(self.candidates[at].model, self.budgets, chips)
-
-
-def reticle_words(model: CostModel, request: Request) -> list[str]:
-    """What a chip with PEs that were asked for asks of its makers."""
-    area = model.chip.die_area_m2
-    if request.pes is None or area is None or area <= RETICLE_M2:
-        return []
-    return [
-        f"a die of {area * 1e6:,.0f} mm^2 is above the {RETICLE_M2 * 1e6:,.0f} mm^2 that "
-        "one exposure prints: it would be made of several"
-    ]
-
-
-def use_words(model: CostModel, budgets: Budgets, chips: int) -> list[str]:
-    """How much of each budget a machine takes with so many chips, in words."""
-    use, lines = use_of(model, chips), []
-    for name, limit in budgets.given.items():
-        if name in ("chips", "max_power"):
-            continue
-        label = name.replace("_", "-")
-        share = show_percent(use[name] / limit)
-        lines.append(f"{label}: {use[name]:,.6g} of {limit:,.6g} ({share})")
-    return lines
 
 
 def joint_search(

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from hardware_db import Cluster
 from planner.base.errors import InputError
+from planner.base.units import show_percent
 from planner.cost.context import CostModel
+from planner.machine.scaling import RETICLE_M2
 from planner.machine.variants import BUDGETS, Budgets, counts_within, use_of
 from planner.machine.wiring import SCALE_OUT, SCALE_UP, wiring_of
 from planner.question.request import Request
@@ -99,3 +101,26 @@ def _next(cluster: Cluster, counts: tuple[int, ...]) -> int | None:
     last = counts[-1] if counts else 0
     possible = cluster.chip_counts(max(2 * last, _AT_LEAST))
     return next((count for count in possible if count > last), None)
+
+
+def reticle_words(model: CostModel, request: Request) -> list[str]:
+    """What a chip with PEs that were asked for asks of its makers."""
+    area = model.chip.die_area_m2
+    if request.pes is None or area is None or area <= RETICLE_M2:
+        return []
+    return [
+        f"a die of {area * 1e6:,.0f} mm^2 is above the {RETICLE_M2 * 1e6:,.0f} mm^2 that "
+        "one exposure prints: it would be made of several"
+    ]
+
+
+def use_words(model: CostModel, budgets: Budgets, chips: int) -> list[str]:
+    """How much of each budget a machine takes with so many chips, in words."""
+    use, lines = use_of(model, chips), []
+    for name, limit in budgets.given.items():
+        if name in ("chips", "max_power"):
+            continue
+        label = name.replace("_", "-")
+        share = show_percent(use[name] / limit)
+        lines.append(f"{label}: {use[name]:,.6g} of {limit:,.6g} ({share})")
+    return lines

@@ -12,7 +12,7 @@ integer tables, a few millionths of a percent.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,7 +21,6 @@ from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
-from planner.cost.evaluate import evaluate_totals
 from planner.objectives import BY_ENERGY, BY_PRODUCT, ENERGY, Objective
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
@@ -31,6 +30,7 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
+from planner.search.uneven.known_plans import KnownPlans, known_plans, seconds_and_joules
 from planner.search.uniform.engine import Found, Progress
 from solvers.frontier import nondominated
 from solvers.solution import Status
@@ -85,7 +85,7 @@ def energy_front(
         )
     if len(start.plans) == 0:
         return replace(start, front_complete=start.status is Status.INFEASIBLE)
-    known = _known(model, start, uniform)
+    known = known_plans(model, start, uniform)
     upper_s = _upper_s(model, limits, chips, known)
     funnel = Funnel(watts=standing_w(model, chips) * chips)
     at = (known.points, float(start.bound[0]), upper_s, funnel, Deadline(deadline))
@@ -100,41 +100,14 @@ def energy_front(
     return run.collect(asked, points, on_progress, on_point)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _KnownPlans:
-    """Plans that are known before the search.
-
-    Attributes:
-        plans: Non-dominated, ascending in time.
-        points: (f, 2) seconds and joules.
-    """
-
-    plans: list[Plan]
-    points: FloatArray
-
-
-def _known(model: CostModel, start: UnevenFound, uniform: Found) -> _KnownPlans:
-    """Uniform plans and the fastest one, as the cost model evaluates them."""
-    plans = [table.plan(i) for table in (start.plans, uniform.plans) for i in range(len(table))]
-    points = _evaluated(model, plans)
-    keep = nondominated(points)
-    return _KnownPlans(plans=[plans[i] for i in keep], points=points[keep])
-
-
-def _evaluated(model: CostModel, plans: Sequence[Plan]) -> FloatArray:
-    """(n, 2) seconds and joules."""
-    totals = evaluate_totals(model, PlanTable.from_plans(plans))
-    return np.stack([totals.step_time_s, totals.energy_j], axis=1)
-
-
-def _upper_s(model: CostModel, limits: Limits, chips: int, known: _KnownPlans) -> float:
+def _upper_s(model: CostModel, limits: Limits, chips: int, known: KnownPlans) -> float:
     """The slowest step that is wanted: slower plans draw more than a known one while they wait."""
     dearest = float(known.points[:, 1].min()) / (standing_w(model, chips) * chips)
     return min(dearest, limits.longest_s(model, chips))
 
 
 def _known_alone(
-    known: _KnownPlans, start: UnevenFound, funnel: Funnel, objective: Objective, started: float
+    known: KnownPlans, start: UnevenFound, funnel: Funnel, objective: Objective, started: float
 ) -> UnevenFound:
     """What is known where no rows are left to search, or no time: waiting alone costs joules."""
     ended = funnel.open_rows > 0
@@ -173,7 +146,7 @@ def _known_alone(
 
 def _search(
     family: EnergyRows,
-    known: _KnownPlans,
+    known: KnownPlans,
     start: UnevenFound,
     gap: float,
     deadline: float | None,
@@ -219,7 +192,7 @@ def _fastest(problem: StageProblem, choice: Choice, seconds: float | None) -> Ch
 def _asked(
     search: FamilySearch,
     family: EnergyRows,
-    known: _KnownPlans,
+    known: KnownPlans,
     points: int | None,
     objective: Objective,
 ) -> Iterator[Point]:
@@ -250,7 +223,7 @@ class _Run:
     family: EnergyRows
     funnel: Funnel
     search: FamilySearch
-    known: _KnownPlans
+    known: KnownPlans
     start: UnevenFound
     uniform: Found
     objective: Objective
@@ -271,7 +244,7 @@ class _Run:
         for point in asked:
             found.append(point)
             plans.append(self._plan(point.found))
-            values.append(_evaluated(self.model, plans[-1:])[0])
+            values.append(seconds_and_joules(self.model, plans[-1:])[0])
             if self.objective.uneven == BY_PRODUCT:
                 self.lows.append(self.search.bounds(point.limit))
             if len(found) == 1:

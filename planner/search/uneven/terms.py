@@ -18,10 +18,10 @@ from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.evaluate import layer_columns
 from planner.cost.kernels.layer import LayerTimes
+from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import trained_share
 from planner.cost.stages.layout import StageClasses
-from planner.cost.step import EndCost, LayerCost
 from planner.cost.terms import (
     StateTerms,
     data_nets,

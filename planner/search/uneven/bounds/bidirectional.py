@@ -22,7 +22,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
-from planner.cost.step import EndCost, LayerCost
+from planner.cost.layer_costs import EndCost, LayerCost
 from planner.search.uneven.rows import Rows
 
 PARTS = 4

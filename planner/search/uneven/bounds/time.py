@@ -34,7 +34,8 @@ import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
-from planner.cost.step import EndCost, LayerCost, step_factor
+from planner.cost.layer_costs import EndCost, LayerCost
+from planner.cost.step import step_factor
 from planner.plan import FULL, NO_RECOMPUTE, PlanTable
 from planner.question.options import SpaceOptions
 from planner.schedules import schedule_of

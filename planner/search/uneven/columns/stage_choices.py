@@ -17,14 +17,13 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w
+from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.memory.in_flight import in_flight
 from planner.cost.memory.memory import Memory, memory, stage_parameters
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.stages.rounds import wait_s
 from planner.cost.step import (
-    EndCost,
-    LayerCost,
     StageCost,
     StepInputs,
     ends_s,

@@ -1,0 +1,44 @@
+"""Seconds of single layers, and of the embedding and the head: what a step is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.base.arrays import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerCost:
+    """Seconds of one layer and micro-batch, after what hides behind it.
+
+    Attributes:
+        total: Both passes, everything exposed.
+        alone: Both passes without the collectives of data parallelism.
+        collective: Those collectives, before overlap.
+        backward: The backward pass, without them.
+        hides: The part of it behind which the reduction of the last micro-batch hides.
+        weight_grad: The part of it that waits for nobody.
+        kernels: Seconds at busy power (`planner.cost.kernels.layer`).
+        paired: What both passes save where a forward pass runs beside a backward pass.
+    """
+
+    total: FloatArray
+    alone: FloatArray
+    collective: FloatArray
+    backward: FloatArray
+    hides: FloatArray
+    weight_grad: FloatArray
+    kernels: FloatArray
+    paired: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndCost:
+    """Seconds of embedding and head for one micro-batch; `head_backward` is within `head`."""
+
+    embedding: FloatArray
+    head: FloatArray
+    head_backward: FloatArray
+    head_weight_grad: FloatArray
