@@ -210,7 +210,8 @@ class Schedule(ABC):
     def least_bubble_s(self, step: StepTimes, own: BoolArray) -> FloatArray:
         """(n, k) the same from below where `step` bounds every time from below.
 
-        The default holds where `bubble_s` never falls when any time grows.
+        The default holds where the whole step, m t_max + `bubble_s`, never falls when any time
+        grows.
         """
         return self.bubble_s(step, own)
 

@@ -102,29 +102,40 @@ class ZeroBubbleV(Schedule):
 
     def bubble_s(self, step: StepTimes, own: BoolArray) -> FloatArray:
         """See the module."""
-        a, n = step.assumptions, step.pp - 1
-        send = self.exposed_sends(a, step.v) / step.v * step.p2p / 2
-        busy = send + a.micro_batch_s / step.v / 2
+        n, (f, b, w) = step.pp - 1, self._passes(step)
+        falling = [
+            2 * n * (b - w),
+            (2 * n - 1) * f - (n - 1) * b,
+            2 * n * f - n * b - w,
+            2 * n * f - (2 * n + 1) * w,
+            (2 * n - 1) * f + b - 2 * n * w,
+        ]
+        return np.asarray(reduce(np.maximum, [*self._rising(step), *falling]) + self._lag_s(step))
+
+    def least_bubble_s(self, step: StepTimes, own: BoolArray) -> FloatArray:
+        """The parts of the bubble that never fall when a pass takes longer."""
+        return np.asarray(reduce(np.maximum, self._rising(step)) + self._lag_s(step))
+
+    def _rising(self, step: StepTimes) -> list[FloatArray]:
+        n, (f, b, w) = step.pp - 1, self._passes(step)
+        return [n * b, b + (n - 1) * w, f + (n - 1) * w]
+
+    def _sends(self, step: StepTimes) -> FloatArray:
+        """Seconds of a message in which the rank that sends it is busy."""
+        return self.exposed_sends(step.assumptions, step.v) / step.v * step.p2p / 2
+
+    def _lag_s(self, step: StepTimes) -> FloatArray:
+        return np.asarray(5 * (step.pp - 1) * (step.p2p / 2 - self._sends(step)))
+
+    def _passes(self, step: StepTimes) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """F, B and W of the module, the means over chunks."""
+        busy = self._sends(step) + step.assumptions.micro_batch_s / step.v / 2
         ranks = step.split_passes()
         total, backward, w = (
             reduce(np.add, [one.count * getattr(one, name) for one in ranks]) / step.pp / step.v
             for name in ("total", "backward", "weight_grad")
         )
-        f, b = total - backward + busy, backward - w + busy
-        longest = reduce(
-            np.maximum,
-            [
-                n * b,
-                2 * n * (b - w),
-                b + (n - 1) * w,
-                f + (n - 1) * w,
-                (2 * n - 1) * f - (n - 1) * b,
-                2 * n * f - n * b - w,
-                2 * n * f - (2 * n + 1) * w,
-                (2 * n - 1) * f + b - 2 * n * w,
-            ],
-        )
-        return np.asarray(longest + 5 * n * (step.p2p / 2 - send))
+        return total - backward + busy, backward - w + busy, w
 
     def orders(self, pp: int, m: int, v: int = 2) -> Orders:
         """See the module."""
