@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, overload
 
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
+from planner.base.registry import Registry
 from planner.schedules import dualpipe, gpipe, interleaved, one_f_one_b, zb_v, zero_bubble
 from planner.schedules.schedule import Schedule
 
@@ -30,6 +30,7 @@ BUILT_IN: tuple[Schedule, ...] = (
     dualpipe.SCHEDULE,
     zb_v.SCHEDULE,
 )
+_REGISTRY: Registry[Schedule] = Registry(GROUP, Schedule, BUILT_IN)
 _SCHEDULES: list[Schedule] = list(BUILT_IN)
 _CODES: dict[str, int] = {schedule.name: code for code, schedule in enumerate(BUILT_IN)}
 
@@ -49,11 +50,8 @@ def code_of_schedule(name: str) -> int:
     Raises:
         InputError: There is none, or the package that has it cannot be loaded.
     """
-    if name not in _CODES:
-        found = _offered().get(name)
-        if found is None:
-            raise InputError(f"schedule: {name!r} is not one of {', '.join(SCHEDULES)}")
-        _add(_loaded(found))
+    if name not in SCHEDULES:
+        raise InputError(f"schedule: {name!r} is not one of {', '.join(SCHEDULES)}")
     return _CODES[name]
 
 
@@ -68,35 +66,20 @@ def known_schedules() -> tuple[Schedule, ...]:
 
 
 @cache
-def _offered() -> dict[str, EntryPoint]:
-    """Entry points of other packages by name."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+def _add_others() -> None:
+    """Gives the schedules of other packages their codes.
 
-
-def _loaded(point: EntryPoint) -> Schedule:
-    where = f"the schedule {point.name!r} of the entry point {point.value}"
-    try:
-        found: Any = point.load()
-    except Exception as error:
-        raise InputError(
-            f"{where} cannot be loaded: {type(error).__name__}: {error}".splitlines()[0]
-        ) from error
-    if not isinstance(found, Schedule):
-        raise InputError(f"{where} is not an object of a subclass of Schedule")
-    if found.name != point.name:
-        raise InputError(f"{where} is called {found.name!r}; both names must be the same")
-    return found
-
-
-def _add(schedule: Schedule) -> None:
-    _CODES[schedule.name] = len(_SCHEDULES)
-    _SCHEDULES.append(schedule)
+    Raises:
+        InputError: One of them cannot be loaded, or is no schedule.
+    """
+    for schedule in _REGISTRY.others().values():
+        _CODES[schedule.name] = len(_SCHEDULES)
+        _SCHEDULES.append(schedule)
 
 
 def _every_name() -> list[str]:
     """The names of all schedules, those of other packages loaded."""
-    for name in _offered():
-        code_of_schedule(name)
+    _add_others()
     return [schedule.name for schedule in _SCHEDULES]
 
 
@@ -107,7 +90,9 @@ class _Names(Sequence[str]):
     """
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and (name in _CODES or name in _offered())
+        if name not in _CODES:
+            _add_others()
+        return name in _CODES
 
     @overload
     def __getitem__(self, code: int) -> str: ...
