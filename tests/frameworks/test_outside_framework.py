@@ -44,15 +44,15 @@ def step_time(document: Any) -> str:
 
 def test_it_is_searched(python: Path, folder: Path) -> None:
     found = answer(python, folder, "solve", *JOB, "--framework", "acme", "-o", "plan.yaml")
-    assert found["status"] == "optimal"
-    assert found["job"]["framework"] == "acme"
+    assert found["certificate"]["status"] == "optimal"
+    assert found["question"]["job"]["framework"] == "acme"
     usual = answer(python, folder, "solve", *JOB)
-    assert usual["job"]["framework"] == "megatron"  # an outside package changes no default
+    assert usual["question"]["job"]["framework"] == "megatron"  # an outside package changes no default
 
 
 def test_what_has_to_run_a_plan(python: Path, folder: Path) -> None:
     found = answer(python, folder, "solve", *JOB, "--runnable-in", "acme", "-o", "plan.yaml")
-    assert found["job"]["framework"] == "acme"
+    assert found["question"]["job"]["framework"] == "acme"
     tpus = ("solve", "--model", "llama3-8b", "--chips", "16", "--runnable-in", "acme", "--json")
     refused = planner_in(python, folder, *tpus)
     assert refused.returncode == 3

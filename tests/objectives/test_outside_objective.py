@@ -36,12 +36,13 @@ def ed2p(plan: dict[str, Any]) -> float:
 
 def test_it_is_minimized_with_proof_and_explained(python: Path) -> None:
     found = answer(python, "solve", *JOB, *MINE, "--chips-exact", "-o", "plan.yaml")
-    assert (found["status"], found["gap"]) == ("optimal", 0.0)
-    assert (found["objective_name"], found["objective_unit"]) == ("ed2p", "J s^2")
-    least = min(map(ed2p, found["front"]))
-    assert found["objective"] == pytest.approx(least, rel=1e-12)
+    proof = found["certificate"]
+    assert (proof["status"], proof["gap"]) == ("optimal", 0.0)
+    assert (proof["objective_name"], proof["objective_unit"]) == ("ed2p", "J s^2")
+    least = min(map(ed2p, found["front"]["plans"]))
+    assert proof["objective"] == pytest.approx(least, rel=1e-12)
     assert ed2p(found["best"]) == pytest.approx(least, rel=1e-12)
-    assert any("energy x time^2" in one["verdict"] for one in found["neighbors"])
+    assert any("energy x time^2" in one["verdict"] for one in found["candidates"]["neighbors"])
     why = answer(python, "explain", "plan.yaml", *MINE)
     assert why["objective_name"] == "ed2p"
 
