@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import FRAMEWORKS, TARGETS, every
-from planner.objectives import OBJECTIVES
-from planner.question.request import fronts
 
 
 def filled(text: str, command: str = "") -> str:
@@ -36,6 +34,20 @@ def _frameworks() -> str:
     """`megatron, hai-llm (dualpipe) or jax`."""
     profiles = FRAMEWORKS.values()
     return _listed([f"{p.name} ({p.remark})" if p.remark else p.name for p in profiles], " or")
+
+
+def _objectives() -> str:
+    """`time, energy or edp`."""
+    from planner.objectives import OBJECTIVES  # noqa: PLC0415  (numpy; only for this help)
+
+    return _listed([*OBJECTIVES], " or")
+
+
+def _fronts() -> str:
+    """`time,energy or time,energy,memory`."""
+    from planner.question.request import fronts  # noqa: PLC0415  (numpy; only for this help)
+
+    return _listed([",".join(names) for names in fronts()], " or")
 
 
 def _launches() -> str:
@@ -63,8 +75,8 @@ def _examples(command: str) -> str:
 
 _WORDS: dict[str, Callable[[], str]] = {
     "{frameworks}": _frameworks,
-    "{objectives}": lambda: _listed([*OBJECTIVES], " or"),
-    "{fronts}": lambda: _listed([",".join(names) for names in fronts()], " or"),
+    "{objectives}": _objectives,
+    "{fronts}": _fronts,
     "{launches}": _launches,
     "{versions}": _versions,
     "{target}": lambda: next(iter(TARGETS)),

@@ -14,7 +14,8 @@ UNEVEN = (*BASE_FLAGS, "--layout", "uneven")
     ("flags", "line"),
     [
         (("--objective", "memory"),
-         "objective: memory is not minimized with layout uneven; allowed: time, energy, edp"),
+         "objective: memory is not minimized with layout uneven; "
+         "allowed: time, energy, edp, money"),
         (("--front", "time,energy,memory"),
          "front: memory is no objective of uneven pipelines; allowed: 'time, energy'"),
         (("--offload",), "offload: no stage of layout uneven moves its state to the host; "

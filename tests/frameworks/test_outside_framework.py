@@ -47,7 +47,7 @@ def test_it_is_searched(python: Path, folder: Path) -> None:
     assert found["certificate"]["status"] == "optimal"
     assert found["question"]["job"]["framework"] == "acme"
     usual = answer(python, folder, "solve", *JOB)
-    assert usual["question"]["job"]["framework"] == "megatron"  # an outside package changes no default
+    assert usual["question"]["job"]["framework"] == "megatron"  # as without it
 
 
 def test_what_has_to_run_a_plan(python: Path, folder: Path) -> None:
