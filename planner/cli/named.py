@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import FRAMEWORKS, TARGETS, every
+from planner.objectives import OBJECTIVES, fronts
 
 
 def filled(text: str, command: str = "") -> str:
@@ -38,15 +39,11 @@ def _frameworks() -> str:
 
 def _objectives() -> str:
     """`time, energy or edp`."""
-    from planner.objectives import OBJECTIVES  # noqa: PLC0415  (numpy; only for this help)
-
     return _listed([*OBJECTIVES], " or")
 
 
 def _fronts() -> str:
     """`time,energy or time,energy,memory`."""
-    from planner.question.request import fronts  # noqa: PLC0415  (numpy; only for this help)
-
     return _listed([",".join(names) for names in fronts()], " or")
 
 

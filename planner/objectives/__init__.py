@@ -29,6 +29,9 @@ from planner.objectives.registry import (
     ENERGY as ENERGY,
 )
 from planner.objectives.registry import (
+    FRONTS as FRONTS,
+)
+from planner.objectives.registry import (
     MEMORY as MEMORY,
 )
 from planner.objectives.registry import (
@@ -36,4 +39,7 @@ from planner.objectives.registry import (
 )
 from planner.objectives.registry import (
     TIME as TIME,
+)
+from planner.objectives.registry import (
+    fronts as fronts,
 )

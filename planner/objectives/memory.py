@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from planner.base.arrays import FloatArray
 from planner.base.units import show_bytes
 from planner.objectives.objective import Costs, Objective
+
+if TYPE_CHECKING:
+    from planner.base.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    from planner.base.arrays import FloatArray
 
-from planner.base.arrays import FloatArray
 
 BY_TIME, BY_ENERGY, BY_PRODUCT = "time", "energy", "product"
 """What a search over stages that differ can prove: the least step time, energy per step, and
@@ -27,8 +29,8 @@ class Costs:
 
     step_time_s: FloatArray | float
     energy_j: FloatArray | float
-    memory_bytes: FloatArray | float = np.nan
-    chips: FloatArray | float = np.nan
+    memory_bytes: FloatArray | float = math.nan
+    chips: FloatArray | float = math.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Bounds:
     """
 
     low: Costs
-    longest_s: FloatArray | float = np.inf
+    longest_s: FloatArray | float = math.inf
     standing_w: FloatArray | float = 0.0
 
 
@@ -125,6 +127,8 @@ class Objective(ABC):
 
     def values(self, costs: Costs) -> FloatArray:
         """`value` of arrays."""
+        import numpy as np  # noqa: PLC0415  (names of objectives are listed without it)
+
         return np.asarray(self.value(costs), dtype=np.float64)
 
     def value_of(self, costs: Costs) -> float:

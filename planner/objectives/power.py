@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from planner.base.arrays import FloatArray
 from planner.base.units import show_watts
 from planner.objectives.objective import Bounds, Costs, Objective
+
+if TYPE_CHECKING:
+    from planner.base.arrays import FloatArray
 
 _ROUNDED_DOWN = 1 - 1e-12
 
@@ -48,6 +49,8 @@ class Power(Objective):
     def least(self, bounds: Bounds) -> FloatArray | float:
         """Watts, by the bound of the class."""
         low, standing = bounds.low, bounds.standing_w
+        import numpy as np  # noqa: PLC0415  (names of objectives are listed without it)
+
         energy = np.asarray(low.energy_j, dtype=np.float64)
         known = np.isfinite(energy)
         kernels = np.where(known, energy, 0.0) * _ROUNDED_DOWN

@@ -16,3 +16,11 @@ OBJECTIVES: Registry[Objective] = Registry(
     "planner.objectives", Objective, (TIME, ENERGY, EnergyDelay(), MEMORY, Money(), Power())
 )
 """By name."""
+FRONTS = (("time", "energy"), ("time", "energy", "memory"))
+"""Fronts that may be asked for with any objective."""
+
+
+def fronts() -> tuple[tuple[str, ...], ...]:
+    """The fronts that can be asked for: those of time and energy, and the own ones of others."""
+    own = (one.front for one in OBJECTIVES.values())
+    return tuple(dict.fromkeys((*FRONTS, *own)))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from planner.base.arrays import FloatArray
 from planner.base.units import show_seconds
 from planner.objectives.objective import BY_TIME, Costs, Objective
+
+if TYPE_CHECKING:
+    from planner.base.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

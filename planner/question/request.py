@@ -39,7 +39,7 @@ from planner.machine.scaling import SCALES
 from planner.machine.slices import SHAPE, product_of, slice_chips
 from planner.machine.torus_axes import read_torus_axes, torus_axes_schema
 from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
-from planner.objectives import OBJECTIVES, Objective
+from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
 from planner.plan.choices import MESH_AXES, fix_schema
 from planner.question.fields import (
     LAYOUTS,
@@ -63,7 +63,6 @@ from planner.question.records import cluster_named, model_named
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE = "tpu-v5p"
-FRONTS = (("time", "energy"), ("time", "energy", "memory"))
 COOLINGS = ("air", "liquid")
 PLACEMENTS = ("framework", "all", "torus")
 
@@ -73,12 +72,6 @@ def _words(value: Any) -> Any:
     if isinstance(value, str):
         return tuple(word.strip() for word in value.split(","))
     return tuple(value) if isinstance(value, list) else value
-
-
-def fronts() -> tuple[tuple[str, ...], ...]:
-    """The fronts that can be asked for: those of time and energy, and the own ones of others."""
-    own = (one.front for one in OBJECTIVES.values())
-    return tuple(dict.fromkeys((*FRONTS, *own)))
 
 
 def _front(value: tuple[str, ...]) -> tuple[str, ...]:

@@ -40,10 +40,10 @@ def mesh_words(plan: Plan) -> str:
 
 
 def schedule_words(plan: Plan) -> str:
-    """`1f1b`, `interleaved 4`, or `no pipeline`."""
+    """`1f1b`, `interleaved 4`, `zb-v 2`, or `no pipeline`."""
     if plan.pp == 1:
         return "no pipeline"
-    return f"interleaved {plan.interleave}" if plan.interleave > 1 else plan.schedule
+    return f"{plan.schedule} {plan.interleave}" if plan.interleave > 1 else plan.schedule
 
 
 def choice_words(plan: Plan) -> str:

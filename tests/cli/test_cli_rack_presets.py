@@ -15,8 +15,8 @@ def test_the_best_plan_and_its_energy_by_component(preset: str) -> None:
     """Proved; no interval, no standing power; parts add up to compute, memory and two links."""
     answer = solve(*ASKED, "--assumptions", preset)
     best = answer["best"]
-    assert answer["status"] == "optimal"
-    assert answer["interval"] is None
+    assert answer["certificate"]["status"] == "optimal"
+    assert answer["notes"]["interval"] is None
     parts = {name: joules for name, joules in best["breakdown"]["energy_j"].items() if joules}
     assert set(parts) == {"compute", "memory", "network: nvlink-c2c", "network: ndr400"}
     assert math.isclose(sum(parts.values()), best["energy_per_step_j"], rel_tol=1e-9)
@@ -38,7 +38,7 @@ def test_weights_hide_and_add_up() -> None:
 
 def test_the_front_trades_time_for_energy() -> None:
     """No two plans of the front agree in either; energy falls as time rises."""
-    front = solve(*ASKED, "--assumptions", "rack-energy")["front"]
+    front = solve(*ASKED, "--assumptions", "rack-energy")["front"]["plans"]
     assert len(front) > 1
     for fast, frugal in itertools.pairwise(front):
         assert fast["step_time_s"] < frugal["step_time_s"]

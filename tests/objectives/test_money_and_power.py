@@ -114,8 +114,8 @@ def test_money_takes_fewer_chips_than_time_and_energy() -> None:
     hours = money.best.chips * money.best.step_time_s / 3600
     assert money.objective == pytest.approx(hours, rel=1e-15)
     assert hours < time.best.chips * time.best.step_time_s / 3600
-    assert money.front_objectives == ("time", "money")
-    assert money.front_complete
+    assert money.front.objectives == ("time", "money")
+    assert money.front.complete
     assert money.front[-1].plan == money.best.plan
     assert money.front[0].step_time_s == pytest.approx(time.best.step_time_s, rel=1e-12)
 
@@ -167,7 +167,7 @@ def test_least_power_is_another_plan_than_least_time_or_energy() -> None:
         assert other is not None
         assert other.plan != power.best.plan
         assert other.energy_per_step_j / other.step_time_s > watts
-    assert power.front_objectives == ("time", "power")
+    assert power.front.objectives == ("time", "power")
 
 
 def test_power_without_a_limit_on_time_is_refused() -> None:

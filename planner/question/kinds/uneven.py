@@ -8,11 +8,11 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.base.units import plural
-from planner.objectives import BY_PRODUCT, BY_TIME, OBJECTIVES
+from planner.objectives import BY_PRODUCT, BY_TIME, FRONTS, OBJECTIVES
 from planner.plan.layout_text import parse_layout
 from planner.question.fields import ALL_POINTS, LAYOUTS
 from planner.question.kinds.kind import Kind, kind_of
-from planner.question.request import FRONTS, Request
+from planner.question.request import Request
 
 UNIFORM, UNEVEN = LAYOUTS
 FRONT_POINTS = 20
