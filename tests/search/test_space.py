@@ -64,15 +64,20 @@ def pipelines(model: CostModel, pp: int, micro_batches: int) -> Iterator[tuple[s
             model.job.trains_all and pp % 2 == micro_batches % 2 == 0 and micro_batches >= 2 * pp
         ):
             continue
+        if schedule == "zb-v" and (not model.job.trains_all or micro_batches < 2 * pp - 1):
+            continue
         if titan and schedule == "1f1b" and micro_batches < pp:
             continue
         if framework.name == "nanotron" and schedule == "1f1b" and micro_batches < pp - 1:
             continue
         most = 3 if titan else layers + 2
-        for interleave in range(2, most + 1) if schedule == "interleaved" else (1,):
+        several = {"interleaved": range(2, most + 1), "zb-v": (2,)}
+        for interleave in several.get(schedule, (1,)):
             chunks = pp * interleave
             dealt = layers + 2 * split.endswith("counted")
-            if interleave > 1 and (split == "by-cost" or dealt % chunks or micro_batches % pp):
+            if interleave > 1 and (split == "by-cost" or dealt % chunks):
+                continue
+            if schedule == "interleaved" and micro_batches % pp:
                 continue
             if stage_layers(model.job.model, pp, interleave, SPLITS.index(split)) is not None:
                 yield schedule, interleave, split

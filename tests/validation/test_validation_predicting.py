@@ -108,7 +108,7 @@ def test_what_a_row_leaves_out_is_listed(every: Predictions) -> None:
 
 @pytest.mark.parametrize("name", ["runs", "sets", "failed", "collectives", "microbench", "energy"])
 def test_the_data_travel_in_the_package(name: str) -> None:
-    assert (resources.files("planner.evidence.validation") / "data" / f"{name}.csv.gz").is_file()
+    assert (resources.files("planner.evidence") / "data" / f"{name}.csv.gz").is_file()
     lines = shipped(name)
     assert lines
     assert not [line for line in lines if line.problem]
