@@ -25,6 +25,7 @@ from pathlib import Path
 import pytest
 from calibration.synthetic import write_measurements
 from cli.command import Outcome, planner
+from support.cases import each
 from typer.main import get_command
 
 from planner.cli.main import app
@@ -100,9 +101,7 @@ def test_the_readme_lists_every_command() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize(
-    "page", sorted((ROOT / "docs" / "rack").glob("*.md")), ids=lambda p: p.name
-)
+@each("page", sorted((ROOT / "docs" / "rack").glob("*.md")))
 def test_pages_about_racks_can_be_found(page: Path) -> None:
     assert f"](docs/rack/{page.name})" in (ROOT / "README.md").read_text(encoding="utf-8")
     index = ROOT / "docs" / "model" / "README.md"
@@ -169,7 +168,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
         assert outcome.code == 0, (line, outcome.err)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_links_inside_the_repository(page: Path) -> None:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|href)="([^"]+)"', text)
@@ -205,7 +204,7 @@ def known_flags() -> frozenset[str]:
     return frozenset(known)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_flags_that_a_page_mentions_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     named = {
@@ -260,7 +259,7 @@ def test_the_examples_of_a_page(
     assert not said, "\n".join(said)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_the_names_that_a_page_mentions_exist(page: Path) -> None:
     named = NAME.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     assert not [name for name in named if not is_known(name)]

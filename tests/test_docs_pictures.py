@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 from cli.command import planner
+from support.cases import each
 from test_docs import FENCE, PAGES, ROOT, arguments_of, commands_in, write_files
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -181,7 +182,7 @@ def test_a_picture_is_what_its_command_draws(
     assert not faults(shown, [*texts, printed])
 
 
-@pytest.mark.parametrize("shown", [shown for shown in ALL if shown.by_benchmark], ids=name_of)
+@each("shown", [shown for shown in ALL if shown.by_benchmark])
 def test_the_caption_of_a_benchmark_has_the_figures_of_its_page(shown: Shown) -> None:
     texts = texts_of((PICTURES / shown.name).read_text(encoding="utf-8"))
     assert not faults(shown, [*texts, plain(shown.tables)])

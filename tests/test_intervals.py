@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import each
 from support.jobs import cost_model, dense_model, moe_model, roofline_model
 
 from hardware_db import FrozenMap, load_calibration, load_chip
@@ -135,7 +136,7 @@ def test_a_calibration_without_intervals_has_the_shipped_ones() -> None:
     assert tie_noise(model.job, old) == tie_noise(model.job)
 
 
-@pytest.mark.parametrize("framework", ["megatron", "nanotron", "jax"])
+@each("framework", ["megatron", "nanotron", "jax"])
 def test_memory_and_the_chance_to_run_out_rest_on_one_spread(framework: str) -> None:
     model, plans = job(framework=framework), table(2)
     held = np.array([0.7, 0.9]) * model.room_bytes

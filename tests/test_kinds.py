@@ -2,8 +2,8 @@
 
 from typing import Any
 
-import pytest
 from cli.command import planner
+from support.cases import each
 
 from planner.assumptions.file_kinds import KINDS, another_kind, kind_of, with_command
 
@@ -14,7 +14,7 @@ FIELDS = {name: set(SCHEMAS[name]["properties"]) for name in OF}
 FIELDS["table"] = set(SCHEMAS["calibration"]["properties"])
 
 
-@pytest.mark.parametrize("name", sorted(FIELDS))
+@each("name", sorted(FIELDS))
 def test_what_tells_a_kind_is_in_its_schema_and_in_no_other(name: str) -> None:
     telling = KINDS[name].telling
     assert telling
@@ -22,7 +22,7 @@ def test_what_tells_a_kind_is_in_its_schema_and_in_no_other(name: str) -> None:
     assert not [other for other in FIELDS if other != name and telling & FIELDS[other]]
 
 
-@pytest.mark.parametrize("name", sorted({"front", "evaluation"}))
+@each("name", sorted({"front", "evaluation"}))
 def test_what_tells_an_answer_is_in_no_file_that_people_write(name: str) -> None:
     assert not [other for other in FIELDS if KINDS[name].telling & FIELDS[other]]
 

@@ -5,12 +5,13 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.plan.layout_text import layout_text, parse_layout, short_layout_text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "layers"),
     [
         ("Et*7|(t*8|)*14t*7L", (7, *(8,) * 14, 7)),
@@ -46,7 +47,7 @@ def test_megatron_unrolls_the_text_to_the_same_chunks(layers: list[int]) -> None
     assert [chunk.count("t") for chunk in text.split("|")] == layers
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("Et|x|L", "'x' is none of E, t, L, |, (, ), * and whole numbers at character 4"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
-import pytest
+from support.cases import each
 
 from planner.assumptions.software import FrameworkProfile
 from planner.cost.memory.risk import (
@@ -43,7 +43,7 @@ def test_without_room_nothing_fits() -> None:
     assert out_of_memory_probability(held, np.array(0.1), 0.0).tolist() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("chance", "word"),
     [(0.0, SAFE), (0.0499, SAFE), (0.05, RISKY), (0.5, RISKY), (0.501, DOES_NOT_FIT)],
 )
@@ -72,7 +72,7 @@ def test_spread_says_what_is_known() -> None:
     )
 
 
-@pytest.mark.parametrize("framework", FRAMEWORKS.values(), ids=lambda framework: framework.name)
+@each("framework", FRAMEWORKS.values())
 def test_every_profile_says_how_well_it_is_known(framework: FrameworkProfile) -> None:
     assert framework.memory_knowledge in ("profile", "unmeasured")
     assert framework.headroom_share in (1.0, HEADROOM_SHARE.value)
@@ -89,7 +89,7 @@ def test_headroom() -> None:
     assert headroom_factor(megatron, held, capacity).tolist() == [1.0] * 4
 
 
-@pytest.mark.parametrize("figure", [*SPREADS.values(), HEADROOM_SHARE, SLOWDOWN])
+@each("figure", [*SPREADS.values(), HEADROOM_SHARE, SLOWDOWN])
 def test_every_figure_says_where_it_is_from(figure: Figure) -> None:
     assert figure.kind in ("derived", "assumed")
     assert min(len(figure.source), len(figure.note), len(figure.unit)) > 0

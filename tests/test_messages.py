@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner import InputError
 from planner.base.messages import (
@@ -21,7 +21,7 @@ from planner.base.messages import (
 )
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@each(("value", "text"), [
     (None, "null"), (True, "true"), (False, "false"), ("80Gb", "'80Gb'"), (1.5, "1.5"),
     (float("nan"), "nan"), ([1, "a", None], "[1, 'a', null]"), ({"tp": [1, 2]}, "{'tp': [1, 2]}"),
     ((), "[]"), ({}, "{}"), (list(range(9)), "[0, 1, 2, 3, ...]"), ([[[[1]]]], "[[[...]]]"),
@@ -70,7 +70,7 @@ def test_the_nearest_names() -> None:
     )
 
 
-@pytest.mark.parametrize(("origin", "label"), [
+@each(("origin", "label"), [
     (Origin(), "seq_len"),
     (Origin(dashes=True), "seq-len"),
     (Origin(file="job.yaml", dashes=True), "job.yaml: seq_len"),

@@ -5,6 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 import hardware_db
 import models_db
@@ -23,7 +24,7 @@ def test_the_names() -> None:
     assert sorted(planner.__all__) == planner.__all__
 
 
-@pytest.mark.parametrize("name", SURFACE)
+@each("name", SURFACE)
 def test_every_name_is_there_and_documented(name: str) -> None:
     thing = getattr(planner, name)
     if name == "__version__":
@@ -32,7 +33,7 @@ def test_every_name_is_there_and_documented(name: str) -> None:
         assert inspect.getdoc(thing)
 
 
-@pytest.mark.parametrize("package", [planner, solvers, hardware_db, models_db])
+@each("package", [planner, solvers, hardware_db, models_db])
 def test_packages_are_documented(package: object) -> None:
     assert inspect.getdoc(package)
 
@@ -59,7 +60,7 @@ def test_the_tree_of_errors() -> None:
         assert error.exit_code == code
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["solve", "evaluate", "feasible", "explain", "compare", "ridgelines", "collective_front"],
 )

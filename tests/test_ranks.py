@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import each
 
 import planner
 from planner.base.errors import InputError
@@ -41,7 +42,7 @@ def test_moved_layouts_fit_their_mesh(parts: list[tuple[str, int]], data: st.Dat
     assert sizes_of(moved(tuple(parts), before)) == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("layout", "said"),
     [
         ((("tq", 2),), "placement: 'tq' is not one of tp, cp, fsdp, dp, pp"),
@@ -166,7 +167,7 @@ def test_fronts_with_layouts_are_read_again(answer: SolveResult, tmp_path: Path)
         assert read_plan_file(path, row=row).plan == best.plan
 
 
-@pytest.mark.parametrize(
+@each(
     ("hardware", "framework", "said"),
     [
         ("dgx-h100-ndr", None, "torus needs a cluster with a torus, such as tpu-v5p; dgx-h100-ndr"),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-import pytest
+from support.cases import each
 
 from planner.answers.notes.uneven import front_note
 from planner.answers.spaces.uneven_front import how_proved, laid_out
@@ -38,9 +38,7 @@ def front_of(*plans: Plan, status: Status = Status.FEASIBLE) -> UnevenFound:
 FRONT = front_of(plan_of(4, 8), plan_of(6, 6), plan_of(5, 7), plan_of(6, 6))
 
 
-@pytest.mark.parametrize(
-    ("objective", "value"), [("time", 1.0), ("energy", 1.0), ("edp", 5.0)], ids=str
-)
+@each(("objective", "value"), [("time", 1.0), ("energy", 1.0), ("edp", 5.0)])
 def test_plans_with_other_layers_than_given_leave_the_front(objective: str, value: float) -> None:
     kept = laid_out(FRONT, FRONT, (6, 6), OBJECTIVES[objective])
     assert [plan.stages for plan in map(kept.plans.plan, range(2))] == [plan_of(6, 6).stages] * 2
@@ -62,7 +60,7 @@ def test_the_fastest_plan_stays_where_no_other_has_the_layers() -> None:
     np.testing.assert_array_equal(kept.points, fastest.points)
 
 
-@pytest.mark.parametrize(
+@each(
     ("proved", "rows", "limits"),
     [
         ([], [False] * 4, 0),
@@ -80,13 +78,13 @@ def test_limits_are_proved_where_their_cheapest_plan_is(
     assert of_limits == FrontLimits(asked=5, proved=limits)
 
 
-@pytest.mark.parametrize("changes", [{"front_points": "all"}, {"objective": "edp"}], ids=str)
+@each("changes", [{"front_points": "all"}, {"objective": "edp"}])
 def test_other_fronts_are_not_made_of_limits(changes: dict[str, Any]) -> None:
     request = Request.model_validate({**ASKED, **changes})
     assert how_proved(request, FRONT, [])[1] is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "fields", "words"),
     [
         ({"time_limit": "2s"}, {"limits": FrontLimits(asked=6, proved=2)},
@@ -105,7 +103,6 @@ def test_other_fronts_are_not_made_of_limits(changes: dict[str, Any]) -> None:
         ({"front_points": "all", "time_limit": "2s"}, {}, "1 of 3 plans proved"),
         ({"front_points": "all"}, {"complete": True}, "3 plans; proved complete"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_the_note_says_how_much_is_proved(
     asked: dict[str, Any], fields: dict[str, Any], words: str

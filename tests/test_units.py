@@ -6,6 +6,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner import InputError
 from planner.base.units import (
@@ -32,7 +33,7 @@ PREFIX = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1
           "T": 1e12, "P": 1e15}  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "value"), [
+@each(("text", "value"), [
     ("4096", 4096), ("3e6", 3_000_000), ("4Mi", 4_194_304), ("1.5T", 1_500_000_000_000),
     ("2k", 2000), ("2K", 2000), ("2Ki", 2048), ("7G", 7_000_000_000), ("1Gi", 1_073_741_824),
     ("1Ti", 1_099_511_627_776), ("1Pi", 1_125_899_906_842_624), ("1P", 10**15), (" 12 k ", 12_000),
@@ -44,7 +45,7 @@ def test_counts(text: str, value: float) -> None:
     assert isinstance(parse_whole(text), int)
 
 
-@pytest.mark.parametrize(("text", "value"), [
+@each(("text", "value"), [
     ("80GB", 80e9), ("80G", 80e9), ("80GiB", 85_899_345_920), ("74.5GiB", 74.5 * 2**30),
     ("512", 512), ("512B", 512), ("1.5 TB", 1.5e12), ("3MiB", 3 * 2**20), ("2kB", 2000),
 ])  # fmt: skip
@@ -52,7 +53,7 @@ def test_bytes(text: str, value: float) -> None:
     assert parse_bytes(text) == value
 
 
-@pytest.mark.parametrize(("text", "value"), [
+@each(("text", "value"), [
     ("90", 90), ("90s", 90), ("250ms", 0.25), ("5min", 300), ("2h", 7200), ("30d", 2_592_000),
     ("1y", 365.25 * 86400), ("1e-3s", 0.001),
 ])  # fmt: skip
@@ -60,15 +61,15 @@ def test_seconds(text: str, value: float) -> None:
     assert parse_seconds(text) == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.parametrize(("text", "value"), [
+@each(("text", "value"), [
     ("700", 700), ("700W", 700), ("1.2kW", 1200), ("10MW", 10_000_000), ("2GW", 2_000_000_000),
 ])  # fmt: skip
 def test_watts(text: str, value: float) -> None:
     assert parse_watts(text) == value
 
 
-@pytest.mark.parametrize("parse", PARSERS)
-@pytest.mark.parametrize("text", [
+@each("parse", PARSERS)
+@each("text", [
     "", " ", "abc", "nan", "inf", "-inf", "1e999", "1.2.3", "10^12", "1,000", "0x10", "--1", "1 2",
     "e5", "k", "12furlongs", "12 %", "1e300P", "٣ apples", "1\n2", "\x00",
 ])  # fmt: skip
@@ -79,7 +80,7 @@ def test_what_is_not_a_number_is_an_input_error(parse: object, text: str) -> Non
     assert str(caught.value).startswith("chips: ")
 
 
-@pytest.mark.parametrize(("parse", "text", "words"), [
+@each(("parse", "text", "words"), [
     (parse_bytes, "80Gb", "80GB"),  # bits are not bytes
     (parse_bytes, "80W", "80GB"),
     (parse_seconds, "3W", "ms s min h d y"),
@@ -91,15 +92,13 @@ def test_a_wrong_unit_names_the_right_ones(parse: object, text: str, words: str)
         parse(text, "field")  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
-    ("text", "nearest"), [("1.5", 2), ("0.4", 1), ("2.4", 2), ("1.0001k", 1000)]
-)
+@each(("text", "nearest"), [("1.5", 2), ("0.4", 1), ("2.4", 2), ("1.0001k", 1000)])
 def test_a_count_that_is_not_whole_names_the_nearest(text: str, nearest: int) -> None:
     with pytest.raises(InputError, match=f"not a whole number; nearest: {nearest}$"):
         parse_whole(text)
 
 
-@pytest.mark.parametrize(("show", "value", "text"), [
+@each(("show", "value", "text"), [
     (show_bytes, 81_604_378_624, "81.6 GB"), (show_bytes, 0, "0 B"), (show_bytes, 1.0, "1 B"),
     (show_bytes, 999_999_999, "1 GB"), (show_bytes, 2.5e15, "2.5 PB"),
     (show_seconds, 0.397, "397 ms"), (show_seconds, 1.27, "1.27 s"), (show_seconds, 0, "0 s"),
@@ -113,7 +112,7 @@ def test_printed_numbers(show: object, value: float, text: str) -> None:
     assert show(value) == text  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(("show", "value", "digits"), [
+@each(("show", "value", "digits"), [
     (show_percent, 12.34, "1234"), (show_percent, 9.999, "1000"),
     (show_seconds, 1234 * 86400, "1234"), (show_seconds, 30 * 365 * 86400, "10950"),
 ])  # fmt: skip
@@ -159,7 +158,7 @@ def test_a_whole_number_survives_its_text(value: int) -> None:
     assert parse_whole(f"{value:_}") == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "mm2"),
     [("6000", 6000), ("6.7e6", 6.7e6), ("6.7M", 6.7e6), ("6000mm2", 6000), ("60 cm^2", 6000),
      ("0.006m2", 6000), ("6000 mm\u00b2", 6000)],
@@ -169,7 +168,7 @@ def test_areas(text: str, mm2: float) -> None:
     assert re.fullmatch(pattern_of("area"), text)
 
 
-@pytest.mark.parametrize("text", ["3kg", "5Mm2", "mm2", "", "nan", "1e99m2", "5mm"])
+@each("text", ["3kg", "5Mm2", "mm2", "", "nan", "1e99m2", "5mm"])
 def test_what_is_no_area(text: str) -> None:
     with pytest.raises(InputError, match="is not an area; write it like 5000mm2 or 50cm2"):
         parse_mm2(text)
@@ -193,7 +192,7 @@ def test_shares() -> None:
         parse_share("40W")
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "words"),
     [(0.000748, "0.07 %"), (-0.00119, "0.12 %"), (0.4835, "48.4 %"), (0.0142, "1.42 %")],
 )

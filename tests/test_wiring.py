@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import Cluster, list_clusters, load_cluster
 from planner.base.errors import InputError
@@ -40,7 +41,7 @@ def edges(name: str, shape: tuple[int, ...]) -> set[frozenset[tuple[int, ...]]]:
     return found
 
 
-@pytest.mark.parametrize("name", DIRECT)
+@each("name", DIRECT)
 def test_ports_and_links_are_those_of_the_graph(name: str) -> None:
     cluster = rewired(H100, [name])
     allocation = cluster.scale(8)
@@ -59,7 +60,7 @@ def test_ports_and_links_are_those_of_the_graph(name: str) -> None:
     assert level.in_network_reduction == "none"
 
 
-@pytest.mark.parametrize(("name", "axes"), [("ring", 1), ("torus", 2), ("torus3d", 3)])
+@each(("name", "axes"), [("ring", 1), ("torus", 2), ("torus3d", 3)])
 def test_network_cards_without_switches(name: str, axes: int) -> None:
     cluster = rewired(H100, [f"scale-out={name}"])
     allocation = cluster.scale(512)
@@ -174,7 +175,7 @@ def test_each_record_that_can_be_a_dragonfly_is_expected() -> None:
     assert found == set(SWITCHES)
 
 
-@pytest.mark.parametrize("name", SWITCHES)
+@each("name", SWITCHES)
 def test_a_dragonfly_has_the_switches_of_the_record(name: str) -> None:
     """A dragonfly of these ports, balanced, side by side for each position in the node or rack."""
     cluster, (ports, rails) = load_cluster(name), SWITCHES[name]
@@ -229,8 +230,8 @@ def test_a_dragonfly_has_fewer_ports_than_a_tree_of_three_tiers() -> None:
     assert links_of(flat) < links_of(tree)
 
 
-@pytest.mark.parametrize("pes", [33, 66, 132, 264])
-@pytest.mark.parametrize("scale", [(), ("memory",), ("memory", "links", "network")])
+@each("pes", [33, 66, 132, 264])
+@each("scale", [(), ("memory",), ("memory", "links", "network")])
 def test_what_scales_with_pes(pes: int, scale: tuple[str, ...]) -> None:
     base, made = H100.chip, with_pes(H100, pes, scale)
     chip, ratio = made.chip, pes / 132

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from support.cases import each
 
 from planner.base.flat import csv_records
 from planner.base.messages import LONGEST_NUMBER, Origin, misspelt, mistakes, too_long
@@ -41,7 +42,7 @@ def lines(data: Any) -> list[str]:
     return mistakes(caught.value, Origin().label, known)
 
 
-@pytest.mark.parametrize(("field", "value", "words"), [
+@each(("field", "value", "words"), [
     ("words", [], "[]: must have at least 1 entry"),
     ("words", ["a"] * 3, "['a', 'a', 'a']: must have at most 2 entries"),
     ("words", None, "null: must be a list"),
@@ -84,7 +85,7 @@ def test_fields_at_the_top_that_are_misspelt() -> None:
     assert misspelt(caught.value, (*Outer.model_fields, *Inner.model_fields)) == {"flag"}
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@each(("value", "text"), [
     (-1.0, "-1"), (-4194304.0, "-4194304"), (-1.5, "-1.5"), (-1e300, "-1e+300"),
 ])  # fmt: skip
 def test_whole_numbers_are_echoed_as_such(value: float, text: str) -> None:
@@ -99,7 +100,7 @@ def test_numbers_that_are_too_long() -> None:
     assert csv_records(f"a\n{'9' * 5001}\n", ()) == [{"a": "9" * 5001}]
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@each(("value", "text"), [
     (0.0297581, "0.02976 Wh"), (0.0, "0 Wh"), (12.0, "12 Wh"), (999.94, "999.9 Wh"),
     (1000.0, "1 kWh"), (6.498e7, "64.98 MWh"), (1e-9, "1e-09 Wh"),
 ])  # fmt: skip
@@ -107,7 +108,7 @@ def test_the_energy_of_a_run_is_never_in_thousandths(value: float, text: str) ->
     assert show_watt_hours(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [
+@each(("value", "text"), [
     (0.000238419, "0.000238"), (4.0, "4"), (9.25, "9.25"), (10.4, "10"), (476837.2, "476,837"),
     (1e-300, "1e-300"),
 ])  # fmt: skip

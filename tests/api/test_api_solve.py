@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.command import solve as by_flags
+from support.cases import each
 
 import planner
 from planner.objectives import ENERGY, MEMORY, TIME
@@ -145,7 +146,7 @@ def test_stages_by_hand() -> None:
     assert seconds(6, 6) < seconds(9, 3)
 
 
-@pytest.mark.parametrize(("fields", "words"), [
+@each(("fields", "words"), [
     ({"model": "gpt3-125m"}, "chips"),
     ({"chips": 8}, "model: is missing"),
     ({**ASKED, "chps": 8}, "chips"),
@@ -159,7 +160,7 @@ def test_bad_questions_raise_input_errors(fields: dict[str, Any], words: str) ->
         planner.solve(**fields)
 
 
-@pytest.mark.parametrize("value", [8, "8", np.int64(8)])
+@each("value", [8, "8", np.int64(8)])
 def test_numbers_that_python_people_pass(value: Any) -> None:
     """numpy integers come out of every loop over an array."""
     found = planner.solve(**{**ASKED, "chips": value}, chips_exact=True)
@@ -232,7 +233,7 @@ def everything(**fields: Any) -> np.ndarray:
     return points
 
 
-@pytest.mark.parametrize("job", [
+@each("job", [
     {}, {"model": "gpt3-1.3b", "hardware": "tpu-v5p"},
     {"model": "deepseek-v2-lite", "hardware": "mi300x"},
 ])  # fmt: skip
@@ -252,7 +253,7 @@ def test_each_objective_is_the_least_of_the_whole_space(job: dict[str, Any]) -> 
         assert found.bound == found.objective
 
 
-@pytest.mark.parametrize("objective", ["time", "energy", "edp", "memory"])
+@each("objective", ["time", "energy", "edp", "memory"])
 def test_the_front_has_the_objectives_that_were_asked_for(objective: str) -> None:
     """A best plan for memory does not turn the front of time and energy into another one."""
     by_time = planner.solve(**ASKED, chips_exact=True)
@@ -273,7 +274,7 @@ def test_unequal_interleaved_chunks_are_warned_of() -> None:
     assert not any("chunks" in line for line in planner.evaluate(equal, **job).warnings)
 
 
-@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+@each("objective", ["time", "energy", "edp"])
 def test_fewer_chips_do_better_only_in_time_and_energy(objective: str) -> None:
     """A best plan for energy runs slowly: that fewer chips are faster than it is no merit."""
     for job in (ASKED, {"model": "llama2-7b", "hardware": "h100-sxm5-80", "chips": 32}):

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
 from export.cases import CASES, Case
+from support.cases import each
 
 from planner.answers.notes.launch import not_launched
 from planner.plan import Plan
@@ -33,6 +33,6 @@ def test_who_asks_for_a_target_has_asked() -> None:
     assert said(FLAT, asked, sharding="zero2") == []
 
 
-@pytest.mark.parametrize("framework", ["megatron-zb", "fsdp", "textbook"])
+@each("framework", ["megatron-zb", "fsdp", "textbook"])
 def test_frameworks_that_are_no_target(framework: str) -> None:
     assert said(replace(FLAT, framework=framework), sharding="zero2") == []

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from hardware_db import list_clusters, load_cluster
 from models_db import list_models
@@ -31,13 +32,13 @@ def test_the_defaults_of_the_shortest_question() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", list_models())
+@each("name", list_models())
 def test_every_model_resolves_on_the_default_cluster(name: str) -> None:
     job = resolve(request_from({"model": name, "chips": 64})).cost.job
     assert abs(job.batch_tokens - 2**22) <= job.seq_len, "4 Mi tokens in whole sequences"
 
 
-@pytest.mark.parametrize("name", list_clusters())
+@each("name", list_clusters())
 def test_every_cluster_resolves(name: str) -> None:
     resolved = resolve(request_from({"model": "gpt3-125m", "hardware": name, "chips": 1}))
     assert resolved.cost.cluster == load_cluster(name)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(
@@ -106,7 +107,7 @@ def checked(outcome: subprocess.CompletedProcess[str]) -> None:
         assert all(number >= 0 for number in numbers), table["title"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@each("name", SCRIPTS)
 def test_help(name: str) -> None:
     outcome = ran(name, "--help")
     assert outcome.returncode == 0, outcome.stderr
@@ -114,9 +115,7 @@ def test_help(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["commands.py", "throughput.py", "startup.py", "scaling.py", "stage_study.py"]
-)
+@each("name", ["commands.py", "throughput.py", "startup.py", "scaling.py", "stage_study.py"])
 def test_a_benchmark_runs(name: str) -> None:
     checked(ran(name, "--quick", "--json"))
 
@@ -152,7 +151,7 @@ def test_whole_commands_of_two_checkouts_are_paired() -> None:
     assert row["median ratio"] == pytest.approx((6 / 6 + 9 / 7) / 2)
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
+@each(("arguments", "words"), [
     (("nothing",), "unknown command 'nothing'; allowed: solve, uniform"),
     (("--against", "nowhere"), "--against nowhere: is no checkout of planner"),
 ])  # fmt: skip
@@ -233,7 +232,7 @@ def test_calculon_comparison_refuses_another_space(tmp_path: Path) -> None:
     assert outcome.stdout == ""
 
 
-@pytest.mark.parametrize("arguments", [(), ("--calculon", "nowhere")])
+@each("arguments", [(), ("--calculon", "nowhere")])
 def test_calculon_comparison_needs_a_checkout(arguments: tuple[str, ...]) -> None:
     outcome = ran("vs_calculon.py", *arguments)
     assert outcome.returncode == 2

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import load_calibration, load_chip
 from planner.assumptions.assumptions import calibrated
@@ -61,7 +62,7 @@ def test_the_documented_table() -> None:
     assert two.time_s == pytest.approx(2 * 8192**3 / 660.5e12)
 
 
-@pytest.mark.parametrize(("column", "value"), [("seconds", "2e-4"), ("us", "200"),
+@each(("column", "value"), [("seconds", "2e-4"), ("us", "200"),
                                                ("time_s", "0.0002")])  # fmt: skip
 def test_times_in_seconds_and_microseconds(column: str, value: str) -> None:
     (one,) = parse_gemm(f"M,N,K,dtype,{column}\n4096,4096,4096,fp16,{value}\n", "g.csv")
@@ -93,7 +94,7 @@ def test_mamf_finder() -> None:
     assert two.m == 8192
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("", "g.csv: is empty"),
     ("a,b\n1,2\n", "column 'm' is missing"),
     ("m,n,k,dtype,ms\n1,1,1,bf16,3\n", "column 'seconds' is missing; 'ms' is there: give seconds"),

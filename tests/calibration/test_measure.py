@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import load_calibration, load_chip, load_cluster
 from models_db import load_model
@@ -134,7 +135,7 @@ def test_a_copy_faster_than_the_memory_is_not_used() -> None:
     assert any("copy reached" in note for note in result.notes)
 
 
-@pytest.mark.parametrize(("name", "chip"), [
+@each(("name", "chip"), [
     ("NVIDIA H200", "h200-sxm5-141"), ("NVIDIA H100 80GB HBM3", "h100-sxm5-80"),
     ("NVIDIA H100 PCIe", "h100-pcie-80"), ("NVIDIA A100-SXM4-80GB", "a100-sxm4-80"),
     ("NVIDIA A100-SXM4-40GB", "a100-sxm4-40"), ("Tesla V100-SXM2-32GB", "v100-sxm2-32"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from calibration.synthetic import nccl_text
 from hardware_db import load_calibration, load_cluster
@@ -63,7 +64,7 @@ def test_two_hosts() -> None:
     assert {(one.ranks, one.nodes) for one in log.times} == {(16, 2)}
 
 
-@pytest.mark.parametrize("prefix", ["[1,0]<stdout>:", " 0: ", ""])
+@each("prefix", ["[1,0]<stdout>:", " 0: ", ""])
 def test_prefixes_of_launchers(prefix: str) -> None:
     assert len(parse_nccl(nccl_text(LINES, prefix=prefix), "x").times) == 3
 
@@ -75,9 +76,7 @@ def test_warnings_between_the_lines_do_no_harm() -> None:
     assert len(parse_nccl(text, "x").times) == 3
 
 
-@pytest.mark.parametrize(
-    "test", ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv"]
-)
+@each("test", ["all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv"])
 def test_the_name_of_the_test(test: str) -> None:
     redop = "sum" if "reduce" in test else "none"
     named = nccl_text(LINES, test=f"{test}_perf", redop=redop)
@@ -86,7 +85,7 @@ def test_the_name_of_the_test(test: str) -> None:
     assert parse_nccl(unnamed, f"{test.replace('_', '-')}.log").times[0].collective == test
 
 
-@pytest.mark.parametrize("test", ["all_reduce", "reduce_scatter"])
+@each("test", ["all_reduce", "reduce_scatter"])
 def test_reductions_are_told_by_their_bandwidths(test: str) -> None:
     text = nccl_text(LINES, test=f"{test}_perf", version=False)
     assert parse_nccl(text, "x").times[0].collective == test
@@ -110,7 +109,7 @@ def test_ranks_may_be_given() -> None:
     assert "lists 8 ranks, not the 4 of --gpus" in line
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("", "is empty"),
     ("hello\n", "lists no ranks"),
     (nccl_text([]).replace("           0  ", "# 0"), "has no line of results"),
@@ -154,7 +153,7 @@ def measured(truth: dict[str, float], nodes: int) -> list[CollectiveTime]:
     ]
 
 
-@pytest.mark.parametrize(("nodes", "kind"), [(1, "up"), (4, "out")])
+@each(("nodes", "kind"), [(1, "up"), (4, "out")])
 def test_rate_and_latency_of_the_links_come_back(nodes: int, kind: str) -> None:
     base, cluster = load_calibration(), load_cluster("h100-sxm5-80")
     rate, latency = f"network.scale_{kind}_efficiency", f"network.scale_{kind}_latency_s"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import load_calibration, load_chip
 from planner.assumptions.software import ERAS
@@ -40,7 +41,7 @@ def test_one_row_scatters_as_rows_usually_do() -> None:
     assert scatter == pytest.approx(0.06)
 
 
-@pytest.mark.parametrize("era", ERAS)
+@each("era", ERAS)
 def test_every_era_has_the_constants_that_runs_adjust(era: str) -> None:
     chip, base = load_chip("h100-sxm5-80"), load_calibration()
     for item in ADJUSTABLE:
@@ -149,7 +150,7 @@ def test_a_benchmark_never_makes_an_efficiency_surer_than_its_common_error() -> 
     assert few.values[0] == pytest.approx(1.4e9, rel=0.03)
 
 
-@pytest.mark.parametrize(("error", "near"), [(1e-6, 2.0), (1e6, 1.0), (0.1, np.sqrt(2.0))])
+@each(("error", "near"), [(1e-6, 2.0), (1e6, 1.0), (0.1, np.sqrt(2.0))])
 def test_a_direct_measurement_is_weighted(error: float, near: float) -> None:
     value, sigma, learned = updated(Prior(path="x", value=1.0, sigma=0.1), 2.0, error)
     assert value == pytest.approx(near, rel=1e-5)

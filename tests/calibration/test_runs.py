@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from calibration.synthetic import runs_under
 from hardware_db import load_calibration
@@ -40,7 +41,7 @@ def test_a_set_predicts_each_run_as_alone() -> None:
     assert together.predicted_s(BASE) == pytest.approx(alone, rel=1e-12)
 
 
-@pytest.mark.parametrize("factor", [0.8, 1.0, 1.3])
+@each("factor", [0.8, 1.0, 1.3])
 def test_a_site_factor_comes_back_shrunk(factor: float) -> None:
     runs = RunSet.of(runs_under({}, 5, factor=factor, noise=0.03))
     fit = fit_runs(runs, BASE, {}, "site-factor")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from cli.command import planner
 from strict_yaml.reading import load as load_yaml
@@ -140,7 +141,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_undamaged_file_works(kind: str, folder: Path) -> None:
     content, command = KINDS[kind]
     path = folder / f"{kind}.yaml"

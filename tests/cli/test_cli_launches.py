@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.command import planner
 
@@ -90,7 +91,7 @@ def test_explain_offers_what_the_framework_runs(explained: dict) -> None:
     assert (refused["recompute full"], refused["micro-batch 2"]) == (None, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "line"),
     [
         (("--from", "megatorn"), "from: 'megatorn' is not one of megatron, torchtitan, deepspeed; "

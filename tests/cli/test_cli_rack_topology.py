@@ -9,6 +9,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused
 
@@ -261,7 +262,7 @@ def test_pictures(name: str, specs: tuple[str, ...], tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize(("flags", "line"), [
+@each(("flags", "line"), [
     ((), "topology: none is given; name some, e.g. ring:8 torus:4x4, or give --chips"),
     (("--chips", 1), "chips: 1 gives no pair of chips; use at least 2"),
     (("ring:4", "--bandwidth", 0), "bandwidth: '0' must be greater than 0 and finite"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
 from planner.base.jsonfile import digest_of
@@ -215,7 +216,7 @@ def test_a_gap_ends_the_search_within_it() -> None:
     assert found["certificate"]["status"] in ("optimal", "feasible")
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "constraint", "words"),
     [
         (("--max-step-time", "1ms"), "max-step-time", "the fastest plan, whatever its stages,"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused
 from planner.base.jsonfile import sealed
@@ -39,7 +40,7 @@ def at(document: dict[str, Any], place: str) -> Any:
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_value_has_its_place_in_the_parts(name: str) -> None:
     old = kept(name)
     new = as_parts(copy.deepcopy(old))

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 import planner
 from export.cases import CASES, Case
@@ -36,8 +36,8 @@ ELSEWHERE = {
 """Clusters to the targets that run on their chips."""
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("hardware", ELSEWHERE)
+@each("target", TARGETS)
+@each("hardware", ELSEWHERE)
 def test_chips_of_several_devices_are_refused_everywhere(target: str, hardware: str) -> None:
     case = replace(SHARDED, hardware=hardware)
     chip = case.cost().chip
@@ -52,7 +52,7 @@ def test_chips_of_several_devices_are_refused_everywhere(target: str, hardware: 
     assert "fsdp" not in line
 
 
-@pytest.mark.parametrize(
+@each(
     ("hardware", "target", "told_of"),
     [("trn1", "maxtext", "maxtext runs on TPUs"), ("tpu-v3", "maxtext", "is 2 devices")],
 )
@@ -81,7 +81,7 @@ def test_the_memory_of_a_device_is_said() -> None:
     assert "of 64 GiB" in line
 
 
-@pytest.mark.parametrize("hardware", ["dgx-h100-ndr", "mi300x-8way", "dgx-b200-ndr", "tpu-v5p"])
+@each("hardware", ["dgx-h100-ndr", "mi300x-8way", "dgx-b200-ndr", "tpu-v5p"])
 def test_other_chips_are_one_device(hardware: str) -> None:
     for target in TARGETS:
         assert "chip-devices" not in told(replace(SHARDED, hardware=hardware), target)
@@ -92,7 +92,7 @@ def test_a_search_without_a_target_takes_them() -> None:
     assert "chip-devices" not in [rule.name for rule in applicable(cost.framework)]
 
 
-@pytest.mark.parametrize(("name", "devices"), SEVERAL.items())
+@each(("name", "devices"), SEVERAL.items())
 def test_records_say_how_many_devices_a_chip_is(name: str, devices: int) -> None:
     chip = load_chip(name)
     assert chip.devices == devices
@@ -112,8 +112,8 @@ def lines(found: Export) -> str:
     return "\n".join(f"{lost.field}: {lost.reason}" for lost in found.lossy)
 
 
-@pytest.mark.parametrize("target", ["deepspeed", "accelerate"])
-@pytest.mark.parametrize(("model", "kernel"), [("gpt3-1.3b", "sdpa"), ("gemma2-9b", "eager")])
+@each("target", ["deepspeed", "accelerate"])
+@each(("model", "kernel"), [("gpt3-1.3b", "sdpa"), ("gemma2-9b", "eager")])
 def test_chips_before_ampere_get_no_flash_attention(target: str, model: str, kernel: str) -> None:
     case = replace(OLD, model=model)
     text = {file.name: file.text for file in write(case, target).files}["train.py"]
@@ -136,7 +136,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_what_needs_the_kernel_is_refused(name: str) -> None:
     case, target, version = REFUSED[name]
     assert load_cluster(VOLTA).chip.title in told(case, target, version)[name]
@@ -147,7 +147,7 @@ def test_what_needs_the_kernel_is_refused(name: str) -> None:
         assert name not in told(alone, target, version)
 
 
-@pytest.mark.parametrize("name", ["maxtext-ring-gpus", "torchtitan-context-kernel-0.2"])
+@each("name", ["maxtext-ring-gpus", "torchtitan-context-kernel-0.2"])
 def test_nor_does_it_run_in_32_bits(name: str) -> None:
     case, target, version = REFUSED[name]
     case = replace(case, precision="fp32", hardware="dgx-h100-ndr")
@@ -171,7 +171,7 @@ def test_an_era_without_fused_attention_counts_the_scores() -> None:
     assert "fused attention" not in lines(found)
 
 
-@pytest.mark.parametrize("model", ["llama2-7b", "deepseek-v2-lite", "gpt-oss-20b", "gemma2-9b"])
+@each("model", ["llama2-7b", "deepseek-v2-lite", "gpt-oss-20b", "gemma2-9b"])
 def test_maxtext_attends_by_products_there(model: str) -> None:
     found = write(replace(OLD, model=model), "maxtext")
     assert "attention: dot_product" in found.files[0].text
@@ -193,7 +193,7 @@ def test_torchtitan_attends_by_products_in_32_bits() -> None:
     assert "fused attention" not in lines(write(case, "torchtitan", "0.3"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("hardware", "line"),
     [
         ("gaudi2", "framework: the constants of deepspeed were fitted on other chips"),

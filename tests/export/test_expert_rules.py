@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from support.cases import each
 
 from export.cases import CASES
 from planner.frameworks.rules import broken
@@ -20,7 +20,7 @@ def refused(target: str, plan: Plan, model: str = "mixtral-8x7b") -> bool:
     return any(rule.name.endswith("-experts") for rule, _ in found)
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "expected"),
     [
         ("megatron", False), ("megatron-bridge", False), ("torchtitan", True),
@@ -32,11 +32,11 @@ def test_tp_without_ep(target: str, expected: bool) -> None:
     assert not refused(target, WIDE, "llama3-8b")
 
 
-@pytest.mark.parametrize(("target", "expected"), [("torchtitan", False), ("maxtext", True)])
+@each(("target", "expected"), [("torchtitan", False), ("maxtext", True)])
 def test_tp_with_ep(target: str, expected: bool) -> None:
     assert refused(target, FOLDED) == expected
 
 
-@pytest.mark.parametrize("target", ["torchtitan", "accelerate", "maxtext"])
+@each("target", ["torchtitan", "accelerate", "maxtext"])
 def test_without_tp_experts_are_whole(target: str) -> None:
     assert not refused(target, Plan(fsdp=64, sharding="zero3"))

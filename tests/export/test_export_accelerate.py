@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
@@ -47,7 +48,7 @@ def constants(one: Export) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_golden_files(case: str) -> None:
     agrees_with_golden("accelerate", case)
 
@@ -58,7 +59,7 @@ def test_what_was_accepted_is_what_is_exported() -> None:
     assert accepted.items() <= digests("accelerate").items()
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_mesh_has_every_chip(case: str) -> None:
     one, chips = exported("accelerate", case), CASES[case].plan.chips
     assert configuration(one)["num_processes"] == chips
@@ -71,7 +72,7 @@ def test_the_mesh_has_every_chip(case: str) -> None:
         assert math.prod(mesh[f"{PREFIX}{axis}_size"] for axis in axes) == chips
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_batch_is_that_of_the_job(case: str) -> None:
     one = exported("accelerate", case)
     script, mesh = constants(one), configuration(one).get("parallelism_config", {})
@@ -114,7 +115,7 @@ def test_what_cannot_be_split_is_sharded() -> None:
     assert (constants(both)["SHARDS"], constants(both)["TP"]) == (4, 8)
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "deepseek-v3"])
+@each("model", ["llama3-8b", "deepseek-v3"])
 def test_the_first_rank_hands_weights_out(model: str) -> None:
     """Routers of DeepSeek-V3 have buffers, which stay on every rank."""
     one = export(replace(DENSE, model=model))
@@ -126,7 +127,7 @@ def test_the_first_rank_hands_weights_out(model: str) -> None:
 SHARED_OUT = replace(DENSE, plan=replace(DENSE.plan, micro_batch=1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("case", "told"),
     [
         (SHARED_OUT, None),
@@ -159,7 +160,7 @@ def test_weights_that_no_host_holds_are_told(case: Case, told: str | None) -> No
     assert found == ([] if told is None else [told])
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "precision", "kernel"),
     [
         ("llama3-8b", "bf16", "sdpa"),
@@ -203,7 +204,7 @@ def test_a_cluster_needs_its_first_node() -> None:
     assert exported("accelerate", "one-chip").environment == ()
 
 
-@pytest.mark.parametrize(("way", "on"), [("none", False), ("full", True)])
+@each(("way", "on"), [("none", False), ("full", True)])
 def test_recomputation_is_a_switch(way: str, on: bool) -> None:
     found = configuration(export(DENSE, recompute=way))["fsdp_config"]
     assert found["fsdp_activation_checkpointing"] is on
@@ -255,7 +256,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_rule_is_named(name: str) -> None:
     case, changes = BROKEN[name]
     table = PlanTable.from_plans([replace(case.plan, **changes)])
@@ -264,7 +265,7 @@ def test_a_broken_rule_is_named(name: str) -> None:
     assert "\n" not in found[name]
 
 
-@pytest.mark.parametrize(("hardware", "runs"), [("mi300x-8way", True), ("gaudi3", False)])
+@each(("hardware", "runs"), [("mi300x-8way", True), ("gaudi3", False)])
 def test_chips_are_gpus(hardware: str, runs: bool) -> None:
     case = replace(DENSE, hardware=hardware)
     table = PlanTable.from_plans([case.plan])
@@ -272,7 +273,7 @@ def test_chips_are_gpus(hardware: str, runs: bool) -> None:
     assert ("accelerate-chips" not in names) == runs
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_it_is_written_only_on_demand(name: str) -> None:
     case, changes = BROKEN[name]
     with pytest.raises(InputError):
@@ -280,13 +281,13 @@ def test_it_is_written_only_on_demand(name: str) -> None:
     assert export(case, allow_lossy=True, **changes).unsupported
 
 
-@pytest.mark.parametrize("name", ["gemma2-9b", "gemma3-4b", "gpt-oss-20b", "mistral-7b"])
+@each("name", ["gemma2-9b", "gemma3-4b", "gpt-oss-20b", "mistral-7b"])
 def test_windows_exclude_parts_of_sequences(name: str) -> None:
     assert "accelerate-cp-window" in names_of(replace(HYBRID, model=name), HYBRID.plan)
     assert "accelerate-cp-window" not in names_of(replace(DENSE, model=name), DENSE.plan)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "divided"),
     [("gpt3-13b", True), ("gpt-neox-20b", True), ("opt-13b", True), ("deepseek-v3", True),
      ("falcon-7b", False), ("mpt-7b", False), ("gemma2-9b", False), ("gpt-oss-20b", False)],
@@ -296,7 +297,7 @@ def test_attention_that_is_divided(name: str, divided: bool) -> None:
     assert ("accelerate-cp-attention" not in found) == divided
 
 
-@pytest.mark.parametrize("name", ["gpt3-13b", "opt-13b", "falcon-7b", "bloom-7b1", "mpt-7b"])
+@each("name", ["gpt3-13b", "opt-13b", "falcon-7b", "bloom-7b1", "mpt-7b"])
 def test_models_that_are_not_split(name: str) -> None:
     assert "accelerate-tp-model" in names_of(replace(SPLIT, model=name), SPLIT.plan)
     assert "accelerate-tp-model" not in names_of(SPLIT, SPLIT.plan)
@@ -308,7 +309,7 @@ def test_one_group_of_tp_needs_no_shards() -> None:
     assert constants(export(replace(SPLIT, plan=alone)))["SHARDS"] == 1
 
 
-@pytest.mark.parametrize("case", [DENSE, HYBRID, SPLIT])
+@each("case", [DENSE, HYBRID, SPLIT])
 def test_a_sound_plan_breaks_no_rule(case: Case) -> None:
     assert broken(case.cost(), PlanTable.from_plans([case.plan]), target=TARGET) == []
 
@@ -327,7 +328,7 @@ def test_replicas_beside_tp_become_shards_where_that_is_accepted() -> None:
     assert (one["REPLICAS"], one["SHARDS"]) == (1, 8)
 
 
-@pytest.mark.parametrize("case", [DENSE, SPLIT])
+@each("case", [DENSE, SPLIT])
 def test_weights_of_five_bits_of_exponent_have_an_eps_that_they_hold(case: Case) -> None:
     assert constants(export(case))["EPS"] == 1e-8
     half = export(replace(case, precision="fp16"))

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
@@ -47,7 +48,7 @@ def constants(one: Export) -> dict:
     }
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_golden_files(case: str) -> None:
     agrees_with_golden("deepspeed", case)
 
@@ -56,7 +57,7 @@ def test_what_was_accepted_is_what_is_exported() -> None:
     assert accepted_files("deepspeed") == digests("deepspeed")
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_top_level_keys_are_known_and_scripts_compile(case: str) -> None:
     one = exported("deepspeed", case)
     assert set(config(one)) <= set(TOP_LEVEL)
@@ -118,7 +119,7 @@ def test_the_model_of_the_job_is_built() -> None:
     assert found["ATTENTION"] == "flash_attention_2"
 
 
-@pytest.mark.parametrize(("precision", "needed"), [("bf16", True), ("fp32", False)])
+@each(("precision", "needed"), [("bf16", True), ("fp32", False)])
 def test_flash_attention_is_a_package(precision: str, *, needed: bool) -> None:
     lost = [one.reason for one in export(replace(SHARDED, precision=precision)).lossy]
     assert ("train.py needs the package flash-attn for this attention" in lost) == needed
@@ -184,7 +185,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     case, changes = BROKEN[name]
     plan = replace(case.plan, **changes)
@@ -196,7 +197,7 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
         export_plan(case.cost(), plan, TARGET)
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp32"])
+@each("precision", ["bf16", "fp32"])
 def test_windows_are_kept_by_flash_attention(precision: str) -> None:
     case = replace(SHARDED, model="mistral-7b", precision=precision)
     plan = replace(case.plan, fsdp=16, cp=4, cp_mode="all-to-all")
@@ -205,7 +206,7 @@ def test_windows_are_kept_by_flash_attention(precision: str) -> None:
     assert ("deepspeed-windows" in names) == (precision == "fp32")
 
 
-@pytest.mark.parametrize(("name", "divided"), [("opt-13b", True), ("gpt-oss-20b", False)])
+@each(("name", "divided"), [("opt-13b", True), ("gpt-oss-20b", False)])
 def test_models_that_are_divided_by_tensors(name: str, divided: bool) -> None:
     case = replace(SHARDED, model=name)
     plan = replace(case.plan, fsdp=16, tp=4, sequence_parallel=False)
@@ -214,7 +215,7 @@ def test_models_that_are_divided_by_tensors(name: str, divided: bool) -> None:
     assert ("deepspeed-autotp-model" not in names) == divided
 
 
-@pytest.mark.parametrize(
+@each(
     ("hardware", "runs"),
     [("gaudi2", True), ("mi300x-8way", True), ("trn2", False)],
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from support.cases import each
 
 from export.cases import CASES
 from planner.frameworks.targets import TARGETS
@@ -19,7 +19,7 @@ def hosts(hardware: str, **sizes: int) -> tuple[str, ...]:
     return hosts_of(Launch(cost=case.cost(), plan=Plan(sharding="zero3", **sizes)))
 
 
-@pytest.mark.parametrize("target", [*TARGETS])
+@each("target", [*TARGETS])
 def test_every_target_says_which_hosts_of_a_rack(target: str) -> None:
     one = export_plan(RACKS.cost(), RACKS.plan, TARGETS[target], allow_lossy=True)
     assert "16 of the 18 hosts of each of 4 nvlink domains" in one.hosts[0]
@@ -34,7 +34,7 @@ def test_scripts_say_it_too() -> None:
         assert all(f"# {line}\n" in script for line in one.hosts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("chips", "words"),
     [
         (8, "2 of the 18 hosts of one nvlink domain"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from export.accepted_files import (
     accepted_files,
@@ -44,7 +45,7 @@ def constants(export: Export) -> dict[str, Any]:
     return {name: ast.literal_eval(node.value) for name, node in named if name in wanted}
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_golden_files(case: str) -> None:
     agrees_with_golden("jax", case)
 
@@ -53,7 +54,7 @@ def test_what_was_accepted_is_what_is_exported() -> None:
     assert accepted_files("jax") == digests("jax")
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_mesh_has_every_chip(case: str) -> None:
     found = constants(exported("jax", case))
     plan = CASES[case].plan
@@ -116,7 +117,7 @@ def undivided(launch: Launch) -> bool:
     return any(size % product(axes, names) for size, names in dims)
 
 
-@pytest.mark.parametrize("name", ["one-chip", "experts", "latent-experts"])
+@each("name", ["one-chip", "experts", "latent-experts"])
 def test_arrays_divide_just_where_the_rule_says(name: str) -> None:
     cost = judged_for(replace(CASES[name], framework="jax").cost(), TARGET)
     plans = list(wide_plans(random.Random(3), cost))

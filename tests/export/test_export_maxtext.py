@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
@@ -33,7 +34,7 @@ def settings(one: Export) -> dict[str, object]:
     return load_yaml(one.files[0].text)
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_golden_files(case: str) -> None:
     agrees_with_golden("maxtext", case)
 
@@ -42,7 +43,7 @@ def test_what_was_accepted_is_what_is_exported() -> None:
     assert accepted_files("maxtext") == digests("maxtext")
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_mesh_has_every_chip_and_every_slice(case: str) -> None:
     found = settings(exported("maxtext", case))
     mesh = slice_mesh(CASES[case].cost(), CASES[case].plan)
@@ -53,7 +54,7 @@ def test_the_mesh_has_every_chip_and_every_slice(case: str) -> None:
     assert products == {"ici": mesh.chips, "dcn": mesh.slices}
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_batch_is_that_of_the_job(case: str) -> None:
     found = settings(exported("maxtext", case))
     rows = int(found["per_device_batch_size"] * CASES[case].plan.chips)
@@ -70,19 +71,17 @@ def test_a_share_that_no_float_hits_still_gives_the_batch() -> None:
     assert int(found["per_device_batch_size"] * 24) == 7 * 24
 
 
-@pytest.mark.parametrize(
-    ("chips", "name"), [(4, "v5p-8"), (64, "v5p-128"), (512, "v5p-1024"), (4096, "v5p-8192")]
-)
+@each(("chips", "name"), [(4, "v5p-8"), (64, "v5p-128"), (512, "v5p-1024"), (4096, "v5p-8192")])
 def test_slices_are_named_by_their_cores(chips: int, name: str) -> None:
     assert slice_name("tpu-v5p", chips) == name
 
 
-@pytest.mark.parametrize("chips", [4288, 8704])
+@each("chips", [4288, 8704])
 def test_a_slice_that_maxtext_does_not_list_has_no_name(chips: int) -> None:
     assert slice_name("tpu-v5p", chips) == ""
 
 
-@pytest.mark.parametrize(("fsdp", "told"), [(512, True), (1024, False)])
+@each(("fsdp", "told"), [(512, True), (1024, False)])
 def test_a_listed_slice_alone_is_offered_for_compiling(fsdp: int, told: bool) -> None:
     case = replace(SLICES, hardware="tpu-v4", global_batch=fsdp)
     one = export(case, fsdp=fsdp)
@@ -97,7 +96,7 @@ def test_a_slice_of_one_axis_is_offered_for_compiling_too() -> None:
     assert "compile_topology=v5p-1024 compile_topology_num_slices=1" in one.command
 
 
-@pytest.mark.parametrize(("precision", "changes", "told"), [
+@each(("precision", "changes", "told"), [
     ("fp8", {"micro_batch": 2}, True),
     ("fp8", {"micro_batch": 1}, False),
     ("mxfp8", {"micro_batch": 1}, True),
@@ -152,7 +151,7 @@ def test_without_sequence_parallelism_the_axis_is_another() -> None:
     assert "sequence_parallel" in {lost.field for lost in one.lossy}
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "told"),
     [
         ("llama-7b", ["silu", "linear"]),
@@ -196,7 +195,7 @@ def test_blocks_have_all_matrices_of_the_model() -> None:
     assert block_of(replace(deepseek, moe=wider)) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("hardware", "told"),
     [("mi300x-8way", "nanoo_fp8"), ("mi355x-8way", "fp8"), ("dgx-h100-ndr", "fp8")],
 )
@@ -221,7 +220,7 @@ def test_experts_on_gpus_take_no_kernel_of_tpus() -> None:
     assert "megablox" not in settings(export(CASES["dense-sharded"]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("hardware", "precision", "told"),
     [
         ("dgx-h100-ndr", "bf16", False),
@@ -279,7 +278,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_rule_is_named(name: str) -> None:
     case, changes = BROKEN[name]
     plan = replace(case.plan, **changes)
@@ -288,7 +287,7 @@ def test_a_broken_rule_is_named(name: str) -> None:
     assert "\n" not in found[name]
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_it_is_written_only_on_demand(name: str) -> None:
     case, changes = BROKEN[name]
     with pytest.raises(InputError):

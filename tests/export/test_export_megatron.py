@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
@@ -49,8 +50,8 @@ def model(name: str, **changes: object) -> Case:
     return replace(CASES["one-chip"], model=name, plan=Plan(sharding="ddp"), **changes)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("target", ["megatron", "megatron-bridge"])
+@each("case", CASES)
+@each("target", ["megatron", "megatron-bridge"])
 def test_the_golden_files(target: str, case: str) -> None:
     agrees_with_golden(target, case)
 
@@ -86,7 +87,7 @@ def test_the_script_passes_the_arguments_and_starts_every_chip(case: str, tmp_pa
     assert connections == dict(one.environment)["CUDA_DEVICE_MAX_CONNECTIONS"]
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_program_of_the_bridge_is_python_with_the_overrides(case: str) -> None:
     program, script, overrides = (file.text for file in exported("megatron-bridge", case).files)
     tree = ast.parse(program)
@@ -152,7 +153,7 @@ def test_hybrid_sharding_is_an_instance_for_every_replica() -> None:
     assert "--num-distributed-optimizer-instances" not in second
 
 
-@pytest.mark.parametrize(
+@each(
     ("case", "queues"),
     [("uneven", "1"), ("dense-sharded", "8"), ("dense-hybrid", "8"), ("latent-experts", "32")],
 )
@@ -169,7 +170,7 @@ def test_offloading() -> None:
     assert moved["--cpu-offloading-num-layers"] == ["31"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("precision", "expected"),
     [
         ("bf16", {"--bf16": [], "--grad-reduce-in-bf16": []}),
@@ -222,7 +223,7 @@ LOSSY = {
 }
 
 
-@pytest.mark.parametrize("name", LOSSY)
+@each("name", LOSSY)
 def test_what_models_lose(name: str) -> None:
     *lost, weights = [one.reason for one in of(model(name)).lossy]
     assert all(part in reason for part, reason in zip(LOSSY[name], lost, strict=True))
@@ -362,7 +363,7 @@ def test_chips_without_multicast_are_told_so() -> None:
     assert "UB_SKIPMC" not in dict(of(replace(UNEVEN, hardware="dgx-h100-ndr")).environment)
 
 
-@pytest.mark.parametrize(
+@each(
     ("case", "changes", "why"),
     [
         ("long", {"dp": 1, "fsdp": 8, "sharding": "zero3"}, "hardware queues"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import (
     accepted_files,
@@ -40,7 +41,7 @@ def settings(one: Export) -> dict:
     return load_yaml(one.files[0].text)
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_golden_files(case: str) -> None:
     agrees_with_golden("nanotron", case)
 
@@ -95,7 +96,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_rule_is_named_and_refused(name: str) -> None:
     case, changes = BROKEN[name]
     plan = replace(case.plan, **changes)
@@ -107,7 +108,7 @@ def test_a_broken_rule_is_named_and_refused(name: str) -> None:
         export_plan(case.cost(), plan, TARGET)
 
 
-@pytest.mark.parametrize(
+@each(
     ("batch", "schedule", "runs"),
     [(16 * 3, "1f1b", True), (16 * 2, "1f1b", False), (16 * 2, "gpipe", True)],
 )
@@ -125,7 +126,7 @@ def test_1f1b_has_a_micro_batch_for_every_stage_but_one(
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "runs"),
     [({}, True), ({"dp": 1}, False), ({"dp": 1, "sharding": "ddp"}, True)],
 )
@@ -136,7 +137,7 @@ def test_contexts_that_go_on_from_a_checkpoint(changes: dict[str, object], runs:
     assert ("nanotron-context" not in found) == runs
 
 
-@pytest.mark.parametrize(
+@each(
     ("hardware", "runs"),
     [("mi300x-8way", True), ("gaudi2", False), ("trn2", False)],
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from support.cases import each
 
 from export.cases import CASES
 from planner.assumptions.assumptions import PRESETS, Assumptions
@@ -26,7 +26,7 @@ def said(plan: Plan = PLAN, target: str = "torchtitan", **asked: object) -> dict
     return {lost.field: lost.reason for lost in export.lossy}
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "field", "words"),
     [
         ({"collectives": "synthesized"}, "collectives", "schedules made for the machine"),
@@ -51,7 +51,7 @@ def test_a_roofline_has_shares_of_tokens_in_place_of_sequences() -> None:
     assert "64 sequences of 16384 tokens" in found["seq_len"]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@each("target", TARGETS)
 def test_every_target_says_it(target: str) -> None:
     assert "collectives" in said(target=target, collectives="best")
     assert "collectives" not in said(target=target)

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from export.cases import CASES
 from planner.frameworks.reading.commands import command_in
@@ -69,7 +70,7 @@ def test_the_script_says_which_hosts_of_a_rack() -> None:
     assert all(f"# {line}\n" in script for line in one.hosts)
 
 
-@pytest.mark.parametrize("name", [MANY, ONE])
+@each("name", [MANY, ONE])
 def test_importing_counts_the_chips(name: str) -> None:
     case = CASES[name]
     text = exported("torchtitan", "0.3", name).files[0].text

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import accepted_files, agrees_with_golden, digests, exported
 from export.cases import CASES, Case
@@ -65,13 +66,13 @@ def assignments(one: Export) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("case", CASES)
+@each("version", VERSIONS)
+@each("case", CASES)
 def test_the_golden_files(case: str, version: str) -> None:
     agrees_with_golden("torchtitan", case, version)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each("version", VERSIONS)
 def test_what_was_accepted_is_what_is_exported(version: str) -> None:
     hashes = digests(f"torchtitan-{version}")
     accepted = accepted_files(f"torchtitan-{version}")
@@ -79,8 +80,8 @@ def test_what_was_accepted_is_what_is_exported(version: str) -> None:
     assert accepted
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("case", CASES)
+@each("version", VERSIONS)
+@each("case", CASES)
 def test_python_files_are_python(case: str, version: str) -> None:
     for file in exported("torchtitan", case, version).files:
         if file.name.endswith(".py"):
@@ -149,7 +150,7 @@ def test_graphs_are_captured_where_they_can_be() -> None:
     assert "--training.disable_cuda_graphs" in options(export(PIPELINE))
 
 
-@pytest.mark.parametrize("way", ["none", "selective", "full"])
+@each("way", ["none", "selective", "full"])
 def test_recomputation(way: str) -> None:
     assert toml(DENSE, recompute=way)["activation_checkpoint"]["mode"] == way
     assert f"activation-checkpoint:{way}" in export(DENSE, "0.3", recompute=way).files[0].text
@@ -165,7 +166,7 @@ def test_selective_is_every_second_product() -> None:
     }
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each("version", VERSIONS)
 def test_offloading_is_one_switch(version: str) -> None:
     text = export(DENSE, version, offload=("optimizer", "weights")).files[0].text
     assert "enable_cpu_offload" in text
@@ -199,7 +200,7 @@ def test_a_quantized_configuration_is_replaced() -> None:
     assert 'model_registry("405B", attn_backend="flex")' in one.files[1].text
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each("version", VERSIONS)
 def test_models_of_the_same_build_are_added(version: str) -> None:
     one = export(replace(DENSE, model="llama2-13b"), version)
     assert "13824" in one.files[-1].text
@@ -214,7 +215,7 @@ def test_a_narrow_mlp_is_rounded_up_to_its_width() -> None:
     assert -(-width // named["multiple_of"]) * named["multiple_of"] == 22016
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@each("version", VERSIONS)
 def test_an_unknown_model_is_to_be_registered(version: str) -> None:
     with pytest.raises(InputError, match=f"model: torchtitan {version} has no model"):
         export(replace(DENSE, model="mixtral-8x7b"), version)
@@ -249,7 +250,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_broken_rule_is_named(name: str) -> None:
     case, changes = BROKEN[name]
     plan = replace(case.plan, **changes)
@@ -264,8 +265,8 @@ def _of_sound_plan() -> list[Any]:
     return broken(PIPELINE.cost(), PlanTable.from_plans([PIPELINE.plan]), target=TARGET)
 
 
-@pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.parametrize("version", VERSIONS)
+@each("name", BROKEN)
+@each("version", VERSIONS)
 def test_it_is_written_only_on_demand(name: str, version: str) -> None:
     case, changes = BROKEN[name]
     with pytest.raises(InputError):
@@ -306,8 +307,8 @@ OF_VERSIONS = [
 ]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("name", "versions", "case", "plan"), OF_VERSIONS)
+@each("version", VERSIONS)
+@each(("name", "versions", "case", "plan"), OF_VERSIONS)
 def test_what_a_version_cannot_do(
     name: str, versions: tuple[str, ...], case: Case, plan: Plan, version: str
 ) -> None:
@@ -322,8 +323,8 @@ def test_what_a_version_cannot_do(
     assert len(written.unsupported) == len(found)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("axis", ["tp", "pp"])
+@each("version", VERSIONS)
+@each("axis", ["tp", "pp"])
 def test_replicas_beside_other_axes(axis: str, version: str) -> None:
     """0.2 refuses them; later versions replicate by FSDP with one shard."""
     changes = {"fsdp": 1, "dp": 8, axis: 8, "sharding": "ddp", "sequence_parallel": axis == "tp"}

@@ -4,6 +4,7 @@ import os
 from itertools import product
 
 import pytest
+from support.cases import each
 
 from export.cases import CASES
 from hardware_db import load_cluster
@@ -65,7 +66,7 @@ def written(cost: CostModel, target: Target) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TARGETS)
+@each("name", TARGETS)
 def test_whatever_is_found_is_written(name: str) -> None:
     target, some = TARGETS[name], 0
     for job in JOBS:
@@ -77,7 +78,7 @@ def test_whatever_is_found_is_written(name: str) -> None:
     assert some
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@each("name", TARGETS)
 def test_rules_of_the_job_say_the_same_of_all_plans(name: str) -> None:
     target = TARGETS[name]
     table = PlanTable.from_plans([case.plan for case in CASES.values()])

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from models_db import Model, list_models, load_model
 from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
@@ -38,7 +39,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), KINDS.items())
+@each(("name", "kind"), KINDS.items())
 def test_the_type_of_a_model(name: str, kind: str | None) -> None:
     assert transformers_type(load_model(name)) == kind
 
@@ -67,7 +68,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@each("name", OTHERS)
 def test_other_layers_have_no_type(name: str) -> None:
     assert transformers_type(OTHERS[name]) is None
 

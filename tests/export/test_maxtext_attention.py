@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from export.cases import Case
 from planner.base.errors import InputError
@@ -36,7 +37,7 @@ def rules(one: Case) -> dict[str, str]:
     return {rule.name: line for rule, line in broken(one.cost(), table, target=TARGET)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "told"),
     [
         ("llama3-8b", "cudnn_flash_te"),
@@ -58,7 +59,7 @@ def test_tpus_take_the_kernel_of_maxtext() -> None:
     assert "scores" not in str(one.lossy)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "gib"),
     [
         (case("gpt-oss-20b"), 2.0),
@@ -87,7 +88,7 @@ def test_scores_that_are_kept_are_told_with_their_size(one: Case, gib: float | N
         assert f" {gib:.3g} GiB" in told[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "told"),
     [
         (case("gemma2-9b", RING), "windows"),
@@ -108,7 +109,7 @@ def test_rings_on_gpus_need_the_kernel(one: Case, told: str) -> None:
         export(one)
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "mistral-7b", "qwen3-30b-a3b"])
+@each("model", ["llama3-8b", "mistral-7b", "qwen3-30b-a3b"])
 def test_other_rings_run(model: str) -> None:
     """Mistral has no window in MaxText."""
     assert "maxtext-ring-gpus" not in rules(case(model, RING))
@@ -131,7 +132,7 @@ def test_all_plans_of_a_table_are_judged() -> None:
     assert np.array_equal(found, [True, True, False, True, False, True])
 
 
-@pytest.mark.parametrize(("seq_len", "told"), [(8192, False), (16384, True)])
+@each(("seq_len", "told"), [(8192, False), (16384, True)])
 def test_chunks_are_none_to_the_kernel(seq_len: int, told: bool) -> None:
     one = export(case("llama4-scout", seq_len=seq_len))
     assert ("without the chunks" in str(one.lossy)) == told

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from support.cases import each
 
 from export.cases import CASES, Case
 from planner.frameworks.jax.maxtext.batch import batch_share
@@ -17,7 +17,7 @@ TARGET = TARGETS["maxtext"]
 SLICES = CASES["slices"]
 
 
-@pytest.mark.parametrize("tokens", [4096, 6144, 7680, 5000])
+@each("tokens", [4096, 6144, 7680, 5000])
 def test_shares_give_rows_and_whole_tokens(tokens: int) -> None:
     rows, devices = (np.ravel(one) for one in np.mgrid[1:70:3, 8:1025:8])
     shares = batch_share(rows, devices, tokens)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.cases import each
 
 from export.cases import CASES, Case
 from planner.base.errors import InputError
@@ -56,13 +57,13 @@ STOPS = [
 ]
 
 
-@pytest.mark.parametrize(("case", "sizes"), RUNS)
+@each(("case", "sizes"), RUNS)
 def test_blocks_divide_what_is_attended(case: Case, sizes: set[object]) -> None:
     assert told(case) == []
     assert blocks(case) == sizes
 
 
-@pytest.mark.parametrize(("case", "line"), STOPS)
+@each(("case", "line"), STOPS)
 def test_sequences_without_blocks_are_refused(case: Case, line: str) -> None:
     assert any(one.endswith(line) for one in told(case))
     with pytest.raises(InputError):

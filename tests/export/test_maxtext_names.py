@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from export.cases import CASES
 from models_db import Model, load_model
@@ -31,13 +32,13 @@ def launch_of(model: Model) -> Launch:
     return Launch(cost=replace(cost, job=job), plan=CASES["slices"].plan)
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each("name", NAMED)
 def test_the_name_and_the_sources_do_not_matter(name: str) -> None:
     assert name_of(load_model(name)) == NAMED[name]
     assert name_of(renamed(name)) == NAMED[SAME.get(name, name)]
 
 
-@pytest.mark.parametrize("name", NAMED)
+@each("name", NAMED)
 def test_every_dimension_matters(name: str) -> None:
     model = renamed(name)
     for field in ("layers", "hidden", "heads", "kv_heads", "head_dim", "vocab_size"):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from support.cases import each
 
 from export.cases import CASES, Case
 from models_db import Model, load_model
@@ -35,7 +35,7 @@ def over_tp(model: str, tp: int, *, sequence_parallel: bool, dp: int = 1) -> Cas
     return replace(SLICES, model=model, hardware="dgx-h100-ndr", plan=plan)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "fsdp", "ep", "runs"),
     [
         ("deepseek-v2-lite", 512, 1, True),
@@ -87,7 +87,7 @@ def test_norms_divide_over_tp_where_sequences_do_not() -> None:
     assert told(divided, "maxtext-tensor", narrow) == ""
 
 
-@pytest.mark.parametrize(("tp", "rows"), [(2, 2050), (4, 2052)])
+@each(("tp", "rows"), [(2, 2050), (4, 2052)])
 def test_the_table_of_positions_is_padded_to_tp(tp: int, rows: int) -> None:
     case = replace(over_tp("opt-1.3b", tp, sequence_parallel=True, dp=4), seq_len=2048)
     text = export_plan(case.cost(), case.plan, TARGET).files[0].text

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from support.cases import each
 
 from export.cases import CASES, Case
 from planner.frameworks.megatron.recompute import stages_told_at_once
@@ -83,18 +83,18 @@ FIXED = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_a_plan_that_breaks_it(name: str) -> None:
     case, changes = BROKEN[name]
     assert name in names(case, **changes)
 
 
-@pytest.mark.parametrize("name", FIXED)
+@each("name", FIXED)
 def test_the_nearest_plan_that_does_not(name: str) -> None:
     assert name not in names(BROKEN[name][0], **FIXED[name])
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@each("name", BROKEN)
 def test_it_says_so_in_one_line(name: str) -> None:
     case, changes = BROKEN[name]
     table = PlanTable.from_plans([replace(case.plan, **changes)])
@@ -107,7 +107,7 @@ def test_a_schedule_is_refused_once() -> None:
     assert names(UNEVEN, schedule="zero-bubble") == ["schedule-offered"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "offered"),
     [
         ({"cp": 1}, "tp cp fsdp dp pp; tp cp pp fsdp dp"),
@@ -140,8 +140,8 @@ def test_jobs() -> None:
         assert "megatron-job" in found, change
 
 
-@pytest.mark.parametrize(("hardware", "told"), [("dgx-h100-ndr", False), ("dgx-b200-ndr", True)])
-@pytest.mark.parametrize("precision", ["mxfp8", "fp4"])
+@each(("hardware", "told"), [("dgx-h100-ndr", False), ("dgx-b200-ndr", True)])
+@each("precision", ["mxfp8", "fp4"])
 def test_blackwell_alone_scales_blocks(hardware: str, precision: str, told: bool) -> None:
     cost = replace(FLAT, hardware=hardware).cost()
     changed = replace(cost, job=replace(cost.job, precision=precision))
@@ -149,7 +149,7 @@ def test_blackwell_alone_scales_blocks(hardware: str, precision: str, told: bool
     assert ("megatron-job" not in [rule.name for rule, _ in found]) == told
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "told"),
     [
         ({"cp": 2}, False),
@@ -164,7 +164,7 @@ def test_stages_inside_of_replicas_without_experts(changes: dict[str, object], t
     assert ("megatron-stages-inside" not in names(UNEVEN, **plan)) == told
 
 
-@pytest.mark.parametrize(
+@each(
     ("precision", "tp", "told"),
     [("bf16", 32, True), ("fp8", 32, False), ("mxfp8", 8, True), ("mxfp8", 16, False)],
 )
@@ -193,7 +193,7 @@ def test_a_search_without_a_target_leaves_out_what_is_about_launches() -> None:
     assert set(BROKEN) <= told
 
 
-@pytest.mark.parametrize(
+@each(
     ("stages", "told"),
     [
         ([Stage(layers=10, recompute="full")] * 4, True),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-import pytest
+from support.cases import each
 
 from export.cases import CASES, Case
 from export.random_plans import random_plan
@@ -100,7 +100,7 @@ VERSIONS = [(target, target.versions[0]) for target in TARGETS.values()]
 VERSIONS.append((TARGETS["torchtitan"], "0.2"))
 
 
-@pytest.mark.parametrize(("target", "version"), VERSIONS, ids=lambda one: getattr(one, "name", one))
+@each(("target", "version"), VERSIONS)
 def test_the_nearest_value_is_allowed(target: Target, version: str) -> None:
     tried = 0
     for cost, rule, plan, line in lines_of(target, version):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import exported, record_acceptance
 from export.cases import CASES, Case
@@ -130,7 +131,7 @@ def test_what_is_offloaded_is_offloaded_there_too() -> None:
     assert set(found["differs"]) - set(ALLOWED) == {"model.cpu_offloading"}
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16", "fp32"])
+@each("precision", ["bf16", "fp16", "fp32"])
 def test_shards_are_reduced_in_as_many_bits_as_there(precision: str) -> None:
     plan = Plan(dp=1, fsdp=8, sharding="zero3")
     case = replace(CASES["one-chip"], model="llama2-7b", seq_len=4096, precision=precision)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import exported, record_acceptance
 from export.cases import CASES, Case
@@ -100,7 +101,7 @@ def test_the_golden_files_are_accepted() -> None:
     record_acceptance("maxtext", facts, [f"{name}/maxtext.yml" for name in CASES])
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_it_reads_the_model_and_the_batch(name: str) -> None:
     found, case = golden_answers()[name], CASES[name]
     model = load_model(case.model)
@@ -136,7 +137,7 @@ BUILT = ("gpt3-125m", "opt-1.3b", "llama-7b", "llama2-70b", "phi-4", "qwen2.5-32
          "gemma3-4b", "gpt-oss-20b", "mistral-7b", "llama4-scout")  # fmt: skip
 
 
-@pytest.mark.parametrize("named", [True, False])
+@each("named", [True, False])
 def test_models_have_the_parameters_of_maxtext(named: bool) -> None:
     """By its name, or by its dimensions where MaxText has its decoder block."""
     models = [load_model(name) for name in BUILT]
@@ -178,7 +179,7 @@ TRACED = ("megatron-1t", "mistral-7b", "gemma2-9b", "gemma3-4b", "gpt-oss-20b", 
           "deepseek-v2-lite", "qwen3-30b-a3b")  # fmt: skip
 
 
-@pytest.mark.parametrize("hardware", ["dgx-h100-ndr", "tpu-v5p"])
+@each("hardware", ["dgx-h100-ndr", "tpu-v5p"])
 def test_the_models_of_random_plans_are_built(hardware: str) -> None:
     """With their own kernels and meshes, each model by one plan."""
     plain = replace(CASES["slices"], hardware=hardware, global_batch=192)
@@ -263,7 +264,7 @@ def test_slices_are_those_that_maxtext_lists() -> None:
     assert sorted(names) == sorted(name for name in asked("slices") if name != "a3")
 
 
-@pytest.mark.parametrize("name", ["tpu-v4", "tpu-v5p", "tpu-v6e", "tpu-v5e"])
+@each("name", ["tpu-v4", "tpu-v5p", "tpu-v6e", "tpu-v5e"])
 def test_slices_have_the_shapes_of_their_names(name: str) -> None:
     known, cluster, named = asked("slices"), load_cluster(name), 0
     cost = replace(SLICES, hardware=name).cost()

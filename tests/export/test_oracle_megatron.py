@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import exported, record_acceptance
 from export.cases import CASES, Case
@@ -93,7 +94,7 @@ def test_the_golden_files_are_accepted() -> None:
     record_acceptance("megatron", facts, files)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_it_builds_the_layers_and_runs_the_micro_batches_of_the_plan(name: str) -> None:
     found, case = golden_answers()[name], CASES[name]
     assert found["layers"] == chunks_of(case, case.plan)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.accepted_files import digests, exported, record_acceptance
 from export.cases import CASES, Case
@@ -93,7 +94,7 @@ def expected(case: Case, version: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("version", TARGET.versions)
+@each("version", TARGET.versions)
 def test_the_golden_files_are_accepted(version: str) -> None:
     exports = {name: exported("torchtitan", name, version) for name in CASES}
     written = {name: one for name, one in exports.items() if not one.unsupported}
@@ -121,7 +122,7 @@ def test_the_golden_files_are_accepted(version: str) -> None:
     record_acceptance(folder, facts, files)
 
 
-@pytest.mark.parametrize("version", TARGET.versions)
+@each("version", TARGET.versions)
 def test_models_have_the_parameters_of_torchtitan(version: str) -> None:
     base = replace(CASES["dense-sharded"], seq_len=4096)
     names = [name for name in KNOWN if name]
@@ -138,7 +139,7 @@ def test_models_have_the_parameters_of_torchtitan(version: str) -> None:
     assert len(flavors) >= len(FLAVORS) // 2
 
 
-@pytest.mark.parametrize("version", TARGET.versions)
+@each("version", TARGET.versions)
 def test_random_plans_are_accepted(version: str) -> None:
     kept = []
     for name in ("dense-sharded", "uneven", "latent-experts", "dense-hybrid"):
@@ -163,7 +164,7 @@ REFUSED = {"0.2": {"world"}, "0.3": {"heads", "world"}, "main": {"heads", "exper
 """What each version checks before it builds a model."""
 
 
-@pytest.mark.parametrize("version", TARGET.versions)
+@each("version", TARGET.versions)
 def test_plans_that_break_a_rule_are_refused(version: str) -> None:
     asked = []
     for source, changes, world in WRONG.values():

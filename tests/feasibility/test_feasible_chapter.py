@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import each
 
 import planner
 from planner.studies.feasibility.textbook import algebra
@@ -60,13 +61,13 @@ def test_pure_data_parallelism_holds_9_billion_parameters() -> None:
     assert algebra.largest_model_data(96e9) == pytest.approx(9.6e9)
 
 
-@pytest.mark.parametrize(("width", "most"), [(32_768, 12.85), (13_824, 5.42), (28_672, 11.24)])
+@each(("width", "most"), [(32_768, 12.85), (13_824, 5.42), (28_672, 11.24)])
 def test_largest_tp(width: float, most: float) -> None:
     assert algebra.largest_tp(width, ALPHA, 1) == pytest.approx(most, abs=0.01)
     assert algebra.largest_tp(width, ALPHA, 2) == pytest.approx(2 * most, abs=0.02)
 
 
-@pytest.mark.parametrize(("batch", "x_opt"), [(49_152, 13.856), (48_000, 13.693)])
+@each(("batch", "x_opt"), [(49_152, 13.856), (48_000, 13.693)])
 def test_optimal_split_of_a_4x4x4_slice(batch: float, x_opt: float) -> None:
     found = algebra.optimal_fsdp(batch, 32_768, 64, 2, 1)
     assert found == pytest.approx(x_opt, abs=1e-3)
@@ -94,7 +95,7 @@ def test_the_crossing_of_the_16x16x16_picture() -> None:
     assert parts[0, 0] == pytest.approx(parts[1, 0])
 
 
-@pytest.mark.parametrize(("rate", "tokens"), [(4.46e14, 71_360), (4.59e14, 73_440)])
+@each(("rate", "tokens"), [(4.46e14, 71_360), (4.59e14, 73_440)])
 def test_across_pods(rate: float, tokens: float) -> None:
     assert algebra.least_batch_across_pods(1, rate, DCN) == pytest.approx(tokens)
     assert algebra.least_batch_across_pods(2, rate, DCN) == pytest.approx(2 * tokens)

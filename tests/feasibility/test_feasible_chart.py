@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.base.messages import Origin
@@ -110,7 +111,7 @@ def test_the_split_has_its_parts_its_meshes_and_its_least(
     assert split.x.ticks[:3] == ((1.0, "1"), (2.0, "2"), (4.0, "4"))
 
 
-@pytest.mark.parametrize("panels", [PANELS, ("ratio",), ("time",), ("split",)])
+@each("panels", [PANELS, ("ratio",), ("time",), ("split",)])
 def test_names_stand_behind_their_lines_inside_of_the_axes(
     panels: tuple[str, ...], chapter: Pictured, switched: Pictured
 ) -> None:

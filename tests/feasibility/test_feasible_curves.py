@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from feasibility.test_feasible_model import BY_NAME, roofline
 from planner.base.messages import Origin
@@ -10,7 +11,7 @@ from planner.studies.feasibility.textbook.curves import machine_of
 from planner.studies.feasibility.textbook.meshes import mesh_limits
 
 
-@pytest.mark.parametrize(("hardware", "axes"), [("tpu-v5p", 2.0), ("tpu-v5e", 1.0)])
+@each(("hardware", "axes"), [("tpu-v5p", 2.0), ("tpu-v5e", 1.0)])
 def test_all_axes_but_one_are_for_fsdp(hardware: str, axes: float) -> None:
     machine = machine_of(roofline("llama3-70b", hardware), 256)
     assert machine is not None

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 from support.jobs import cost_model, dense_model, moe_model
 
 from planner.cost.context import CostModel
@@ -53,7 +54,7 @@ def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tup
     return best
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "framework"),
     [("dp", "megatron"), ("zero1", "megatron"), ("zero3", "torchtitan"), ("tp", "megatron"),
      ("hsdp", "fsdp"), ("fsdp+tp", "deepspeed"), ("fsdp+tp+pp", "torchtitan")],
@@ -76,7 +77,7 @@ def test_thresholds_against_a_loop(name: str, framework: str) -> None:
         assert evaluate_table(sized, one).step_time_s[0] == pytest.approx(loop[batch][0])
 
 
-@pytest.mark.parametrize("framework", ["megatron", "torchtitan", "jax", "deepspeed"])
+@each("framework", ["megatron", "torchtitan", "jax", "deepspeed"])
 def test_rules_about_micro_batches_are_those_of_the_search(framework: str) -> None:
     model = small(framework)
     plans = plans_of(model, BY_NAME["fsdp+tp+pp"], 16)
@@ -90,7 +91,7 @@ def test_rules_about_micro_batches_are_those_of_the_search(framework: str) -> No
             assert bool(allowed[row]) == (not violations(sized, one)), some.plan(row)
 
 
-@pytest.mark.parametrize("name", ["zero1", "zero3", "fsdp+tp"])
+@each("name", ["zero1", "zero3", "fsdp+tp"])
 def test_the_largest_count_against_a_loop(name: str) -> None:
     model, strategy, batch = small("megatron"), BY_NAME[name], 512
     counts = (1, 2, 4, 8, 16, 24, 32, 64)
@@ -144,6 +145,6 @@ def test_experts_have_thresholds_too() -> None:
     assert row.min_batch_tokens_fit is not None
 
 
-@pytest.mark.parametrize(("chips", "most"), [(8, 4), (256, 4), (512, 8), (4096, 64), (9000, 64)])
+@each(("chips", "most"), [(8, 4), (256, 4), (512, 8), (4096, 64), (9000, 64)])
 def test_the_largest_batch_that_is_looked_at(chips: int, most: int) -> None:
     assert most_tokens(chips) == most * 2**20

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from hardware_db import load_cluster
 from models_db import load_model
@@ -91,8 +92,8 @@ def test_memory_is_that_of_the_ordinary_model(data: st.DataObject) -> None:
     assert costs.micro_batches[0] == 1
 
 
-@pytest.mark.parametrize("hardware", ["tpu-v5p", "dgx-h100-ndr"])
-@pytest.mark.parametrize("name", ["zero3", "hsdp", "fsdp+tp", "tp"])
+@each("hardware", ["tpu-v5p", "dgx-h100-ndr"])
+@each("name", ["zero3", "hsdp", "fsdp+tp", "tp"])
 def test_the_largest_count_is_that_of_a_loop(hardware: str, name: str) -> None:
     model, strategy = roofline("llama2-13b", hardware), BY_NAME[name]
     counts, room, batch = model.cluster.chip_counts(600), usable_bytes(model), 3e5
@@ -106,7 +107,7 @@ def test_the_largest_count_is_that_of_a_loop(hardware: str, name: str) -> None:
     assert max(good, default=0) <= most_chips_bound(model, strategy, batch)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
+@each("strategy", STRATEGIES)
 def test_a_verdict_agrees_with_its_threshold(strategy: Strategy) -> None:
     model = roofline("llama3-8b", "tpu-v5p")
     room = usable_bytes(model)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 from support.jobs import dense_model, roofline_model
 
 from planner.cost.context import CostModel, mesh_of, networks
@@ -59,8 +60,8 @@ def test_only_on_one_slice_of_a_torus() -> None:
     assert least_communication(given_axes, 64, 1e6) is None
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
-@pytest.mark.parametrize(("hardware", "chips"), [*SLICES, ("dgx-h100-ndr", 32)])
+@each("strategy", STRATEGIES)
+@each(("hardware", "chips"), [*SLICES, ("dgx-h100-ndr", 32)])
 def test_ideal_placements_bound_real_ones(strategy: object, hardware: str, chips: int) -> None:
     """What no placement does for a group alone, none does for all groups together."""
     model = roofline_model(dense_model(4, 1024, 8, 8, 4096), hardware, chips, 1e6)

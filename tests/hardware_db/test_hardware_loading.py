@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 import hardware_db
 from hardware_db import HardwareError, load_chip, load_cluster, load_reference
@@ -72,7 +73,7 @@ def test_a_cluster_file_may_name_a_shipped_chip(tmp_path: Path, data: dict[str, 
     assert load_cluster(path).chip == load_chip("h100-sxm5-80")
 
 
-@pytest.mark.parametrize(("load", "name", "near"), [
+@each(("load", "name", "near"), [
     (load_chip, "h100-sxm5-8", "h100-sxm5-80"), (load_cluster, "tpu-v5", "tpu-v5"),
     (load_cluster, "dgx-h100", "dgx-h100-ndr"), (load_reference, "enrgy", "energy"),
     (hardware_db.load_calibration, "defalt", "default"),
@@ -82,7 +83,7 @@ def test_unknown_names_suggest_the_nearest(load: Any, name: str, near: str) -> N
         load(name)
 
 
-@pytest.mark.parametrize("name", [None, 7, ["tpu-v5p"]])
+@each("name", [None, 7, ["tpu-v5p"]])
 def test_names_of_the_wrong_type_are_refused(name: Any) -> None:
     with pytest.raises(HardwareError):
         load_cluster(name)
@@ -327,7 +328,7 @@ def test_a_chip_names_constants_that_exist(key: str, tmp_path: Path, data: dict[
     assert found[0].startswith(f"chip.calibration.{key}: 'foo' is not one of a100, ")
 
 
-@pytest.mark.parametrize(("name", "near"), [
+@each(("name", "near"), [
     ("h100", ["h100-500w", "h100-pcie-80", "h100-sxm5-80", "dgx-h100-ndr"]),
     ("B200", ["b200-sxm-180", "dgx-b200-ndr", "gb200-nvl72", "gb200-nvl72-gpu"]),
 ])  # fmt: skip
@@ -343,7 +344,7 @@ def test_names_ignore_case() -> None:
     assert hardware_db.describe("Energy") == hardware_db.describe("energy")
 
 
-@pytest.mark.parametrize("look_up", [load_cluster, hardware_db.describe])
+@each("look_up", [load_cluster, hardware_db.describe])
 def test_a_family_that_is_spelled_almost_right(look_up: Any) -> None:
     with pytest.raises(HardwareError, match=r"'h101'; did you mean 'h100-500w' or 'h100-pcie-80'"):
         look_up("h101")
@@ -351,7 +352,7 @@ def test_a_family_that_is_spelled_almost_right(look_up: Any) -> None:
         look_up("zzzzzz")
 
 
-@pytest.mark.parametrize("name", ["tpu", "a100"])
+@each("name", ["tpu", "a100"])
 def test_a_suggestion_is_made_once_and_machines_come_first(name: str) -> None:
     with pytest.raises(HardwareError) as error:
         hardware_db.describe(name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import hardware_db
 from hardware_db.quantity import KINDS, UNITS
@@ -66,7 +67,7 @@ def quantity_faults(
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each("path", FILES)
 def test_file_has_complete_provenance(path: Path) -> None:
     data = read(path)
     sources = data.pop("sources")
@@ -84,7 +85,7 @@ def test_file_has_complete_provenance(path: Path) -> None:
             assert re.fullmatch(r"\d{4}\.\d{4,5}", source["arxiv"]), key
 
 
-@pytest.mark.parametrize("broken", [
+@each("broken", [
     {"value": 1.0, "unit": "B", "kind": "datasheet"},
     {"value": 1.0, "unit": "B", "kind": "datasheet", "source": "absent"},
     {"value": 1.0, "unit": "GB", "kind": "datasheet", "source": "known"},
@@ -128,7 +129,7 @@ def test_describe_gives_every_number_of_a_cluster_and_its_chip() -> None:
     assert all(row.note for row in rows if row.kind == "assumed")
 
 
-@pytest.mark.parametrize("name", ["gh200-96", "default", "energy"])
+@each("name", ["gh200-96", "default", "energy"])
 def test_describe_knows_every_kind_of_record(name: str) -> None:
     assert all(row.kind in KINDS for row in hardware_db.describe(name))
 
@@ -138,7 +139,7 @@ def test_describe_names_the_nearest() -> None:
         hardware_db.describe("dgx-h100-ndx")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each("path", FILES)
 def test_no_number_that_only_a_student_report_states_is_called_a_data_sheet_s(path: Path) -> None:
     record = read(path)
     reports = {key for key, entry in record["sources"].items() if "student" in entry["title"]}

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from importing.deepspeed_own import own_settings
 from planner.frameworks.deepspeed.effects import EFFECTS, REMOVED
@@ -12,7 +13,7 @@ LISTED = Path(__file__).with_name("deepspeed-0.19.8.txt").read_text(encoding="ut
 """Those of DeepSpeed 0.19.8, as `own_settings` finds them in the package."""
 
 
-@pytest.mark.parametrize("name", LISTED)
+@each("name", LISTED)
 def test_every_setting_is_read_or_warned_of_or_ignored(name: str) -> None:
     assert name in reasons_by_name()
 

@@ -1,6 +1,7 @@
 """Shell text as launch scripts use it: words, variables, arrays, conditions."""
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.frameworks.reading.commands import command_in
@@ -13,7 +14,7 @@ def words(text: str) -> list[str]:
     return command_in(text, "run.sh", KNOWN, "a program").words
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "python train.py --lr 1 --bf16",
@@ -52,7 +53,7 @@ def test_unknown_conditions_and_loops_are_left_out_with_a_note() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "chips"),
     [
         ("torchrun --nnodes 4 --nproc-per-node 8 train.py --lr 1", 32),
@@ -69,7 +70,7 @@ def test_chips_of_launchers(text: str, chips: int | None) -> None:
     assert command_in(text, "run.sh", KNOWN, "a program").chips == chips
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line"),
     [
         ("--lr 'x", "run.sh: line 1: the quote ' is not closed"),
@@ -92,7 +93,7 @@ def test_values_do_not_grow_without_bounds() -> None:
         words(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("8*4", 32), ("(1+2)*3 - 4%3", 8), ("7/2", 3), ("1/0", None), ("2**9", None), ("x", None)],
 )

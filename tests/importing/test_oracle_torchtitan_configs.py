@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from planner.frameworks.torchtitan.reading.registry import REGISTRY, Registered
 
@@ -74,7 +75,7 @@ def expected(one: Registered) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("version", ["0.3", "main"])
+@each("version", ["0.3", "main"])
 def test_the_table_says_what_torchtitan_does(version: str) -> None:
     found = answers(version)
     wanted = {key: expected(one) for key, one in REGISTRY.items()}

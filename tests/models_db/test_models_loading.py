@@ -4,6 +4,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from models_db import ModelError, list_models, load_model
 
@@ -80,7 +81,7 @@ def test_only_near_names_are_suggested() -> None:
     assert "nearest" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["", " ", "\0", "a" * 10_000, "/", ".."])
+@each("name", ["", " ", "\0", "a" * 10_000, "/", ".."])
 def test_odd_names_are_unknown(name: str) -> None:
     with pytest.raises(ModelError, match="unknown model"):
         load_model(name)

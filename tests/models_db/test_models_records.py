@@ -5,7 +5,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from models_db import list_models, load_model
 from models_db.loading import shipped_aliases
@@ -57,12 +57,12 @@ def test_enough_models() -> None:
     assert len(list_models()) == len(RAW) >= 80
 
 
-@pytest.mark.parametrize("name", WANTED)
+@each("name", WANTED)
 def test_wanted_models_load(name: str) -> None:
     assert load_model(name).layers > 0
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", RAW)
 def test_every_number_has_unit_kind_and_source(name: str) -> None:
     data = RAW[name]
     assert data["name"] == name
@@ -88,14 +88,14 @@ def test_every_number_has_unit_kind_and_source(name: str) -> None:
     assert used == keys
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", RAW)
 def test_sources_are_public_documents(name: str) -> None:
     for source in RAW[name]["sources"].values():
         assert len(source["title"]) >= 10
         assert source["url"].startswith("https://")
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", RAW)
 def test_loaded_quantities_are_those_of_the_file(name: str) -> None:
     model = load_model(name)
     numbers = {
@@ -107,7 +107,7 @@ def test_loaded_quantities_are_those_of_the_file(name: str) -> None:
         assert set(number.sources) <= set(model.sources)
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", RAW)
 def test_fields_agree(name: str) -> None:
     model = load_model(name)
     attention = model.attention
@@ -175,7 +175,7 @@ def test_aliases_are_unique_and_found() -> None:
         assert name in load_model(alias).name
 
 
-@pytest.mark.parametrize("path", sorted(DATA.rglob("*.yaml")), ids=lambda path: path.stem)
+@each("path", sorted(DATA.rglob("*.yaml")))
 def test_files_are_readable_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.endswith("\n")

@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.network.topology.custom import read_graph
@@ -192,7 +193,7 @@ def test_wrong_traffic(name: str, text: str, words: str, rack: Wiring, tmp_path:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parse", "text", "value"),
     [
         (parse_bandwidth, "50GB/s", 50e9),
@@ -211,7 +212,7 @@ def test_figures(parse: Any, text: str, value: float) -> None:
     assert parse(text) == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parse", "text"),
     [
         (parse_bandwidth, "0"), (parse_bandwidth, "-1GB/s"), (parse_bandwidth, "fast"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from search.test_engine import everything
+from support.cases import each
 from support.jobs import random_cost_model
 
 import planner
@@ -46,7 +47,7 @@ def everywhere(model: CostModel, counts: tuple[int, ...], options: SpaceOptions)
     return Costs(step_time_s=whole[:, 0], energy_j=whole[:, 1], chips=chips)
 
 
-@pytest.mark.parametrize("objective", [MONEY.priced(2.5), POWER], ids=["money", "power"])
+@each("objective", [MONEY.priced(2.5), POWER])
 def test_front_and_optimum_equal_brute_force(objective: Objective) -> None:
     """Over random jobs and counts of chips, within half of the steps that there are."""
     compared = apart = 0

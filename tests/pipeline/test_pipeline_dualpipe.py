@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from oracles.dualpipe import Chunk, groups_of, makespan
+from support.cases import each
 
 from pipeline.test_pipeline_simulation import lasting
 from planner.base.arrays import FloatArray
@@ -26,7 +27,7 @@ SIZES = [(pp, m) for pp in (2, 4, 6, 8) for m in (2 * pp, 2 * pp + 2, 5 * pp)]
 NAMES = {FORWARD: "F", BACKWARD: "B", WEIGHT_GRAD: "W"}
 
 
-@pytest.mark.parametrize(("pp", "m"), SIZES)
+@each(("pp", "m"), SIZES)
 def test_the_order_is_the_published_one(pp: int, m: int) -> None:
     orders = orders_of(DUALPIPE, pp, m)
     assert orders.joined is not None
@@ -46,7 +47,7 @@ def test_the_order_is_the_published_one(pp: int, m: int) -> None:
         assert list(found) == expected
 
 
-@pytest.mark.parametrize(("pp", "m"), SIZES)
+@each(("pp", "m"), SIZES)
 def test_a_chunk_holds_as_many_micro_batches_as_with_1f1b(pp: int, m: int) -> None:
     """Chunk c holds pp - c, so a rank pp + 1 in all (DeepSeek-V3, table 2)."""
     orders = orders_of(DUALPIPE, pp, m)
@@ -56,7 +57,7 @@ def test_a_chunk_holds_as_many_micro_batches_as_with_1f1b(pp: int, m: int) -> No
     np.testing.assert_array_equal(orders.held().max(axis=1), np.full(pp, pp + 1))
 
 
-@pytest.mark.parametrize(("pp", "m"), [(3, 12), (1, 8), (4, 6), (4, 9)])
+@each(("pp", "m"), [(3, 12), (1, 8), (4, 6), (4, 9)])
 def test_numbers_that_it_does_not_run_are_refused(pp: int, m: int) -> None:
     with pytest.raises(ValueError, match="no schedule"):
         orders_of(DUALPIPE, pp, m)
@@ -81,7 +82,7 @@ def closed_form(chunks: list[Chunk], m: int) -> float:
     return float(pipeline_s(ranks, column(m / 2))[0, 0])
 
 
-@pytest.mark.parametrize("pp", [2, 4, 6, 8, 12])
+@each("pp", [2, 4, 6, 8, 12])
 def test_equal_chunks_are_exact(pp: int) -> None:
     """Whatever F, b, W and what they hide, and whichever is longest."""
     times = itertools.product((1.0, 2.0, 3.5), (1.0, 2.5, 4.0), (0.5, 2.0, 5.0), (0.0, 0.25))
@@ -91,7 +92,7 @@ def test_equal_chunks_are_exact(pp: int) -> None:
             assert closed_form([one] * pp, m) == pytest.approx(makespan([one] * pp, m), rel=1e-12)
 
 
-@pytest.mark.parametrize("pp", [2, 4, 8, 16])
+@each("pp", [2, 4, 8, 16])
 def test_the_bubble_is_the_published_one(pp: int) -> None:
     """(pp / 2 - 1)(F&B + B - 3 W) with F = b = W, B = b + W, nothing hidden (README.md)."""
     m, unit = 3 * pp if pp > 2 else 8, 1.0
@@ -100,7 +101,7 @@ def test_the_bubble_is_the_published_one(pp: int) -> None:
     assert makespan([Chunk(unit, unit, unit)] * pp, m) == pytest.approx(busy + bubble)
 
 
-@pytest.mark.parametrize(("spread", "below", "above"), [(0.05, 0.01, 0.03), (0.5, 0.03, 0.12)])
+@each(("spread", "below", "above"), [(0.05, 0.01, 0.03), (0.5, 0.03, 0.12)])
 def test_unequal_chunks_are_estimated(spread: float, below: float, above: float) -> None:
     rng = random.Random(7)
     gaps = []
@@ -118,7 +119,7 @@ def test_unequal_chunks_are_estimated(spread: float, below: float, above: float)
     assert max(gaps) <= above
 
 
-@pytest.mark.parametrize(("layers", "below"), [(1, 0.1), (2, 0.03), (4, 0.03), (15, 0.03)])
+@each(("layers", "below"), [(1, 0.1), (2, 0.03), (4, 0.03), (15, 0.03)])
 def test_pairs_that_are_searched_are_estimated(layers: int, below: float) -> None:
     """Chunks of a pair that differ by at most a layer or a quarter of both, and a head."""
     rng = random.Random(1)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from oracles import pipeline_simulator as oracle
+from support.cases import each
 
 from planner.cost.memory.in_flight import in_flight
 from planner.schedules import code_of_schedule, schedule_at
@@ -63,13 +64,13 @@ def published(schedule: int, pp: int, m: int, v: int) -> oracle.Schedule:
     return make(pp, m)
 
 
-@pytest.mark.parametrize(("schedule", "pp", "m", "v"), SINGLE + CHUNKED)
+@each(("schedule", "pp", "m", "v"), SINGLE + CHUNKED)
 def test_the_order_is_the_published_one(schedule: int, pp: int, m: int, v: int) -> None:
     ours = as_oracle(orders_of(schedule, pp, m, v))
     assert ours.orders == published(schedule, pp, m, v).orders
 
 
-@pytest.mark.parametrize(("schedule", "pp", "m", "v"), SINGLE + CHUNKED)
+@each(("schedule", "pp", "m", "v"), SINGLE + CHUNKED)
 def test_no_stage_holds_more_than_the_memory_model_counts(
     schedule: int, pp: int, m: int, v: int
 ) -> None:
@@ -93,7 +94,7 @@ def test_a_stage_gives_back_all_that_it_holds() -> None:
         assert np.all(held[:, -1] == 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("schedule", "pp", "m", "v"),
     [(ONE_F_ONE_B, 4, 8, 2), (INTERLEAVED, 4, 8, 1), (INTERLEAVED, 4, 6, 2), (GPIPE, 0, 8, 1)],
 )

@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from cost.cases import case_of
+from support.cases import each
 
 from planner.cost.timeline import Timeline, timeline_of
 from planner.plan import Plan
@@ -52,7 +52,7 @@ def waits(bar: Bar) -> bool:
     return (bar.tone, bar.hatch, bar.faint) == (*look_of("waiting"), True)
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
+@each("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
 def test_a_short_step_is_shown_whole(schedule: str) -> None:
     step = timeline(schedule)
     chart = chart_of(step)
@@ -83,8 +83,8 @@ def test_bars_and_waits_fill_every_row() -> None:
         assert np.isclose(sum(b.right - b.left for b in bars), step.makespan_s, rtol=0.01)
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
-@pytest.mark.parametrize("pp", [1, 2, 8])
+@each("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
+@each("pp", [1, 2, 8])
 def test_a_long_step_is_shown_at_its_ends(schedule: str, pp: int) -> None:
     if pp == 1 and schedule in ("interleaved", *SPLIT):
         return
@@ -150,9 +150,9 @@ def test_both_step_times_are_said() -> None:
     assert difference_words(bare) == chart_of(bare).notes[0]
 
 
-@pytest.mark.parametrize("pp", [2, 4, 8])
-@pytest.mark.parametrize("batch", [8, 32, 256])
-@pytest.mark.parametrize("width", [560.0, 860.0])
+@each("pp", [2, 4, 8])
+@each("batch", [8, 32, 256])
+@each("width", [560.0, 860.0])
 def test_numbers_are_on_all_whole_operations_of_a_kind_or_on_none(
     pp: int, batch: int, width: float
 ) -> None:

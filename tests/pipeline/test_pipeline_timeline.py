@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cost.cases import Case, case_of, runnable
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_table, evaluated
@@ -49,9 +50,9 @@ def check(timeline: Timeline) -> None:
     assert np.array_equal(timeline.micro_batch[sources], timeline.micro_batch[timeline.needs >= 0])
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
-@pytest.mark.parametrize("pp", [2, 4, 6])
-@pytest.mark.parametrize("batch", [1, 3, 12])
+@each("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble", "dualpipe"])
+@each("pp", [2, 4, 6])
+@each("batch", [1, 3, 12])
 def test_equal_stages_take_as_long_as_the_cost_model_says(
     schedule: str, pp: int, batch: int
 ) -> None:
@@ -67,9 +68,9 @@ def test_equal_stages_take_as_long_as_the_cost_model_says(
     assert math.isclose(timeline.modelled_s, float(job.run([plan]).step_time_s[0]), rel_tol=1e-14)
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
-@pytest.mark.parametrize("model", ["llama3-8b", "gpt3-1.3b", "mixtral-8x7b"])
-@pytest.mark.parametrize("sharding", ["zero1", "zero2", "zero3"])
+@each("schedule", ["gpipe", "1f1b"])
+@each("model", ["llama3-8b", "gpt3-1.3b", "mixtral-8x7b"])
+@each("sharding", ["zero1", "zero2", "zero3"])
 def test_with_head_and_embedding_gpipe_and_1f1b_too(
     schedule: str, model: str, sharding: str
 ) -> None:
@@ -111,8 +112,8 @@ def uneven(schedule: str, *layers: int, **choices: Any) -> Plan:
                 stages=stages)  # fmt: skip
 
 
-@pytest.mark.parametrize("layers", [(4, 4, 4), (2, 5, 5), (6, 3, 3), (1, 1, 10), (0, 6, 6)])
-@pytest.mark.parametrize("batch", [2, 6, 24])
+@each("layers", [(4, 4, 4), (2, 5, 5), (6, 3, 3), (1, 1, 10), (0, 6, 6)])
+@each("batch", [2, 6, 24])
 def test_uneven_stages_stand_as_the_cost_model_says(layers: tuple[int, ...], batch: int) -> None:
     """GPipe exact; 1F1B never below the simulation; zero-bubble here up to 8 % above."""
     job = case(batch=batch)
@@ -126,7 +127,7 @@ def test_uneven_stages_stand_as_the_cost_model_says(layers: tuple[int, ...], bat
     assert -1e-9 <= gaps["zero-bubble"] <= 0.08
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
+@each("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
 def test_durations_add_up_to_the_stages_of_the_cost_model(schedule: str) -> None:
     """Both passes of a stage, over its chunks, are the stage's seconds and its messages."""
     job = case("mixtral-8x7b", batch=24, interleaved_p2p=1.0, micro_batch_s=0.0)
@@ -145,7 +146,7 @@ def test_durations_add_up_to_the_stages_of_the_cost_model(schedule: str) -> None
     assert np.all(found.weight_grad_s > 0) == (schedule == "zero-bubble")
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
+@each("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
 def test_memory_over_time_peaks_where_the_memory_model_says(schedule: str) -> None:
     v = 3 if schedule == "interleaved" else 1
     job = case(batch=48)

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from cost.cases import case_of
+from support.cases import each
 
 from planner.cost.timeline import Timeline, timeline_of
 from planner.cost.timeline.trace import chrome_trace, trace_gzip, trace_text
@@ -37,7 +37,7 @@ def ns(microseconds: float) -> int:
     return found
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each("schedule", SCHEDULES)
 def test_operations_are_sorted_and_do_not_overlap_on_a_thread(schedule: str) -> None:
     step = timeline(schedule)
     document = chrome_trace(step)
@@ -56,7 +56,7 @@ def test_operations_are_sorted_and_do_not_overlap_on_a_thread(schedule: str) -> 
     assert document["otherData"]["modelled_step_time_s"] == step.modelled_s
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each("schedule", SCHEDULES)
 def test_messages_leave_within_an_operation_and_arrive_at_the_next(schedule: str) -> None:
     step = timeline(schedule)
     document = chrome_trace(step)
@@ -84,7 +84,7 @@ def test_messages_leave_within_an_operation_and_arrive_at_the_next(schedule: str
         assert (leaves["name"] == "activations") == (target["cat"] == "forward")
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@each("schedule", SCHEDULES)
 def test_memory_rises_and_falls_with_the_micro_batches_in_flight(schedule: str) -> None:
     step = timeline(schedule)
     tracks = defaultdict(list)

@@ -1,6 +1,7 @@
 """What the report on ZeRO concludes, as answers of the solver."""
 
 import pytest
+from support.cases import each
 
 from planner.studies.rack.solve.answer import RackAnswer
 from planner.studies.rack.solve.request import rack_request
@@ -23,7 +24,7 @@ def least(**given: str) -> float:
 FC = {"workload": "fc", "strategy": "zero"}
 
 
-@pytest.mark.parametrize("total", [32, 64, 128])
+@each("total", [32, 64, 128])
 def test_pes_scale_energy_better_than_chips(total: int) -> None:
     space = {"gpus": "2-12", "pes": "4,8,16,32,64", "total_pes": str(total)}
     answer = ask(**FC, **space, objective="energy")
@@ -41,7 +42,7 @@ def test_pes_scale_energy_better_than_chips(total: int) -> None:
             )
 
 
-@pytest.mark.parametrize("objective", ["time", "energy"])
+@each("objective", ["time", "energy"])
 def test_one_chip_with_all_the_pes_is_better_still(objective: str) -> None:
     space = {"pes": "4,8,16,32,64", "total_pes": "64", "objective": objective}
     one, two = ask(**FC, **space, gpus="1-12"), ask(**FC, **space, gpus="2-12")
@@ -66,8 +67,8 @@ def test_more_pes_cost_no_energy_and_more_chips_do() -> None:
     assert least(**more_chips, objective="energy") > 1.9 * energy
 
 
-@pytest.mark.parametrize("chips", range(4, 13))
-@pytest.mark.parametrize("objective", ["time", "energy"])
+@each("chips", range(4, 13))
+@each("objective", ["time", "energy"])
 def test_ring_is_the_cheap_step_up_from_linear(chips: int, objective: str) -> None:
     question = {**FC, "gpus": str(chips), "pes": "64", "objective": objective}
     found = [ask(**question, max_links=str(links))

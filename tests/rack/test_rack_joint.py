@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.studies.rack.solve.answer import RackAnswer
 from planner.studies.rack.solve.joint import JointProblem, joint_problem
@@ -48,7 +49,7 @@ def in_quanta(joint: JointProblem, found: Everything) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(10))
+@each("block", range(10))
 def test_optima_of_random_questions(block: int) -> None:
     for seed in range(block * 30, block * 30 + 30):
         question = random_question(seed)
@@ -73,7 +74,7 @@ def test_optima_of_random_questions(block: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(6))
+@each("block", range(6))
 def test_fronts_of_random_questions(block: int) -> None:
     for seed in range(1000 + block * 10, 1010 + block * 10):
         question = random_question(seed)
@@ -93,7 +94,7 @@ def test_fronts_of_random_questions(block: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(4))
+@each("block", range(4))
 def test_what_budgets_cost_and_what_frees_a_plan(block: int) -> None:
     seen = set()
     for seed in range(2000 + block * 12, 2012 + block * 12):
@@ -169,7 +170,7 @@ def test_a_wrong_quantum_is_noticed() -> None:
         Search(wrong).point(decision)
 
 
-@pytest.mark.parametrize("seed", range(3000, 3012))
+@each("seed", range(3000, 3012))
 def test_a_time_limit_at_any_moment_keeps_a_plan_and_a_bound(seed: int) -> None:
     question = random_question(seed)
     found = everything(question)
@@ -209,7 +210,7 @@ SIZES = {"gpus": "2-64", "pes": ",".join(map(str, range(9, 577, 9)))}
 KINDS = "linear,ring,fully-connected,mesh,torus,hypercube,star,switch"
 
 
-@pytest.mark.parametrize("asked", [
+@each("asked", [
     {"workload": "ffn", "max_power": "20kW", "topology": KINDS, **SIZES},
     {"workload": "ffn", "max_power": "30kW", "max_ports": "4", "topology": KINDS, **SIZES},
     {"workload": "attention", "total_pes": "7000", "topology": KINDS, **SIZES},
@@ -266,7 +267,7 @@ def test_a_proof_that_is_cut_off_keeps_its_plan_and_bound(
     assert answer.bound == pytest.approx(max(whole.value / 2, floor), rel=1e-5)
 
 
-@pytest.mark.parametrize("idle_w", [0.0, 1e-12, 1e-3, 1.0, 1e6, 1e12])
+@each("idle_w", [0.0, 1e-12, 1e-3, 1.0, 1e6, 1e12])
 def test_idle_power_of_any_size(idle_w: float) -> None:
     base = random_question(11)
     chip = replace(base.machine.chip, idle_w=idle_w)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import load_cluster
 from planner.base.errors import InputError
@@ -154,7 +155,7 @@ def test_chunk_path_of_the_printed_sum(machine: Machine) -> None:
 # Assertions of section 5, in its order.
 
 
-@pytest.mark.parametrize("rack", RACKS)
+@each("rack", RACKS)
 def test_1_data_parallelism_is_silent_forward(machine: Machine, rack: int) -> None:
     """Backward, every GPU sends 2 (N - 1) / N of four bytes per weight."""
     cost = cost_of("dp", GPUS, of_racks(machine, rack))
@@ -167,8 +168,8 @@ def test_1_data_parallelism_is_silent_forward(machine: Machine, rack: int) -> No
     np.testing.assert_allclose(sent, 2 * (n - 1) / n * WEIGHTS * 4, rtol=1e-12)
 
 
-@pytest.mark.parametrize("rack", RACKS)
-@pytest.mark.parametrize("inside", [True, False])
+@each("rack", RACKS)
+@each("inside", [True, False])
 def test_2_pipelines_send_least_on_32_gpus(machine: Machine, rack: int, inside: bool) -> None:
     """Of both passes, where ranks send shards; with or without gathers inside stages."""
     at = of_racks(machine, rack)
@@ -190,7 +191,7 @@ def test_2_how_much_less_between_stages_alone(machine: Machine) -> None:
     assert ratios[1] == pytest.approx(17.7, abs=0.05)
 
 
-@pytest.mark.parametrize("rack", RACKS)
+@each("rack", RACKS)
 def test_2_copies_to_every_rank_reverse_it(machine: Machine, rack: int) -> None:
     """Where every rank gets all rows, the claim holds in a single rack only."""
     at = of_racks(machine, rack)
@@ -233,7 +234,7 @@ def test_4_data_parallel_attention_stops_with_the_batch(machine: Machine) -> Non
     assert seconds[GPUS.index(16)] == seconds[GPUS.index(32)]
 
 
-@pytest.mark.parametrize("workload", [feed_forward(), attention()], ids=lambda w: w.name)
+@each("workload", [feed_forward(), attention()])
 def test_5_tensor_parallelism_keeps_falling(machine: Machine, workload: Workload) -> None:
     seconds = cost_of("tp", (16, 32), with_threads(machine, 64), workload).compute.latency_s
     assert seconds[1] == pytest.approx(seconds[0] / 2, rel=0.01)
@@ -270,7 +271,7 @@ def test_6_tensor_parallelism_reads_more_gpu_memory(machine: Machine) -> None:
     assert [round(count / 1e9, 2) for count in exact] == [2.48, 9.78, 2.73]
 
 
-@pytest.mark.parametrize(("split", "crossing"), [("columns", 6372), ("megatron", 28_672)])
+@each(("split", "crossing"), [("columns", 6372), ("megatron", 28_672)])
 def test_6_the_order_flips_with_the_tokens(machine: Machine, split: str, crossing: int) -> None:
     """TP reads more than DP above 2 d f / (d + f) tokens, or above 2 f; less below."""
     exact = 2 * HIDDEN * WIDTH / (HIDDEN + WIDTH) if split == "columns" else 2 * WIDTH
@@ -287,9 +288,7 @@ def test_6_the_order_flips_with_the_tokens(machine: Machine, split: str, crossin
     assert more == [False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("sram", "gigabytes"), [(2**25, (6.17, 20.8, 10.7)), (2**20, (23.5, 29.2, 23.9))]
-)
+@each(("sram", "gigabytes"), [(2**25, (6.17, 20.8, 10.7)), (2**20, (23.5, 29.2, 23.9))])
 def test_6_traffic_with_reuse(
     machine: Machine, sram: int, gigabytes: tuple[float, float, float]
 ) -> None:
@@ -310,7 +309,7 @@ def test_7_leaving_the_rack_costs_19_times(machine: Machine) -> None:
     assert seconds[1] / seconds[0] == pytest.approx(19.3, abs=0.05)
 
 
-@pytest.mark.parametrize("rack", RACKS)
+@each("rack", RACKS)
 def test_8_an_all_reduce_is_a_gather_and_a_scatter(machine: Machine, rack: int) -> None:
     """The same bytes for equal buffers; per GPU towards twice the buffer."""
     many = [2, 8, 32, 1024]
@@ -324,7 +323,7 @@ def test_8_an_all_reduce_is_a_gather_and_a_scatter(machine: Machine, rack: int) 
     assert per_gpu[-1] == pytest.approx(2, rel=1e-3)
 
 
-@pytest.mark.parametrize(("workload", "einsums"), [(feed_forward(), 2), (attention(), 6)])
+@each(("workload", "einsums"), [(feed_forward(), 2), (attention(), 6)])
 def test_9_no_more_stages_than_einsums(machine: Machine, workload: Workload, einsums: int) -> None:
     """A further stage has nothing to do; PP + TP takes GPUs in multiples of the stages."""
     depth = np.array([1, 2, einsums, einsums + 1, 2 * einsums])
@@ -349,7 +348,7 @@ def _ideal_ratio(work: Workload, micro_batches: int) -> float:
     return stages * (path / micro_batches + (1 - 1 / micro_batches) * slowest) / total
 
 
-@pytest.mark.parametrize(
+@each(
     ("work", "micro_batches", "ratio"),
     [
         (attention(kv_heads=32), 16, 1.35),

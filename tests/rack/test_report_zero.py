@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.network.topology.fit import fitted
 from planner.studies.rack.model.assumptions import BASES
@@ -178,8 +179,8 @@ def test_10_all_gpus_fetch_all_but_their_own_share(compared: dict[str, Compariso
         assert one.dp_j / one.gpus == pytest.approx([one.dp_j[0] / 2] * len(GPUS), rel=1e-12)
 
 
-@pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("topology", [*TOPOLOGIES, "mesh", "torus", "star", "switch"])
+@each("basis", BASES)
+@each("topology", [*TOPOLOGIES, "mesh", "torus", "star", "switch"])
 def test_the_exact_ratio_equals_the_model(basis: str, topology: str) -> None:
     asked = question(basis=basis, topology=topology)
     for workload in (fully_connected(), convolution()):
@@ -219,7 +220,7 @@ def test_only_one_reading_agrees_with_every_claim() -> None:
     assert [r.basis for r in readings() if not r.all_claims.is_empty] == ["per_gpu"]
 
 
-@pytest.mark.parametrize("topology", TOPOLOGIES)
+@each("topology", TOPOLOGIES)
 def test_the_busiest_link_by_counting_paths(topology: str) -> None:
     for n in range(3, 10):
         makers = {"linear": nx.path_graph, "ring": nx.cycle_graph}

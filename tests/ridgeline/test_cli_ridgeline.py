@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import planner, refused
+from support.cases import each
 
 import planner as api
 from planner.report.tables.ridgeline import ridgeline_view
@@ -196,7 +197,7 @@ def test_several_products_have_their_sum() -> None:
         assert found[2][key] == found[0][key] + found[1][key]
 
 
-@pytest.mark.parametrize(
+@each(
     "flags",
     [
         {"case": "mlp-4096"},

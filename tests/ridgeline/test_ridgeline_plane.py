@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.cost.communication.traffic import carried_bytes
@@ -104,7 +105,7 @@ def test_what_crosses_the_spine_has_crossed_the_leaf_but_no_nvlink() -> None:
     assert [float(one[0]) for one in passing] == [1, 8 + 64 + 512, 64 + 512, 512]
 
 
-@pytest.mark.parametrize("counting", ["step", "gemm"])
+@each("counting", ["step", "gemm"])
 def test_products_by_hand(counting: str) -> None:
     chip = cluster_named("h100-sxm5-80").chip
     found = case_counts(

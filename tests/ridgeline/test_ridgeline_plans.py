@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.cost.communication.traffic import flop_without_repeats, model_flop_per_token
@@ -265,7 +266,7 @@ def names_of(chart: Chart) -> list[str]:
     return [mark.words for mark in chart.marks if isinstance(mark, Dot) and mark.words]
 
 
-@pytest.mark.parametrize("sweep", SWEEPS)
+@each("sweep", SWEEPS)
 def test_all_names_find_room(model: CostModel, sweep: str) -> None:
     found = plan_ridgeline(model, PLAN, sweep=sweep)
     for chart in ridgeline_picture(found, ["ridgeline", "roofline", "energy"]).charts:

@@ -7,6 +7,7 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
+from support.cases import each
 
 from hardware_db import load_calibration
 from planner.evidence.validation import coverage as page
@@ -86,7 +87,7 @@ def test_intervals_hold_what_they_say_for_new_sources() -> None:
     assert 0.77 <= np.mean(found) <= 0.83
 
 
-@pytest.mark.parametrize("sources", [2, 4])
+@each("sources", [2, 4])
 def test_few_sources_hold_at_least_what_they_say(sources: int) -> None:
     """A little more, because `many` knows the spread between sources better than it counts for."""
     rng = np.random.default_rng(3)

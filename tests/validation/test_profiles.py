@@ -1,6 +1,7 @@
 """Which software and which defaults a published row gets."""
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.evidence.runs.profiles import profile_of
@@ -43,7 +44,7 @@ ROW = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "hardware", "era", "framework"),
     [
         ("vTrain (MICRO'24) open measurements", "a100-sxm4-80", "megatron-deepspeed", "megatron"),
@@ -95,7 +96,7 @@ def test_a_mesh_of_cores_becomes_one_of_chips() -> None:
     assert run_of(row).plan.tp == 8
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "notes", "hardware", "precision"),
     [
         ("MLPerf Training v5.1 result logs, AMD", "", "h100-sxm5-80", "fp8"),

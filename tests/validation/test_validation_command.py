@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.command import planner, refused
+from support.cases import each
 
 from planner.evidence.power.clocks import cap_table, clock_table
 from planner.evidence.power.power import power_table
@@ -154,7 +155,7 @@ def test_failures_and_energy_are_those_of_their_tables() -> None:
     assert len(energy["caps"]["rows"]) == len(cap_table().rows)
 
 
-@pytest.mark.parametrize(("what", "titles"), [
+@each(("what", "titles"), [
     ("failures", ("flagged by a limit of the memory", "by model", "Failed, by predicted memory")),
     ("energy", ("Mean power per chip that a meter showed", "Power caps", "no measurement")),
 ])  # fmt: skip

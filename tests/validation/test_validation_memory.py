@@ -5,6 +5,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.cost.evaluate import evaluate_table
 from planner.cost.memory.risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
@@ -36,7 +37,7 @@ def failures() -> FailuresTable:
     return failures_table()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "rows", "most"),
     [
         ("simumax dense", 22, 2.0),
@@ -69,7 +70,7 @@ def test_every_row_is_predicted_or_named(found: tuple[list[MemoryRow], dict[str,
     assert all(row.least_gib <= row.most_gib for row in rows)
 
 
-@pytest.mark.parametrize(
+@each(
     ("spread", "sets"),
     [
         ("profile", ("nanotron tp=1", "titan", "stas", "kempner")),

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.cases import each
 
 from hardware_db import load_chip
 from planner.evidence.csvfile import published
@@ -21,9 +22,7 @@ def test_every_published_figure_is_compared_or_refused_once() -> None:
     assert all(refused.because for refused in TABLE.refused)
 
 
-@pytest.mark.parametrize(
-    "source", ["Luccioni", "Gopher", "StarCoder", "LLaMA paper", "PaLM", "Llama 3.1 model card"]
-)
+@each("source", ["Luccioni", "Gopher", "StarCoder", "LLaMA paper", "PaLM", "Llama 3.1 model card"])
 def test_hours_times_rated_power_are_never_compared_with(source: str) -> None:
     assert not [row for row in TABLE.rows if source in row.source]
     texts = {row["id"]: row for row in published("runs")}

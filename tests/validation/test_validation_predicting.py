@@ -5,6 +5,7 @@ from importlib import resources
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import FrozenMap, load_calibration
 from planner.answers.api import evaluate_plan
@@ -106,7 +107,7 @@ def test_what_a_row_leaves_out_is_listed(every: Predictions) -> None:
             assert (name in measured.run.filled) == (not cells[column]), (measured.run.key, name)
 
 
-@pytest.mark.parametrize("name", ["runs", "sets", "failed", "collectives", "microbench", "energy"])
+@each("name", ["runs", "sets", "failed", "collectives", "microbench", "energy"])
 def test_the_data_travel_in_the_package(name: str) -> None:
     assert (resources.files("planner.evidence") / "data" / f"{name}.csv.gz").is_file()
     lines = shipped(name)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.evidence.runs.reading import of_sources as only
 from planner.evidence.runs.reading import read_runs
@@ -55,7 +56,7 @@ def test_regret_of_the_predicted_best() -> None:
     assert regret(np.array([2.0, 1.0, 2.0, 1.0]), measured, 1) == pytest.approx(0.55)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@each("k", [1, 2, 3, 4])
 def test_regret_with_ties_is_the_mean_over_all_orders(k: int) -> None:
     random = np.random.default_rng(k)
     for _ in range(20):
@@ -88,7 +89,7 @@ def some() -> Predictions:
     return predict(reading)[0]
 
 
-@pytest.mark.parametrize(("source", "groups", "rows"), [("vtrain-multi", 4, 73),
+@each(("source", "groups", "rows"), [("vtrain-multi", 4, 73),
                                                         ("bloomtune", 7, 42)])  # fmt: skip
 def test_groups_are_plans_of_one_job(
     some: Predictions, source: str, groups: int, rows: int

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from models_db import ModelError
 from models_db.hub import MODEL_TYPES, Import, import_model
@@ -30,7 +31,7 @@ def refused(name: str, folder: Path, change: dict[str, Any]) -> str:
     return str(caught.value).removeprefix(f"{folder / 'config.json'}: ")
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@each("path", CONFIGS)
 def test_published_files_contradict_nothing(path: Path) -> None:
     found = import_model(path)
     assert not [line for line in found.remarks if line.startswith(("architectures", "hidden_act"))]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from models_db import ModelError, load_model
 from models_db.hub import MODEL_TYPES, import_model
@@ -178,7 +179,7 @@ def test_keys_that_nobody_knows_are_listed(tmp_path: Path) -> None:
     assert "not read, as their meaning is not known: experts_of_mine" in found.remarks
 
 
-@pytest.mark.parametrize("path", ["no-such-folder/config.json", "a\0b.json"])
+@each("path", ["no-such-folder/config.json", "a\0b.json"])
 def test_files_that_are_not_there(path: str) -> None:
     with pytest.raises(ModelError, match="cannot read the file"):
         import_model(path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from models_db.hub import MODEL_TYPES, import_model
 from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
@@ -77,7 +78,7 @@ def parameters(model: Any) -> int:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@each("path", CONFIGS)
 def test_transformers_builds_as_many_parameters(path: Path) -> None:
     model = built(json.loads(path.read_text(encoding="utf-8")))
     assert import_model(path).model.total_parameters == parameters(model)
