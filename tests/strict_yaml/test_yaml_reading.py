@@ -182,3 +182,20 @@ def calls(text: str) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+def test_what_is_read_again_belongs_to_its_reader() -> None:
+    text = "a: {b: [1, 2]}\n"
+    for _ in range(2):
+        load(text)["a"]["b"].append(3)
+    assert load(text) == load(text.encode()) == {"a": {"b": [1, 2]}}
+
+
+def test_what_is_read_again_is_not_parsed_again_and_may_be_too_deep() -> None:
+    text = "a: {b: [1, 2]}\n"
+    load(text)
+    assert 10 * calls(text) < calls(text + "b: 1\n")
+    load(text)
+    assert load(text, max_depth=3) == load(text)
+    for _ in range(2):
+        assert mistakes(text, max_depth=2) == ["line 1: nested deeper than 2 levels"]
