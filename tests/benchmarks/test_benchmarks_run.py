@@ -1,9 +1,11 @@
 """Every benchmark runs at its smallest size; what is timed is never compared."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -107,11 +109,63 @@ def checked(outcome: subprocess.CompletedProcess[str]) -> None:
         assert all(number >= 0 for number in numbers), table["title"]
 
 
+HELPS = """
+import contextlib, io, json, os, runpy, sys
+
+import measuring  # before numpy, as each script has it
+
+helps = {}
+for path in sys.argv[1:]:
+    sys.argv = [path, "--help"]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            runpy.run_path(path, run_name="__main__")
+            code = 0
+        except SystemExit as done:
+            code = done.code or 0
+    helps[os.path.basename(path)] = [code, said.getvalue()]
+print(json.dumps(helps))
+"""
+
+
+@pytest.fixture(scope="module")
+def helps() -> dict[str, tuple[int, str]]:
+    """The exit code and the text of `--help` of each script, all of them from one process."""
+    command = [sys.executable, "-c", HELPS, *(str(BENCHMARKS / name) for name in SCRIPTS)]
+    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: (code, text) for name, (code, text) in json.loads(done.stdout).items()}
+
+
 @each("name", SCRIPTS)
-def test_help(name: str) -> None:
-    outcome = ran(name, "--help")
-    assert outcome.returncode == 0, outcome.stderr
-    assert "usage:" in outcome.stdout
+def test_help(name: str, helps: dict[str, tuple[int, str]]) -> None:
+    code, text = helps[name]
+    assert code == 0
+    assert f"usage: {name}" in text
+
+
+def imported(path: Path) -> Iterator[str]:
+    """What a script imports when it starts, in order, by way of the modules beside it too."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            for name in names if isinstance(node, ast.Import) else [node.module or ""]:
+                beside = BENCHMARKS / f"{name.replace('.', '/')}.py"
+                if name != "measuring" and beside.exists():
+                    yield from imported(beside)
+                else:
+                    yield name.partition(".")[0]
+
+
+def test_threads_are_pinned_before_numpy_is_imported() -> None:
+    """Alone, each script comes to `measuring` before all that is not of the standard library."""
+    late = []
+    for name in SCRIPTS:
+        found = list(imported(BENCHMARKS / name))
+        before = found[: found.index("measuring")] if "measuring" in found else []
+        if set(before) - set(sys.stdlib_module_names):
+            late.append((name, before))
+    assert not late
 
 
 @pytest.mark.slow
@@ -246,12 +300,12 @@ def test_an_unknown_job_is_named() -> None:
     assert "unknown job 'nothing'; allowed: llama2-13b" in outcome.stderr
 
 
-def test_the_page_shows_commands_that_exist() -> None:
+def test_the_page_shows_commands_that_exist(helps: dict[str, tuple[int, str]]) -> None:
     text = (BENCHMARKS.parent / "docs" / "performance.md").read_text(encoding="utf-8")
     shown = re.findall(r"^python benchmarks/(\S+\.py)(.*)$", text, re.MULTILINE)
     assert len(shown) >= 5
     for name, arguments in shown:
-        known = ran(name, "--help").stdout
+        known = helps[name][1]
         assert set(re.findall(r"--[a-z-]+", arguments)) <= set(re.findall(r"--[a-z-]+", known))
 
 
