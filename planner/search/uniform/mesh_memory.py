@@ -30,7 +30,7 @@ from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.meshes import Meshes, divides_layers
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.space import PartialPlans
 
 NOTHING_FITS = -1
 _EVERYTHING = 7
@@ -50,15 +50,15 @@ def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload
     return least
 
 
-def skeleton_bytes(
-    model: CostModel, skeletons: Skeletons, recompute: int, *, offload: bool
+def partial_plan_bytes(
+    model: CostModel, partial_plans: PartialPlans, recompute: int, *, offload: bool
 ) -> FloatArray:
-    """(n,) bytes per chip that nothing on a skeleton with a recomputation goes below."""
-    meshes = skeletons.meshes.take(skeletons.mesh_id)
-    least = np.full(len(skeletons), np.inf)
+    """(n,) bytes per chip that nothing on a partial plan with a recomputation goes below."""
+    meshes = partial_plans.meshes.take(partial_plans.mesh_id)
+    least = np.full(len(partial_plans), np.inf)
     for sharding, mask in product(_lean_shardings(meshes), _lean_offloads(offload=offload)):
         plans = _lean_plans(meshes, sharding, recompute, mask, 0)
-        plans = replace(plans, **skeletons.columns)  # type: ignore[arg-type]
+        plans = replace(plans, **partial_plans.columns)  # type: ignore[arg-type]
         least = np.minimum(least, memory_table(model, plans).peak)
     return least * ROUNDED_DOWN
 
