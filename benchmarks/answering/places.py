@@ -146,7 +146,8 @@ PLACES: dict[str, Places] = {"evaluate": _EVALUATE, "explain": _EXPLAIN}
 # Fields that are left out of every document, at any depth.
 NOT_COMPARED = frozenset({
     "versions", "framework_version", "digest", "sha256", "bytes", "date", "seconds", "counts",
-    "front_counts", "evaluated", "chip_counts", "skeletons", "bound", "counts_tried", "resolution",
+    "front_counts", "evaluated", "chip_counts", "partial_plans", "bound", "counts_tried",
+    "resolution",
     # prose and titles
     "words", "why", "reason", "verdict", "sentence", "explanation", "note", "notes", "source",
     "sources", "title", "workload_title", "warnings", "losses", "mfu_convention", "front_note",
