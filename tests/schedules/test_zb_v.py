@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cost.cases import case_of
 from cost.test_cost_schedules import WEIGHTLESS_ENDS
-from search.test_engine_box_by_box import pipelined_job
+from search.test_engine_node_by_node import pipelined_job
 from support.cases import each
 
 from planner.cost.context import CostModel
