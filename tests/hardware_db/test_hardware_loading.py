@@ -1,6 +1,7 @@
 """Names, user files, and every way in which a file can be wrong."""
 
 import copy
+import functools
 import random
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,14 @@ EXAMPLE = Path(hardware_db.__file__).parent / "data" / "examples" / "my-cluster.
 TEXT = EXAMPLE.read_text(encoding="utf-8")
 
 
+@functools.cache
+def example() -> Any:
+    return load_yaml(TEXT)
+
+
 @pytest.fixture
 def data() -> dict[str, Any]:
-    content = load_yaml(TEXT)
+    content = copy.deepcopy(example())
     assert isinstance(content, dict)
     return content
 
@@ -236,7 +242,7 @@ GARBAGE = st.one_of(
 def test_mutated_records_load_or_raise_hardware_error(
     seed: int, garbage: Any, rename: bool
 ) -> None:
-    content = copy.deepcopy(load_yaml(TEXT))
+    content = copy.deepcopy(example())
     *steps, last = random.Random(seed).choice(leaves(content))
     node = content
     for step in steps:

@@ -1,5 +1,7 @@
 """Every number in every shipped file has a unit, a kind and a source; no source is idle."""
 
+import copy
+import functools
 import math
 import re
 from pathlib import Path
@@ -16,8 +18,13 @@ DATA = Path(hardware_db.__file__).parent / "data"
 FILES = sorted(path for path in DATA.rglob("*.yaml") if path.parent.name != "examples")
 
 
+@functools.cache
+def content(path: Path) -> Any:
+    return load_yaml(path.read_text(encoding="utf-8"))
+
+
 def read(path: Path) -> dict[str, Any]:
-    data = load_yaml(path.read_text(encoding="utf-8"))
+    data = copy.deepcopy(content(path))
     assert isinstance(data, dict)
     return data
 

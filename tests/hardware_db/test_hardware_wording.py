@@ -1,5 +1,7 @@
 """One line per mistake in a cluster or chip file, in the words of people."""
 
+import copy
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,14 @@ EXAMPLE = Path(hardware_db.__file__).parent / "data" / "examples" / "my-cluster.
 PYTHON = ("NoneType", "Input should", "List should", "sys.", "<unicode", " dict", " str", " int")
 
 
+@functools.cache
+def example() -> Any:
+    return load_yaml(EXAMPLE.read_text(encoding="utf-8"))
+
+
 @pytest.fixture
 def data() -> dict[str, Any]:
-    content = load_yaml(EXAMPLE.read_text(encoding="utf-8"))
+    content = copy.deepcopy(example())
     assert isinstance(content, dict)
     return content
 

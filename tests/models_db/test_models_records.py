@@ -1,5 +1,6 @@
 """Every shipped record: provenance of every number, and fields that agree with each other."""
 
+import functools
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -12,7 +13,7 @@ from models_db.loading import shipped_aliases
 from strict_yaml.reading import load as load_yaml
 
 DATA = Path(str(resources.files("models_db") / "data"))
-RAW = {path.stem: load_yaml(path.read_text()) for path in sorted(DATA.glob("*.yaml"))}
+NAMES = sorted(path.stem for path in DATA.glob("*.yaml"))
 UNITS = {"1", "tokens", "parameters"}
 KINDS = {"datasheet", "measured", "derived", "assumed"}
 # fmt: off
@@ -35,6 +36,12 @@ WANTED = [
 # fmt: on
 
 
+@functools.cache
+def raw(name: str) -> Any:
+    """What the file of a model says."""
+    return load_yaml((DATA / f"{name}.yaml").read_text())
+
+
 def leaves(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """All scalars of plain data with their paths."""
     if isinstance(data, dict):
@@ -54,7 +61,7 @@ def at(data: Any, path: tuple[str, ...]) -> Any:
 
 
 def test_enough_models() -> None:
-    assert len(list_models()) == len(RAW) >= 80
+    assert len(list_models()) == len(NAMES) >= 80
 
 
 @each("name", WANTED)
@@ -62,9 +69,9 @@ def test_wanted_models_load(name: str) -> None:
     assert load_model(name).layers > 0
 
 
-@each("name", RAW)
+@each("name", NAMES)
 def test_every_number_has_unit_kind_and_source(name: str) -> None:
-    data = RAW[name]
+    data = raw(name)
     assert data["name"] == name
     keys = set(data["sources"])
     used: set[str] = set()
@@ -88,26 +95,26 @@ def test_every_number_has_unit_kind_and_source(name: str) -> None:
     assert used == keys
 
 
-@each("name", RAW)
+@each("name", NAMES)
 def test_sources_are_public_documents(name: str) -> None:
-    for source in RAW[name]["sources"].values():
+    for source in raw(name)["sources"].values():
         assert len(source["title"]) >= 10
         assert source["url"].startswith("https://")
 
 
-@each("name", RAW)
+@each("name", NAMES)
 def test_loaded_quantities_are_those_of_the_file(name: str) -> None:
     model = load_model(name)
     numbers = {
-        ".".join(path[:-1]): value for path, value in leaves(RAW[name]) if path[-1] == "value"
+        ".".join(path[:-1]): value for path, value in leaves(raw(name)) if path[-1] == "value"
     }
     assert {path: number.value for path, number in model.quantities.items()} == numbers
-    assert set(model.sources) == set(RAW[name]["sources"])
+    assert set(model.sources) == set(raw(name)["sources"])
     for number in model.quantities.values():
         assert set(number.sources) <= set(model.sources)
 
 
-@each("name", RAW)
+@each("name", NAMES)
 def test_fields_agree(name: str) -> None:
     model = load_model(name)
     attention = model.attention
@@ -161,10 +168,10 @@ def test_true_head_dimensions() -> None:
 
 def test_aliases_are_unique_and_found() -> None:
     seen: dict[str, str] = {}
-    for name, data in RAW.items():
-        for alias in data["aliases"]:
+    for name in NAMES:
+        for alias in raw(name)["aliases"]:
             assert alias == alias.lower()
-            assert alias not in RAW, f"{alias} is a name and an alias of {name}"
+            assert alias not in NAMES, f"{alias} is a name and an alias of {name}"
             assert alias not in seen, f"{alias} is an alias of {name} and of {seen[alias]}"
             seen[alias] = name
     assert dict(shipped_aliases()) == seen
