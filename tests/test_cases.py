@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 from support.cases import each
@@ -44,3 +45,13 @@ def test_no_cases_are_a_failure() -> None:
 
     with pytest.raises(AssertionError, match="no cases"):
         check()
+
+
+def test_each_case_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    @each("seed", range(3))
+    def check(seed: int, tmp_path: Path) -> None:
+        assert list(tmp_path.iterdir()) == []
+        (tmp_path / "file").write_text(str(seed), encoding="utf-8")
+
+    check(tmp_path=tmp_path)
+    assert sorted(path.read_text("utf-8") for path in tmp_path.rglob("file")) == ["0", "1", "2"]

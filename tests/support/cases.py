@@ -29,7 +29,7 @@ def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Any], A
     """Makes one test of a check and its cases; more than one `each` takes all combinations.
 
     The arguments are those of `pytest.mark.parametrize`, which makes a test per case. The fixtures
-    of the check are made once for all cases.
+    of the check are made once for all cases; only `tmp_path` is a new folder for each.
     """
     listed = tuple(part.strip() for part in names.split(",")) if isinstance(names, str) else names
     cases = _Cases(tuple(listed), tuple(values))
@@ -49,10 +49,13 @@ def _test(check: Any, cases: tuple[_Cases, ...]) -> Any:
         for parts in product(*cases):
             case = {name: value for part in parts for name, value in part.items()}
             count += 1
+            if "tmp_path" in fixtures:
+                case["tmp_path"] = fixtures["tmp_path"] / f"case-{count}"
+                case["tmp_path"].mkdir()
             try:
-                check(**case, **fixtures)
+                check(**{**fixtures, **case})
             except (Exception, pytest.fail.Exception) as error:
-                error.add_note(", ".join(f"{k}={v!r:.200}" for k, v in case.items()))
+                error.add_note(", ".join(f"{k}={v!r}"[:200] for k, v in case.items()))
                 failed.append(error)
         print(f"{count} cases")
         assert count, "no cases"
