@@ -55,3 +55,24 @@ def test_each_case_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
     check(tmp_path=tmp_path)
     assert sorted(path.read_text("utf-8") for path in tmp_path.rglob("file")) == ["0", "1", "2"]
+
+
+def test_a_case_that_is_skipped_stops_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    @each("seed", range(3))
+    def check(seed: int) -> None:
+        if seed == 0:
+            pytest.skip("without a tool")
+        assert seed != 2
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 3 cases fail"):
+        check()
+    assert capsys.readouterr().out == "3 cases, 1 of them skipped\n"
+
+
+def test_where_all_cases_are_skipped_the_test_is() -> None:
+    @each("seed", range(3))
+    def check(seed: int) -> None:
+        pytest.skip("without a tool")
+
+    with pytest.raises(pytest.skip.Exception, match="without a tool"):
+        check()

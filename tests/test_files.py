@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from planner import InputError
 from planner.base.files import (
@@ -34,7 +35,7 @@ def test_a_mapping_is_read(tmp_path: Path) -> None:
     assert read_yaml(path) == {"a": 1, "b": {"c": [1, 2.5, "x"]}}
 
 
-@pytest.mark.parametrize(("content", "words"), [
+@each(("content", "words"), [
     (b"", "mapping"),
     (b"# only a comment\n", "mapping"),
     (b"- a\n- b\n", "mapping"),
@@ -109,7 +110,7 @@ def test_text_is_written_and_replaced(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) & 0o400
 
 
-@pytest.mark.parametrize("name", ["absent/out.txt", "file/out.txt", "folder"])
+@each("name", ["absent/out.txt", "file/out.txt", "folder"])
 def test_what_cannot_be_written_says_so(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     (tmp_path / "folder").mkdir()
@@ -207,7 +208,7 @@ def test_a_missing_file_suggests_the_one_that_was_meant(tmp_path: Path) -> None:
     assert refused(tmp_path / "jbo.yaml").endswith("did you mean 'job.yaml'?")
 
 
-@pytest.mark.parametrize("content", ["a: !!bool x\n", "a: !!timestamp x\n", "a: !!int x\n"])
+@each("content", ["a: !!bool x\n", "a: !!timestamp x\n", "a: !!int x\n"])
 def test_a_value_with_a_tag(tmp_path: Path, content: str) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(content, encoding="utf-8")

@@ -113,7 +113,7 @@ def test_a_plan_file_says_which_parts_lie_where(tmp_path: Path) -> None:
     assert fields["placement"] == ["tp 2", "dp 2", "tp 2", "dp 8"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("placement", "said"),
     [
         ("[tp 2, dp 16]", "plan.placement: tp has 2, but the mesh has tp 4; end with tp 4"),

@@ -93,7 +93,7 @@ def test_evaluating_the_best_plan_gives_its_costs(answer: SolveResult) -> None:
         assert planner.evaluate(point.plan, **{**ASKED, "chips": point.chips}).result == point
 
 
-@pytest.mark.parametrize("chips", [7, 64])
+@each("chips", [7, 64])
 def test_chips_that_contradict_the_plan_are_refused_as_in_a_file(
     chips: int, tmp_path: Path
 ) -> None:

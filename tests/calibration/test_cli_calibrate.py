@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from cli.command import planner, refused
+from support.cases import each
 
 from calibration.synthetic import csv_text, nccl_text, runs_under
 from strict_yaml.reading import load as load_yaml
@@ -304,7 +305,7 @@ def write(path: Path, **changes: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("changes", "words"), [
+@each(("changes", "words"), [
     ({"based_on": None}, "based_on: is missing"),
     ({"based_on": "x"}, "based_on: calibration: unknown name 'x'"),
     ({"constants": {}}, "constants: is empty"),

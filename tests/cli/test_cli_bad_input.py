@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
@@ -248,9 +247,9 @@ def test_figures_too_large_for_a_float() -> None:
         assert outcome.mistakes
 
 
-@pytest.mark.parametrize("flag", ["-o", "--pareto"])
-@pytest.mark.parametrize("folder", ["absent", "file", "/proc/self"])
-@pytest.mark.parametrize("form", ["--json", "--chips-exact"])
+@each("flag", ["-o", "--pareto"])
+@each("folder", ["absent", "file", "/proc/self"])
+@each("form", ["--json", "--chips-exact"])
 def test_an_output_folder_that_cannot_be_written_to(
     tmp_path: Path, flag: str, folder: str, form: str
 ) -> None:
@@ -333,8 +332,8 @@ def test_a_file_name_of_five_thousand_characters() -> None:
     assert len(outcome.err) < 300
 
 
-@pytest.mark.parametrize("flag", ["-o", "--pareto"])
-@pytest.mark.parametrize("what", ["job", "hardware", "assumptions"])
+@each("flag", ["-o", "--pareto"])
+@each("what", ["job", "hardware", "assumptions"])
 def test_an_answer_does_not_overwrite_its_question(flag: str, what: str, tmp_path: Path) -> None:
     """Not the job file, nor a file that it names, nor by way of a link."""
     names = {"job": "job.yaml", "hardware": "my.yaml", "assumptions": "mine.yaml"}

@@ -103,7 +103,7 @@ def test_show_prints_known_figures_with_their_units(name: str) -> None:
     assert re.search(expected, said), "the bf16 peak of the data sheet"
 
 
-@pytest.mark.parametrize("title", ["a [/bold] b", "[red]x", "[1] see [2]", "[[x]]", "\\[x]"])
+@each("title", ["a [/bold] b", "[red]x", "[1] see [2]", "[[x]]", "\\[x]"])
 def test_brackets_in_a_file_are_text(title: str, tmp_path: Path) -> None:
     """Rich reads [..] as markup: a title must neither vanish nor end in a traceback."""
     for package, name, command in (

@@ -55,7 +55,7 @@ def test_explain_as_json_holds_what_evaluate_says(plan_file: Path) -> None:
     assert found["numbers"] > len(found["elasticities"])
 
 
-@pytest.mark.parametrize("suffix", ["svg", "html"])
+@each("suffix", ["svg", "html"])
 def test_explain_prints_and_draws(plan_file: Path, tmp_path: Path, suffix: str) -> None:
     picture = tmp_path / f"explain.{suffix}"
     outcome = planner("explain", plan_file, "--plot", picture)

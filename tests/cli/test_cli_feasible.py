@@ -237,7 +237,7 @@ def test_help_does_not_load_numpy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "words"),
     [
         (("--chips", "64,128"), "draws one chip count"),

@@ -117,8 +117,8 @@ def test_bad_questions(words: tuple[str, ...], line: str) -> None:
     assert outcome.mistakes == [line]
 
 
-@pytest.mark.parametrize("source", ["megatron", "torchtitan", "deepspeed"])
-@pytest.mark.parametrize(
+@each("source", ["megatron", "torchtitan", "deepspeed"])
+@each(
     ("content", "end"),
     [
         (b"", "is empty"),

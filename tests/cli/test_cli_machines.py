@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
@@ -29,7 +28,7 @@ def test_front_points_name_their_machines() -> None:
     )
 
 
-@pytest.mark.parametrize("ending", [".json", ".csv"])
+@each("ending", [".json", ".csv"])
 def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"front{ending}"
     found = solve(*JOINT, "--pareto", str(path))

@@ -231,7 +231,7 @@ def started(*arguments: str) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.0])
+@each("after", [0.0, 0.3, 1.0])
 def test_control_c(after: float, tmp_path: Path) -> None:
     """Exit code 130, one line, no traceback, no file, however early or late it comes."""
     target, front = tmp_path / "plan.yaml", tmp_path / "front.csv"

@@ -210,7 +210,7 @@ def test_a_workload_file(tmp_path: Path) -> None:
     assert found["batch"] == 64
 
 
-@pytest.mark.parametrize("ending", ["svg", "html", "csv", "json"])
+@each("ending", ["svg", "html", "csv", "json"])
 def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
     file = tmp_path / f"front.{ending}"
     found = answer("--strategy", "dp,zero,tp", "--gpus", "2,4,8", "--pareto", file)
@@ -235,7 +235,7 @@ def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
         assert "Without " in text
 
 
-@pytest.mark.parametrize("name", ["all.svg", "all.HTML"])
+@each("name", ["all.svg", "all.HTML"])
 def test_a_picture_has_the_front_and_the_parts_of_the_best_plan(name: str, tmp_path: Path) -> None:
     """Without a library; the front beside it is written as well."""
     path, front = tmp_path / name, tmp_path / "front.csv"
@@ -335,7 +335,7 @@ def test_all_mistakes_at_once() -> None:
     assert sorted(named) == ["batch", "gpus", "max-ports", "pes", "topology"]
 
 
-@pytest.mark.parametrize(("name", "words"), [
+@each(("name", "words"), [
     ("front.png", "the front is written as .svg, .html, .csv, .json"),
     ("nowhere/front.csv", "cannot be written"),
 ])  # fmt: skip

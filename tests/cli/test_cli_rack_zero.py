@@ -342,7 +342,7 @@ def test_several_mistakes_at_once() -> None:
     assert sorted(line.partition(":")[0] for line in lines) == ["basis", "gpus", "pes", "sram"]
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("chips: 4\nlinks:\n  - {between: [0, 1]}\n  - {between: [2, 3]}\n", "2 parts with no link"),
     ("chips: [a]\nlinks:\n  - {between: [a, a]}\n", "graph"),
     ("chips: 2\n", "links: is missing"),
@@ -355,7 +355,7 @@ def test_bad_graphs(text: str, words: str, tmp_path: Path) -> None:
     assert all(str(path) in line for line in lines), lines
 
 
-@pytest.mark.parametrize(("change", "words"), [
+@each(("change", "words"), [
     (("inner: 8", "inner: 0"), "einsums.0.inner: 0: must be at least 1"),
     (("inner: 8", "inner: many"), "einsums.0.inner: 'many': must be a whole number"),
     (("inner: 8", "iner: 8"), "einsums.0.iner: unknown field; did you mean 'inner'"),

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from support.cases import each
 
 from cli.answers import SMALL
@@ -53,7 +52,7 @@ def test_one_plan_on_two_machines(tmp_path: Path) -> None:
     assert times["values"][1] == alone["step_time_s"] != times["values"][0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("machines", "words"),
     [
         ("h100-sxm5-80", "is the same as"),

@@ -164,7 +164,7 @@ def test_a_hexadecimal_number_too_long_to_be_written_out(tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]"])
+@each("value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]"])
 def test_a_value_with_a_tag(tmp_path: Path, value: str) -> None:
     path = tmp_path / "tagged.yaml"
     path.write_text(f"a: {value}\n", encoding="utf-8")
@@ -175,8 +175,8 @@ def test_a_value_with_a_tag(tmp_path: Path, value: str) -> None:
         assert not [word for word in ("literal", "int()", "month", "attribute") if word in line]
 
 
-@pytest.mark.parametrize("field", ["model", "hardware"])
-@pytest.mark.parametrize("name", ["front.csv", "front.svg", "notes.txt"])
+@each("field", ["model", "hardware"])
+@each("name", ["front.csv", "front.svg", "notes.txt"])
 def test_a_file_that_is_no_yaml_is_not_taken_for_a_name(
     field: str, name: str, tmp_path: Path
 ) -> None:

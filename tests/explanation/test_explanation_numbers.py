@@ -90,7 +90,7 @@ def test_elasticities_of_rates_less_those_of_seconds_sum_to_minus_one(preset: st
     assert rates - seconds == pytest.approx(-1.0, abs=2e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "path"),
     [
         ("scale_up_efficiency", "network.scale_up_efficiency"),

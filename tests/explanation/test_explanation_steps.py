@@ -126,7 +126,7 @@ def bound(
     return made, plan_results(made.model, table, evaluate_table(made.model, table))[0]
 
 
-@pytest.mark.parametrize("cause", BOUND)
+@each("cause", BOUND)
 def test_what_binds_is_what_twice_as_much_relieves_most(cause: str, tmp_path: Path) -> None:
     made, result = bound(*BOUND[cause], tmp_path)
     assert cause == max(result.time_s, key=lambda name: result.time_s[name])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.cases import CASES
 from export.test_hf_types import small
@@ -107,7 +108,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("name", SAME)
+@each("name", SAME)
 def test_ranks_compute_what_one_computes(name: str, tmp_path: Path, alone: list[float]) -> None:
     found = losses(exported(tiny("llama3-8b"), SAME[name]), tmp_path)
     assert len(found) == 30
@@ -147,7 +148,7 @@ def test_compiled_layers_compute_the_same(tmp_path: Path, alone: list[float]) ->
     assert found == pytest.approx(alone, abs=2e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "plan"),
     [
         ("llama3-8b", Plan(tp=2, sequence_parallel=False, sharding="ddp", micro_batch=1)),
@@ -175,8 +176,8 @@ def test_it_runs(model: str, plan: Plan, tmp_path: Path) -> None:
     assert found == pytest.approx([math.log(VOCABULARY)] * 30, abs=0.5)
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
-@pytest.mark.parametrize(
+@each("precision", ["bf16", "fp16"])
+@each(
     "plan",
     [
         Plan(tp=2, sequence_parallel=False, sharding="ddp", micro_batch=1),
@@ -190,9 +191,7 @@ def test_it_runs_in_16_bits(plan: Plan, precision: str, tmp_path: Path) -> None:
     assert found == pytest.approx([math.log(VOCABULARY)] * 30, abs=0.2)
 
 
-@pytest.mark.parametrize(
-    "model", ["qwen2.5-7b", "olmo2-7b", "gemma2-9b", "gpt-neox-20b", "mistral-7b"]
-)
+@each("model", ["qwen2.5-7b", "olmo2-7b", "gemma2-9b", "gpt-neox-20b", "mistral-7b"])
 def test_split_models_compute_what_whole_ones_do(model: str, tmp_path: Path) -> None:
     export = exported(
         tiny(model), Plan(tp=2, sequence_parallel=False, sharding="ddp", micro_batch=1)

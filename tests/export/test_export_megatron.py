@@ -63,7 +63,7 @@ def test_what_was_accepted_is_what_is_exported() -> None:
     assert accepted_files("megatron-bridge") == asked
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_the_script_passes_the_arguments_and_starts_every_chip(case: str, tmp_path: Path) -> None:
     """A torchrun that prints what it is called with stands in for the real one."""
     fake = tmp_path / "torchrun"

@@ -4,7 +4,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
 from support.cases import each
 
 from export.cases import CASES
@@ -39,7 +38,7 @@ def started(one: Export, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(("target", "version"), LAUNCHES)
+@each(("target", "version"), LAUNCHES)
 def test_ranks_are_where_the_plan_puts_them(target: str, version: str, tmp_path: Path) -> None:
     words = started(exported(target, version, MANY), tmp_path)
     launcher = dict(zip(words[:10:2], words[1:10:2], strict=True))
@@ -50,7 +49,7 @@ def test_ranks_are_where_the_plan_puts_them(target: str, version: str, tmp_path:
     assert not [word for word in words if "rdzv" in word]
 
 
-@pytest.mark.parametrize(("target", "version"), LAUNCHES)
+@each(("target", "version"), LAUNCHES)
 def test_one_host_needs_no_address(target: str, version: str, tmp_path: Path) -> None:
     one = exported(target, version, ONE)
     assert started(one, tmp_path)[:3] == ["--standalone", "--nproc-per-node", "1"]

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from support.cases import each
 
 from export.cases import CASES
@@ -47,7 +46,7 @@ def test_every_dimension_matters(name: str) -> None:
     assert name_of(replace(load_model(name), hidden=2 * model.hidden)) is None
 
 
-@pytest.mark.parametrize("name", sorted({path.stem for path in CONFIGS.iterdir()} & {*NAMED}))
+@each("name", sorted({path.stem for path in CONFIGS.iterdir()} & {*NAMED}))
 def test_a_config_json_in_a_folder_of_any_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / "mine" / "config.json"
     path.parent.mkdir()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from export.test_hf_types import small
 from hardware_db import load_cluster
@@ -119,7 +120,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_it_runs(name: str, tmp_path: Path) -> None:
     model, plan, precision = RUNS[name]
     for loss in losses(tmp_path, model, Plan(**plan), precision):
@@ -134,7 +135,7 @@ GPUS: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", GPUS)
+@each("name", GPUS)
 def test_what_gpus_get_runs(name: str, tmp_path: Path) -> None:
     model, plan, precision = GPUS[name]
     found = losses(tmp_path, model, Plan(**plan), precision, "dgx-h100-ndr")
@@ -152,7 +153,7 @@ ALIKE: dict[str, tuple[str, list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@each("name", ALIKE)
 def test_it_learns_alike(name: str, tmp_path: Path) -> None:
     model, plans = ALIKE[name]
     found = []

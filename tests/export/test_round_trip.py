@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 from export.cases import CASES, Case
 from export.random_plans import runnable
@@ -62,14 +62,14 @@ def check(source: str, case: Case, export: Export, folder: Path) -> None:
     assert found.request.precision == case.precision
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].hardware != "tpu-v5p"])
+@each("name", [name for name in CASES if CASES[name].hardware != "tpu-v5p"])
 def test_cases_for_megatron(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     export = export_plan(case.cost(), case.plan, target_named("megatron"), allow_lossy=True)
     check("megatron", case, export, tmp_path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "name"),
     [
         ("megatron", "dense-tp-pp"),
@@ -88,7 +88,7 @@ def test_random_plans(source: str, name: str, tmp_path: Path) -> None:
             check(source, random_case, export, tmp_path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "split"),
     [("megatron", "even"), ("torchtitan", "front-counted"), ("deepspeed", "front")],
 )

@@ -186,7 +186,7 @@ def test_inconsistent_bidirectional_rate(tmp_path: Path, data: dict[str, Any]) -
     assert line == "levels[0].bidirectional: 7e+11 B/s is not twice levels[0].bandwidth"
 
 
-@pytest.mark.parametrize(("content", "message"), [
+@each(("content", "message"), [
     (b"", "the file is empty"),
     (b"\n# nothing\n", "the file is empty"),
     (b"- 1\n- 2\n", "the file is not a mapping"),

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.question.launch import LaunchRead, read_launch
@@ -54,7 +55,7 @@ def test_base(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "fix", "fields"),
     [
         (with_zero(stage=0), "", {"sharding": "ddp", "dp": 64}),
@@ -108,7 +109,7 @@ def test_misspelt_settings_are_listed(tmp_path: Path) -> None:
     assert reasons == ["not known; did you mean 'zero_optimization.stage'?", "not known"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "more", "line"),
     [
         ({**BASE, "train_batch_size": 250}, {}, "train_batch_size: 250 is not 2 on each of 64 data "
@@ -145,7 +146,7 @@ def test_hierarchical_shards_and_drives_can_be_fixed(tmp_path: Path) -> None:
     assert (plan.sharding, plan.offload) == ("zero3", ("weights",))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line"),
     [
         ("", "is empty"),
@@ -177,7 +178,7 @@ QUOTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", QUOTED)
+@each("name", QUOTED)
 def test_numbers_in_quotes_are_no_numbers(name: str, tmp_path: Path) -> None:
     """DeepSpeed calculates with them as they stand, and fails."""
     changes, number = QUOTED[name]
@@ -199,7 +200,7 @@ def warned(data: object, folder: Path, fix: str = "") -> str:
     return line
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "start"),
     [
         ({**BASE, "communication_data_type": "bf16"}, "communication_data_type: gradients travel"),
@@ -252,7 +253,7 @@ def test_what_the_answer_counts_otherwise_is_told(
     assert warned(data, tmp_path).startswith(start)
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         BASE,
@@ -282,7 +283,7 @@ STAYS = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "line"),
     [
         (zero3(offload_optimizer={"device": "cpu", "ratio": 0.4}),
@@ -337,7 +338,7 @@ def test_a_sharding_that_is_fixed_decides_what_is_moved(tmp_path: Path) -> None:
     assert launch(data, tmp_path, "sharding=zero3").plan.offload == ("optimizer", "weights")
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "precision"),
     [
         ({"enabled": True, "dtype": "bfloat16"}, "bf16"),
@@ -355,7 +356,7 @@ def test_products_under_autocast(said: dict[str, object], precision: str, tmp_pa
     assert lines == [True] * (precision != "fp32")
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "fields"),
     [
         (zero3(cpu_offload_param=True), {"offload": ("weights",)}),

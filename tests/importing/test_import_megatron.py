@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from export.cases import CASES
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.frameworks.megatron.reading.names import known_flags
@@ -108,7 +109,7 @@ def test_mixtral_is_found_by_its_dimensions(tmp_path: Path) -> None:
     assert [one.name for one in found.imported.assumed] == ["plan.sequence_parallel"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "fields"),
     [
         ("", {"sharding": "ddp", "dp": 64}),
@@ -183,7 +184,7 @@ def test_flags(flags: str, fields: dict[str, object], tmp_path: Path) -> None:
     assert {name: getattr(plan, name) for name in fields} == fields
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "precision"),
     [
         ("--fp8-format hybrid", "fp8"),
@@ -195,7 +196,7 @@ def test_precisions(flags: str, precision: str, tmp_path: Path) -> None:
     assert launch(LLAMA + flags, tmp_path).request.precision == precision
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "line"),
     [
         ("--tensor-model-parallel-size 6", "64 chips are not a multiple of tp 6 x cp 1 x pp 1 = 6; "
@@ -266,7 +267,7 @@ def test_shards_of_torch_stand_alone(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "start", "fix", "field"),
     [
         ("--recompute-granularity selective --recompute-modules mlp core_attn",
@@ -301,7 +302,7 @@ def test_experts_split_over_tp_by_default(tmp_path: Path) -> None:
     assert launch(told, tmp_path, model="mixtral-8x7b", chips=None).plan.ep == 8
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "said"),
     [("'[1]*32'", False), ("1", False), ("'([0]+[1]*3)*8'", True), ("x", True), ("2", True)],
 )
@@ -330,7 +331,7 @@ def test_abbreviations_are_not_taken(tmp_path: Path) -> None:
     assert [one.name for one in found.imported.unknown] == ["--tensor-model-parallel"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("drop", "line"),
     [
         ("--seq-length 4096", "--seq-length: is missing, and Megatron-LM has no default for it"),

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.question.launch import LaunchRead, read_launch
@@ -84,7 +85,7 @@ def test_llama3_70b(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "fields"),
     [
         ("", {"sharding": "zero3", "fsdp": 64, "dp": 1, "micro_batch": 8}),
@@ -142,7 +143,7 @@ def test_defaults_are_assumed(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "line"),
     [
         ("tensor_parallel_degree = 6", "64 chips are not a multiple of replicas 1 x tp 6 x cp 1 x "
@@ -171,7 +172,7 @@ def test_contradictions(settings: str, line: str, tmp_path: Path) -> None:
     assert line in refused(SMALL + settings, tmp_path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "fix", "field"),
     [
         (SMALL.replace('"none"', '"selective"'), "recompute=selective", "recompute"),
@@ -241,7 +242,7 @@ def test_selective_checkpointing_of_a_configuration(tmp_path: Path) -> None:
     assert (found.plan.recompute, found.plan.micro_batch) == ("selective", 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("module", "config", "model", "precision"),
     [
         ("llama3", "llama3_405b", "llama3.1-405b", "fp8"),
@@ -279,7 +280,7 @@ def test_the_mesh_of_an_unknown_configuration_must_be_said(tmp_path: Path) -> No
     assert (fixed.plan.fsdp, fixed.plan.tp) == (8, 8)
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "line"),
     [
         ("--job.config_file a.toml", "job.config_file: the settings are in 'a.toml'; give that "
@@ -304,10 +305,8 @@ def test_experts_divided_by_tp_are_no_plan(tmp_path: Path) -> None:
     assert (whole.plan.ep, whole.plan.tp) == (8, 8)
 
 
-@pytest.mark.parametrize(
-    ("policy", "warned"), [("default", False), ("never", False), ("always", True)]
-)
-@pytest.mark.parametrize("replicas", [1, 2])
+@each(("policy", "warned"), [("default", False), ("never", False), ("always", True)])
+@each("replicas", [1, 2])
 def test_resharding_under_a_pipeline(
     policy: str, warned: bool, replicas: int, tmp_path: Path
 ) -> None:
@@ -322,7 +321,7 @@ def test_resharding_under_a_pipeline(
     assert any(gathers in one for one in found.imported.warnings) == warned
 
 
-@pytest.mark.parametrize(
+@each(
     ("components", "framework", "warned"),
     [
         ('["model", "loss"]', "torchtitan", False),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 from planner.question.launch import read_launch
 
@@ -27,7 +27,7 @@ def told(name: str, folder: Path, change: tuple[str, str]) -> list[str]:
 ALLTOALL = f"{SENT} alltoall"
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "start"),
     [
         ((ALLTOALL, f"{SENT} allgather"), f"{SENT}: allgather: every rank of ep gathers"),
@@ -40,7 +40,7 @@ def test_how_tokens_go_to_experts(change: tuple[str, str], start: str, tmp_path:
     assert line.startswith(start)
 
 
-@pytest.mark.parametrize(
+@each(
     ("flag", "start"),
     [
         ("--attention-backend unfused", "--attention-backend: unfused keeps the scores"),
@@ -53,7 +53,7 @@ def test_kernels_that_keep_scores(flag: str, start: str, tmp_path: Path) -> None
     assert line.startswith(start)
 
 
-@pytest.mark.parametrize("flag", ["", "--attention-backend flash", "--attention-backend auto"])
+@each("flag", ["", "--attention-backend flash", "--attention-backend auto"])
 def test_what_is_predicted_is_no_warning(flag: str, tmp_path: Path) -> None:
     assert told("dense-tp-pp", tmp_path, ("--bf16", f"--bf16 {flag}")) == []
     assert told("experts", tmp_path, (ALLTOALL, ALLTOALL)) == []

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import pytest
 from export.cases import CASES
+from support.cases import each
 
 from importing.test_import_megatron import LLAMA, MIXTRAL, launch, refused
 from planner.frameworks.megatron.reading.names import known_flags
@@ -25,7 +25,7 @@ def latent(*changes: tuple[str, str]) -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "line"),
     [
         ("--normalization LayerNorm", "norm.kind layernorm contradicts llama2-13b, which has "
@@ -51,7 +51,7 @@ def test_flags_of_another_model_are_refused(flags: str, line: str, tmp_path: Pat
                     for text in refused(LLAMA + flags, tmp_path)]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "words"),
     [
         ("--q-lora-rank", "64", "attention.q_lora_rank 64 contradicts"),
@@ -109,13 +109,13 @@ def test_flags_of_the_model_select_it(tmp_path: Path) -> None:
     assert "norm.kind" in line
 
 
-@pytest.mark.parametrize("flag", ["--fp32-residual-connection", "--attention-output-gate"])
+@each("flag", ["--fp32-residual-connection", "--attention-output-gate"])
 def test_what_is_not_counted_is_warned_of(flag: str, tmp_path: Path) -> None:
     found = launch(LLAMA + flag, tmp_path)
     assert any(line.startswith(f"{flag}: ") for line in found.imported.warnings)
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "line"),
     [
         ("--model-parallel-size 8", f"{GONE} --tensor-model-parallel-size"),

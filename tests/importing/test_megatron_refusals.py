@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 from importing.test_import_megatron import LLAMA, MIXTRAL, launch, refused
 from planner.frameworks.megatron.reading.classes import ASSUMED, NO_PART, reasons
@@ -15,7 +15,7 @@ AT_THE_STEP = "--overlap-param-gather-with-optimizer-step"
 EXCHANGE = "--overlap-moe-expert-parallel-comm"
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "line"),
     [
         (
@@ -111,7 +111,7 @@ def test_modules_of_prediction_are_no_layers(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("layout", "pp", "modules", "words"),
     [
         ("Et*9|t*11|t*11m|t*9L", 4, 1, "m (multi-token prediction) must come after the last layer"),
@@ -157,7 +157,7 @@ def test_a_single_data_rank_shares_nothing(tmp_path: Path) -> None:
     assert "plan.sharding" in [one.name for one in found.imported.assumed]
 
 
-@pytest.mark.parametrize(
+@each(
     "flag",
     [
         "--yaml-cfg a.yaml", "--use-checkpoint-args", "--use-mp-args-from-checkpoint-args",

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from export.test_oracle_megatron import HERE, HOME, PYTHON, asked
+from support.cases import each
 
 from models_db import load_model
 from planner.base.errors import InputError
@@ -166,7 +167,7 @@ def differences(launches: list[Any], answers: list[dict[str, Any]]) -> list[str]
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_it_takes_what_megatron_takes(seed: int, tmp_path: Path) -> None:
     source = random.Random(seed)
     launches = []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 from importing.test_import_torchtitan import SMALL, launch, refused
 
@@ -14,7 +14,7 @@ NEVER = {
 }
 
 
-@pytest.mark.parametrize("version", NEVER)
+@each("version", NEVER)
 def test_weights_that_stay_gathered_are_no_plan(version: str, tmp_path: Path) -> None:
     assert refused(NEVER[version], tmp_path) == [
         f"{RESHARD}: never keeps the weights gathered after the forward pass, which no plan says; "
@@ -29,7 +29,7 @@ def test_weights_that_stay_gathered_are_no_plan(version: str, tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize("policy", ['"sometimes"', "false", "0"])
+@each("policy", ['"sometimes"', "false", "0"])
 def test_resharding_is_one_of_three_words(policy: str, tmp_path: Path) -> None:
     [line] = refused(f"{SMALL}fsdp_reshard_after_forward = {policy}", tmp_path)
     assert line.endswith("is not one of default, always, never")
@@ -47,9 +47,7 @@ BARE = "torchrun --nnodes 8 --nproc-per-node 8 -m torchtitan.train"
 LLAMA3_8B = f"{BARE} --module llama3 --config llama3_8b"
 
 
-@pytest.mark.parametrize(
-    ("implementation", "warned"), [("fused", False), ("fused_opt_states_bf16", True)]
-)
+@each(("implementation", "warned"), [("fused", False), ("fused_opt_states_bf16", True)])
 def test_moments_in_16_bits_are_said(implementation: str, warned: bool, tmp_path: Path) -> None:
     text = f"{LLAMA3_8B} --optimizer.implementation {implementation}"
     lines = launch(text, tmp_path, chips=None).imported.warnings
@@ -57,8 +55,8 @@ def test_moments_in_16_bits_are_said(implementation: str, warned: bool, tmp_path
     assert (said in lines) == warned
 
 
-@pytest.mark.parametrize("before", ["", "--training.seq_len 4096 --compile.enable "])
-@pytest.mark.parametrize("word", ["optimizer:muon", "lr-scheduler:none"])
+@each("before", ["", "--training.seq_len 4096 --compile.enable "])
+@each("word", ["optimizer:muon", "lr-scheduler:none"])
 def test_a_choice_of_a_section_is_no_value(before: str, word: str, tmp_path: Path) -> None:
     found = launch(f"{LLAMA3_8B} {before}{word}", tmp_path, chips=None).imported
     alone = launch(f"{LLAMA3_8B} {before}", tmp_path, chips=None).imported
@@ -74,16 +72,14 @@ def test_words_with_colons_stay_values(tmp_path: Path) -> None:
     assert (unknown.name, unknown.value) == ("training.foo", "https://a:1 c:d")
 
 
-@pytest.mark.parametrize(
-    "module", ["torchtitan.models.llama3", "torchtitan.models.llama3.config_registry"]
-)
+@each("module", ["torchtitan.models.llama3", "torchtitan.models.llama3.config_registry"])
 def test_modules_by_their_path(module: str, tmp_path: Path) -> None:
     text = f"{BARE} --module {module} --config llama3_70b"
     found = launch(text, tmp_path, chips=None, model="llama3-70b")
     assert (found.plan.tp, found.plan.recompute) == (8, "full")
 
 
-@pytest.mark.parametrize(
+@each(
     ("settings", "warned"),
     [
         ("data_parallel_replicate_degree = 32\ntensor_parallel_degree = 2", True),

@@ -91,7 +91,7 @@ def test_parallel_edges_add_up() -> None:
         wiring_of(graph)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("chips: 4\nlinks: [{between: [0, 1]}, {between: [2, 3]}]", "2 parts .* 0, 1 | 2, 3"),
@@ -114,7 +114,7 @@ def test_wrong_yaml(text: str, words: str, tmp_path: Path) -> None:
     assert any(re.search(words, line) for line in lines), lines
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "words"),
     [
         ("g.txt", "0 1", "files end in"),
@@ -230,7 +230,7 @@ def test_wrong_prices() -> None:
         parse_price("-5", "link-price")
 
 
-@pytest.mark.parametrize("name", ["g.edgelist", "g.adjlist", "g.yaml", "g.json"])
+@each("name", ["g.edgelist", "g.adjlist", "g.yaml", "g.json"])
 def test_a_name_of_more_digits_than_a_number_may_have_is_a_name(name: str, tmp_path: Path) -> None:
     long = "9" * 5000
     links = f'[{{between: ["{long}", "1"]}}]'

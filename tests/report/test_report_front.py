@@ -295,7 +295,7 @@ def test_names_are_escaped(name: str, several: SolveResult) -> None:
     assert name not in page or not re.search('[<&"]', name)
 
 
-@pytest.mark.parametrize("suffix", [".CSV", ".Json", ".SVG", ".HTML"])
+@each("suffix", [".CSV", ".Json", ".SVG", ".HTML"])
 def test_endings_in_capitals(suffix: str, several: SolveResult, tmp_path: Path) -> None:
     assert written(several, tmp_path / f"front{suffix}")
 

@@ -75,7 +75,7 @@ def test_points_as_far_apart_as_they_may_be(tmp_path: Path) -> None:
     assert planner(*XEON, "--csv", path, "--json").code == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("", "is empty"),

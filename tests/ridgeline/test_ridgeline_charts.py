@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import planner
+from support.cases import each
 
 from planner.base.units import show_seconds
 from planner.plan import Plan
@@ -160,7 +161,7 @@ def test_every_chart_says_what_it_shows(paper: RidgelineResult) -> None:
                     assert 0 < mark.y < math.inf
 
 
-@pytest.mark.parametrize("ending", ["svg", "html"])
+@each("ending", ["svg", "html"])
 def test_files(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"mlp.{ending}"
     flags = ("--case", "mlp-4096", "--figure", "4a,4b,4c,6a,6b", "--plot", path)

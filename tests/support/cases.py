@@ -45,22 +45,25 @@ def _test(check: Any, cases: tuple[_Cases, ...]) -> Any:
     """A test that calls a check with each combination of cases."""
 
     def test(**fixtures: Any) -> None:
-        failed, count = [], 0
-        for parts in product(*cases):
+        failed, skipped, count = [], [], 0
+        for count, parts in enumerate(product(*cases), start=1):
             case = {name: value for part in parts for name, value in part.items()}
-            count += 1
             if "tmp_path" in fixtures:
                 case["tmp_path"] = fixtures["tmp_path"] / f"case-{count}"
                 case["tmp_path"].mkdir()
             try:
                 check(**{**fixtures, **case})
+            except pytest.skip.Exception as reason:
+                skipped.append(reason)
             except (Exception, pytest.fail.Exception) as error:
                 error.add_note(", ".join(f"{k}={v!r}"[:200] for k, v in case.items()))
                 failed.append(error)
-        print(f"{count} cases")
+        print(f"{count} cases" + f", {len(skipped)} of them skipped" * bool(skipped))
         assert count, "no cases"
         if failed:
             raise BaseExceptionGroup(f"{len(failed)} of {count} cases fail", failed)
+        if len(skipped) == count:
+            raise skipped[0]
 
     update_wrapper(test, check)
     del test.__wrapped__  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cli.command import planner, refused
+from support.cases import each
 
 GOOD = {
     "id": "a", "hardware": "a100-sxm4-80", "n_chips": "64", "seq_len": "2048",
@@ -234,7 +235,7 @@ def test_columns_that_are_not_used_are_named_before_the_figures(write: Write) ->
     assert out.count("tensor_parallel") == 1
 
 
-@pytest.mark.parametrize(("content", "words"), [
+@each(("content", "words"), [
     (b"", "is empty; its first line must name the columns"),
     (b"\xff\xfe\x00", "not a text file (byte 0 is not UTF-8)"),
     (b"\x1f\x8b\x08nonsense", "not a whole gzip file"),

@@ -34,7 +34,7 @@ def refused(folder: Path, data: object, file: str = "config.json") -> str:
     return said.removeprefix(str(path)).removeprefix(": ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "line"),
     [
         (b"", "empty; a JSON object belongs here"),
@@ -59,9 +59,7 @@ def test_files_that_are_no_configuration(tmp_path: Path, raw: bytes, line: str) 
     assert "\n" not in said
 
 
-@pytest.mark.parametrize(
-    "model_type", ["qwen3_next", "phi", "mamba", "lama", "deepseek_v9", "x" * 999]
-)
+@each("model_type", ["qwen3_next", "phi", "mamba", "lama", "deepseek_v9", "x" * 999])
 def test_unknown_types_list_the_supported(tmp_path: Path, model_type: str) -> None:
     said = refused(tmp_path, {"model_type": model_type})
     assert f"supported: {', '.join(MODEL_TYPES)}" in said
@@ -143,7 +141,7 @@ CHANGES: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "change", "line"), CHANGES)
+@each(("name", "change", "line"), CHANGES)
 def test_values_that_are_wrong(
     tmp_path: Path, name: str, change: dict[str, Any], line: str
 ) -> None:
@@ -197,7 +195,7 @@ def test_models_are_loaded_from_configurations(tmp_path: Path) -> None:
     assert by_file.total_parameters == load_model("qwen3-8b").total_parameters
 
 
-@pytest.mark.parametrize(
+@each(
     ("folder", "name"),
     [("My Model (v2)!", "my-model-v2"), ("__", "imported"), ("ÄÖ", "imported"),
      ("a..b--c", "a.b-c"), ("x" * 200, "x" * 60)],

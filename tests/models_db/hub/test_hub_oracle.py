@@ -85,7 +85,7 @@ def test_transformers_builds_as_many_parameters(path: Path) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize(("name", "change"), CHANGES, ids=lambda value: str(value)[:60])
+@each(("name", "change"), CHANGES)
 def test_transformers_agrees_on_other_values(
     name: str, change: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -170,7 +170,7 @@ def disagreement(data: dict[str, Any], path: Path) -> str:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("path", one_of_each(), ids=lambda path: path.stem)
+@each("path", one_of_each())
 def test_absent_and_null_keys_are_refused_or_read_as_transformers_does(
     path: Path, tmp_path: Path
 ) -> None:
