@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from cli.command import planner
 
-
 JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4", "--batch-tokens",
        "32Ki", "--fix", "micro_batch=1,4")  # fmt: skip
 ASKED = {
@@ -44,5 +43,3 @@ def test_a_plan_is_explained_by_its_objective(name: str, tmp_path: Path) -> None
     explained = planner("explain", plan, "--objective", name, "--json")
     assert (explained.code, explained.err) == (0, "")
     assert explained.document["objective_name"] == name
-    compared = planner("compare", plan, plan, "--json")
-    assert (compared.code, compared.err) == (0, "")
