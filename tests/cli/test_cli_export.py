@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from export.cases import CASES, Case
+from frameworks.export.cases import CASES, Case
 from support.cases import each
 
 from cli.command import planner

@@ -76,7 +76,7 @@ def test_a_batch_alone_asks_for_the_chips() -> None:
 
 
 def test_the_fitted_model() -> None:
-    """Thresholds are whole sequences on every chip; tests/feasibility has them against a loop."""
+    """Thresholds are whole sequences on every chip; studies/feasibility has them against a loop."""
     rows = by_strategy(answer(*DEFAULT))
     least, data_ranks, seq_len = rows["zero1"]["min_batch_tokens_compute_bound"], 8, 4096
     assert least % (data_ranks * seq_len) == 0

@@ -10,7 +10,7 @@ from support.cases import each
 
 from cli.command import planner
 
-GOLDEN = Path(__file__).parent.parent / "export" / "golden"
+GOLDEN = Path(__file__).parent.parent / "frameworks" / "export" / "golden"
 UNEVEN = GOLDEN / "megatron" / "uneven" / "run.sh"
 ASKED = ("--from", "megatron", "--model", "llama2-13b", "--hardware", "dgx-a100-80-hdr")
 
