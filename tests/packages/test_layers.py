@@ -4,6 +4,7 @@ A rule is one test that names every offender at once.
 """
 
 import ast
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -30,10 +31,15 @@ TEXTS = [
     )
     for folder in (*PACKAGES, "tests", "docs", "benchmarks", ".ci")
     for path in sorted((ROOT / folder).glob(pattern))
-] + [path for path in sorted(ROOT.glob("*")) if path.is_file() and path.name != "LICENSE"]
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+] + [path for path in sorted(ROOT.glob("*")) if path.is_file() and path.name not in ("LICENSE", ".git")]
 MOST_MODULES = 12
 HEAVY = ("ortools", "networkx", "pandas", "plotly", "matplotlib", "dask")
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    """The syntax tree of every module."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
 def name_of(path: Path) -> str:
@@ -91,7 +97,7 @@ def test_folders_are_small_or_say_why_not() -> None:
     large = []
     for init in sorted((ROOT / "planner").rglob("__init__.py")):
         modules = [path for path in init.parent.glob("*.py") if path != init]
-        reason = "one file per" in (ast.get_docstring(TREES[init]) or "")
+        reason = "one file per" in (ast.get_docstring(trees()[init]) or "")
         if len(modules) > MOST_MODULES and not reason:
             large.append((name_of(init), len(modules)))
     assert large == []
@@ -105,7 +111,7 @@ def test_modules_of_planner_do_not_import_each_other_in_circles() -> None:
             for other in _imported(_at_import(tree.body)) & names
             if not within(name_of(path), other)
         }
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
     }
     while left:
         free = [name for name, others in left.items() if not others & set(left)]
@@ -117,7 +123,7 @@ def test_modules_of_planner_do_not_import_each_other_in_circles() -> None:
 def test_heavy_libraries_are_imported_where_they_are_used() -> None:
     early = {
         name_of(path): sorted(heavy)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         if (
             heavy := {
                 name
@@ -132,7 +138,7 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
 def test_every_import_inside_a_function_has_its_reason() -> None:
     """A comment on its line, or one for the whole command at its first line."""
     bare = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         lines = path.read_text(encoding="utf-8").split("\n")
         for function in ast.walk(tree):
             if not isinstance(function, ast.FunctionDef):
@@ -153,7 +159,7 @@ def test_a_file_is_short_enough_to_read() -> None:
 
 def test_functions_are_short_enough_to_see_whole() -> None:
     long = {}
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -167,7 +173,7 @@ def test_functions_are_short_enough_to_see_whole() -> None:
 
 def test_everything_public_is_documented() -> None:
     bare = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         if not ast.get_docstring(tree):
             bare.append(name_of(path))
         bare += [
