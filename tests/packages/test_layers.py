@@ -31,7 +31,11 @@ TEXTS = [
     )
     for folder in (*PACKAGES, "tests", "docs", "benchmarks", ".ci")
     for path in sorted((ROOT / folder).glob(pattern))
-] + [path for path in sorted(ROOT.glob("*")) if path.is_file() and path.name not in ("LICENSE", ".git")]
+] + [
+    path
+    for path in sorted(ROOT.glob("*"))
+    if path.is_file() and path.name not in ("LICENSE", ".git")  # a file in a second work tree
+]
 MOST_MODULES = 12
 HEAVY = ("ortools", "networkx", "pandas", "plotly", "matplotlib", "dask")
 
