@@ -62,10 +62,7 @@ def cases(**wanted: Any) -> list[Any]:
         if all(case[name] == value for name, value in wanted.items())
     ]
     assert found
-    return [
-        pytest.param(case, id=f"{case['m']}x{case['n']}x{case['k']}-{case['columns']}")
-        for case in found
-    ]
+    return found
 
 
 @each("case", cases(case="fc", metric="LATENCY"))
