@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from planner.base.errors import InputError
-from planner.cli.options import JOB, OUTPUT, AsJson, option
+from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.question.asked.field import JOB
 
 if TYPE_CHECKING:
     from planner.evidence.calibration.asking import Question

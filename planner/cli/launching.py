@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
+from planner.cli.field_flags import fixes_of
 from planner.cli.plan_options import row_of
-from planner.cli.solve_fields import fixes_of
 
 if TYPE_CHECKING:
     from planner.base.messages import Origin

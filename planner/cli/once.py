@@ -21,7 +21,7 @@ class Once(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Shows help as usual, with names of frameworks in their places."""
-        from planner.cli.named import filled  # noqa: PLC0415  (only for --help)
+        from planner.question.asked.named import filled  # noqa: PLC0415  (only for --help)
 
         self.help = filled(self.help or "", self.name or "")
         parameters: list[Any] = [*self.params]

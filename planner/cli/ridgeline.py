@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from planner.cli.options import OUTPUT, AsJson, Precision, option
+from planner.cli.field_flags import field_option
+from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 
 _MACHINE = "Machine"
@@ -31,7 +32,7 @@ def ridgeline(
             _MACHINE,
         ),
     ] = None,
-    precision: Precision = None,
+    precision: Annotated[str | None, field_option("precision")] = None,
     case: Annotated[str | None, option("The paper's case study: mlp-4096.", _POINTS)] = None,
     workload: Annotated[
         str | None,

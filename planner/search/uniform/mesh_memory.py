@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.stages.layout import StageClasses
@@ -25,7 +26,6 @@ from planner.plan import (
     ZERO3,
     PlanTable,
 )
-from planner.plan.choices import MESH_AXES
 from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN

@@ -15,6 +15,7 @@ from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, situation
 from planner.cost.job import LONGEST_SEQUENCE, sequences_in
 from planner.frameworks.registry import framework_of_preset
+from planner.question.asked import FEASIBLE
 from planner.question.provenance import versions
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
@@ -28,11 +29,6 @@ from planner.studies.feasibility.textbook import inverse
 from planner.studies.feasibility.textbook.roofline import largest_tp_of, roofline_row
 
 Progress = Callable[[str, int, int], None]
-FIELDS = (
-    "seq_len", "precision", "framework", "era", "assumptions", "calibration", "mfu", "torus_axes",
-    "collectives", "degrade_link", "max_memory", "memory_margin",
-)  # fmt: skip
-"""Fields of `planner.question.request.Request` that a question may have beside its own."""
 MOST_CHIPS = 65536
 _BATCH_TOKENS = 4 * 2.0**20
 
@@ -113,7 +109,7 @@ def feasible(
         train_tokens: Tokens of the whole run.
         origin: Where the fields come from, for messages.
         on_progress: Called with (what, done, of).
-        **fields: Those of `FIELDS`, as in `planner.question.request.Request`.
+        **fields: Fields of `planner.question.request.Request`, those that `FEASIBLE` names.
 
     Raises:
         InputError: The question cannot be asked as it is; one line per mistake.
@@ -182,8 +178,8 @@ def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:
 
 
 def _check_fields(fields: dict[str, Any]) -> None:
-    if unknown := sorted(set(fields) - set(FIELDS)):
-        raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FIELDS)}")
+    if unknown := sorted(set(fields) - set(FEASIBLE)):
+        raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FEASIBLE)}")
 
 
 def _goal(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
