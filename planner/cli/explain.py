@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.files import write_all
+from planner.cli.completing import one_of
 from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
@@ -21,7 +22,7 @@ from planner.cli.launching import (
     Question,
     question_of,
 )
-from planner.cli.options import AsJson
+from planner.cli.options import AsJson, option
 from planner.cli.output import print_json, progress_bar
 from planner.cli.plan_options import (
     PlanFile,
@@ -51,7 +52,8 @@ def explain(
     batch_tokens: LaunchBatch = None,
     fix: LaunchFix = None,
     objective: Annotated[
-        str, typer.Option(help="What plans are compared by: {objectives}.")
+        str,
+        option("What plans are compared by: {objectives}.", None, complete=one_of("objective")),
     ] = "time",
     asked: dict[str, Any],
     plot: Annotated[

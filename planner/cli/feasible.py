@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from planner.base.messages import Origin
+from planner.cli.completing import several_of
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
@@ -21,13 +22,18 @@ def feasible(
     *,
     model: Annotated[
         list[str] | None,
-        option("Model names or YAML files (repeatable, or with commas).", _QUESTION),
+        option(
+            "Model names or YAML files (repeatable, or with commas).",
+            _QUESTION,
+            complete=several_of("model"),
+        ),
     ] = None,
     hardware: Annotated[
         list[str] | None,
         option(
             "Clusters or chips, or YAML files (repeatable, or with commas; default: tpu-v5p).",
             _QUESTION,
+            complete=several_of("hardware"),
         ),
     ] = None,
     chips: Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 from planner.base.errors import InputError
 from planner.base.messages import shortened, shown
+from planner.cli.completing import completer_of
 from planner.cli.options import option
 from planner.cli.output import number
 from planner.question.asked import BY_NAME, Asked
@@ -81,8 +82,11 @@ def _option(field: Asked, said: str | None, *, replacing: bool) -> Any:
     """A field as a flag in a panel of `--help`."""
     names = (field.flag,) if field.kind == "switch" else ()
     if said is not None or (replacing and field.replacing):
-        return option(said or f"{field.replacing}.", None, *names, metavar=field.metavar)
-    return option(field.flag_help, field.panel, *names, metavar=field.metavar)
+        text, panel = said or f"{field.replacing}.", None
+    else:
+        text, panel = field.flag_help, field.panel
+    complete = completer_of(field.name)
+    return option(text, panel, *names, metavar=field.metavar, complete=complete)
 
 
 def _read(field: Asked, value: Any) -> Any:

@@ -7,12 +7,30 @@ from typing import Annotated, Any
 
 import typer
 
+from planner.cli.completing import Completer
+
 OUTPUT = "Output"
 
 
-def option(help_text: str, panel: str | None, *names: str, metavar: str | None = None) -> Any:
-    """A flag of a panel of `--help`, None: the first; without `names` called like its parameter."""
-    return typer.Option(*names, help=help_text, rich_help_panel=panel, metavar=metavar)
+def option(
+    help_text: str,
+    panel: str | None,
+    *names: str,
+    metavar: str | None = None,
+    complete: Completer | None = None,
+) -> Any:
+    """A flag of a command.
+
+    Args:
+        help_text: What it is.
+        panel: Of `--help`; None: the first.
+        names: Of the flag; none: that of its parameter.
+        metavar: What `--help` shows in place of the value.
+        complete: What shells complete its value with.
+    """
+    return typer.Option(
+        *names, help=help_text, rich_help_panel=panel, metavar=metavar, autocompletion=complete
+    )
 
 
 Trace = Annotated[

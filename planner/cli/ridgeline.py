@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from planner.cli.completing import one_of
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
@@ -22,6 +23,7 @@ def ridgeline(
             "Cluster or chip, or YAML file (default: tpu-v5p; the paper's for --case; the plan's "
             "for --plan).",
             _MACHINE,
+            complete=one_of("hardware"),
         ),
     ] = None,
     level: Annotated[
@@ -50,7 +52,12 @@ def ridgeline(
         ),
     ] = None,
     model: Annotated[
-        str | None, option("The operators of one layer of a model, or of a YAML file.", _POINTS)
+        str | None,
+        option(
+            "The operators of one layer of a model, or of a YAML file.",
+            _POINTS,
+            complete=one_of("model"),
+        ),
     ] = None,
     plan: Annotated[
         Path | None,
