@@ -200,7 +200,7 @@ class Request(BaseModel):
 
 
 def request_from(
-    values: dict[str, Any], origin: Origin = ARGUMENTS, needed: tuple[str, ...] = ()
+    values: Mapping[str, Any], origin: Origin = ARGUMENTS, needed: tuple[str, ...] = ()
 ) -> Request:
     """A validated request.
 
@@ -219,7 +219,7 @@ def request_from(
         problems = [origin.blame(str(error), {"chips"})]
         values = {name: value for name, value in values.items() if name != "chips"}
     try:
-        request = Request.model_validate(values)
+        request = Request.model_validate(dict(values))
     except ValidationError as error:
         problems += mistakes(error, origin.label, Request.model_fields)
         there |= misspelt(error, Request.model_fields)
@@ -230,7 +230,7 @@ def request_from(
     return request
 
 
-def _counted(values: dict[str, Any]) -> dict[str, Any]:
+def _counted(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Fields whose `chips`, where they are a slice of a torus such as 16x16x16, are a number.
 
     Raises:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from planner.assumptions.assumptions import Assumptions
 from planner.base.errors import InputError
@@ -16,6 +16,7 @@ from planner.cost.intervals import is_prediction, situation
 from planner.cost.job import LONGEST_SEQUENCE, sequences_in
 from planner.frameworks.registry import framework_of_preset
 from planner.question.asked import FEASIBLE
+from planner.question.asked.typed import FeasibleFields
 from planner.question.provenance import versions
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
@@ -91,7 +92,7 @@ def feasible(
     train_tokens: float | str | None = None,
     origin: Origin = ARGUMENTS,
     on_progress: Progress | None = None,
-    **fields: Any,
+    **fields: Unpack[FeasibleFields],
 ) -> FeasibleResult:
     """Which batches and chip counts stay compute-bound and fit, per strategy, and what binds.
 
@@ -109,7 +110,7 @@ def feasible(
         train_tokens: Tokens of the whole run.
         origin: Where the fields come from, for messages.
         on_progress: Called with (what, done, of).
-        **fields: Fields of `planner.question.request.Request`, those that `FEASIBLE` names.
+        **fields: Further fields of the question.
 
     Raises:
         InputError: The question cannot be asked as it is; one line per mistake.
@@ -177,7 +178,7 @@ def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:
     return "thresholds"
 
 
-def _check_fields(fields: dict[str, Any]) -> None:
+def _check_fields(fields: Mapping[str, Any]) -> None:
     if unknown := sorted(set(fields) - set(FEASIBLE)):
         raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FEASIBLE)}")
 
@@ -207,7 +208,7 @@ def _cases(
     hardware: Any,
     chips: Any,
     batches: tuple[float, ...],
-    fields: dict[str, Any],
+    fields: Mapping[str, Any],
     origin: Origin,
     notes: list[tuple[str, str, str]],
     *,
