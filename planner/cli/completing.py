@@ -42,6 +42,11 @@ def completer_of(name: str) -> Completer | None:
     return several_of(name) if BY_NAME[name].kind in ("words", "names") else one_of(name)
 
 
+def only_in_shells(complete: Completer | None) -> Completer | None:
+    """What completes a value, where a shell asks: else Typer need not look at it."""
+    return complete if INSTRUCTION in os.environ else None
+
+
 def one_of(name: str) -> Completer:
     """Completes a word that a field takes."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from planner.cli.completing import Completer
+from planner.cli.completing import Completer, only_in_shells
 
 OUTPUT = "Output"
 
@@ -28,8 +28,9 @@ def option(
         metavar: What `--help` shows in place of the value.
         complete: What shells complete its value with.
     """
+    completion = only_in_shells(complete)
     return typer.Option(
-        *names, help=help_text, rich_help_panel=panel, metavar=metavar, autocompletion=complete
+        *names, help=help_text, rich_help_panel=panel, metavar=metavar, autocompletion=completion
     )
 
 
