@@ -269,7 +269,7 @@ def fabrics(question: dict[str, Any], folder: Path, picture: Path | None) -> tup
              "least energy": least(answer, 0.0)}  # fmt: skip
     rows = [[name, *cells(point)] for name, point in named.items()]
     costed = sum(one.evaluated for one in answer.candidates.machines)
-    boxes = sum(one.skeletons for one in answer.candidates.machines)
+    boxes = sum(one.partial_plans for one in answer.candidates.machines)
     pairs = sum(one.chip_counts for one in answer.candidates.machines)
     words = (
         f"{len(answer.candidates.machines)} machines, {pairs:,} pairs of "

@@ -33,7 +33,7 @@ from planner.search.limits import Limits
 from planner.search.uniform.batch import Tally, build_batch
 from planner.search.uniform.engine import Found, Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import Skeletons, cross_choices, cross_skeletons
+from planner.search.uniform.space import PartialPlans, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
 from solvers.mesh import RunningFront
 from solvers.solution import Status
@@ -50,7 +50,7 @@ _CALCULON_NOTE = (
 )
 TARGET_S = 5.0
 QUICK_CHIPS = 64
-_SKELETONS = 1024
+_PARTIAL_PLANS = 1024
 _BOXES = 256
 
 
@@ -74,18 +74,18 @@ class Counts:
     candidates: int
 
 
-def parts(skeletons: Skeletons) -> list[Skeletons]:
-    """The skeletons in groups."""
-    starts = range(0, len(skeletons), _SKELETONS)
-    every = np.arange(len(skeletons))
-    return [skeletons.take(every[start : start + _SKELETONS]) for start in starts]
+def parts(partial_plans: PartialPlans) -> list[PartialPlans]:
+    """The partial plans in groups."""
+    starts = range(0, len(partial_plans), _PARTIAL_PLANS)
+    every = np.arange(len(partial_plans))
+    return [partial_plans.take(every[start : start + _PARTIAL_PLANS]) for start in starts]
 
 
 def counted(model: CostModel, chips: int, options: SpaceOptions, clocks: int) -> Counts:
     """Counts every candidate on exactly `chips` that the rules allow."""
     meshes = enumerate_meshes(model, (chips,), options)
     plans = offloaded = placed = ordered = 0
-    for some in parts(cross_skeletons(model, meshes, options)):
+    for some in parts(cross_partial_plans(model, meshes, options)):
         space = cross_choices(model, some, options)
         placements = build_placements(model, some.meshes.columns, ORDERS).count[space.mesh_id]
         big = sum((some.meshes.columns[axis] > 1).astype(np.int64) for axis in AXES)
@@ -131,7 +131,7 @@ def swept(
     front = RunningFront(2, 4)
     tally = Tally(plans={}, candidates={})
     evaluated = fitting = 0
-    for number, some in enumerate(parts(cross_skeletons(model, meshes, options))):
+    for number, some in enumerate(parts(cross_partial_plans(model, meshes, options))):
         # With memory as an objective no offload counts as needless, so that all are costed.
         batch = build_batch(
             model, some, options, Limits(), clocks, tally, columns=(TIME, ENERGY, MEMORY)

@@ -81,8 +81,8 @@ SECTIONS = (
         text=(
             "The optimum and the front on exactly N chips, and the front over every count up to N; "
             "then one axis or choice after the other, each row with all above it. Infeasible: "
-            "proved that no plan fits. Skeletons are meshes with micro-batch and pipeline; costed "
-            "are the candidates that no bound excluded."
+            "proved that no plan fits. Partial plans are meshes with micro-batch and pipeline; "
+            "costed are the candidates that no bound excluded."
         ),
         command=("scaling.py", "--plots", _PICTURES),
         pictures=(

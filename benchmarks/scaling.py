@@ -2,8 +2,8 @@
 
 Chips: powers of two from 2^6 to 2^17 that the cluster can give, for three jobs, each with a fixed
 batch. "Exactly" is the proved optimum and the exact front of time and energy on exactly that many
-chips; "up to" adds the front over every smaller count, as `planner solve` reports it. "Skeletons"
-are meshes with micro-batch and pipeline; "costed" are the candidates that no bound excluded.
+chips; "up to" adds the front over every smaller count, as `planner solve` reports it. "Partial
+plans" are meshes with micro-batch and pipeline; "costed" are the candidates that no bound excluded.
 
 Axes: data parallelism first, then one more axis or choice per row, each row with all before it.
 
@@ -82,7 +82,7 @@ def run(case: Case) -> dict[str, Any]:
     return {
         "status": exact.status.value,
         "front": front,
-        "skeletons": exact.counts["skeletons"].get("considered", 0),
+        "partial_plans": exact.counts["partial_plans"].get("considered", 0),
         "costed": exact.counts["candidates"].get("evaluated", 0),
         "CPU s": seconds,
         "peak MB": measuring.peak_bytes() / 1e6,
@@ -110,7 +110,7 @@ def chip_rows(job: BenchmarkJob, options: argparse.Namespace) -> list[dict[str, 
             {
                 "chips": 2**power,
                 "answer": exact["status"],
-                "skeletons": exact["skeletons"],
+                "partial_plans": exact["partial_plans"],
                 "costed": exact["costed"],
                 "exactly, CPU s": exact["CPU s"],
                 "exactly, peak MB": exact["peak MB"],
@@ -160,7 +160,7 @@ def axis_rows(
             {
                 "enabled": title,
                 "answer": found["status"],
-                "skeletons": found["skeletons"],
+                "partial_plans": found["partial_plans"],
                 "costed": found["costed"],
                 "front": found["front"],
                 "CPU s": found["CPU s"],

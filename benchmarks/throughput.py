@@ -43,7 +43,7 @@ from planner.question.options import SpaceOptions
 from planner.search.uniform.batch import CHUNK
 from planner.search.uniform.candidates import Candidates, Rows
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import Space, cross_choices, cross_skeletons
+from planner.search.uniform.space import Space, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import Placements, build_placements
 
 CHUNKS = (64, 512, 4096, 8192, 16384, 32768, 65536)
@@ -105,7 +105,7 @@ def prepare(job: BenchmarkJob, *, all_orders: bool, repeats: int = 3) -> Prepare
 
     def enumerate_plans() -> None:
         meshes = enumerate_meshes(model, (job.chips,), options)
-        found["space"] = cross_choices(model, cross_skeletons(model, meshes, options), options)
+        found["space"] = cross_choices(model, cross_partial_plans(model, meshes, options), options)
 
     def build() -> None:
         space: Space = found["space"]

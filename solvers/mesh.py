@@ -1,12 +1,12 @@
-"""Exact search over boxes of candidates with lower bounds, and the exact front of what it finds.
+"""Exact search over nodes of candidates with lower bounds, and the exact front of what it finds.
 
-A *box* is a group of candidates with one or more *corners*: every candidate of the box is no
-better than some corner in any objective (one corner per clock, say). The search opens boxes in
-order of their corners and keeps a running front; a box all of whose corners some point of the
+A *node* is a group of candidates with one or more *corners*: every candidate of the node is no
+better than some corner in any objective (one corner per clock, say). The search opens nodes in
+order of their corners and keeps a running front; a node all of whose corners some point of the
 front covers cannot improve it and is never opened. Corners of -inf make it a plain exhaustive
-search; both return the same optimum and the same front, because a box is dropped only when found
-points are no worse than everything in it. Boxes may nest: opening one may run a search over the
-boxes inside it with the same running front.
+search; both return the same optimum and the same front, because a node is dropped only when found
+points are no worse than everything in it. Nodes may nest: opening one may run a search over the
+nodes inside it with the same running front.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Corners = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The candidates of some boxes.
+    """The candidates of some nodes.
 
     Attributes:
         points: (c, d) objectives.
         labels: (c, k) integers that identify each candidate to the caller.
         allowed: (c,) False for candidates that break a limit; None when all are allowed.
         dropped: Candidates that broke each limit, by name.
-        complete: False when time ran out before all candidates of the boxes were looked at; the
-            boxes then count as left.
+        complete: False when time ran out before all candidates of the nodes were looked at; the
+            nodes then count as left.
     """
 
     points: Points
@@ -58,8 +58,8 @@ class FrontSolution:
             without points), INFEASIBLE.
         bound: (d,) no candidate is below this in any single objective; equal to the minima of
             `points` when the front is complete.
-        counts: boxes, boxes_dropped_by_bound, boxes_left, evaluated, and one entry per limit.
-        left: Boxes that may still hold points of the front (none when it is complete).
+        counts: nodes, nodes_dropped_by_bound, nodes_left, evaluated, and one entry per limit.
+        left: Nodes that may still hold points of the front (none when it is complete).
         seconds: Wall time.
     """
 
@@ -92,7 +92,7 @@ class RunningFront:
 
 def search_front(
     corners: Corners,
-    open_boxes: Callable[[Index], Opened],
+    open_nodes: Callable[[Index], Opened],
     front: RunningFront,
     *,
     batch: int = 2048,
@@ -100,40 +100,40 @@ def search_front(
     deadline: float | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> FrontSolution:
-    """The exact front of all candidates in all boxes, merged into `front`.
+    """The exact front of all candidates in all nodes, merged into `front`.
 
     Args:
-        corners: (b, q, d) lower corners of the boxes; -inf where nothing is known.
-        open_boxes: Evaluates the candidates of the given boxes (indices into `corners`).
+        corners: (b, q, d) lower corners of the nodes; -inf where nothing is known.
+        open_nodes: Evaluates the candidates of the given nodes (indices into `corners`).
         front: Points found so far; grows in place.
-        batch: Boxes opened at a time.
-        seeds: Boxes opened first: the best few by each objective, so that the front prunes early.
-        deadline: Value of `time.perf_counter` after which no further boxes are opened.
-        on_progress: Called with (boxes settled, boxes in all) after every batch.
+        batch: Nodes opened at a time.
+        seeds: Nodes opened first: the best few by each objective, so that the front prunes early.
+        deadline: Value of `time.perf_counter` after which no further nodes are opened.
+        on_progress: Called with (nodes settled, nodes in all) after every batch.
 
     Raises:
         ValueError: `corners` is not a (b, q, d) array of numbers.
     """
     started = time.perf_counter()
     if corners.ndim != 3 or np.isnan(corners).any():
-        raise ValueError("corners must be a (boxes, corners, objectives) array without NaN")
-    counts: dict[str, int] = {"boxes": len(corners), "boxes_dropped_by_bound": 0, "evaluated": 0}
+        raise ValueError("corners must be a (nodes, corners, objectives) array without NaN")
+    counts: dict[str, int] = {"nodes": len(corners), "nodes_dropped_by_bound": 0, "evaluated": 0}
     queue = _seeded_order(corners, seeds)
     at, rest = 0, queue[:0]
     while at < len(queue) and (deadline is None or time.perf_counter() < deadline):
         before, wanted = at, seeds if at == 0 and seeds else batch
         alive, at = _next_alive(front, corners, queue, at, wanted)
-        counts["boxes_dropped_by_bound"] += at - before - len(alive)
-        if len(alive) and not _absorb(front, open_boxes(alive), counts):
+        counts["nodes_dropped_by_bound"] += at - before - len(alive)
+        if len(alive) and not _absorb(front, open_nodes(alive), counts):
             rest = alive
             break
         if on_progress is not None:
             on_progress(at, len(queue))
     rest = np.concatenate([rest, queue[at:]])
     still = _alive(front, corners[rest])
-    counts["boxes_dropped_by_bound"] += int((~still).sum())
+    counts["nodes_dropped_by_bound"] += int((~still).sum())
     rest = rest[still]
-    counts["boxes_left"] = len(rest)
+    counts["nodes_left"] = len(rest)
     return FrontSolution(
         points=front.points,
         labels=front.labels,
@@ -146,18 +146,18 @@ def search_front(
 
 
 def _alive(front: RunningFront, corners: Corners) -> npt.NDArray[np.bool_]:
-    """(b,) boxes with a corner that no point of the front covers."""
-    boxes, each, objectives = corners.shape
-    hidden = covered(front.points, corners.reshape(boxes * each, objectives))
-    return np.asarray(~hidden.reshape(boxes, each).all(axis=1))
+    """(b,) nodes with a corner that no point of the front covers."""
+    nodes, each, objectives = corners.shape
+    hidden = covered(front.points, corners.reshape(nodes * each, objectives))
+    return np.asarray(~hidden.reshape(nodes, each).all(axis=1))
 
 
 def _next_alive(
     front: RunningFront, corners: Corners, queue: Index, at: int, wanted: int
 ) -> tuple[Index, int]:
-    """At least half of `wanted` boxes from `at` on that may hold points, and where they end.
+    """At least half of `wanted` nodes from `at` on that may hold points, and where they end.
 
-    Fewer only at the end of the queue. Many boxes at a time are cheaper to open than few.
+    Fewer only at the end of the queue. Many nodes at a time are cheaper to open than few.
     """
     found: list[Index] = []
     missing = wanted
@@ -170,7 +170,7 @@ def _next_alive(
 
 
 def _lowest(points: Points, corners: Corners) -> npt.NDArray[np.float64]:
-    """(d,) the least of each objective over found points and unopened boxes."""
+    """(d,) the least of each objective over found points and unopened nodes."""
     lowest = np.full(corners.shape[2], math.inf)
     for part in (points, corners.reshape(-1, corners.shape[2])):
         if len(part):
@@ -179,7 +179,7 @@ def _lowest(points: Points, corners: Corners) -> npt.NDArray[np.float64]:
 
 
 def _seeded_order(corners: Corners, seeds: int) -> Index:
-    """All boxes by their least first objective, but the best few of every objective first."""
+    """All nodes by their least first objective, but the best few of every objective first."""
     least = corners.min(axis=1)
     by_first = np.argsort(least[:, 0], kind="stable")
     share = max(seeds // least.shape[1], 1) if seeds else 0
@@ -189,7 +189,7 @@ def _seeded_order(corners: Corners, seeds: int) -> Index:
 
 
 def _absorb(front: RunningFront, opened: Opened, counts: dict[str, int]) -> bool:
-    """Takes in what some boxes held; whether that was everything in them."""
+    """Takes in what some nodes held; whether that was everything in them."""
     counts["evaluated"] += len(opened.points)
     for name, number in opened.dropped.items():
         counts[name] = counts.get(name, 0) + number

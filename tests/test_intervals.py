@@ -138,12 +138,12 @@ def test_a_calibration_without_intervals_has_the_shipped_ones() -> None:
 @pytest.mark.parametrize("framework", ["megatron", "nanotron", "jax"])
 def test_memory_and_the_chance_to_run_out_rest_on_one_spread(framework: str) -> None:
     model, plans = job(framework=framework), table(2)
-    held = np.array([0.7, 0.9]) * model.room_bytes
+    held = np.array([0.7, 0.9]) * model.allocatable_bytes
     low, high = memory_interval(model.framework, model.job.era, plans, held)
     chance, _ = memory_risks(model, plans, held)
     assert (low < held).all()
     assert (held < high).all()
-    assert ((high > model.room_bytes) == (chance > 0.1)).all()
+    assert ((high > model.allocatable_bytes) == (chance > 0.1)).all()
 
 
 def test_the_energy_of_a_plan_is_as_unsure_as_its_time_and_its_power_together() -> None:

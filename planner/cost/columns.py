@@ -69,7 +69,7 @@ class Columns:
         return ScheduleColumn(self.plans.schedule[:, None]).rounds(self.m)
 
     @property
-    def copies(self) -> FloatArray:
+    def replicas(self) -> FloatArray:
         """(n,) copies of the model's layers in a pipeline: m / rounds."""
         return np.asarray(self.plans.schedules.values("copies"), dtype=np.float64)
 

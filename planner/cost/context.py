@@ -92,7 +92,7 @@ class CostModel:
         return self.job.framework
 
     @property
-    def room_bytes(self) -> float:
+    def allocatable_bytes(self) -> float:
         """Bytes per chip beside what the framework holds outside its allocator; not below 0."""
         return max(self.chip.memory_bytes - self.framework.reserve_bytes, 0.0)
 

@@ -15,7 +15,7 @@ from planner.cost.columns import (
     parameters_on_chip,
     stage_choices,
 )
-from planner.cost.communication.replicas import with_copies
+from planner.cost.communication.replicas import with_replicas
 from planner.cost.communication.traffic import traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import component_j, running_w, standing_w
@@ -29,7 +29,7 @@ from planner.cost.memory.memory import (
     stage_parameters,
 )
 from planner.cost.memory.parameters import LocalParameters, trained_share
-from planner.cost.stages.explicit import listed_plans
+from planner.cost.stages.explicit import explicit_plans
 from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.cost.stages.rounds import wait_s
@@ -142,7 +142,8 @@ def _step_once(model: CostModel, x: Columns) -> StepCost:
 def _state_once(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan, once per combination of their columns."""
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
-    first, which = distinct([*keys, x.plans.schedules.values("copies")])
+    schedules = x.plans.schedules
+    first, which = distinct([*keys, schedules.values("copies"), schedules.dealt_as])
     few = _state(model, x.take(first))
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 
@@ -353,7 +354,7 @@ def _longest_s(x: Columns, costs: tuple[LayerPair, ...], index: int) -> FloatArr
                 chunks = chunks + group.chunks[:, index, :, kind] * _at(cost.total, index)
     first, last = _at(x.stages.first, index), _at(x.stages.last, index)
     waited = wait_s(chunks, first, last, x.m, x.plans.pp[:, None], x.plans.interleave[:, None])
-    return np.where(listed_plans(x.plans)[:, None], waited, np.nan)
+    return np.where(explicit_plans(x.plans)[:, None], waited, np.nan)
 
 
 def _state(model: CostModel, x: Columns) -> StateTerms:
@@ -369,7 +370,7 @@ def _state(model: CostModel, x: Columns) -> StateTerms:
         experts,
         trained_share(model.job),
     )
-    return with_copies(model, terms, x.plans, x.nets, x.sharding, x.parameters)
+    return with_replicas(model, terms, x.plans, x.nets, x.sharding, x.parameters)
 
 
 def _at(table: FloatArray, index: int) -> FloatArray:

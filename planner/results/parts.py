@@ -95,7 +95,7 @@ class MachineSearch:
         most_chips: The largest chip count that the budgets allow; 0 where there is none.
         limited_by: The budget that sets it; empty where the cluster does.
         chip_counts: Chip counts searched.
-        skeletons, bound: Meshes with a micro-batch and a pipeline, and how many of them a plan
+        partial_plans, bound: Meshes with a micro-batch and a pipeline, and how many of them a plan
             found before, of any machine, excludes.
         evaluated: Plans costed in full.
         front: Plans of the front on this machine.
@@ -105,7 +105,7 @@ class MachineSearch:
     most_chips: int
     limited_by: str
     chip_counts: int
-    skeletons: int
+    partial_plans: int
     bound: int
     evaluated: int
     front: int

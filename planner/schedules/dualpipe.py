@@ -76,7 +76,7 @@ class DualPipe(Schedule):
         """Of equal chunks half of both together."""
         return np.minimum(m, (pp + 1) / 2 + 0.0 * position)
 
-    def most_held(
+    def most_in_flight(
         self, pp: IntArray, v: IntArray, m: FloatArray, position: FloatArray, chunks: FloatArray
     ) -> FloatArray:
         """Pp - d of chunk d, d + 1 of chunk pp - 1 - d."""

@@ -49,7 +49,7 @@ class Interleaved(Schedule):
         """See the module."""
         return np.minimum(m, ((pp - position - 1) * 2 + (v - 1) * pp + 1) / v)
 
-    def most_held(
+    def most_in_flight(
         self, pp: IntArray, v: IntArray, m: FloatArray, position: FloatArray, chunks: FloatArray
     ) -> FloatArray:
         """See the module."""
@@ -60,7 +60,7 @@ class Interleaved(Schedule):
         first, which = distinct(keys)
         for at, (stages, each, whole) in enumerate(np.stack(keys, axis=1)[first].tolist()):
             here = rows[which == at]
-            held = held_chunks(stages, each, stages * whole)
+            held = chunks_in_flight(stages, each, stages * whole)
             place = np.clip(position[here], 0, stages - 1).astype(np.int64)
             for moment in range(held.shape[1]):
                 now = np.zeros(place.shape)
@@ -84,7 +84,7 @@ class Interleaved(Schedule):
 
 
 @lru_cache(maxsize=1024)
-def held_chunks(pp: int, v: int, m: int) -> IntArray:
+def chunks_in_flight(pp: int, v: int, m: int) -> IntArray:
     """(pp, k, v) micro-batches of each chunk that each stage holds at the moments that matter.
 
     Args:

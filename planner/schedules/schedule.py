@@ -172,7 +172,7 @@ class Schedule(ABC):
         """Micro-batches whose activations a stage of equal chunks holds, in whole stages."""
         return np.minimum(m, pp - position)
 
-    def most_held(
+    def most_in_flight(
         self, pp: IntArray, v: IntArray, m: FloatArray, position: FloatArray, chunks: FloatArray
     ) -> FloatArray:
         """(n, s) most that a stage holds at once of what each micro-batch leaves on each chunk.

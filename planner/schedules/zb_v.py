@@ -88,7 +88,7 @@ class ZeroBubbleV(Schedule):
         """As many on every rank."""
         return np.minimum(m, pp + 0.0 * position)
 
-    def most_held(
+    def most_in_flight(
         self, pp: IntArray, v: IntArray, m: FloatArray, position: FloatArray, chunks: FloatArray
     ) -> FloatArray:
         """See the module."""

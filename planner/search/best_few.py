@@ -2,7 +2,7 @@
 
 Plans of one mesh and micro-batch that differ in schedule, sharding, placement or clock are
 variants; the best of them stands for all. `dp` and `fsdp` together count as data ranks. The search
-is exact: skeletons, and the plans on them, are opened in the order of their proved lower bounds
+is exact: partial plans, and the plans on them, are opened in the order of their proved lower bounds
 until the next bound is above the last value kept, so nothing left out is better than what is
 listed.
 """
@@ -24,7 +24,7 @@ from planner.search.ties import SAME
 from planner.search.uniform.batch import Batch, Tally, build_batch
 from planner.search.uniform.engine import Search
 
-_SKELETONS_AT_A_TIME = (256, 4096)  # first, later
+_PARTIAL_PLANS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
 _DIGITS = 9  # of the logarithm of a value: what rounds alike counts as equal
 
@@ -100,13 +100,13 @@ def best_few(search: Search, objective: Objective, first: PlanTable, count: int 
     )
     least = least.min(axis=1)
     order = np.argsort(least, kind="stable")
-    at, step, proved = 0, _SKELETONS_AT_A_TIME[0], True
+    at, step, proved = 0, _PARTIAL_PLANS_AT_A_TIME[0], True
     while at < len(order) and least[order[at]] <= kept.last:
         if search.deadline is not None and time.perf_counter() >= search.deadline:
             proved = False
             break
         chosen = order[at : at + step]
-        at, step = at + step, _SKELETONS_AT_A_TIME[1]
+        at, step = at + step, _PARTIAL_PLANS_AT_A_TIME[1]
         _open(search, objective, chosen[least[chosen] <= kept.last], kept)
     plans = [kept.best[key][2] for _, key in kept.ordered[:count]]
     return BestFew(plans=PlanTable.from_plans(plans), proved=proved)
@@ -116,11 +116,11 @@ def _flat(corners: FloatArray) -> FloatArray:
     return corners.reshape(-1, corners.shape[2])
 
 
-def _open(search: Search, objective: Objective, skeletons: IntArray, kept: _Kept) -> None:
-    """Offers the plans on some skeletons that may be of interest."""
+def _open(search: Search, objective: Objective, partial_plans: IntArray, kept: _Kept) -> None:
+    """Offers the plans on some partial plans that may be of interest."""
     assert search.last is not None
     tally = Tally(plans={}, candidates={})
-    taken = search.last.skeletons.take(skeletons)
+    taken = search.last.partial_plans.take(partial_plans)
     batch = build_batch(
         search.model,
         taken,

@@ -48,7 +48,7 @@ class Limits:
         """The limit on bytes per chip."""
         if self.memory_margin is None:
             return usable_bytes(model) if self.memory_bytes is None else self.memory_bytes
-        filled = self.memory_margin * model.room_bytes
+        filled = self.memory_margin * model.allocatable_bytes
         return filled if self.memory_bytes is None else min(filled, self.memory_bytes)
 
     def host_limit(self, model: CostModel) -> float:
@@ -112,7 +112,7 @@ def usable_bytes(model: CostModel) -> float:
     """
     framework = model.framework
     most = framework.headroom_share * model.chip.memory_bytes
-    return min(framework.usable_share * model.room_bytes, most)
+    return min(framework.usable_share * model.allocatable_bytes, most)
 
 
 def model_flop(model: CostModel) -> float:

@@ -22,10 +22,10 @@ from planner.search.columns import BOTH, column_of
 from planner.search.limits import Limits
 from planner.search.uniform.batch import Batch, Tally, build_batch
 from planner.search.uniform.candidates import Candidates, Rows
-from planner.search.uniform.nodes import Boxes
+from planner.search.uniform.nodes import Nodes
 
 SAME = 1e-9
-_SKELETONS_AT_A_TIME = 2048
+_PARTIAL_PLANS_AT_A_TIME = 2048
 _PLANS_AT_A_TIME = 8192
 
 
@@ -37,7 +37,7 @@ class Ties:
         model: Job, cluster, assumptions.
         options, limits: What was searched, and within what.
         clocks: (k,) relative clocks.
-        boxes: The skeletons of that space with their bounds, time and energy first.
+        nodes: The partial plans of that space with their bounds, time and energy first.
         time_s, energy_j: Of the optimum.
     """
 
@@ -45,21 +45,21 @@ class Ties:
     options: SpaceOptions
     limits: Limits
     clocks: FloatArray
-    boxes: Boxes
+    nodes: Nodes
     time_s: float
     energy_j: float
 
     def first(self, found: PlanTable) -> PlanTable:
         """The best of the plans that tie with `found`, a one-row table."""
-        best, corners = found, self.boxes.corners
-        times, energies = (column_of(corners, self.boxes.columns, one) for one in BOTH)
+        best, corners = found, self.nodes.corners
+        times, energies = (column_of(corners, self.nodes.columns, one) for one in BOTH)
         unknown = np.full(corners.shape[:2], -np.inf)
         reach = self._reach(
             unknown if times is None else times, unknown if energies is None else energies
         ).any(axis=1)
-        alive = np.flatnonzero(reach & (self.boxes.skeletons.chips == found.chips[0]))
-        for start in range(0, len(alive), _SKELETONS_AT_A_TIME):
-            chosen = self.boxes.skeletons.take(alive[start : start + _SKELETONS_AT_A_TIME])
+        alive = np.flatnonzero(reach & (self.nodes.partial_plans.chips == found.chips[0]))
+        for start in range(0, len(alive), _PARTIAL_PLANS_AT_A_TIME):
+            chosen = self.nodes.partial_plans.take(alive[start : start + _PARTIAL_PLANS_AT_A_TIME])
             tally = Tally(plans={}, candidates={})
             batch = build_batch(self.model, chosen, self.options, self.limits, self.clocks, tally)
             if batch is not None:

@@ -13,7 +13,7 @@ from planner.frameworks.profiles import FRAMEWORKS
 GPU = "dense, GPU, clocks"
 
 
-def room_bytes() -> float:
+def allocatable_bytes() -> float:
     """Capacity of the chip of `SMALL` less the reserve of its framework."""
     job = answer_to(GPU)["question"]["job"]
     reserve = FRAMEWORKS[job["framework"]].reserve_bytes
@@ -22,15 +22,15 @@ def room_bytes() -> float:
 
 def test_a_margin_prunes_as_the_same_bytes_do() -> None:
     half = answer_to(GPU)["best"]["memory_per_chip_bytes"] / 2
-    by_share = solve(*SMALL, "--memory-margin", repr(half / room_bytes()))
+    by_share = solve(*SMALL, "--memory-margin", repr(half / allocatable_bytes()))
     by_bytes = solve(*SMALL, "--max-memory", half * (1 + 1e-12))
     limits = [answer["best"].pop("memory_limit_bytes") for answer in (by_share, by_bytes)]
     assert limits == [half, half * (1 + 1e-12)]
     for part in ("certificate", "front", "best"):
         assert by_share[part] == by_bytes[part]
     assert by_share["candidates"]["counts"] == by_bytes["candidates"]["counts"]
-    assert by_share["question"]["job"]["memory_margin"] == half / room_bytes()
-    assert by_share["question"]["plan_job"]["memory_margin"] == half / room_bytes()
+    assert by_share["question"]["job"]["memory_margin"] == half / allocatable_bytes()
+    assert by_share["question"]["plan_job"]["memory_margin"] == half / allocatable_bytes()
 
 
 def test_the_default_is_the_share_of_the_framework() -> None:
@@ -57,9 +57,9 @@ def test_job_and_plan_files_hold_it(tmp_path: Path) -> None:
     answer = planner("solve", str(job), "-o", str(plan), "--json").document
     assert "memory_margin: 0.7" in plan.read_text(encoding="utf-8")
     again = planner("evaluate", str(plan), "--json").document
-    assert again["memory_limit_bytes"] == pytest.approx(0.7 * room_bytes())
+    assert again["memory_limit_bytes"] == pytest.approx(0.7 * allocatable_bytes())
     wider = planner("evaluate", str(plan), "--memory-margin", "1", "--json").document
-    assert wider["memory_limit_bytes"] == pytest.approx(room_bytes())
+    assert wider["memory_limit_bytes"] == pytest.approx(allocatable_bytes())
     for name in ("out_of_memory_probability", "memory_risk", "lacks_headroom"):
         assert wider[name] == again[name] == answer["best"][name]
     assert answer["best"]["memory_risk"] == "safe"

@@ -27,6 +27,9 @@ UNEVEN = (*BASE_FLAGS, "--layout", "uneven")
         (("--fix", "split=even"),
          "fix: split=even contradicts layout uneven, which decides the layers of every stage; "
          "leave it out, or use layout uniform"),
+        (("--fix", "schedule=zb-v"),
+         "fix: schedule=zb-v has stages of equal layers alone; allowed with layout uneven: "
+         "gpipe, 1f1b, interleaved, zero-bubble, dualpipe"),
         (("--layout", "3,2*2,5", "--fix", "pp=8"),
          "fix: pp=8 contradicts the layout, which has 4 chunks (pp x interleave); "
          "use pp=4 with interleave=1, or another layout"),

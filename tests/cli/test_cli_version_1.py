@@ -39,6 +39,11 @@ def at(document: dict[str, Any], place: str) -> Any:
     return found
 
 
+def renamed(value: Any) -> Any:
+    """A value of version 1 with the stages of counts as they are called today."""
+    return json.loads(json.dumps(value).replace('"skeletons"', '"partial_plans"'))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_value_has_its_place_in_the_parts(name: str) -> None:
     old = kept(name)
@@ -46,7 +51,7 @@ def test_every_value_has_its_place_in_the_parts(name: str) -> None:
     assert {*old} - {*PLACES} == {"schema_version", "certificate"}
     for before, place in PLACES.items():
         if before != "versions":
-            assert at(new, place) == old[before], before
+            assert at(new, place) == renamed(old[before]), before
     for key, value in (old["certificate"] or {}).items():
         assert new["certificate"][key] == value
     assert as_parts(new) == new

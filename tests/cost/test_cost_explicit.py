@@ -14,7 +14,7 @@ from planner.cost.memory.in_flight import in_flight
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable, Stage
 from planner.schedules import code_of_schedule, schedule_at
-from planner.schedules.interleaved import held_chunks
+from planner.schedules.interleaved import chunks_in_flight
 from planner.schedules.orders import BACKWARD, FORWARD, Orders
 
 INTERLEAVED = code_of_schedule("interleaved")
@@ -171,7 +171,7 @@ def test_chunks_held_are_those_of_the_schedule(pp: int, v: int, rounds: int) -> 
     ) - [(orders.kind == BACKWARD) & (orders.chunk == c) for c in range(v)]
     comes = np.cumsum([(orders.kind == FORWARD) & (orders.chunk == c) for c in range(v)], axis=2)
     every = np.moveaxis(comes - gives, 0, 2)
-    held = held_chunks(pp, v, pp * min(rounds, 3))
+    held = chunks_in_flight(pp, v, pp * min(rounds, 3))
     for sizes in np.random.default_rng(pp * v).random((20, v)) ** 3:
         np.testing.assert_allclose((held @ sizes).max(axis=1), (every @ sizes).max(axis=1))
     total = in_flight(np.array([INTERLEAVED]), np.array([pp]), np.array([v]),

@@ -13,7 +13,7 @@ from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.studies.feasibility.fitted import default_rows, largest_chips, most_tokens
 from planner.studies.feasibility.strategies import NAMES, STRATEGIES, Strategy, with_batch
 from planner.studies.feasibility.sweep import EXPOSED, plans_of, runs, sweep
@@ -35,7 +35,7 @@ def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tup
         axes=frozenset(strategy.axes), fixed={"sharding": frozenset({strategy.code})}
     )
     meshes = enumerate_meshes(sized, (chips,), options)
-    space = cross_choices(sized, cross_skeletons(sized, meshes, options), options)
+    space = cross_choices(sized, cross_partial_plans(sized, meshes, options), options)
     best = (np.inf, np.inf)
     for row in range(len(space)):
         plan = space.plans.plan(row)

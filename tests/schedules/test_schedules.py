@@ -88,8 +88,10 @@ def test_activations_are_those_that_the_order_holds(schedule: Schedule) -> None:
         if v > 1 or schedule.lists_chunks:
             bytes_ = rng.random((1, pp, orders.chunks))
             arguments = (np.array([pp]), np.array([v]), np.array([[float(m)]]), stages, bytes_)
-            most = schedule.most_held(*arguments)
-            np.testing.assert_allclose(most, Schedule.most_held(schedule, *arguments), rtol=1e-12)
+            most = schedule.most_in_flight(*arguments)
+            np.testing.assert_allclose(
+                most, Schedule.most_in_flight(schedule, *arguments), rtol=1e-12
+            )
 
 
 @EVERY

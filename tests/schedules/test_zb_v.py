@@ -26,11 +26,11 @@ from planner.schedules.passes import SplitPasses
 from planner.schedules.simulate import simulate
 from planner.search.limits import Limits
 from planner.search.uniform import engine
-from planner.search.uniform.bounds import skeleton_corners
+from planner.search.uniform.bounds import partial_plan_corners
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.engine import Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
 
 ZB_V = schedule_of("zb-v")
@@ -158,7 +158,7 @@ def job_with(seed: int) -> tuple[CostModel, int]:
 
 
 def test_no_plan_is_below_its_bound() -> None:
-    """Neither below that of its box, nor that of its skeleton."""
+    """Neither below that of its box, nor that of its partial plan."""
     checked = 0
     for seed in range(100):
         model, chips = job_with(seed)
@@ -166,8 +166,8 @@ def test_no_plan_is_below_its_bound() -> None:
             all_orders=True, fixed={"schedule": frozenset({code_of_schedule("zb-v")})}
         )
         meshes = enumerate_meshes(model, (chips,), options)
-        skeletons = cross_skeletons(model, meshes, options)
-        space = cross_choices(model, skeletons, options)
+        partial_plans = cross_partial_plans(model, meshes, options)
+        space = cross_choices(model, partial_plans, options)
         pipelined = np.flatnonzero(space.plans.pp > 1)
         if not len(pipelined):
             continue
@@ -179,11 +179,13 @@ def test_no_plan_is_below_its_bound() -> None:
         time, energy = candidates.bounds(boxes)
         assert np.all(time[rows.plan] <= cost.time), seed
         assert np.all(energy[rows.plan] <= cost.energy), seed
-        corners = skeleton_corners(
-            model, skeletons, np.full(len(meshes), NO_RECOMPUTE), np.array([1.0])
+        corners = partial_plan_corners(
+            model, partial_plans, np.full(len(meshes), NO_RECOMPUTE), np.array([1.0])
         )[:, 0]
         keys = zip(
-            skeletons.mesh_id.tolist(), skeletons.columns["micro_batch"].tolist(), strict=True
+            partial_plans.mesh_id.tolist(),
+            partial_plans.columns["micro_batch"].tolist(),
+            strict=True,
         )
         known = dict(zip(keys, corners, strict=True))
         own = zip(space.mesh_id.tolist(), space.plans.micro_batch.tolist(), strict=True)
@@ -196,7 +198,7 @@ def test_no_plan_is_below_its_bound() -> None:
 
 def test_the_search_proves_the_best_of_all_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """With bounds put to use as early as can be, and without any."""
-    monkeypatch.setattr(engine, "_SKELETONS_AT_A_TIME", 1)
+    monkeypatch.setattr(engine, "_PARTIAL_PLANS_AT_A_TIME", 1)
     monkeypatch.setattr(engine, "_PLANS_AT_A_TIME", 1)
     used, code = 0, code_of_schedule("zb-v")
     for seed in range(12):

@@ -30,11 +30,11 @@ from planner.search.infeasible.remedies import (
     rounded_up,
 )
 from planner.search.limits import Limits
-from planner.search.uniform.bounds import SkeletonBounds
+from planner.search.uniform.bounds import PartialPlanBounds
 from planner.search.uniform.engine import Found, Search, least_memory
-from planner.search.uniform.mesh_memory import skeleton_bytes
+from planner.search.uniform.mesh_memory import partial_plan_bytes
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import SKELETON, cross_choices, cross_skeletons
+from planner.search.uniform.space import PARTIAL_PLAN, cross_choices, cross_partial_plans
 from solvers.solution import Status
 
 
@@ -68,12 +68,12 @@ def test_a_diagnosis_without_time_does_not_guess() -> None:
 
 def test_a_passed_deadline_ends_the_bounds_of_one_chip_count() -> None:
     model, options = small_model(), SpaceOptions()
-    skeletons = cross_skeletons(model, enumerate_meshes(model, (8,), options), options)
+    partial_plans = cross_partial_plans(model, enumerate_meshes(model, (8,), options), options)
     past = Deadline(time.perf_counter() - 1)
     with pytest.raises(OutOfTime):
-        SkeletonBounds.build(model, skeletons, ORDERS, past)
-    bounds = SkeletonBounds.build(model, skeletons, ORDERS)
-    least = np.zeros(len(skeletons.meshes), dtype=np.int64)
+        PartialPlanBounds.build(model, partial_plans, ORDERS, past)
+    bounds = PartialPlanBounds.build(model, partial_plans, ORDERS)
+    least = np.zeros(len(partial_plans.meshes), dtype=np.int64)
     with pytest.raises(OutOfTime):
         bounds.corners(least, np.ones(1), past)
 
@@ -110,33 +110,33 @@ def test_counts_add_up_at_every_stage(seed: int) -> None:
             rest = sum(number for name, number in counts.items() if name != "considered")
             assert counts.get("considered", 0) == rest, (stage, counts)
             assert all(number > 0 for name, number in counts.items() if name in PASSED)
-        meshes, skeletons = found.counts["factorizations"], found.counts["skeletons"]
+        meshes, partial_plans = found.counts["factorizations"], found.counts["partial_plans"]
         assert meshes["considered"] > 0
-        assert skeletons.get("opened", 0) or not found.counts["plans"]
+        assert partial_plans.get("opened", 0) or not found.counts["plans"]
 
 
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("offload", [False, True])
-def test_no_plan_holds_less_than_the_bound_of_its_skeleton(seed: int, offload: bool) -> None:
+def test_no_plan_holds_less_than_the_bound_of_its_partial_plan(seed: int, offload: bool) -> None:
     model = random_cost_model(700 + seed)
     options = SpaceOptions()
     meshes = enumerate_meshes(model, (random_chips(model, seed),), options)
-    skeletons = cross_skeletons(model, meshes, options)
-    space = cross_choices(model, skeletons, options)
+    partial_plans = cross_partial_plans(model, meshes, options)
+    space = cross_choices(model, partial_plans, options)
     number = {
-        (int(mesh), *(int(skeletons.columns[n][i]) for n in SKELETON)): i
-        for i, mesh in enumerate(skeletons.mesh_id)
+        (int(mesh), *(int(partial_plans.columns[n][i]) for n in PARTIAL_PLAN)): i
+        for i, mesh in enumerate(partial_plans.mesh_id)
     }
     plans = space.plans
     of = np.array(
         [
-            number[(int(space.mesh_id[i]), *(int(getattr(plans, n)[i]) for n in SKELETON))]
+            number[(int(space.mesh_id[i]), *(int(getattr(plans, n)[i]) for n in PARTIAL_PLAN))]
             for i in range(len(space))
         ],
         dtype=np.int64,
     )
     for recompute in range(len(RECOMPUTES)):
-        bound = skeleton_bytes(model, skeletons, recompute, offload=offload)
+        bound = partial_plan_bytes(model, partial_plans, recompute, offload=offload)
         at = np.flatnonzero(plans.recompute == recompute)
         for mask in range(8) if offload else (0,):
             moved = replace(plans.take(at), offload=np.full(len(at), mask))
@@ -197,19 +197,20 @@ def test_a_search_stopped_anywhere_keeps_its_bound(
         assert counts.get("considered", 0) == rest, (stage, counts)
 
 
-def test_chip_counts_in_parts_give_the_same_boxes() -> None:
+def test_chip_counts_in_parts_give_the_same_nodes() -> None:
     """Under a time limit the counts are enumerated in parts."""
     model = small_model()
     counts = model.cluster.chip_counts(1024)
     plain = Search(model=model, options=SpaceOptions(), limits=Limits())
     timed = replace(plain, deadline=1e18)
-    one, other = plain.boxes(counts), timed.boxes(counts)
+    one, other = plain.nodes(counts), timed.nodes(counts)
     assert len(counts) > 64
     assert one.counts == other.counts
     columns = ("mesh_id", "chips")
     rows = [
         np.stack(
-            [getattr(b.skeletons, c) for c in columns[1:]] + list(b.skeletons.columns.values())
+            [getattr(b.partial_plans, c) for c in columns[1:]]
+            + list(b.partial_plans.columns.values())
         )
         for b in (one, other)
     ]

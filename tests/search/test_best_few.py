@@ -26,9 +26,9 @@ def every_best(search: Search, objective: Objective) -> dict[tuple[int, ...], fl
     """The least value of each mesh and micro-batch, from every candidate within the limits."""
     assert search.last is not None
     tally = Tally(plans={}, candidates={})
-    skeletons = search.last.skeletons
+    partial_plans = search.last.partial_plans
     batch = build_batch(
-        search.model, skeletons, search.options, search.limits, search.clocks, tally
+        search.model, partial_plans, search.options, search.limits, search.clocks, tally
     )
     if batch is None:
         return {}
@@ -112,15 +112,15 @@ def test_without_time_nothing_is_proved() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_corners_of_opened_skeletons_stay_lower_bounds(seed: int) -> None:
+def test_corners_of_opened_partial_plans_stay_lower_bounds(seed: int) -> None:
     model = random_cost_model(seed)
     search = Search(model=model, options=SpaceOptions(), limits=Limits())
     if len(search.run((random_chips(model, seed, most=8),)).points) == 0:
         pytest.skip("nothing fits in this random job")
     assert search.last is not None
-    for row in range(len(search.last.skeletons)):
+    for row in range(len(search.last.partial_plans)):
         tally = Tally(plans={}, candidates={})
-        taken = search.last.skeletons.take(np.array([row]))
+        taken = search.last.partial_plans.take(np.array([row]))
         batch = build_batch(model, taken, search.options, search.limits, search.clocks, tally)
         if batch is None:
             continue

@@ -16,12 +16,12 @@ from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits, usable_bytes
 from planner.search.objective import optimum, values
-from planner.search.uniform.bounds import skeleton_corners
+from planner.search.uniform.bounds import partial_plan_corners
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.engine import Found, Search
 from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute
 from planner.search.uniform.meshes import enumerate_meshes, factorizations
-from planner.search.uniform.space import SKELETON, cross_choices, cross_skeletons
+from planner.search.uniform.space import PARTIAL_PLAN, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
 from solvers.frontier import nondominated
 from solvers.solution import Status
@@ -34,7 +34,7 @@ def everything(
 ) -> np.ndarray:
     """(c, 3) time, energy, memory of every candidate that fits, by direct evaluation."""
     meshes = enumerate_meshes(model, counts, options)
-    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     if len(space) == 0:
         return np.empty((0, 3))
     tables = [space.plans]
@@ -133,7 +133,7 @@ def test_bounds_change_nothing_on_real_models(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_candidate_is_below_the_bounds_of_its_boxes(seed: int) -> None:
+def test_no_candidate_is_below_the_bounds_of_its_nodes(seed: int) -> None:
     model = random_cost_model(400 + seed)
     counts = (random_chips(model, seed),)
     options = SpaceOptions(all_orders=seed % 2 == 0)
@@ -141,31 +141,31 @@ def test_no_candidate_is_below_the_bounds_of_its_boxes(seed: int) -> None:
     meshes = enumerate_meshes(model, counts, options)
     least = least_recompute(model, meshes, Limits(), offload=False)
     meshes, least = meshes.take(np.flatnonzero(least >= 0)), least[least >= 0]
-    skeletons = cross_skeletons(model, meshes, options)
-    if len(skeletons) == 0:
+    partial_plans = cross_partial_plans(model, meshes, options)
+    if len(partial_plans) == 0:
         pytest.skip("nothing fits in this random job")
     clocks = np.array([1.0, 0.7] if model.chip.clock_settable else [1.0])
-    corners = skeleton_corners(model, skeletons, least, clocks, orders)
-    space = cross_choices(model, skeletons, options)
+    corners = partial_plan_corners(model, partial_plans, least, clocks, orders)
+    space = cross_choices(model, partial_plans, options)
     space = space.take(np.flatnonzero(memory_table(model, space.plans).peak <= usable_bytes(model)))
     candidates = Candidates.build(
         model, space, build_placements(model, meshes.columns, orders), clocks
     )
-    boxes = np.arange(len(space))
-    rows = candidates.expand(boxes)
+    nodes = np.arange(len(space))
+    rows = candidates.expand(nodes)
     cost = candidates.costs(rows)
-    low_time, low_energy = candidates.bounds(boxes)
+    low_time, low_energy = candidates.bounds(nodes)
     assert np.all(low_time[rows.plan] <= cost.time)
     assert np.all(low_energy[rows.plan] <= cost.energy)
     number = {
-        (int(mesh), *(int(skeletons.columns[n][i]) for n in SKELETON)): i
-        for i, mesh in enumerate(skeletons.mesh_id)
+        (int(mesh), *(int(partial_plans.columns[n][i]) for n in PARTIAL_PLAN)): i
+        for i, mesh in enumerate(partial_plans.mesh_id)
     }
     plans = space.plans
     of = np.array(
         [
-            number[(int(space.mesh_id[i]), *(int(getattr(plans, n)[i]) for n in SKELETON))]
-            for i in boxes
+            number[(int(space.mesh_id[i]), *(int(getattr(plans, n)[i]) for n in PARTIAL_PLAN))]
+            for i in nodes
         ],
         dtype=np.int64,
     )
@@ -181,7 +181,7 @@ def test_the_leanest_plan_of_a_mesh_is_the_leanest(seed: int, offload: bool) -> 
     counts = (random_chips(model, seed),)
     options = SpaceOptions()
     meshes = enumerate_meshes(model, counts, options)
-    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     masks = range(8) if offload else (0,)
     tables = [replace(space.plans, offload=np.full(len(space), mask)) for mask in masks]
     peak = np.min([memory_table(model, plans).peak for plans in tables], axis=0)

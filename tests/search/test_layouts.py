@@ -22,11 +22,11 @@ from planner.search.limits import Limits
 from planner.search.oracle.oracle import mesh_problem
 from planner.search.placements.layouts import torus_of
 from planner.search.placements.patterns import layouts_of, patterns, unbeaten
-from planner.search.uniform.bounds import SkeletonBounds
+from planner.search.uniform.bounds import PartialPlanBounds
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.engine import Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import Space, cross_choices, cross_skeletons
+from planner.search.uniform.space import Space, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
 from solvers.factored_cpsat import minimize
 from solvers.frontier import nondominated
@@ -63,7 +63,7 @@ def every_layout(torus: Torus, mesh: dict[str, int]) -> list[Layout]:
 def space_of(model: CostModel, chips: int, options: SpaceOptions) -> Space:
     """Every logical plan."""
     meshes = enumerate_meshes(model, (chips,), options)
-    return cross_choices(model, cross_skeletons(model, meshes, options), options)
+    return cross_choices(model, cross_partial_plans(model, meshes, options), options)
 
 
 def everything(model: CostModel, chips: int, options: SpaceOptions) -> np.ndarray:
@@ -203,12 +203,12 @@ def test_tables_and_bounds_hold_for_layouts(number: int) -> None:
     direct = evaluate_table(model, plans)
     times = candidates.costs(rows).time[:, 0]
     np.testing.assert_array_equal(times, direct.step_time_s)
-    skeletons = cross_skeletons(model, space.meshes, options)
-    bounds = SkeletonBounds.build(model, skeletons, ORDERS, layouts="efficient")
+    partial_plans = cross_partial_plans(model, space.meshes, options)
+    bounds = PartialPlanBounds.build(model, partial_plans, ORDERS, layouts="efficient")
     least = np.zeros(len(space.meshes), dtype=np.int64)
     corners = bounds.corners(least, np.array([1.0]))[:, 0, 0]
     of_mesh = np.full(len(space.meshes), np.inf)
-    np.minimum.at(of_mesh, skeletons.mesh_id, corners)
+    np.minimum.at(of_mesh, partial_plans.mesh_id, corners)
     assert np.all(of_mesh[space.mesh_id[rows.plan]] <= times)
 
 

@@ -14,7 +14,7 @@ from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 
 
 def model_of(**fields: object) -> CostModel:
@@ -43,7 +43,7 @@ def test_where_they_only_cost_no_plan_gains(hardware: str) -> None:
     assert offloads_only_cost(model)
     options = SpaceOptions()
     meshes = enumerate_meshes(model, (16,), options)
-    plans = cross_choices(model, cross_skeletons(model, meshes, options), options).plans
+    plans = cross_choices(model, cross_partial_plans(model, meshes, options), options).plans
     rows = np.random.default_rng(0).permutation(len(plans))[:2000]
     plans = plans.take(rows)
     here = evaluate_totals(model, plans)

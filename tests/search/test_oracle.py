@@ -24,7 +24,7 @@ from planner.search.limits import Limits, usable_bytes
 from planner.search.oracle.oracle import MeshProblem, mesh_problem
 from planner.search.uniform.engine import Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 from solvers.factored import ARRAY_OPS, brute_force_front, enumerate_assignments
 from solvers.factored_cpsat import front, minimize
 from solvers.solution import Status
@@ -54,7 +54,7 @@ def instance(seed: int) -> tuple[CostModel, int, SpaceOptions, Limits] | None:
         fixed=fixed, clocks=seed % 2 == 0, all_orders=seed % 5 == 0, offload=seed % 7 == 0
     )
     meshes = enumerate_meshes(model, (chips,), options)
-    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     clocks = len(model.chip.clock_levels) if options.clocks and model.chip.clock_settable else 1
     size = len(space) * clocks * (8 if options.offload else 1)
     if not 0 < size <= MOST_PLANS:

@@ -17,7 +17,7 @@ from planner.search.oracle.oracle import mesh_problem
 from planner.search.ties import Ties
 from planner.search.uniform.engine import Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 from solvers.factored import brute_force_minimum
 from solvers.frontier import nondominated
 from solvers.solution import Status
@@ -40,7 +40,7 @@ def random_model(seed: int) -> tuple[CostModel, int]:
 def all_plans(model: CostModel, chips: int, options: SpaceOptions) -> tuple[PlanTable, Totals]:
     """Every plan that fits, with every order, and its totals, by direct evaluation."""
     meshes = enumerate_meshes(model, (chips,), options)
-    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     orders = [ORDERS.index(order) for order in options.orders(model.framework)]
     pairs = np.stack(np.meshgrid(np.arange(len(space)), orders, indexing="ij"), axis=-1)
     rows = pairs.reshape(-1, 2)
@@ -73,7 +73,7 @@ def test_the_front_is_that_of_all_plans_and_ties_go_in_the_stated_order(seed: in
         options=options,
         limits=Limits(),
         clocks=search.clocks,
-        boxes=search.last,
+        nodes=search.last,
         time_s=float(time),
         energy_j=float(energy),
     ).first(found.plans.take(np.array([0])))

@@ -21,7 +21,7 @@ from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uniform.engine import Found, Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 from solvers.frontier import nondominated
 from solvers.solution import Status
 
@@ -60,7 +60,7 @@ def everything(model: CostModel, chips: int, options: SpaceOptions) -> np.ndarra
     """(c, 2) time and energy of every plan that fits and passes, by direct evaluation."""
     free = replace(options, runnable_in=())
     meshes = enumerate_meshes(model, (chips,), free)
-    space = cross_choices(model, cross_skeletons(model, meshes, free), free)
+    space = cross_choices(model, cross_partial_plans(model, meshes, free), free)
     codes = [ORDERS.index(order) for order in options.orders(model.framework)]
     clocks = model.clocks(wanted=options.clocks)
     rows = [np.empty((0, 2))]

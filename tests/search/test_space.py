@@ -13,7 +13,7 @@ from planner.frameworks.rules import violations
 from planner.plan import CP_MODES, SPLITS, Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 
 SIZES = ("tp", "cp", "fsdp", "dp", "pp")
 
@@ -139,8 +139,8 @@ def listed(model: CostModel, chips: int) -> list[Plan]:
 def searched(model: CostModel, chips: int) -> list[Plan]:
     """The plans of the space."""
     options = SpaceOptions()
-    skeletons = cross_skeletons(model, enumerate_meshes(model, (chips,), options), options)
-    plans = cross_choices(model, skeletons, options).plans
+    partial_plans = cross_partial_plans(model, enumerate_meshes(model, (chips,), options), options)
+    plans = cross_choices(model, partial_plans, options).plans
     return [plans.plan(row) for row in range(len(plans))]
 
 

@@ -23,18 +23,18 @@ from planner.question.options import SpaceOptions
 from planner.search.limits import Limits, usable_bytes
 from planner.search.uniform.engine import Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import Skeletons, cross_choices, cross_skeletons
+from planner.search.uniform.space import PartialPlans, cross_choices, cross_partial_plans
 
 EVERYTHING = SpaceOptions()
 
 
-def skeletons(name: str, options: SpaceOptions = EVERYTHING) -> Skeletons:
-    """All skeletons of a Megatron job on 64 chips."""
+def partial_plans(name: str, options: SpaceOptions = EVERYTHING) -> PartialPlans:
+    """All partial plans of a Megatron job on 64 chips."""
     model = cost_model(load_model(name), "dgx-h100-ndr", global_batch=64)
-    return cross_skeletons(model, enumerate_meshes(model, (64,), options), options)
+    return cross_partial_plans(model, enumerate_meshes(model, (64,), options), options)
 
 
-def pipelines(found: Skeletons, split: int) -> set[tuple[int, int]]:
+def pipelines(found: PartialPlans, split: int) -> set[tuple[int, int]]:
     """(pp, interleave) pairs with a layer split and more than one stage."""
     pp = found.meshes.columns["pp"][found.mesh_id]
     here = (found.columns["split"] == split) & (pp > 1)
@@ -43,26 +43,26 @@ def pipelines(found: Skeletons, split: int) -> set[tuple[int, int]]:
 
 def test_a_prime_number_of_layers_is_dealt_out_unevenly() -> None:
     """61 layers: no two chunks per stage of any pipeline are equal, so none is interleaved."""
-    found = skeletons("deepseek-v3")
+    found = partial_plans("deepseek-v3")
     assert pipelines(found, EVEN) == pipelines(found, EVEN_COUNTED) == set()
     assert {v for pp, v in pipelines(found, FRONT) if pp == 8} == {1}
 
 
 def test_even_splits_are_not_repeated_unevenly() -> None:
     """40 layers: dealt from the front only where pp does not divide them."""
-    found = skeletons("llama2-13b")
+    found = partial_plans("llama2-13b")
     assert {pp for pp, _ in pipelines(found, EVEN)} == {2, 4, 8}
     assert pipelines(found, FRONT) == {(16, 1), (32, 1)}
 
 
 def test_a_split_that_is_asked_for_is_searched() -> None:
     front = SpaceOptions(fixed={"split": frozenset({FRONT})})
-    found = skeletons("llama2-13b", front)
+    found = partial_plans("llama2-13b", front)
     assert pipelines(found, EVEN) == set()
     assert {pp for pp, _ in pipelines(found, FRONT)} == {2, 4, 8, 16, 32}
     chunks = SpaceOptions(fixed={"interleave": frozenset({5})})
-    assert pipelines(skeletons("llama2-13b", chunks), EVEN) == {(2, 5), (4, 5), (8, 5)}
-    assert len(skeletons("deepseek-v3", chunks)) == 0
+    assert pipelines(partial_plans("llama2-13b", chunks), EVEN) == {(2, 5), (4, 5), (8, 5)}
+    assert len(partial_plans("deepseek-v3", chunks)) == 0
 
 
 def test_interleaved_chunks_are_equal_as_the_rule_counts() -> None:
@@ -74,7 +74,7 @@ def test_interleaved_chunks_are_equal_as_the_rule_counts() -> None:
         config = replace(load_model("gpt3-1.3b"), layers=layers)
         model = cost_model(config, "dgx-h100-ndr", global_batch=64, framework="torchtitan")
         pp = SpaceOptions(fixed={"pp": frozenset({8})})
-        found = cross_skeletons(model, enumerate_meshes(model, (8,), pp), pp)
+        found = cross_partial_plans(model, enumerate_meshes(model, (8,), pp), pp)
         assert pipelines(found, FRONT_COUNTED) == offered
 
 
@@ -83,7 +83,7 @@ def test_fsdp_has_no_pipelines_and_no_expert_parallelism(name: str) -> None:
     model = cost_model(load_model(name), "dgx-h100-ndr", global_batch=64, framework="fsdp")
     options = SpaceOptions()
     meshes = enumerate_meshes(model, (64,), options)
-    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     assert len(space)
     assert np.all(space.plans.pp == 1)
     assert np.all(space.plans.ep == 1)

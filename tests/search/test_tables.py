@@ -13,7 +13,7 @@ from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import Space, cross_choices, cross_skeletons
+from planner.search.uniform.space import Space, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
 
 OPTIONS = SpaceOptions(all_orders=True)
@@ -22,7 +22,7 @@ OPTIONS = SpaceOptions(all_orders=True)
 def some_space(model: CostModel, counts: tuple[int, ...], seed: int, size: int = 400) -> Space:
     """A random part of the space of the given chip counts."""
     meshes = enumerate_meshes(model, counts, OPTIONS)
-    space = cross_choices(model, cross_skeletons(model, meshes, OPTIONS), OPTIONS)
+    space = cross_choices(model, cross_partial_plans(model, meshes, OPTIONS), OPTIONS)
     rng = np.random.default_rng(seed)
     if len(space) <= size:
         return space

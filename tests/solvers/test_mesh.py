@@ -1,4 +1,4 @@
-"""The search over boxes against brute force: whatever the corners, the same front."""
+"""The search over nodes against brute force: whatever the corners, the same front."""
 
 import math
 import time
@@ -16,18 +16,18 @@ LIMIT = "dropped_by_memory"
 
 
 class Instance:
-    """Random boxes of candidates on a small integer grid, with corners that are valid for them.
+    """Random nodes of candidates on a small integer grid, with corners that are valid for them.
 
-    Each candidate belongs to one corner of its box and is no better than it, or better than none:
+    Each candidate belongs to one corner of its node and is no better than it, or better than none:
     corners are lowered at random, sometimes to -inf.
     """
 
     def __init__(self, seed, *, objectives=None, limit=True, loose=True):
         rng = np.random.default_rng(seed)
         self.d = objectives or int(rng.integers(1, 4))
-        boxes, corners = int(rng.integers(0, 30)), int(rng.integers(1, 4))
-        self.candidates, self.allowed, self.corners = [], [], np.empty((boxes, corners, self.d))
-        for box in range(boxes):
+        nodes, corners = int(rng.integers(0, 30)), int(rng.integers(1, 4))
+        self.candidates, self.allowed, self.corners = [], [], np.empty((nodes, corners, self.d))
+        for node in range(nodes):
             points = rng.integers(0, 12, (int(rng.integers(0, 12)), self.d)).astype(float)
             group = rng.integers(0, corners, len(points))
             for q in range(corners):
@@ -35,13 +35,13 @@ class Instance:
                 corner = mine.min(axis=0) if len(mine) else rng.integers(0, 12, self.d)
                 slack = rng.integers(0, 3, self.d) * (rng.random(self.d) < 0.5) * loose
                 unknown = (rng.random(self.d) < 0.1) & loose
-                self.corners[box, q] = np.where(unknown, -np.inf, corner - slack)
+                self.corners[node, q] = np.where(unknown, -np.inf, corner - slack)
             self.candidates.append(points)
             self.allowed.append(rng.random(len(points)) < (0.7 if limit else 2.0))
         self.limit = limit
         self.opened = []
 
-    def open_boxes(self, chosen):
+    def open_nodes(self, chosen):
         self.opened += chosen.tolist()
         points = [self.candidates[b] for b in chosen]
         labels = [
@@ -64,14 +64,14 @@ class Instance:
         return points[nondominated(points)]
 
     def check_labels(self, result):
-        for point, (box, row) in zip(result.points, result.labels, strict=True):
-            assert self.allowed[box][row]
-            assert self.candidates[box][row].tolist() == point.tolist()
+        for point, (node, row) in zip(result.points, result.labels, strict=True):
+            assert self.allowed[node][row]
+            assert self.candidates[node][row].tolist() == point.tolist()
 
 
 def search(instance, **options):
     front = RunningFront(instance.d, 2)
-    return search_front(instance.corners, instance.open_boxes, front, **options)
+    return search_front(instance.corners, instance.open_nodes, front, **options)
 
 
 @given(
@@ -91,9 +91,9 @@ def test_front_equals_brute_force(seed, batch, seeds, limit):
     if len(expected):
         assert result.bound.tolist() == expected.min(axis=0).tolist()
     counts = result.counts
-    assert counts["boxes"] == len(instance.corners)
-    assert counts["boxes_left"] == 0
-    assert counts["boxes_dropped_by_bound"] + len(instance.opened) == counts["boxes"]
+    assert counts["nodes"] == len(instance.corners)
+    assert counts["nodes_left"] == 0
+    assert counts["nodes_dropped_by_bound"] + len(instance.opened) == counts["nodes"]
     assert len(set(instance.opened)) == len(instance.opened)
     assert counts["evaluated"] == sum(len(instance.candidates[b]) for b in instance.opened)
     broken = sum(int((~instance.allowed[b]).sum()) for b in instance.opened)
@@ -111,27 +111,27 @@ def test_corners_at_minus_infinity_search_everything(seed):
 
 
 def test_covered_boxes_are_not_opened():
-    """(1, 1) covers a box behind it and one that ties with it, but not one with a free corner."""
+    """(1, 1) covers a node behind it and one that ties with it, but not one with a free corner."""
     points = np.array([[1.0, 1.0], [2.0, 2.0], [0.0, 5.0], [1.0, 1.0], [9.0, 0.0]])
     corners = np.repeat(points[:, None, :], 2, axis=1)
     corners[4, 0] = [3.0, 3.0]
     opened = []
 
-    def open_boxes(chosen):
+    def open_nodes(chosen):
         opened.extend(chosen.tolist())
         return Opened(points=points[chosen], labels=chosen[:, None])
 
-    result = search_front(corners, open_boxes, RunningFront(2, 1), batch=1, seeds=0)
+    result = search_front(corners, open_nodes, RunningFront(2, 1), batch=1, seeds=0)
     assert opened == [2, 0, 4]
     assert result.points.tolist() == [[0.0, 5.0], [1.0, 1.0], [9.0, 0.0]]
     assert result.labels.tolist() == [[2], [0], [4]]
-    assert result.counts["boxes_dropped_by_bound"] == 2
+    assert result.counts["nodes_dropped_by_bound"] == 2
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3))
 @settings(max_examples=150, deadline=None)
 def test_nested_boxes_share_the_front(seed, inner_batch):
-    """Opening an outer box searches the boxes inside it with the same running front."""
+    """Opening an outer node searches the nodes inside it with the same running front."""
     rng = np.random.default_rng(seed)
     inner = Instance(seed, objectives=2)
     owner = rng.integers(0, 5, len(inner.corners))
@@ -147,7 +147,7 @@ def test_nested_boxes_share_the_front(seed, inner_batch):
             group = groups[g]
             search_front(
                 inner.corners[group],
-                lambda some, group=group: inner.open_boxes(group[some]),
+                lambda some, group=group: inner.open_nodes(group[some]),
                 front,
                 batch=inner_batch,
                 seeds=0,
@@ -163,12 +163,12 @@ def test_nested_boxes_share_the_front(seed, inner_batch):
 @given(st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None)
 def test_a_given_front_is_kept_and_prunes(seed):
-    """A front found before drops boxes and takes part in the result, but hides nothing better."""
+    """A front found before drops nodes and takes part in the result, but hides nothing better."""
     instance = Instance(seed, objectives=2)
     known = np.array([[2.0, 6.0], [6.0, 2.0]])
     front = RunningFront(2, 2)
     front.add(known, np.array([[-1, 0], [-1, 1]]))
-    result = search_front(instance.corners, instance.open_boxes, front, batch=2, seeds=0)
+    result = search_front(instance.corners, instance.open_nodes, front, batch=2, seeds=0)
     merged = np.concatenate([known, instance.front()])
     assert result.points.tolist() == merged[nondominated(merged)].tolist()
 
@@ -179,24 +179,24 @@ def test_deadline_in_the_past():
     past = time.perf_counter() - 1.0
     result = search(instance, deadline=past)
     assert (result.status, instance.opened) == (Status.TIME_LIMIT, [])
-    assert result.counts["boxes_left"] == result.counts["boxes"] > 0
+    assert result.counts["nodes_left"] == result.counts["nodes"] > 0
     assert result.bound.tolist() == instance.corners.min(axis=(0, 1)).tolist()
     assert (result.bound <= instance.front().min(axis=0)).all()
 
 
 def test_deadline_in_the_past_with_a_known_point():
-    """FEASIBLE with a valid bound, or OPTIMAL when the known point already covers every box."""
+    """FEASIBLE with a valid bound, or OPTIMAL when the known point already covers every node."""
     instance = Instance(3, objectives=2, loose=False, limit=False)
     past = time.perf_counter() - 1.0
     front = RunningFront(2, 1)
     front.add(np.array([[50.0, 50.0]]), np.array([[7]]))
-    result = search_front(instance.corners, instance.open_boxes, front, deadline=past)
+    result = search_front(instance.corners, instance.open_nodes, front, deadline=past)
     assert result.status is Status.FEASIBLE
     assert (result.bound <= instance.front().min(axis=0)).all()
     front = RunningFront(2, 1)
     front.add(np.array([[-1.0, -1.0]]), np.array([[7]]))
-    result = search_front(instance.corners, instance.open_boxes, front, deadline=past)
-    assert (result.status, result.counts["boxes_left"]) == (Status.OPTIMAL, 0)
+    result = search_front(instance.corners, instance.open_nodes, front, deadline=past)
+    assert (result.status, result.counts["nodes_left"]) == (Status.OPTIMAL, 0)
     assert result.bound.tolist() == [-1.0, -1.0]
 
 
@@ -208,9 +208,9 @@ def test_time_running_out_midway_keeps_bounds_valid(seed, allowed_calls):
     deadline = time.perf_counter() + 3600
     clock = [0]
 
-    def open_boxes(chosen):
+    def open_nodes(chosen):
         clock[0] += 1
-        return instance.open_boxes(chosen)
+        return instance.open_nodes(chosen)
 
     def now():
         return deadline + 1 if clock[0] >= allowed_calls else 0.0
@@ -219,14 +219,14 @@ def test_time_running_out_midway_keeps_bounds_valid(seed, allowed_calls):
     with patch.context() as context:
         context.setattr("solvers.mesh.time.perf_counter", now)
         result = search_front(
-            instance.corners, open_boxes, RunningFront(2, 2), batch=2, seeds=0, deadline=deadline
+            instance.corners, open_nodes, RunningFront(2, 2), batch=2, seeds=0, deadline=deadline
         )
     instance.check_labels(result)
     everything = instance.front()
     if len(everything):
         assert (result.bound <= everything.min(axis=0)).all()
     counts = result.counts
-    finished = counts["boxes_left"] == 0
+    finished = counts["nodes_left"] == 0
     found = len(result.points) > 0
     assert (
         result.status
@@ -244,28 +244,28 @@ def test_time_running_out_midway_keeps_bounds_valid(seed, allowed_calls):
 @given(st.integers(0, 2**32), st.integers(0, 5))
 @settings(max_examples=100, deadline=None)
 def test_boxes_that_were_not_finished_are_left(seed, finished_calls):
-    """A call that gives up midway ends the search; its boxes still count in the bound."""
+    """A call that gives up midway ends the search; its nodes still count in the bound."""
     instance = Instance(seed, objectives=2, limit=False)
     calls, finished = [0], [0]
 
-    def open_boxes(chosen):
+    def open_nodes(chosen):
         calls[0] += 1
         if calls[0] <= finished_calls:
             finished[0] += len(chosen)
-            return instance.open_boxes(chosen)
-        half = instance.open_boxes(chosen[:1])
+            return instance.open_nodes(chosen)
+        half = instance.open_nodes(chosen[:1])
         return Opened(points=half.points[:1], labels=half.labels[:1], complete=False)
 
     front = RunningFront(2, 2)
-    result = search_front(instance.corners, open_boxes, front, batch=2, seeds=0)
+    result = search_front(instance.corners, open_nodes, front, batch=2, seeds=0)
     everything = instance.front()
     counts = result.counts
-    assert counts["boxes_left"] == len(result.left)
+    assert counts["nodes_left"] == len(result.left)
     if len(everything):
         assert (result.bound <= everything.min(axis=0)).all()
     if result.status in (Status.OPTIMAL, Status.INFEASIBLE):
         assert result.points.tolist() == everything.tolist()
-    assert counts["boxes_dropped_by_bound"] + counts["boxes_left"] + finished[0] == counts["boxes"]
+    assert counts["nodes_dropped_by_bound"] + counts["nodes_left"] + finished[0] == counts["nodes"]
 
 
 def test_no_boxes():
@@ -273,10 +273,10 @@ def test_no_boxes():
     assert (result.status, len(result.points)) == (Status.INFEASIBLE, 0)
     assert result.bound.tolist() == [math.inf, math.inf]
     assert result.counts == {
-        "boxes": 0,
-        "boxes_dropped_by_bound": 0,
+        "nodes": 0,
+        "nodes_dropped_by_bound": 0,
         "evaluated": 0,
-        "boxes_left": 0,
+        "nodes_left": 0,
     }
 
 

@@ -13,13 +13,13 @@ from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uneven.aligned import device_sizes, fullest_devices
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 
 
 def rows_of(model: CostModel, chips: int, **fixed: frozenset[int]) -> Rows:
     """All rows of a job on some chips."""
     options = SpaceOptions(fixed=fixed)
-    rows = cross_rows(model, uneven_skeletons(model, (chips,), options), options)
+    rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options)
     return rows.by_fullest(model.job.model.layers)[0]
 
 

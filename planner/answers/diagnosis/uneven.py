@@ -33,7 +33,7 @@ from planner.search.infeasible.remedies import (
 )
 from planner.search.limits import usable_bytes
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.shortage import shortage
 from planner.search.uniform.engine import Found, Search
 
@@ -50,7 +50,7 @@ def diagnose_uneven(search: Search, chips: int, uniform: Found) -> Diagnosis:
         uniform: What that found: nothing, but where a layout is given.
     """
     model, options, limits = search.model, search.options, search.limits
-    rows = cross_rows(model, uneven_skeletons(model, (chips,), options), options)
+    rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options)
     if not len(rows):
         return _no_row(search, chips, uniform)
     if (short := shortage(model, options, limits, chips)) is not None:

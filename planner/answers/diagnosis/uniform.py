@@ -48,7 +48,7 @@ _RULES = {
 _WAYS = {
     "factorizations": "way to write {chips} as tp x cp x pp x data ranks",
     "meshes": "mesh of tp, cp, pp, dp, fsdp and ep on {chips}",
-    "skeletons": "micro-batch and pipeline on {chips}",
+    "partial_plans": "micro-batch and pipeline on {chips}",
     "plans": "plan on {chips}",
 }
 

@@ -173,7 +173,7 @@ def _nearest_miss(joint: JointSearch, found: JointFound) -> tuple[Resolved, Foun
 
     def room(at: int) -> float:
         one = joint.candidates[at]
-        return one.counts[-1] * one.model.room_bytes
+        return one.counts[-1] * one.model.allocatable_bytes
 
     searched = sorted(joint.alone, key=room)
     if not searched:

@@ -174,7 +174,7 @@ def _first_of_ties(search: Search, objective: Objective, found: PlanTable) -> Pl
         options=search.options,
         limits=limits,
         clocks=search.clocks,
-        boxes=search.last,
+        nodes=search.last,
         time_s=float(costs.step_time_s[0]),
         energy_j=float(costs.energy.total[0]),
     ).first(found)

@@ -23,7 +23,7 @@ from planner.network.collectives import GroupCosts
 from planner.plan import PlanTable
 
 
-def with_copies(
+def with_replicas(
     model: CostModel,
     terms: StateTerms,
     plans: PlanTable,

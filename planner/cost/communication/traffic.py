@@ -160,7 +160,7 @@ def repeated_flop_per_token(
 
 def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
     """(n,) sum over the layers of the model of a quantity of each group, (n, s)."""
-    return x.over_stages(reduce(np.add, [of_group(group) for group in x.groups])) / x.copies
+    return x.over_stages(reduce(np.add, [of_group(group) for group in x.groups])) / x.replicas
 
 
 def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:

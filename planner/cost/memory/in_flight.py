@@ -47,7 +47,7 @@ def saved_at_once(
     for schedule in plans.schedules.present:
         rows = np.flatnonzero(chunked & plans.schedules.rows(schedule))
         if len(rows):
-            whole[rows] = schedule.most_held(
+            whole[rows] = schedule.most_in_flight(
                 plans.pp[rows],
                 plans.interleave[rows],
                 _of(m, rows),

@@ -118,18 +118,18 @@ def memory_spread(framework: FrameworkProfile, era: str, plans: PlanTable) -> Fl
 
 
 def out_of_memory_probability(
-    held_bytes: FloatArray, spread: FloatArray, room_bytes: float
+    held_bytes: FloatArray, spread: FloatArray, allocatable_bytes: float
 ) -> FloatArray:
     """(n,) chance that a plan needs more than its chip has.
 
     Args:
         held_bytes: (n,) predicted bytes per chip, without the reserve.
         spread: (n,) or a single one: `memory_spread`.
-        room_bytes: Capacity less the reserve; 0 or less: nothing fits.
+        allocatable_bytes: Capacity less the reserve; 0 or less: nothing fits.
     """
-    if room_bytes <= 0:
+    if allocatable_bytes <= 0:
         return np.ones(np.shape(held_bytes))
-    depth = np.log(held_bytes / room_bytes) / spread
+    depth = np.log(held_bytes / allocatable_bytes) / spread
     erfc = np.frompyfunc(math.erfc, 1, 1)  # numpy has none; scipy is slow to import
     return np.asarray(erfc(-depth / math.sqrt(2.0)) / 2.0, dtype=np.float64)
 
@@ -139,7 +139,7 @@ def memory_risks(
 ) -> tuple[FloatArray, BoolArray]:
     """(n,) chances of running out of memory, and whether the fullest chip lacks headroom."""
     spread = memory_spread(model.framework, model.job.era, plans)
-    chance = out_of_memory_probability(held_bytes, spread, model.room_bytes)
+    chance = out_of_memory_probability(held_bytes, spread, model.allocatable_bytes)
     return chance, lacks_headroom(model.framework, held_bytes, model.chip.memory_bytes)
 
 

@@ -21,7 +21,7 @@ from planner.schedules import ScheduleColumn
 KINDS = ("dense", "mixture-of-experts")
 
 
-def listed_plans(plans: PlanTable) -> BoolArray:
+def explicit_plans(plans: PlanTable) -> BoolArray:
     """(n,) whether each plan has explicit stages."""
     if plans.stages is None:
         return np.zeros(len(plans), dtype=np.bool_)
@@ -30,7 +30,7 @@ def listed_plans(plans: PlanTable) -> BoolArray:
 
 def chunk_columns(plans: PlanTable, width: int) -> IntArray:
     """(n, width, v) columns of the stage table with the chunks of each stage, -1 where none is."""
-    listed = listed_plans(plans)
+    listed = explicit_plans(plans)
     pp = np.where(listed, plans.pp, 0)[:, None, None]
     schedules = ScheduleColumn(plans.schedule[:, None, None])
     interleave = plans.interleave[:, None, None]
@@ -81,13 +81,13 @@ def adds_up(plans: PlanTable, model: Model) -> BoolArray:
     chunks = (listed >= 0).sum(axis=1)
     layers = np.maximum(listed, 0).sum(axis=1)
     right = (chunks == plans.pp * plans.interleave) & (layers == model.layers)
-    return np.asarray(right | ~listed_plans(plans))
+    return np.asarray(right | ~explicit_plans(plans))
 
 
 def overcounted(plans: PlanTable, model: Model) -> BoolArray:
     """(n, c) chunks that recompute more layers of a kind than they have, of stages that add up."""
     assert plans.stages is not None
-    right = adds_up(plans, model) & listed_plans(plans)
+    right = adds_up(plans, model) & explicit_plans(plans)
     sizes = np.where(right[:, None], np.maximum(plans.stages.layers, 0), 0)
     counted = plans.stages.recomputed
     more = counted.sum(axis=3) > chunk_kinds(model.layer_kinds, sizes)

@@ -32,7 +32,7 @@ from planner.cost.stages.explicit import (
     chunk_columns,
     chunk_kinds,
     chunk_layers_of,
-    listed_plans,
+    explicit_plans,
     of_chunks,
 )
 from planner.plan import (
@@ -183,7 +183,7 @@ def stage_classes(plans: PlanTable, model: Model) -> StageClasses:
     columns = [plans.pp, plans.interleave, plans.split, plans.schedules.dealt_as]
     first, rule = distinct(columns)
     rules = np.stack(columns, axis=1)[first]
-    explicit = listed_plans(plans)
+    explicit = explicit_plans(plans)
     needed = set(np.unique(rule[~explicit]).tolist())
     kinds = model.layer_kinds
     tables: list[StageRows] = [
@@ -214,11 +214,11 @@ def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> S
 
     One class per explicit stage, in order, so that per-stage choices line up with the columns.
     """
-    width = max(uniform.count.shape[1], int(plans.pp[listed_plans(plans)].max()))
+    width = max(uniform.count.shape[1], int(plans.pp[explicit_plans(plans)].max()))
     columns = chunk_columns(plans, width)
     chunks = of_chunks(layers, columns).astype(np.float64)
     at = np.arange(width)[None, :]
-    pp = np.where(listed_plans(plans), plans.pp, 0)[:, None]
+    pp = np.where(explicit_plans(plans), plans.pp, 0)[:, None]
     last = (plans.pp * plans.interleave - 1)[:, None]
     opens = (columns == 0).any(axis=2)
     closes = (columns == last[:, :, None]).any(axis=2)
@@ -235,7 +235,7 @@ def _with_listed(uniform: StageClasses, plans: PlanTable, layers: IntArray) -> S
         first=merged(opens, "first"),
         last=merged(closes, "last"),
         position=merged(at.astype(np.float64), "position"),
-        chunks=_both_chunks(chunks, uniform.chunks, listed_plans(plans)),
+        chunks=_both_chunks(chunks, uniform.chunks, explicit_plans(plans)),
     )
 
 

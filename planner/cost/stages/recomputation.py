@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
-from planner.cost.stages.explicit import chunk_columns, listed_plans, of_chunks
+from planner.cost.stages.explicit import chunk_columns, explicit_plans, of_chunks
 from planner.cost.stages.layout import StageClasses
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, PlanTable
 
@@ -55,7 +55,7 @@ def recompute_groups(plans: PlanTable, stages: StageClasses) -> tuple[RecomputeG
         return (whole,)
     columns = _wide(chunk_columns(plans, stages.count.shape[1]), stages.chunks.shape[2])
     counted = of_chunks(plans.stages.recomputed, columns)
-    explicit = listed_plans(plans)
+    explicit = explicit_plans(plans)
     code = of_chunks(plans.stages.recompute, columns)
     code = np.where(explicit[:, None, None], code, plans.recompute[:, None, None])
     others = stages.chunks - counted.sum(axis=4)

@@ -106,7 +106,7 @@ def failures_table() -> FailuresTable:
     bad = _side([_as_run(row, templates[row["model"]]) for row in published("failed")])
     good = _side([run_of(row) for row in ran.values()])
     model = cost_model(run_of(next(iter(ran.values()))))
-    room, usual = model.room_bytes / GIB, usable_bytes(model) / GIB
+    room, usual = model.allocatable_bytes / GIB, usable_bytes(model) / GIB
     default = _flagged(bad, good, 0, usual / room, usual)
     return FailuresTable(
         failed=len(bad.models),

@@ -10,7 +10,7 @@ from planner.cost.memory.parameters import kv_heads_per_chip
 from planner.cost.stages.explicit import (
     adds_up,
     chunk_columns,
-    listed_plans,
+    explicit_plans,
     of_chunks,
     overcounted,
 )
@@ -83,7 +83,7 @@ def layers_divide(model: CostModel, plans: PlanTable) -> BoolArray:
     ok = np.array([fits_layers(model, *map(int, row)) for row in rules], dtype=np.bool_)
     result = ok[which]
     if plans.stages is not None:
-        result = np.where(listed_plans(plans), adds_up(plans, model.job.model), result)
+        result = np.where(explicit_plans(plans), adds_up(plans, model.job.model), result)
     return result
 
 
@@ -99,7 +99,7 @@ def chunks_agree(model: CostModel, plans: PlanTable) -> BoolArray:
     agree = np.ones(len(plans), dtype=np.bool_)
     if plans.stages is None:
         return agree
-    right = np.flatnonzero(adds_up(plans, model.job.model) & listed_plans(plans))
+    right = np.flatnonzero(adds_up(plans, model.job.model) & explicit_plans(plans))
     complete = plans.take(right)
     assert complete.stages is not None
     columns = chunk_columns(complete, int(plans.pp.max()))
@@ -159,7 +159,7 @@ def schedule_runs(schedule: Schedule, model: CostModel, plans: PlanTable) -> Boo
 def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework deals out layers by the rule, where a rule is used."""
     allowed = [SPLITS.index(name) for name in model.framework.splits]
-    return np.asarray(np.isin(plans.split, allowed) | (plans.pp == 1) | listed_plans(plans))
+    return np.asarray(np.isin(plans.split, allowed) | (plans.pp == 1) | explicit_plans(plans))
 
 
 def sharding_shares(model: CostModel, plans: PlanTable) -> BoolArray:

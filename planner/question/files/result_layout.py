@@ -53,6 +53,7 @@ PLACES: dict[str, str] = {
 }
 """Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
 
+_STAGES = {"skeletons": "partial_plans"}  # counts of version 1 by their names of today
 _UNITS = {"time": "s", "energy": "J", "edp": "J s", "memory": "B"}  # of objectives in version 1
 _OF_VERSION_1 = frozenset({"status", "front", "best", "plan_job"})
 _PARTS = frozenset({"certificate", "front", "best", "question"})
@@ -81,10 +82,28 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
             parts.setdefault(part, {})[name] = data[old]
         elif old in data:
             parts[part] = data[old]
+    if "candidates" in parts:
+        parts["candidates"] = _renamed(parts["candidates"])
     parts["certificate"] = _certificate(data, parts.get("certificate", {}))
     if isinstance(data.get("versions"), Mapping):
         parts["versions"] = {**data["versions"], "schema": str(parts["schema_version"])}
     return parts
+
+
+def _renamed(candidates: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts with the names of today."""
+    renamed = dict(candidates)
+    for name in ("counts", "front_counts"):
+        if isinstance(counts := renamed.get(name), Mapping):
+            renamed[name] = {_STAGES.get(stage, stage): one for stage, one in counts.items()}
+    if isinstance(machines := renamed.get("machines"), list):
+        renamed["machines"] = [
+            {_STAGES.get(name, name): value for name, value in one.items()}
+            if isinstance(one, Mapping)
+            else one
+            for one in machines
+        ]
+    return renamed
 
 
 def _certificate(data: Mapping[str, Any], proof: Mapping[str, Any]) -> dict[str, Any]:

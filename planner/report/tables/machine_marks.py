@@ -72,7 +72,7 @@ def machines_view(result: SolveResult) -> RenderableType:
             f"{one.most_chips:,}",
             one.limited_by or "the cluster",
             f"{one.chip_counts:,}",
-            f"{one.bound:,} of {one.skeletons:,}",
+            f"{one.bound:,} of {one.partial_plans:,}",
             f"{one.evaluated:,}",
             f"{one.front:,}",
         )

@@ -29,8 +29,8 @@ from planner.search.infeasible.near_misses import Witness
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.uniform.engine import Search, least_memory
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.nodes import Boxes
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.nodes import Nodes
+from planner.search.uniform.space import PartialPlans
 from solvers.solution import Status
 
 _DIGITS = 4
@@ -43,7 +43,7 @@ _NAMES = {
     "sequence_parallel": ("false", "true"),
 }
 _WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
-_SKELETONS_AT_A_TIME = 256
+_PARTIAL_PLANS_AT_A_TIME = 256
 _PLANS_AT_A_TIME = 1024
 _COUNTS_AT_FIRST = 8  # then twice as many at a time
 _MOST_COUNTS = 1024
@@ -77,13 +77,13 @@ def first_possible(search: Search, counts: Sequence[int]) -> int | None:
     searched, at, size = 0, 0, _COUNTS_AT_FIRST
     while at < min(len(counts), _MOST_COUNTS):
         block = tuple(counts[at : at + size])
-        boxes = search.boxes(block)
-        hopeful = _hopeful(search, boxes)
+        nodes = search.nodes(block)
+        hopeful = _hopeful(search, nodes)
         for count in block:
-            here = hopeful[boxes.skeletons.chips[hopeful] == count]
+            here = hopeful[nodes.partial_plans.chips[hopeful] == count]
             if len(here) == 0:
                 continue
-            if _any_plan(search, boxes.skeletons.take(here)):
+            if _any_plan(search, nodes.partial_plans.take(here)):
                 return count
             searched += 1
             if searched == _MOST_SEARCHES:
@@ -96,20 +96,20 @@ def _first_sharing(search: Search, counts: Sequence[int]) -> int | None:
     """As `first_possible`, where chips share the tokens of a step evenly."""
     for count in counts:
         here = _with(search, model=search.model.on(count))
-        boxes = here.boxes((count,))
-        hopeful = _hopeful(here, boxes)
-        if len(hopeful) and _any_plan(here, boxes.skeletons.take(hopeful)):
+        nodes = here.nodes((count,))
+        hopeful = _hopeful(here, nodes)
+        if len(hopeful) and _any_plan(here, nodes.partial_plans.take(hopeful)):
             return count
     return None
 
 
-def _hopeful(search: Search, boxes: Boxes) -> IntArray:
-    """Skeletons that no bound excludes, the most promising first."""
+def _hopeful(search: Search, nodes: Nodes) -> IntArray:
+    """Partial plans that no bound excludes, the most promising first."""
     model, limits = search.model, search.limits
-    chips = boxes.skeletons.chips
+    chips = nodes.partial_plans.chips
     if not limits.on_costs or len(chips) == 0:
-        return np.argsort(boxes.skeletons.columns["micro_batch"], kind="stable")
-    times, energies = (column_of(boxes.corners, boxes.columns, one) for one in BOTH)
+        return np.argsort(nodes.partial_plans.columns["micro_batch"], kind="stable")
+    times, energies = (column_of(nodes.corners, nodes.columns, one) for one in BOTH)
     assert times is not None
     soonest = times.min(axis=1)
     ok = limits.in_time(model, soonest, chips.astype(np.float64))
@@ -123,10 +123,10 @@ def _hopeful(search: Search, boxes: Boxes) -> IntArray:
     return order[ok[order]]
 
 
-def _any_plan(search: Search, skeletons: Skeletons) -> bool:
-    for start in range(0, len(skeletons), _SKELETONS_AT_A_TIME):
-        at = np.arange(start, min(start + _SKELETONS_AT_A_TIME, len(skeletons)))
-        batch = search.batch(skeletons.take(at))
+def _any_plan(search: Search, partial_plans: PartialPlans) -> bool:
+    for start in range(0, len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
+        at = np.arange(start, min(start + _PARTIAL_PLANS_AT_A_TIME, len(partial_plans)))
+        batch = search.batch(partial_plans.take(at))
         if batch is None:
             continue
         if batch.candidates is None or not search.limits.on_costs:
@@ -151,11 +151,11 @@ def least_host(search: Search, chips: int) -> PlanTable | None:
     """
     roomy = replace(search.limits.without_costs(), host_bytes=float("inf"))
     wide = _with(search, limits=roomy, columns=(MEMORY,))
-    skeletons = wide.boxes((chips,)).skeletons
+    partial_plans = wide.nodes((chips,)).partial_plans
     best, least = None, float("inf")
-    for start in range(0, len(skeletons), _SKELETONS_AT_A_TIME):
-        at = np.arange(start, min(start + _SKELETONS_AT_A_TIME, len(skeletons)))
-        batch = wide.batch(skeletons.take(at))
+    for start in range(0, len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
+        at = np.arange(start, min(start + _PARTIAL_PLANS_AT_A_TIME, len(partial_plans)))
+        batch = wide.batch(partial_plans.take(at))
         if batch is None:
             continue
         host = memory_table(search.model, batch.space.plans).host_peak
@@ -226,8 +226,8 @@ def more_memory(search: Search, chips: int) -> Iterator[str]:
         text = rounded_up(least / 1e9)
         wishes += [f"--max-memory {text}GB"] if float(text) * 1e9 <= usable else [""]
     margin = limits.memory_margin
-    if margin is not None and margin * search.model.room_bytes < least:
-        text = rounded_up(least / search.model.room_bytes)
+    if margin is not None and margin * search.model.allocatable_bytes < least:
+        text = rounded_up(least / search.model.allocatable_bytes)
         wishes += [f"--memory-margin {text}"]
     if all(wishes):
         yield " ".join(wishes)

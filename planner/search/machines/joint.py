@@ -280,8 +280,8 @@ class JointSearch:
                     most_chips=most,
                     limited_by=one.limited_by,
                     chip_counts=len(self._full(one)) + len(self._rest(one)),
-                    skeletons=tally.get("skeletons", {}).get("considered", 0),
-                    bound=tally.get("skeletons", {}).get("bound", 0),
+                    partial_plans=tally.get("partial_plans", {}).get("considered", 0),
+                    bound=tally.get("partial_plans", {}).get("bound", 0),
                     evaluated=tally.get("candidates", {}).get("evaluated", 0),
                     front=front.get(words, 0),
                 )

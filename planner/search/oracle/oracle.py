@@ -49,7 +49,7 @@ from planner.search.runnable import fields_beside, runnable_placements, runnable
 from planner.search.uniform.batch import layouts_within
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import Space, cross_choices, cross_skeletons
+from planner.search.uniform.space import Space, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import DATA_GROUPS, build_placements
 from solvers.factored import FactoredProblem, Limit, Product, Table
 
@@ -129,7 +129,7 @@ def mesh_problem(
 def _whole_space(model: CostModel, chips: int, options: SpaceOptions) -> Space:
     """Every logical plan that the rules allow, with every offload, whatever its memory."""
     meshes = enumerate_meshes(model, (chips,), options)
-    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     left_out = space.plans.schedules.values("splits_backward")
     space = space.take(np.flatnonzero(~left_out))
     masks = np.arange(8 if options.offload else 1)

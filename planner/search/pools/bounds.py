@@ -39,7 +39,12 @@ from planner.schedules.passes import paced_sends
 from planner.search.limits import Limits
 from planner.search.pools.rows import PooledRows
 from planner.search.rounding import ROUNDED_DOWN
-from planner.search.uneven.bounds.memory import Room, parts_of, room_of, stages_with_room
+from planner.search.uneven.bounds.memory import (
+    StageMemory,
+    parts_of,
+    stage_memory_of,
+    stages_in_memory,
+)
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
 from solvers.stages.filling import Stages, most_layers
@@ -294,7 +299,8 @@ def pooled_second(
         alive = np.flatnonzero(np.isfinite(slowest))
         few = rows.take(alive)
         rooms = [
-            room_of(pool.model, own, kind) for pool, own in zip(few.pools, few.own, strict=True)
+            stage_memory_of(pool.model, own, kind)
+            for pool, own in zip(few.pools, few.own, strict=True)
         ]
         for pp in np.unique(few.plans.pp).tolist():
             for part in parts_of(np.flatnonzero(few.plans.pp == pp), pp * len(rooms)):
@@ -312,13 +318,13 @@ def pooled_second(
 
 
 def _stages(
-    limits: Limits, rows: PooledRows, forms: PooledForms, kind: int, rooms: Sequence[Room]
+    limits: Limits, rows: PooledRows, forms: PooledForms, kind: int, rooms: Sequence[StageMemory]
 ) -> list[Stages]:
     """The stages of rows with as many of them, as if all were on each pool."""
     layers = rows.pools[0].model.job.model.layer_kinds.count(KINDS[kind])
     each = zip(rows.pools, rows.own, forms.layer, rooms, strict=True)
     return [
-        stages_with_room(
+        stages_in_memory(
             pool.model,
             own,
             table[:, kind],

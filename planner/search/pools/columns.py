@@ -1,4 +1,4 @@
-"""The stage problem of a row on pools: every way to fill every stage on every pool as a column.
+"""The stage problem of a row on pools: every choice for every stage on every pool as a column.
 
 The integers are those of `planner.search.uneven.columns.columns`. Beside them a sum per pool but
 the last counts its stages, and a limit on each side fixes it to the stages that the pool's chips
@@ -38,7 +38,7 @@ class PooledColumns:
         units: What they count.
         rounding: A choice takes less than this many units of time more than its integers say.
         ones: The row as each pool sees it.
-        offer: (c,) fills of the columns.
+        offer: (c,) choices of the columns.
         pool: (c,) which pool each is on.
     """
 
@@ -59,16 +59,16 @@ class PooledColumns:
         return replace(shared, sharding=stages[0].sharding or "ddp", clock=clock, stages=stages)
 
     def _stage(self, column: int) -> Stage:
-        pool, fills = int(self.pool[column]), self.offer.fills
-        counts = dict(zip(self.ones[pool].rows.recomputes, fills.counts[column].T, strict=True))
+        pool, choices = int(self.pool[column]), self.offer.choices
+        counts = dict(zip(self.ones[pool].rows.recomputes, choices.counts[column].T, strict=True))
         none = np.zeros(2, dtype=np.int64)
         return Stage(
-            layers=int(fills.counts[column].sum()),
+            layers=int(choices.counts[column].sum()),
             recompute="none",
             selective=_pair(counts.get(SELECTIVE, none)),
             full=_pair(counts.get(FULL, none)),
-            sharding=SHARDINGS[int(fills.sharding[column])],
-            clock=float(self.ones[pool].terms.clocks[fills.clock[column]]),
+            sharding=SHARDINGS[int(choices.sharding[column])],
+            clock=float(self.ones[pool].terms.clocks[choices.clock[column]]),
             pool=self.pools[pool].name,
         )
 

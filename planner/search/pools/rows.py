@@ -33,7 +33,7 @@ from planner.search.uneven.rows import (
 )
 from planner.search.uneven.terms import RowTerms, row_terms
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
-from planner.search.uniform.space import cross_skeletons
+from planner.search.uniform.space import cross_partial_plans
 from planner.search.uniform.tables import Placements
 
 
@@ -152,12 +152,12 @@ def _space(pools: Sequence[Pool], options: SpaceOptions) -> LogicalRows:
     per_stage = meshes.columns["chips"] // meshes.columns["pp"]
     whole = [pool.chips % per_stage == 0 for pool in pools]
     meshes = meshes.take(np.flatnonzero(np.all(whole, axis=0)))
-    skeletons = cross_skeletons(model, meshes, options, uneven=True)
-    columns = skeletons.columns
+    partial_plans = cross_partial_plans(model, meshes, options, uneven=True)
+    columns = partial_plans.columns
     known = ScheduleColumn(columns["schedule"]).values("on_pools") & (columns["interleave"] == 1)
     if options.layers is not None:
-        known &= meshes.columns["pp"][skeletons.mesh_id] == len(options.layers)
-    return allowed_rows(model, skeletons.take(np.flatnonzero(known)), options)
+        known &= meshes.columns["pp"][partial_plans.mesh_id] == len(options.layers)
+    return allowed_rows(model, partial_plans.take(np.flatnonzero(known)), options)
 
 
 def _placements(

@@ -25,8 +25,8 @@ from planner.search.deadline import Deadline
 from planner.search.driver import SAME, Driver, Progress
 from planner.search.limits import Limits
 from planner.search.space import Costs, Range, Space
-from planner.search.uneven.bounds.launchable_memory import told_bound
-from planner.search.uneven.bounds.memory import roomy, second_step_s
+from planner.search.uneven.bounds.launchable_memory import launchable_bound
+from planner.search.uneven.bounds.memory import fits_in_memory, second_step_s
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
 from planner.search.uneven.bounds.time import (
     RowForms,
@@ -34,15 +34,15 @@ from planner.search.uneven.bounds.time import (
     first_bound,
     gains_from_waiting,
     longest_step_s,
-    skeleton_lower,
+    partial_plan_lower,
 )
 from planner.search.uneven.columns.columns import RowColumns, row_columns
 from planner.search.uneven.counts import Counted, funnel_stage, mesh_count
-from planner.search.uneven.launchable import told
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.launchable import launchable_rows
+from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.terms import row_terms
 from planner.search.uniform.engine import Found
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.space import PartialPlans
 
 _AT_A_TIME = 200_000  # rows whose bounds are in memory at once
 _WIDER = 1.5  # how the limit grows while no plan is known
@@ -106,9 +106,9 @@ class UnevenSpace(Space[Rows]):
     def begin(self, deadline: Deadline) -> float:
         """Meshes with micro-batch and schedule; the least of their bounds."""
         self.deadline = deadline
-        self.skeletons = uneven_skeletons(self.model, (self.chips,), self.options)
-        self.open = len(self.skeletons)
-        self.lower = skeleton_lower(self.model, self.skeletons, self.options, deadline)
+        self.partial_plans = uneven_partial_plans(self.model, (self.chips,), self.options)
+        self.open = len(self.partial_plans)
+        self.lower = partial_plan_lower(self.model, self.partial_plans, self.options, deadline)
         return float(self.lower.min(initial=np.inf))
 
     def ranges(self, wanted_s: float) -> Iterator[Range]:
@@ -116,7 +116,7 @@ class UnevenSpace(Space[Rows]):
         if np.isfinite(wanted_s):
             yield Range(0.0, np.inf)
             return
-        lowest, highest = self._range(self.skeletons)
+        lowest, highest = self._range(self.partial_plans)
         ceiling = max(float(self.lower.min(initial=np.inf)), lowest)
         wider = _WIDER if self.limits.power_w is None else _WIDER_POWERED
         while ceiling < highest:
@@ -124,10 +124,10 @@ class UnevenSpace(Space[Rows]):
             yield Range(lowest, ceiling)
             wider = min(wider**2, _WIDER)
 
-    def _range(self, skeletons: Skeletons) -> tuple[float, float]:
+    def _range(self, partial_plans: PartialPlans) -> tuple[float, float]:
         """Seconds between which plans take; 0 where none fits in memory or is within the power."""
-        rows = cross_rows(self.model, skeletons, self.options, self.deadline)
-        rows = rows.take(np.flatnonzero(roomy(self.model, self.limits, rows)))
+        rows = cross_rows(self.model, partial_plans, self.options, self.deadline)
+        rows = rows.take(np.flatnonzero(fits_in_memory(self.model, self.limits, rows)))
         lowest = 0.0
         if self.limits.power_w is not None and len(rows):
             forms = clocked_forms(self.model, rows, self.clocks)
@@ -143,11 +143,11 @@ class UnevenSpace(Space[Rows]):
         """What LB0, LB1, LB2 and a limit on power leave."""
         kept = np.flatnonzero(self.lower < wanted_s)
         self.open, refused, counted = len(kept), Counter[str](), Counted()
-        self.funnel = [funnel_stage("LB0", mesh_count(self.skeletons), self.lower, kept)]
+        self.funnel = [funnel_stage("LB0", mesh_count(self.partial_plans), self.lower, kept)]
         parts = []
         for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
             self.deadline.check()
-            rows = cross_rows(self.model, self.skeletons.take(at), self.options, self.deadline)
+            rows = cross_rows(self.model, self.partial_plans.take(at), self.options, self.deadline)
             refused.update({n: c for n, c in rows.counts.items() if TARGET in n})
             self.refused = dict(refused)
             parts.append(self._bounded(rows, counted, wanted_s))
@@ -162,10 +162,10 @@ class UnevenSpace(Space[Rows]):
         first = first_bound(forms)
         kept = np.flatnonzero(first < wanted_s)
         counted.add("LB1", rows, first, kept)
-        at = self._roomy("LB2", rows.take(kept), forms.take(kept), counted, wanted_s)
+        at = self._fitting("LB2", rows.take(kept), forms.take(kept), counted, wanted_s)
         if self.options.runnable_in and len(at[0]):
-            rows = told(self.model, self.options, at[0])
-            at = self._roomy(
+            rows = launchable_rows(self.model, self.options, at[0])
+            at = self._fitting(
                 f"LB2{TOLD}", rows, clocked_forms(self.model, rows, self.clocks), counted, wanted_s
             )
         rows, forms, second = at
@@ -185,11 +185,11 @@ class UnevenSpace(Space[Rows]):
         steps = second_step_s(self.model, rows, forms, forms.slowest)
         return rows, np.maximum(bounds[of], steps)
 
-    def _roomy(
+    def _fitting(
         self, name: str, rows: Rows, forms: RowForms, counted: Counted, wanted_s: float
     ) -> tuple[Rows, RowForms, FloatArray]:
         """The rows that LB2 leaves, with their forms and LB2."""
-        second = told_bound(self.model, self.limits, rows, forms, wanted_s)
+        second = launchable_bound(self.model, self.limits, rows, forms, wanted_s)
         kept = np.flatnonzero(second < wanted_s)
         counted.add(name, rows, np.where(np.isfinite(second), second, wanted_s), kept)
         return rows.take(kept), forms.take(kept), second[kept]

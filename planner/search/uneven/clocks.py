@@ -50,7 +50,7 @@ def clock_front(
     Returns:
         The plans, ascending in time, and (f, 2) their seconds and joules.
     """
-    clocked = _Clocked.build(model, listed_plan(model, plan))
+    clocked = _Clocked.build(model, explicit_plan(model, plan))
     longest = None if upper_s is None else int(upper_s / clocked.unit_s)
     found = [
         clocked.plan_of(point.decision)
@@ -65,7 +65,7 @@ def clock_front(
     return [found[at] for at in keep], points[keep]
 
 
-def listed_plan(model: CostModel, plan: Plan) -> Plan:
+def explicit_plan(model: CostModel, plan: Plan) -> Plan:
     """The same plan with its stages listed."""
     if plan.stages is not None:
         return plan

@@ -9,7 +9,7 @@ import numpy as np
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.results.certificate import FunnelStage
 from planner.search.uneven.rows import Rows
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.space import PartialPlans
 
 
 class Counted:
@@ -53,8 +53,8 @@ def funnel_stage(name: str, meshes: int, bounds: FloatArray, kept: IntArray) -> 
     )
 
 
-def mesh_count(skeletons: Skeletons) -> int:
+def mesh_count(partial_plans: PartialPlans) -> int:
     """How many combinations of tp, cp and pp there are."""
-    used = np.unique(skeletons.mesh_id)
-    axes = [skeletons.meshes.columns[name][used] for name in ("tp", "cp", "pp")]
+    used = np.unique(partial_plans.mesh_id)
+    axes = [partial_plans.meshes.columns[name][used] for name in ("tp", "cp", "pp")]
     return len(distinct(axes)[0])

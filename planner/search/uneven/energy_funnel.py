@@ -21,15 +21,20 @@ from planner.results.certificate import TOLD, FunnelStage
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.energy import mean_bounds, memory_bounds, open_rows
-from planner.search.uneven.bounds.launchable_memory import told_bound
+from planner.search.uneven.bounds.launchable_memory import launchable_bound
 from planner.search.uneven.bounds.memory import second_step_s
 from planner.search.uneven.bounds.power import soonest_within
-from planner.search.uneven.bounds.time import RowForms, clocked_forms, first_bound, skeleton_lower
+from planner.search.uneven.bounds.time import (
+    RowForms,
+    clocked_forms,
+    first_bound,
+    partial_plan_lower,
+)
 from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.launchable import told
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
-from planner.search.uniform.space import Skeletons
+from planner.search.uneven.launchable import launchable_rows
+from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
+from planner.search.uniform.space import PartialPlans
 from solvers.stages.energy_bounds import MeanBound
 from solvers.stages.family import UNLIMITED, FamilySearch, Point
 
@@ -151,8 +156,8 @@ def energy_rows(
         OutOfTime: The deadline passed.
         NoRowsError: There are none: stages cannot differ.
     """
-    skeletons = _skeletons(model, options, chips, upper_s, funnel, deadline)
-    rows = cross_rows(model, skeletons, options, deadline)
+    partial_plans = _partial_plans(model, options, chips, upper_s, funnel, deadline)
+    rows = cross_rows(model, partial_plans, options, deadline)
     funnel.refused = {name: count for name, count in rows.counts.items() if TARGET in name}
     clocks = model.clocks(wanted=options.clocks)
     if not len(rows):
@@ -162,7 +167,7 @@ def energy_rows(
     work = (model, limits, clocks, points, (lower_s, upper_s), funnel, deadline)
     left = _cheap(*work, rows, forms)
     if options.runnable_in and len(left.rows):
-        rows = told(model, options, left.rows)
+        rows = launchable_rows(model, options, left.rows)
         left = _cheap(*work, rows, clocked_forms(model, rows, clocks), TOLD)
     rows, of, soonest = _by_fullest(model, left)
     mean, memory = left.means
@@ -255,26 +260,26 @@ def _soonest(
     for start in range(0, len(rows), _SECOND_AT_A_TIME):
         deadline.check()
         at = np.arange(start, min(start + _SECOND_AT_A_TIME, len(rows)))
-        found[at] = told_bound(model, limits, rows.take(at), forms.take(at), upper_s)
+        found[at] = launchable_bound(model, limits, rows.take(at), forms.take(at), upper_s)
     return found
 
 
-def _skeletons(
+def _partial_plans(
     model: CostModel,
     options: SpaceOptions,
     chips: int,
     upper_s: float,
     funnel: Funnel,
     deadline: Deadline,
-) -> Skeletons:
-    """Skeletons that are not too slow on the best of networks."""
-    skeletons = uneven_skeletons(model, (chips,), options)
-    funnel.open_rows = len(skeletons)
-    soonest = skeleton_lower(model, skeletons, options, deadline)
+) -> PartialPlans:
+    """Partial plans that are not too slow on the best of networks."""
+    partial_plans = uneven_partial_plans(model, (chips,), options)
+    funnel.open_rows = len(partial_plans)
+    soonest = partial_plan_lower(model, partial_plans, options, deadline)
     late = soonest > upper_s
-    meshes = len(np.unique(skeletons.mesh_id))
-    funnel.drop("LB0", len(skeletons), meshes, soonest[late] * funnel.watts)
-    return skeletons.take(np.flatnonzero(~late))
+    meshes = len(np.unique(partial_plans.mesh_id))
+    funnel.drop("LB0", len(partial_plans), meshes, soonest[late] * funnel.watts)
+    return partial_plans.take(np.flatnonzero(~late))
 
 
 def _timely(

@@ -21,7 +21,7 @@ from planner.search.uneven.aligned import MORE
 from planner.search.uneven.rows import Rows
 
 
-def told(model: CostModel, options: SpaceOptions, rows: Rows) -> Rows:
+def launchable_rows(model: CostModel, options: SpaceOptions, rows: Rows) -> Rows:
     """The rows, each in every way that targets can be told, next to one another.
 
     A model whose chunks may begin with layers of one kind or the other has no N with interleaving.

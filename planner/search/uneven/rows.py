@@ -30,10 +30,10 @@ from planner.search.runnable import fields_beside, ordered_plans, runnable_place
 from planner.search.uneven.aligned import fullest_devices, usual
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
 from planner.search.uniform.space import (
-    Skeletons,
+    PartialPlans,
     Space,
     cross_exchanges,
-    cross_skeletons,
+    cross_partial_plans,
     recomputes,
 )
 from planner.search.uniform.tables import Placements, build_placements
@@ -152,7 +152,9 @@ def given_runs(sizes: tuple[int, ...] | None, devices: int, layers: int) -> Bool
     return given
 
 
-def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOptions) -> Skeletons:
+def uneven_partial_plans(
+    model: CostModel, counts: tuple[int, ...], options: SpaceOptions
+) -> PartialPlans:
     """Every mesh, micro-batch, schedule and interleave on some chip counts.
 
     Args:
@@ -161,8 +163,8 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
         options: Values fixed, the layers of the chunks included; `split` says nothing here.
     """
     meshes = enumerate_meshes(model, counts, options, uneven=True)
-    skeletons = cross_skeletons(model, meshes, options, uneven=True)
-    pp, v = meshes.columns["pp"][skeletons.mesh_id], skeletons.columns["interleave"]
+    partial_plans = cross_partial_plans(model, meshes, options, uneven=True)
+    pp, v = meshes.columns["pp"][partial_plans.mesh_id], partial_plans.columns["interleave"]
     if options.layers is not None:
         searched, name = pp * v == len(options.layers), "layout"
     else:
@@ -172,30 +174,30 @@ def uneven_skeletons(model: CostModel, counts: tuple[int, ...], options: SpaceOp
         )
         searched, name = asked | usual(model.job.model.layers, pp, v), "chunks"
     if searched.all():
-        return skeletons
+        return partial_plans
     kept = np.flatnonzero(searched)
-    dropped = {name: len(skeletons) - len(kept)}
-    return replace(skeletons.take(kept), counts={**skeletons.counts, **dropped})
+    dropped = {name: len(partial_plans) - len(kept)}
+    return replace(partial_plans.take(kept), counts={**partial_plans.counts, **dropped})
 
 
 def cross_rows(
     model: CostModel,
-    skeletons: Skeletons,
+    partial_plans: PartialPlans,
     options: SpaceOptions,
     deadline: Deadline = NEVER,
 ) -> Rows:
-    """Every row on some skeletons that the rules allow, in the order of the skeletons.
+    """Every row on some partial plans that the rules allow, in the order of the partial plans.
 
     Args:
         model: Job and machine.
-        skeletons: From `uneven_skeletons`.
+        partial_plans: From `uneven_partial_plans`.
         options: Values fixed, orders and layouts.
         deadline: When to give up.
 
     Raises:
         OutOfTime: The deadline passed.
     """
-    logical_rows = allowed_rows(model, skeletons, options)
+    logical_rows = allowed_rows(model, partial_plans, options)
     fields = fields_beside(demands_of(model, options.runnable_in))
     space, shardings = logical_rows.space.apart(fields), logical_rows.shardings
     deadline.check()
@@ -246,9 +248,11 @@ class LogicalRows:
     modes: IntArray
 
 
-def allowed_rows(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> LogicalRows:
+def allowed_rows(
+    model: CostModel, partial_plans: PartialPlans, options: SpaceOptions
+) -> LogicalRows:
     """The rows that the rules allow."""
-    space = cross_exchanges(model, skeletons, options)
+    space = cross_exchanges(model, partial_plans, options)
     rules = [rule for rule in applicable(model.framework) if rule.name not in _OF_SPLITS]
     counts = dict(space.counts)
     keep = np.ones(len(space), dtype=np.bool_)

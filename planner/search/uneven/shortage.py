@@ -16,10 +16,10 @@ from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.uneven.bounds.memory import roomy, second_bound
+from planner.search.uneven.bounds.memory import fits_in_memory, second_bound
 from planner.search.uneven.bounds.time import row_forms
 from planner.search.uneven.columns.columns import row_columns
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.terms import row_terms
 from solvers.stages.backend import Question
 from solvers.stages.solving import solve_stages
@@ -56,9 +56,9 @@ def shortage(
         model, options, limits: What was searched, and within what.
         chips: Chips that plans use.
     """
-    rows = cross_rows(model, uneven_skeletons(model, (chips,), options), options)
+    rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options)
     limit = limits.chip_bytes(model)
-    if not len(rows) or roomy(model, limits, rows).any():
+    if not len(rows) or fits_in_memory(model, limits, rows).any():
         return None
     least, rows = _least_limit(model, rows, max(limit, 1.0))
     rows, _ = rows.take(np.arange(min(len(rows), 3))).by_fullest(model.job.model.layers)
@@ -81,7 +81,7 @@ def _least_limit(model: CostModel, rows: Rows, known: float) -> tuple[float, Row
     """A limit at which rows have room, near the least one above `known`, and those rows."""
 
     def room(limit: float) -> Rows:
-        return rows.take(np.flatnonzero(roomy(model, Limits(memory_bytes=limit), rows)))
+        return rows.take(np.flatnonzero(fits_in_memory(model, Limits(memory_bytes=limit), rows)))
 
     low = high = known
     while not len(found := room(high)):

@@ -1,4 +1,4 @@
-"""All plans on a group of skeletons: crossed, checked for memory, and costed on demand."""
+"""All plans on a group of partial plans: crossed, checked for memory, and costed on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, EVERY, NO_LAYOUTS
 from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
 from planner.search.uniform.candidates import Candidates
-from planner.search.uniform.space import SKELETON, Skeletons, Space, cross_choices
+from planner.search.uniform.space import PARTIAL_PLAN, PartialPlans, Space, cross_choices
 from planner.search.uniform.tables import Placements, build_placements
 from solvers.mesh import Opened
 
@@ -47,11 +47,11 @@ def add_counts(into: dict[str, int], counts: dict[str, int]) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """The plans on a group of skeletons that fit in memory.
+    """The plans on a group of partial plans that fit in memory.
 
     Attributes:
         model, limits: As given.
-        logical: Logical plans that fit, on the meshes of the skeletons.
+        logical: Logical plans that fit, on the meshes of the partial plans.
         space: The same plans, on meshes that differ in what rules about orders look at.
         peak: (n,) their bytes per chip.
         placements: Distinct placements of the meshes.
@@ -103,17 +103,17 @@ class Batch:
         )
         return corners_of(self.columns, self.model, self.limits, chips.astype(np.int64), low)
 
-    def open(self, boxes: IntArray, number: int) -> Opened:
+    def open(self, nodes: IntArray, number: int) -> Opened:
         """Objectives of every placement and clock of some plans.
 
         Labels are (number, plan, placement, clock). Where only memory matters, one placement and
         clock stand for all.
         """
         if self.candidates is None:
-            first = self.placements.start[self.space.mesh_id[boxes]]
-            labels = np.stack([np.full_like(boxes, number), boxes, first, np.zeros_like(boxes)], 1)
-            return Opened(points=self.peak[boxes, None], labels=labels)
-        rows = self.candidates.expand(boxes)
+            first = self.placements.start[self.space.mesh_id[nodes]]
+            labels = np.stack([np.full_like(nodes, number), nodes, first, np.zeros_like(nodes)], 1)
+            return Opened(points=self.peak[nodes, None], labels=labels)
+        rows = self.candidates.expand(nodes)
         cost = self.candidates.costs(rows)
         clocks = len(self.clocks)
         shape = (len(rows), clocks)
@@ -161,33 +161,33 @@ class Batch:
         )
 
 
-def least_corners(skeletons: Skeletons, space: Space, corners: FloatArray) -> FloatArray:
-    """(s, k, d) least corner over the plans on each skeleton; inf where there is no plan.
+def least_corners(partial_plans: PartialPlans, space: Space, corners: FloatArray) -> FloatArray:
+    """(s, k, d) least corner over the plans on each partial plan; inf where there is no plan.
 
     Args:
-        skeletons: s of them.
+        partial_plans: s of them.
         space: The plans on them.
         corners: (n, k, d) lower bounds of those plans.
     """
-    least = np.full((len(skeletons), *corners.shape[1:]), np.inf)
-    of_plans = {name: getattr(space.plans, name) for name in SKELETON}
-    whole = _codes(skeletons.mesh_id, skeletons.columns, skeletons.columns)
-    codes = _codes(space.mesh_id, of_plans, skeletons.columns)
+    least = np.full((len(partial_plans), *corners.shape[1:]), np.inf)
+    of_plans = {name: getattr(space.plans, name) for name in PARTIAL_PLAN}
+    whole = _codes(partial_plans.mesh_id, partial_plans.columns, partial_plans.columns)
+    codes = _codes(space.mesh_id, of_plans, partial_plans.columns)
     order = np.argsort(whole)
     at = order[np.searchsorted(whole, codes, sorter=order)]
-    by_skeleton = np.argsort(at, kind="stable")
-    rows, starts = np.unique(at[by_skeleton], return_index=True)
+    by_partial_plan = np.argsort(at, kind="stable")
+    rows, starts = np.unique(at[by_partial_plan], return_index=True)
     if len(rows):
-        least[rows] = np.minimum.reduceat(corners[by_skeleton], starts, axis=0)
+        least[rows] = np.minimum.reduceat(corners[by_partial_plan], starts, axis=0)
     return least
 
 
 def _codes(
     mesh_id: IntArray, columns: Mapping[str, IntArray], widest: Mapping[str, IntArray]
 ) -> IntArray:
-    """(n,) one number for a mesh and a `SKELETON`, whose columns are within those of `widest`."""
+    """(n,) one number for a mesh and a `PARTIAL_PLAN` with columns within those of `widest`."""
     codes = mesh_id
-    for name in SKELETON:
+    for name in PARTIAL_PLAN:
         codes = codes * (int(widest[name].max(initial=0)) + 1) + columns[name]
     return codes
 
@@ -205,7 +205,7 @@ def layouts_within(
 
 def build_batch(
     model: CostModel,
-    skeletons: Skeletons,
+    partial_plans: PartialPlans,
     options: SpaceOptions,
     limits: Limits,
     clocks: FloatArray,
@@ -215,11 +215,11 @@ def build_batch(
     misses: NearMisses | None = None,
     deadline: Deadline = NEVER,
 ) -> Batch | None:
-    """Crosses skeletons with every choice and keeps what fits; None when nothing does.
+    """Crosses partial plans with every choice and keeps what fits; None when nothing does.
 
     Args:
         model: Job, cluster, assumptions.
-        skeletons: The skeletons of the batch.
+        partial_plans: The partial plans of the batch.
         options, limits: What is searched, and within what.
         clocks: (k,) relative clocks to try.
         tally: Grows by what is considered and dropped.
@@ -231,7 +231,7 @@ def build_batch(
     Raises:
         OutOfTime: The deadline passed; `tally` is as it was.
     """
-    here = cross_choices(model, skeletons, options)
+    here = cross_choices(model, partial_plans, options)
     counts = dict(here.counts)
     pays = limits.power_w is not None
     pays |= any(column.of_memory or not column.monotone for column in columns)

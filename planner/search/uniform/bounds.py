@@ -1,6 +1,6 @@
-"""Lower bounds on time and energy of everything that can be done on a skeleton of a plan.
+"""Lower bounds on time and energy of everything that can be done on a partial plan.
 
-A skeleton is a mesh with micro-batch b, schedule and interleave v.
+A partial plan is a mesh with micro-batch b, schedule and interleave v.
 
     T >= [ m (S(b) / pp + c_mb) + (pp - 1) / pp S(b) / v + d + step overhead ] factor,   m = B_r / b
     E >= chips [ m K(b) / pp * extra_w + T standing_w ], or the joules of all FLOP by components
@@ -37,34 +37,34 @@ from planner.schedules import ScheduleColumn
 from planner.search.deadline import NEVER, Deadline
 from planner.search.placements.groups import NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.space import PartialPlans
 from planner.search.uniform.tables import LAYER_GROUPS, ideal_networks
 
 
-def skeleton_corners(
+def partial_plan_corners(
     model: CostModel,
-    skeletons: Skeletons,
+    partial_plans: PartialPlans,
     recompute: IntArray,
     clocks: FloatArray,
     orders: tuple[tuple[str, ...], ...] = ORDERS,
 ) -> FloatArray:
-    """(n, k, 2) lower bounds of `SkeletonBounds`, for a single recomputation per mesh."""
-    return SkeletonBounds.build(model, skeletons, orders).corners(recompute, clocks)
+    """(n, k, 2) lower bounds of `PartialPlanBounds`, for a single recomputation per mesh."""
+    return PartialPlanBounds.build(model, partial_plans, orders).corners(recompute, clocks)
 
 
 @dataclass(frozen=True, slots=True)
-class SkeletonBounds:
-    """What the bounds of some skeletons share, whatever is recomputed.
+class PartialPlanBounds:
+    """What the bounds of some partial plans share, whatever is recomputed.
 
     Attributes:
-        model, skeletons: As given.
+        model, partial_plans: As given.
         networks: Group name to (meshes,) least costs over the placements.
         fixed: (meshes,) exposed seconds once per step.
         standing: (meshes,) standing power per chip.
     """
 
     model: CostModel
-    skeletons: Skeletons
+    partial_plans: PartialPlans
     networks: dict[str, GroupCosts]
     fixed: FloatArray
     standing: FloatArray
@@ -72,16 +72,16 @@ class SkeletonBounds:
     @staticmethod
     def build(
         model: CostModel,
-        skeletons: Skeletons,
+        partial_plans: PartialPlans,
         orders: tuple[tuple[str, ...], ...],
         deadline: Deadline = NEVER,
         layouts: str = NO_LAYOUTS,
-    ) -> SkeletonBounds:
-        """The bounds of some skeletons.
+    ) -> PartialPlanBounds:
+        """The bounds of some partial plans.
 
         Args:
             model: Job, cluster, assumptions.
-            skeletons: n skeletons.
+            partial_plans: n partial plans.
             orders: Orders of the axes that plans may have, innermost first.
             deadline: When to give up.
             layouts: Layouts over a torus that they may have beside; one of `LAYOUTS`.
@@ -89,30 +89,30 @@ class SkeletonBounds:
         Raises:
             OutOfTime: The deadline passed.
         """
-        columns = skeletons.meshes.columns
-        return SkeletonBounds(
+        columns = partial_plans.meshes.columns
+        return PartialPlanBounds(
             model,
-            skeletons,
+            partial_plans,
             ideal_networks(model, columns, orders, LAYER_GROUPS, deadline, layouts),
             _least_reduction_s(model, columns) + model.assumptions.step_s,
             _standing_w(model, columns["chips"]),
         )
 
     @staticmethod
-    def arithmetic(model: CostModel, skeletons: Skeletons) -> SkeletonBounds:
+    def arithmetic(model: CostModel, partial_plans: PartialPlans) -> PartialPlanBounds:
         """Those of networks that cost nothing, which need no placements: never above the others."""
-        counts = skeletons.meshes.columns["chips"]
+        counts = partial_plans.meshes.columns["chips"]
         one = np.ones(1, dtype=np.int64)
         alone = group_costs(model.fabric(int(counts[0])), [(one, one)])
         free = alone.take(np.zeros(len(counts), dtype=np.intp))
         fixed = np.full(len(counts), model.assumptions.step_s)
         networks = dict.fromkeys(LAYER_GROUPS, free)
-        return SkeletonBounds(model, skeletons, networks, fixed, _standing_w(model, counts))
+        return PartialPlanBounds(model, partial_plans, networks, fixed, _standing_w(model, counts))
 
     def corners(
         self, recompute: IntArray, clocks: FloatArray, deadline: Deadline = NEVER
     ) -> FloatArray:
-        """(n, k, 2) lower bounds on step time and energy for every skeleton and clock.
+        """(n, k, 2) lower bounds on step time and energy for every partial plan and clock.
 
         Args:
             recompute: (meshes,) the least recomputation that plans on each mesh must use.
@@ -122,26 +122,26 @@ class SkeletonBounds:
         Raises:
             OutOfTime: The deadline passed.
         """
-        skeletons = self.skeletons
-        columns = {**skeletons.meshes.columns, "recompute": recompute}
+        partial_plans = self.partial_plans
+        columns = {**partial_plans.meshes.columns, "recompute": recompute}
         sizes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
         first, which = distinct([*sizes, *(net.columns for net in self.networks.values())])
         keys = {name: column[first] for name, column in columns.items()}
         nets = {name: net.take(first[:, None]) for name, net in self.networks.items()}
-        corners = np.empty((len(skeletons), len(clocks), 2))
-        for micro_batch in np.unique(skeletons.columns["micro_batch"]):
+        corners = np.empty((len(partial_plans), len(clocks), 2))
+        for micro_batch in np.unique(partial_plans.columns["micro_batch"]):
             deadline.check()
-            rows = np.flatnonzero(skeletons.columns["micro_batch"] == micro_batch)
-            mesh = skeletons.mesh_id[rows]
+            rows = np.flatnonzero(partial_plans.columns["micro_batch"] == micro_batch)
+            mesh = partial_plans.mesh_id[rows]
             alone, paired, kernels = _least_seconds(
                 self.model, keys, nets, int(micro_batch), clocks
             )
-            schedules = ScheduleColumn(skeletons.columns["schedule"][rows, None])
+            schedules = ScheduleColumn(partial_plans.columns["schedule"][rows, None])
             at = which[mesh]
             corners[rows] = _corners(
                 self.model,
                 {name: column[mesh, None] for name, column in columns.items()},
-                {name: column[rows, None] for name, column in skeletons.columns.items()},
+                {name: column[rows, None] for name, column in partial_plans.columns.items()},
                 np.where(schedules.values("side_by_side"), paired[at], alone[at]),
                 kernels[at],
                 self.fixed[mesh, None],
@@ -160,7 +160,7 @@ def _standing_w(model: CostModel, chips: IntArray) -> FloatArray:
 def _corners(
     model: CostModel,
     mesh: dict[str, IntArray],
-    skeleton: dict[str, IntArray],
+    partial_plan: dict[str, IntArray],
     seconds: FloatArray,
     kernels: FloatArray,
     fixed: FloatArray,
@@ -170,9 +170,9 @@ def _corners(
     """The formulas of the module, on columns of shape (n, 1) and times of shape (n, k)."""
     a = model.assumptions
     chips, pp = mesh["chips"].astype(np.float64), mesh["pp"]
-    m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * skeleton["micro_batch"])
-    schedules = ScheduleColumn(skeleton["schedule"])
-    ramp = schedules.of_each("least_bubble", pp, skeleton["interleave"]) * float(a.bubbles)
+    m = model.job.global_batch / (mesh["dp"] * mesh["fsdp"] * partial_plan["micro_batch"])
+    schedules = ScheduleColumn(partial_plan["schedule"])
+    ramp = schedules.of_each("least_bubble", pp, partial_plan["interleave"]) * float(a.bubbles)
     factor = step_factor(a, chips)
     time = (m * (seconds / pp + a.micro_batch_s) + ramp * seconds + fixed) * factor
     busy = m * kernels / pp * factor

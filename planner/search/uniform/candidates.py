@@ -1,9 +1,9 @@
 """Costs of candidates assembled from the separable tables; bounds of whole groups of them.
 
-A *box* is a logical plan with all its placements and clocks. Its candidates are numbered by
-(box, placement, clock). `Candidates.costs` gathers the terms of any set of boxes and assembles
+A *node* is a logical plan with all its placements and clocks. Its candidates are numbered by
+(node, placement, clock). `Candidates.costs` gathers the terms of any set of nodes and assembles
 time and energy with the same function that evaluates single plans; `Candidates.bounds` does so
-once per box with the ideal networks of its mesh, which no placement beats.
+once per node with the ideal networks of its mesh, which no placement beats.
 """
 
 from __future__ import annotations
@@ -83,31 +83,31 @@ class Candidates:
         """Builds every table of a space."""
         return _build(model, space, placements, clocks)
 
-    def expand(self, boxes: IntArray) -> Rows:
+    def expand(self, nodes: IntArray) -> Rows:
         """All placements of the given logical plans."""
-        mesh = self.space.mesh_id[boxes]
+        mesh = self.space.mesh_id[nodes]
         counts = self.placements.count[mesh]
-        plan = np.repeat(boxes, counts)
+        plan = np.repeat(nodes, counts)
         first = np.repeat(self.placements.start[mesh], counts)
         within = np.arange(len(plan)) - np.repeat(np.cumsum(counts) - counts, counts)
         return Rows(plan=plan, placement=first + within)
 
-    def ideal(self, boxes: IntArray) -> Rows:
+    def ideal(self, nodes: IntArray) -> Rows:
         """One row per logical plan with the ideal networks of its mesh."""
-        return Rows(plan=boxes, placement=np.full(len(boxes), -1, dtype=np.int64))
+        return Rows(plan=nodes, placement=np.full(len(nodes), -1, dtype=np.int64))
 
     def costs(self, rows: Rows) -> StepCost:
         """Time and energy of (r, k) candidates: rows times clocks."""
         return step_cost(self.model.assumptions, self._stages(rows), self._inputs(rows))
 
-    def bounds(self, boxes: IntArray) -> tuple[FloatArray, FloatArray]:
-        """(b, k) times and energies that no placement of a box can beat.
+    def bounds(self, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
+        """(b, k) times and energies that no placement of a node can beat.
 
         Every network cost is the least over the placements, the reduction is hidden as far as the
         overlap allows whatever the backward pass, and bubbles are those that schedules call the
         least, so each term is at most its true value; what rounding may add is taken off.
         """
-        rows = self.ideal(boxes)
+        rows = self.ideal(nodes)
         overlap = self.model.assumptions.dp_overlap
         stages = [
             replace(stage, collective=stage.collective - overlap * stage.collective)

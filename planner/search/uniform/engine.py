@@ -1,11 +1,11 @@
-"""The search for the exact front of time and energy: skeletons, plans, placements and clocks.
+"""The search for the exact front of time and energy: partial plans, plans, placements and clocks.
 
-Skeletons (a mesh, a micro-batch, a pipeline) are boxes with the bounds of `skeleton_bounds`;
-opening some of them crosses them with every choice, drops what does not fit in memory, builds the
-separable tables, and searches the plans inside, which are boxes with the bounds of
-`Candidates.bounds`; opening those costs every placement and clock. One running front serves both
-levels. What is dropped by a bound is proved no better than a found plan, so the result equals
-that of evaluating everything.
+Partial plans (a mesh, a micro-batch, a pipeline) are nodes with the bounds of
+`planner.search.uniform.bounds`; opening some of them crosses them with every choice, drops what
+does not fit in memory, builds the separable tables, and searches the plans inside, which are nodes
+with the bounds of `Candidates.bounds`; opening those costs every placement and clock. One running
+front serves both levels. What is dropped by a bound is proved no better than a found plan, so the
+result equals that of evaluating everything.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from planner.search.deadline import Deadline, OutOfTime
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
 from planner.search.uniform.batch import Batch, Tally, add_counts, build_batch, least_corners
-from planner.search.uniform.nodes import Boxes, build_boxes
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.nodes import Nodes, build_nodes
+from planner.search.uniform.space import PartialPlans
 from solvers.frontier import Index, apart
 from solvers.mesh import FrontSolution, Opened, RunningFront, search_front
 from solvers.solution import Status
 
-_SKELETONS_AT_A_TIME = 4096
-_SKELETONS_BETWEEN_LOOKS = 128  # at the clock, under a time limit
+_PARTIAL_PLANS_AT_A_TIME = 4096
+_PARTIAL_PLANS_BETWEEN_LOOKS = 128  # at the clock, under a time limit
 _SEEDS = 256
 _PLANS_AT_A_TIME = 1024
 _ROUNDING = 1e-12  # points of a front that differ by less are one
-_STAGES = ("factorizations", "meshes", "skeletons", "plans", "candidates")
+_STAGES = ("factorizations", "meshes", "partial_plans", "plans", "candidates")
 
 Progress = Callable[[str, int, int], None]
 
@@ -53,7 +53,7 @@ class Found:
         status: OPTIMAL: the front is exact and complete. FEASIBLE: time ran out. INFEASIBLE:
             proved that no plan satisfies the constraints. TIME_LIMIT: none was found in time.
         bound: (d,) no plan is below this in any single objective.
-        counts: Five stages: "factorizations" of the chips, "meshes", "skeletons", "plans",
+        counts: Five stages: "factorizations" of the chips, "meshes", "partial_plans", "plans",
             "candidates"; with limits on time, power or utilization also "costed". In each,
             considered = the sum of what was dropped by each rule, limit or bound, what was left
             when time ran out, and what passed (kept, searched, opened, evaluated).
@@ -81,9 +81,9 @@ class Search:
         model, options, limits: What is searched, and within what.
         columns: What is minimized: the columns of the front.
         bounded: False evaluates every candidate (for tests and benchmarks).
-        deadline: `time.perf_counter` value after which no further boxes are opened.
+        deadline: `time.perf_counter` value after which no further nodes are opened.
         on_progress: Called with (what, done, of).
-        last: The boxes of the latest `run`; the corners of those that were opened are the bounds of
+        last: The nodes of the latest `run`; the corners of those that were opened are the bounds of
             the plans found in them.
     """
 
@@ -94,7 +94,7 @@ class Search:
     bounded: bool = True
     deadline: float | None = None
     on_progress: Progress | None = None
-    last: Boxes | None = field(init=False, default=None)
+    last: Nodes | None = field(init=False, default=None)
     front: RunningFront = field(init=False)
     tally: Tally = field(init=False)
     _kept: dict[int, Batch] = field(init=False)
@@ -126,26 +126,26 @@ class Search:
         self.tally = Tally(plans={}, candidates={})
         self._misses = NearMisses()
         try:
-            boxes = self.boxes(counts)
+            nodes = self.nodes(counts)
         except OutOfTime:
             return self._found(None, None, started)
-        tight = boxes.corners.copy()
-        self.last = replace(boxes, corners=tight)
+        tight = nodes.corners.copy()
+        self.last = replace(nodes, corners=tight)
         hurried = self.deadline is not None
         solution = search_front(
-            boxes.corners,
-            lambda chosen: self._open(boxes.skeletons.take(chosen), chosen, tight),
+            nodes.corners,
+            lambda chosen: self._open(nodes.partial_plans.take(chosen), chosen, tight),
             self.front,
-            batch=_SKELETONS_BETWEEN_LOOKS if hurried else _SKELETONS_AT_A_TIME,
-            seeds=_SKELETONS_BETWEEN_LOOKS if hurried else _SEEDS,
+            batch=_PARTIAL_PLANS_BETWEEN_LOOKS if hurried else _PARTIAL_PLANS_AT_A_TIME,
+            seeds=_PARTIAL_PLANS_BETWEEN_LOOKS if hurried else _SEEDS,
             deadline=self.deadline,
             on_progress=self._progress,
         )
-        return self._found(boxes, solution, started)
+        return self._found(nodes, solution, started)
 
-    def boxes(self, counts: tuple[int, ...]) -> Boxes:
-        """The skeletons on some chip counts with their bounds; may raise `OutOfTime`."""
-        return build_boxes(
+    def nodes(self, counts: tuple[int, ...]) -> Nodes:
+        """The partial plans on some chip counts with their bounds; may raise `OutOfTime`."""
+        return build_nodes(
             self.model,
             counts,
             self.options,
@@ -156,11 +156,11 @@ class Search:
             bounded=self.bounded,
         )
 
-    def batch(self, skeletons: Skeletons) -> Batch | None:
-        """Every plan on some skeletons that fits; may raise `OutOfTime`."""
+    def batch(self, partial_plans: PartialPlans) -> Batch | None:
+        """Every plan on some partial plans that fits; may raise `OutOfTime`."""
         return build_batch(
             self.model,
-            skeletons,
+            partial_plans,
             self.options,
             self.limits,
             self.clocks,
@@ -170,7 +170,7 @@ class Search:
             deadline=Deadline(self.deadline),
         )
 
-    def _found(self, boxes: Boxes | None, solution: FrontSolution | None, started: float) -> Found:
+    def _found(self, nodes: Nodes | None, solution: FrontSolution | None, started: float) -> Found:
         """The answer; without a solution nothing was opened, and nothing costs less than 0."""
         some = len(self.front.points) > 0
         rows = apart(self.front.points, _ROUNDING)
@@ -181,23 +181,23 @@ class Search:
             columns=self.columns,
             status=solution.status if solution else status,
             bound=self._bound(solution, rows),
-            counts=self._counts(boxes, solution),
+            counts=self._counts(nodes, solution),
             misses=self._misses,
             seconds=time.perf_counter() - started,
             models=tuple(self._kept[int(at)].model for at in self.front.labels[rows, 0]),
         )
 
     def _counts(
-        self, boxes: Boxes | None, solution: FrontSolution | None
+        self, nodes: Nodes | None, solution: FrontSolution | None
     ) -> dict[str, dict[str, int]]:
         """All stages; see `Found.counts`."""
         counts: dict[str, dict[str, int]] = {stage: {} for stage in _STAGES}
-        if boxes is None or solution is None:
+        if nodes is None or solution is None:
             return counts
-        bound, left = (solution.counts[f"boxes_{name}"] for name in ("dropped_by_bound", "left"))
-        opened = len(boxes.skeletons) - bound - left
-        counts |= {stage: dict(numbers) for stage, numbers in boxes.counts.items()}
-        add_counts(counts["skeletons"], {"bound": bound, "left": left, "opened": opened})
+        bound, left = (solution.counts[f"nodes_{name}"] for name in ("dropped_by_bound", "left"))
+        opened = len(nodes.partial_plans) - bound - left
+        counts |= {stage: dict(numbers) for stage, numbers in nodes.counts.items()}
+        add_counts(counts["partial_plans"], {"bound": bound, "left": left, "opened": opened})
         counts["plans"] = dict(self.tally.plans)
         limits = {n: c for n, c in self.tally.candidates.items() if n not in _CANDIDATES}
         counts["candidates"] = {n: c for n, c in self.tally.candidates.items() if n in _CANDIDATES}
@@ -209,19 +209,19 @@ class Search:
 
     def _progress(self, done: int, of: int) -> None:
         if self.on_progress is not None:
-            self.on_progress("skeletons", done, of)
+            self.on_progress("partial plans", done, of)
 
-    def _open(self, skeletons: Skeletons, chosen: IntArray, tight: FloatArray) -> Opened:
-        """Searches every plan on some skeletons; what it finds is in the front already.
+    def _open(self, partial_plans: PartialPlans, chosen: IntArray, tight: FloatArray) -> Opened:
+        """Searches every plan on some partial plans; what it finds is in the front already.
 
         Args:
-            skeletons: The skeletons.
+            partial_plans: The partial plans.
             chosen: Their rows of `tight`.
-            tight: Lower bounds of all skeletons; become those of the plans that fit.
+            tight: Lower bounds of all partial plans; become those of the plans that fit.
         """
         complete = True
         try:
-            batch = self.batch(skeletons)
+            batch = self.batch(partial_plans)
         except OutOfTime:
             batch, complete = None, False
         if complete:
@@ -231,11 +231,11 @@ class Search:
             self._opened += 1
             self._kept[number] = batch
             corners = batch.corners(bounded=self.bounded)
-            least = least_corners(skeletons, batch.logical, corners)
+            least = least_corners(partial_plans, batch.logical, corners)
             tight[chosen] = np.tile(least, (1, tight.shape[1] // least.shape[1], 1))
             inner = search_front(
                 corners,
-                lambda boxes: batch.open(boxes, number),
+                lambda nodes: batch.open(nodes, number),
                 self.front,
                 batch=_PLANS_AT_A_TIME,
                 deadline=self.deadline,
@@ -252,7 +252,7 @@ class Search:
         limits = {
             name: number
             for name, number in inner.counts.items()
-            if not name.startswith("boxes") and name != "evaluated"
+            if not name.startswith("nodes") and name != "evaluated"
         }
         evaluated, left = inner.counts["evaluated"], batch.candidates_of(inner.left)
         add_counts(

@@ -7,8 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.vocabulary import MESH_AXES
+from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.stages.layout import StageClasses
@@ -26,13 +27,17 @@ from planner.plan import (
     ZERO3,
     PlanTable,
 )
-from planner.schedules import code_of_schedule
+from planner.question.options import SpaceOptions
+from planner.schedules import ScheduleColumn, code_of_schedule, schedule_of
+from planner.schedules.schedule import Schedule
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.meshes import Meshes, divides_layers
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.space import PartialPlans, chunkings
 
 NOTHING_FITS = -1
+Pipeline = tuple[int, int, int]
+"""Code of a schedule, interleave, code of a layer split."""
 _EVERYTHING = 7
 
 
@@ -43,45 +48,104 @@ def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload
     """
     limit = limits.chip_bytes(model)
     least = np.full(len(meshes), NOTHING_FITS, dtype=np.int64)
+    pipelines = lean_pipelines(model, meshes)
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
-        todo = np.flatnonzero(least == NOTHING_FITS)
-        held = _leanest(model, meshes.take(todo), recompute, offload=offload)
-        least[todo[held * ROUNDED_DOWN <= limit]] = recompute
+        todo = least == NOTHING_FITS
+        here = {pipeline: np.flatnonzero(runs[todo]) for pipeline, runs in pipelines.items()}
+        held = mesh_bytes(
+            model, meshes.take(np.flatnonzero(todo)), here, recompute, offload=offload
+        )
+        least[np.flatnonzero(todo)[held <= limit]] = recompute
     return least
 
 
-def skeleton_bytes(
-    model: CostModel, skeletons: Skeletons, recompute: int, *, offload: bool
+def partial_plan_bytes(
+    model: CostModel, partial_plans: PartialPlans, recompute: int, *, offload: bool
 ) -> FloatArray:
-    """(n,) bytes per chip that nothing on a skeleton with a recomputation goes below."""
-    meshes = skeletons.meshes.take(skeletons.mesh_id)
-    least = np.full(len(skeletons), np.inf)
+    """(n,) bytes per chip that nothing on a partial plan with a recomputation goes below."""
+    meshes = partial_plans.meshes.take(partial_plans.mesh_id)
+    least = np.full(len(partial_plans), np.inf)
     for sharding, mask in product(_lean_shardings(meshes), _lean_offloads(offload=offload)):
-        plans = _lean_plans(meshes, sharding, recompute, mask, 0)
-        plans = replace(plans, **skeletons.columns)  # type: ignore[arg-type]
+        plans = _lean_plans(meshes, sharding, recompute, mask)
+        plans = replace(plans, **partial_plans.columns)  # type: ignore[arg-type]
         least = np.minimum(least, memory_table(model, plans).peak)
     return least * ROUNDED_DOWN
 
 
-def _leanest(model: CostModel, meshes: Meshes, recompute: int, *, offload: bool) -> FloatArray:
-    """(m,) bytes per chip of the leanest plan with a recomputation.
+def mesh_bytes(
+    model: CostModel,
+    meshes: Meshes,
+    pipelines: dict[Pipeline, IntArray],
+    recompute: int,
+    *,
+    offload: bool,
+) -> FloatArray:
+    """(m,) bytes per chip that nothing on a mesh with a recomputation goes below.
 
-    The leanest plans have one sequence per micro-batch, 1F1B without interleave (which hold the
-    fewest micro-batches and the same layers per stage), sequence parallelism, zero2 or zero3, one
-    of the framework's layer splits and, where allowed, all offloads. Every other plan on the mesh
-    needs at least as many bytes as one of them. Where layers are of two kinds, an interleave may
-    mix them differently; then the mean stage is taken, without buffers: no fullest stage is below
-    it.
+    The leanest plans have one sequence per micro-batch, one of some pipelines on the meshes
+    (see `lean_pipelines`), sequence parallelism, zero2 or zero3 and, where allowed, all offloads.
+    Every other plan on the mesh needs at least as many bytes as one of them. Where layers are of
+    two kinds, an interleave of 1F1B may mix them differently; then the mean stage is taken, without
+    buffers: no fullest stage is below it.
     """
     least = np.full(len(meshes), np.inf)
     shardings, masks = _lean_shardings(meshes), _lean_offloads(offload=offload)
-    for split in (SPLITS.index(name) for name in model.framework.splits):
-        at = np.flatnonzero(divides_layers(model, meshes.columns["pp"], split))
+    for pipeline, at in pipelines.items():
+        bytes_of = _lower_bytes if pipeline[0] == code_of_schedule("1f1b") else _own_bytes
         for sharding, mask in product(shardings, masks):
             if len(at):
-                plans = _lean_plans(meshes.take(at), sharding[at], recompute, mask, split)
-                least[at] = np.minimum(least[at], _lower_bytes(model, plans))
-    return least
+                plans = _lean_plans(meshes.take(at), sharding[at], recompute, mask, pipeline)
+                least[at] = np.minimum(least[at], bytes_of(model, plans))
+    return least * ROUNDED_DOWN
+
+
+def lean_pipelines(model: CostModel, meshes: Meshes) -> dict[Pipeline, BoolArray]:
+    """Pipelines of which one is the leanest on each mesh, and (m,) which meshes they run on.
+
+    1F1B without interleave, with every split of the framework, holds the fewest micro-batches of
+    those that deal layers as it does, and no more layers where others keep copies of them. What
+    deals layers in another way, or holds less of some micro-batches, stands for itself.
+    """
+    columns = meshes.columns
+    plain = code_of_schedule("1f1b")
+    found = {
+        (plain, 1, split): divides_layers(model, columns["pp"], split)
+        for split in (SPLITS.index(name) for name in model.framework.splits)
+    }
+    sequences = model.job.global_batch // (columns["dp"] * columns["fsdp"])
+    offered = [schedule_of(name) for name in model.framework.schedules]
+    for pp in np.unique(columns["pp"][columns["pp"] > 1]).tolist():
+        here = columns["pp"] == pp
+        m, pairs = np.unique(sequences[here]), chunkings(model, pp, SpaceOptions())
+        for schedule, v in product(offered, {v for v, _ in pairs}):
+            if schedule.fits_interleave(np.array(v)) and _leaner(schedule, pp, v, m):
+                for split in (split for w, split in pairs if w == v):
+                    key = code_of_schedule(schedule.name), v, split
+                    found[key] = found.get(key, False) | here
+    return found
+
+
+def _leaner(schedule: Schedule, pp: int, v: int, m: IntArray) -> bool:
+    """Whether a stage may hold less than under 1F1B without interleave, for some micro-batches."""
+    plain = schedule_of("1f1b")
+    if schedule.bidirectional or schedule is plain:
+        return False
+    codes = np.array([code_of_schedule(one.name) for one in (schedule, plain)])
+    own, others = ScheduleColumn(codes).dealt_as
+    if schedule.lists_chunks or own != others:
+        return True
+    at = (np.array(pp), np.array(v), m[:, None].astype(np.float64), np.arange(float(pp)))
+    return bool((schedule.in_flight(*at) < plain.in_flight(*at)).any())
+
+
+def _own_bytes(model: CostModel, plans: PlanTable) -> FloatArray:
+    """(n,) bytes per chip that lean plans hold under their own schedule, or more.
+
+    Activations are left out where a simulated order counts them: it may need other micro-batches.
+    """
+    simulated = plans.schedules.values("lists_chunks")
+    m = np.where(simulated, 0, micro_batches(model, plans))
+    return memory_table(model, plans, m=m).peak
 
 
 def _lean_shardings(meshes: Meshes) -> tuple[IntArray, IntArray]:
@@ -120,8 +184,13 @@ def _lower_bytes(model: CostModel, plans: PlanTable) -> FloatArray:
 
 
 def _lean_plans(
-    meshes: Meshes, sharding: IntArray, recompute: int, mask: int, split: int
+    meshes: Meshes,
+    sharding: IntArray,
+    recompute: int,
+    mask: int,
+    pipeline: Pipeline = (0, 1, 0),
 ) -> PlanTable:
+    schedule, interleave, split = pipeline
     size = len(meshes)
 
     def same(value: int) -> IntArray:
@@ -130,8 +199,8 @@ def _lean_plans(
     return PlanTable(
         **{name: meshes.columns[name] for name in MESH_AXES},  # type: ignore[arg-type]
         micro_batch=same(1),
-        interleave=same(1),
-        schedule=same(code_of_schedule("1f1b")),
+        interleave=same(interleave),
+        schedule=same(schedule),
         sharding=sharding,
         sequence_parallel=meshes.columns["tp"] > 1,
         cp_mode=same(RING),

@@ -1,6 +1,6 @@
-"""The outer boxes of a search: every skeleton on some chip counts, with its lower bounds.
+"""The outer nodes of a search: every partial plan on some chip counts, with its lower bounds.
 
-A skeleton has one corner for each clock; where memory is an objective, one for each clock and
+A partial plan has one corner for each clock; where memory is an objective, one for each clock and
 recomputation, because recomputation trades time for memory.
 """
 
@@ -20,33 +20,33 @@ from planner.search.columns import Columns, corners_of
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
-from planner.search.uniform.bounds import SkeletonBounds
-from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute, skeleton_bytes
+from planner.search.uniform.bounds import PartialPlanBounds
+from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute, partial_plan_bytes
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
-from planner.search.uniform.space import SKELETON, Skeletons, cross_skeletons
+from planner.search.uniform.space import PARTIAL_PLAN, PartialPlans, cross_partial_plans
 
 _COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rules have passed them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Boxes:
-    """Skeletons on which something may fit in memory.
+class Nodes:
+    """Partial plans on which something may fit in memory.
 
     Attributes:
-        skeletons: n of them.
+        partial_plans: n of them.
         corners: (n, q, d) lower bounds of the objectives asked for.
         columns: Those objectives.
-        counts: "factorizations", "meshes" and "skeletons": considered, dropped by each rule, and
-            what passed.
+        counts: "factorizations", "meshes" and "partial_plans": considered, dropped by each rule,
+            and what passed.
     """
 
-    skeletons: Skeletons
+    partial_plans: PartialPlans
     corners: FloatArray
     columns: Columns
     counts: dict[str, dict[str, int]]
 
 
-def build_boxes(
+def build_nodes(
     model: CostModel,
     chip_counts: Sequence[int],
     options: SpaceOptions,
@@ -56,8 +56,8 @@ def build_boxes(
     deadline: Deadline,
     *,
     bounded: bool = True,
-) -> Boxes:
-    """All boxes on some chip counts.
+) -> Nodes:
+    """All nodes on some chip counts.
 
     Args:
         model: Job, cluster, assumptions.
@@ -77,13 +77,17 @@ def build_boxes(
         here = tuple(chip_counts[start : start + _COUNTS_AT_A_TIME])
         meshes, least = fitting_meshes(model, here, options, limits)
         deadline.check()
-        skeletons = cross_skeletons(model, meshes, options)
+        partial_plans = cross_partial_plans(model, meshes, options)
         if bounded:
-            corners = _corners(model, skeletons, least, clocks, columns, options, limits, deadline)
+            corners = _corners(
+                model, partial_plans, least, clocks, columns, options, limits, deadline
+            )
         else:
-            corners = np.full((len(skeletons), len(clocks), len(columns)), -np.inf)
-        counts = {**meshes.counts, "skeletons": skeletons.counts}
-        parts.append(Boxes(skeletons=skeletons, corners=corners, columns=columns, counts=counts))
+            corners = np.full((len(partial_plans), len(clocks), len(columns)), -np.inf)
+        counts = {**meshes.counts, "partial_plans": partial_plans.counts}
+        parts.append(
+            Nodes(partial_plans=partial_plans, corners=corners, columns=columns, counts=counts)
+        )
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
@@ -103,7 +107,7 @@ def fitting_meshes(
 
 def _corners(
     model: CostModel,
-    skeletons: Skeletons,
+    partial_plans: PartialPlans,
     least: IntArray,
     clocks: FloatArray,
     columns: Columns,
@@ -112,27 +116,27 @@ def _corners(
     deadline: Deadline,
 ) -> FloatArray:
     """(n, q, d) lower bounds; inf where a mesh has no plan with that recomputation."""
-    if len(skeletons) == 0:
+    if len(partial_plans) == 0:
         return np.empty((0, len(clocks), len(columns)))
     orders = options.orders(model.framework)
     bounds = None
     if not all(column.of_memory for column in columns):
         layouts = EFFICIENT if options.torus else NO_LAYOUTS
-        bounds = SkeletonBounds.build(model, skeletons, orders, deadline, layouts)
-    chips = skeletons.chips
+        bounds = PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts)
+    chips = partial_plans.chips
     if bounds is not None and not any(column.of_memory for column in columns):
         low = bounds.corners(least, clocks, deadline)
         return corners_of(columns, model, limits, chips, _low(low, chips))
     parts = []
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         deadline.check()
-        low = np.zeros((len(skeletons), len(clocks), 2))
+        low = np.zeros((len(partial_plans), len(clocks), 2))
         if bounds is not None:
-            same = np.full(len(skeletons.meshes), recompute)
+            same = np.full(len(partial_plans.meshes), recompute)
             low = bounds.corners(same, clocks, deadline)
-        held = skeleton_bytes(model, skeletons, recompute, offload=options.offload)
+        held = partial_plan_bytes(model, partial_plans, recompute, offload=options.offload)
         found = corners_of(columns, model, limits, chips, _low(low, chips, held))
-        found[least[skeletons.mesh_id] > recompute] = np.inf
+        found[least[partial_plans.mesh_id] > recompute] = np.inf
         parts.append(found)
     return np.concatenate(parts, axis=1)
 
@@ -147,29 +151,31 @@ def _low(low: FloatArray, chips: IntArray, held: FloatArray | None = None) -> Co
     )
 
 
-def _joined(parts: list[Boxes]) -> Boxes:
-    first = np.cumsum([0] + [len(part.skeletons.meshes) for part in parts])
+def _joined(parts: list[Nodes]) -> Nodes:
+    first = np.cumsum([0] + [len(part.partial_plans.meshes) for part in parts])
     counts: dict[str, dict[str, int]] = {}
     for part in parts:
         for stage, numbers in part.counts.items():
             into = counts.setdefault(stage, {})
             for name, number in numbers.items():
                 into[name] = into.get(name, 0) + number
-    columns = [part.skeletons.meshes.columns for part in parts]
+    columns = [part.partial_plans.meshes.columns for part in parts]
     meshes = Meshes(
         columns={name: np.concatenate([c[name] for c in columns]) for name in columns[0]},
         counts={name: counts[name] for name in ("factorizations", "meshes")},
     )
-    skeletons = Skeletons(
+    partial_plans = PartialPlans(
         meshes=meshes,
         mesh_id=np.concatenate(
-            [part.skeletons.mesh_id + at for part, at in zip(parts, first, strict=False)]
+            [part.partial_plans.mesh_id + at for part, at in zip(parts, first, strict=False)]
         ),
         columns={
-            name: np.concatenate([part.skeletons.columns[name] for part in parts])
-            for name in SKELETON
+            name: np.concatenate([part.partial_plans.columns[name] for part in parts])
+            for name in PARTIAL_PLAN
         },
-        counts=counts["skeletons"],
+        counts=counts["partial_plans"],
     )
     corners = np.concatenate([part.corners for part in parts])
-    return Boxes(skeletons=skeletons, corners=corners, columns=parts[0].columns, counts=counts)
+    return Nodes(
+        partial_plans=partial_plans, corners=corners, columns=parts[0].columns, counts=counts
+    )

@@ -1,7 +1,7 @@
 """The space of plans: every mesh crossed with every choice, with a count of what each rule drops.
 
 Meshes are crossed first with what decides most of the time (micro-batch, schedule, interleave and
-layer split: a *skeleton*), then with sharding, sequence parallelism, context-parallel mode and
+layer split: a *partial plan*), then with sharding, sequence parallelism, context-parallel mode and
 recomputation. Offloading, placement orders and clocks come later: they depend on memory, or
 memory does not depend on them.
 
@@ -44,18 +44,18 @@ from planner.schedules import ScheduleColumn, code_of_schedule, schedule_of
 from planner.search.runnable import runnable_plans
 from planner.search.uniform.meshes import Meshes, equal_chunks, interleaves
 
-SKELETON = ("micro_batch", "schedule", "interleave", "split")
+PARTIAL_PLAN = ("micro_batch", "schedule", "interleave", "split")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skeletons:
+class PartialPlans:
     """Meshes with micro-batch, schedule, interleave and layer split.
 
     Attributes:
         meshes: The meshes.
         mesh_id: (n,) row of `meshes`.
-        columns: `SKELETON`, (n,) each.
-        counts: Skeletons considered, and dropped by each rule.
+        columns: `PARTIAL_PLAN`, (n,) each.
+        counts: Partial plans considered, and dropped by each rule.
     """
 
     meshes: Meshes
@@ -68,14 +68,14 @@ class Skeletons:
 
     @property
     def chips(self) -> IntArray:
-        """(n,) chips of each skeleton."""
+        """(n,) chips of each partial plan."""
         chips: IntArray = self.meshes.columns["chips"][self.mesh_id]
         return chips
 
-    def take(self, index: IntArray) -> Skeletons:
-        """The skeletons of `index`, with only the meshes that they use."""
+    def take(self, index: IntArray) -> PartialPlans:
+        """The partial plans of `index`, with only the meshes that they use."""
         used, mesh_id = np.unique(self.mesh_id[index], return_inverse=True)
-        return Skeletons(
+        return PartialPlans(
             meshes=self.meshes.take(used),
             mesh_id=mesh_id.ravel().astype(np.int64),
             columns={name: column[index] for name, column in self.columns.items()},
@@ -122,9 +122,9 @@ class Space:
         return replace(self, meshes=replace(meshes, columns=columns), mesh_id=which)
 
 
-def cross_skeletons(
+def cross_partial_plans(
     model: CostModel, meshes: Meshes, options: SpaceOptions, *, uneven: bool = False
-) -> Skeletons:
+) -> PartialPlans:
     """Every micro-batch and pipeline on every mesh that the rules allow.
 
     With `uneven` chunks need not follow a split of the framework: the column says nothing then.
@@ -144,20 +144,20 @@ def cross_skeletons(
     for name in ("micro_batch", "schedule", "interleave"):
         asked &= options.allows(name, rows.columns[name])
     counts["fixed"] = rows.keep(asked)
-    return Skeletons(
+    return PartialPlans(
         meshes=meshes,
         mesh_id=rows.mesh_id,
-        columns={name: rows.columns[name] for name in SKELETON},
+        columns={name: rows.columns[name] for name in PARTIAL_PLAN},
         counts={name: count for name, count in counts.items() if count or name == "considered"},
     )
 
 
-def cross_exchanges(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> Space:
-    """Sequence parallelism and context-parallel mode on every skeleton; no rule is applied.
+def cross_exchanges(model: CostModel, partial_plans: PartialPlans, options: SpaceOptions) -> Space:
+    """Sequence parallelism and context-parallel mode on every partial plan; no rule is applied.
 
     Sharding and recomputation are none: stages choose theirs.
     """
-    rows = _Rows.of_skeletons(skeletons)
+    rows = _Rows.of_partial_plans(partial_plans)
     rows.cross_many(
         ("sharding", "recompute"), np.zeros(len(rows), dtype=np.int64), {0: [(DDP, NO_RECOMPUTE)]}
     )
@@ -165,12 +165,14 @@ def cross_exchanges(model: CostModel, skeletons: Skeletons, options: SpaceOption
     tally = {"considered": len(rows)}
     if fixed := rows.keep(_asked_modes(rows, options)):
         tally["fixed"] = fixed
-    return Space(plans=rows.table(), mesh_id=rows.mesh_id, meshes=skeletons.meshes, counts=tally)
+    return Space(
+        plans=rows.table(), mesh_id=rows.mesh_id, meshes=partial_plans.meshes, counts=tally
+    )
 
 
-def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions) -> Space:
-    """Every remaining choice on every skeleton that the rules allow."""
-    rows = _Rows.of_skeletons(skeletons)
+def cross_choices(model: CostModel, partial_plans: PartialPlans, options: SpaceOptions) -> Space:
+    """Every remaining choice on every partial plan that the rules allow."""
+    rows = _Rows.of_partial_plans(partial_plans)
     _cross_sharding(model, rows)
     _cross_modes(model, rows)
     rows.cross("recompute", np.zeros(len(rows), dtype=np.int64), {0: recomputes(model, options)})
@@ -187,7 +189,7 @@ def cross_choices(model: CostModel, skeletons: Skeletons, options: SpaceOptions)
     keep = runnable_plans(model, options, plans, keep, tally)
     at = np.flatnonzero(keep)
     return Space(
-        plans=plans.take(at), mesh_id=rows.mesh_id[at], meshes=skeletons.meshes, counts=tally
+        plans=plans.take(at), mesh_id=rows.mesh_id[at], meshes=partial_plans.meshes, counts=tally
     )
 
 
@@ -207,11 +209,11 @@ class _Rows:
         )
 
     @staticmethod
-    def of_skeletons(skeletons: Skeletons) -> _Rows:
-        """One row per skeleton."""
-        at = skeletons.mesh_id
-        axes = {name: skeletons.meshes.columns[name][at] for name in MESH_AXES}
-        return _Rows(at, {**axes, **skeletons.columns})
+    def of_partial_plans(partial_plans: PartialPlans) -> _Rows:
+        """One row per partial plan."""
+        at = partial_plans.mesh_id
+        axes = {name: partial_plans.meshes.columns[name][at] for name in MESH_AXES}
+        return _Rows(at, {**axes, **partial_plans.columns})
 
     def __len__(self) -> int:
         return len(self.mesh_id)

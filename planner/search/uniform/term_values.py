@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.communication.data_parallel import counts_micro_batches
-from planner.cost.communication.replicas import with_copies
+from planner.cost.communication.replicas import with_replicas
 from planner.cost.context import CostModel
 from planner.cost.evaluate import layer_columns
 from planner.cost.memory.memory import stage_parameters
@@ -169,7 +169,7 @@ class TermValues:
             experts,
             trained_share(self.model.job),
         )
-        terms = with_copies(self.model, terms, base, nets, sharding, (dense, experts))
+        terms = with_replicas(self.model, terms, base, nets, sharding, (dense, experts))
         return {f"state.{name}": getattr(terms, name) for name in STATE_FIELDS}
 
     def ends(self, term: TermIndex) -> dict[str, FloatArray]:

@@ -13,7 +13,7 @@ from planner.cost.evaluate import evaluate_table
 from planner.plan import AXES, Plan
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.studies.feasibility import answer, words
 from planner.studies.feasibility.answer import Row
 from planner.studies.feasibility.strategies import Strategy, meshes_in, with_batch, with_orders
@@ -272,7 +272,7 @@ def _best_of(
         axes=frozenset(strategy.axes), fixed={"sharding": frozenset({strategy.code})}
     )
     meshes = meshes_in(model, strategy, counts, options)
-    space = cross_choices(model, cross_skeletons(model, meshes, options), options)
+    space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     plans = with_orders(model, strategy, space.plans)
     kept = []
     for start in range(0, len(plans), _ROWS_AT_A_TIME):

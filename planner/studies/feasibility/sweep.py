@@ -22,7 +22,7 @@ from planner.frameworks.rules import applicable
 from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.studies.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
 
 Progress = Callable[[str, int, int], None]
@@ -93,7 +93,7 @@ def plans_of(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
         fixed={"sharding": frozenset({strategy.code}), "micro_batch": frozenset({1})},
     )
     meshes = meshes_of(model, strategy, chips)
-    space = cross_choices(sized, cross_skeletons(sized, meshes, options), options)
+    space = cross_choices(sized, cross_partial_plans(sized, meshes, options), options)
     return with_orders(sized, strategy, space.plans)
 
 

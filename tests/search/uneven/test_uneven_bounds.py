@@ -19,9 +19,9 @@ from planner.question.options import SpaceOptions
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.memory import second_bound
-from planner.search.uneven.bounds.time import first_bound, row_forms, skeleton_lower
+from planner.search.uneven.bounds.time import first_bound, partial_plan_lower, row_forms
 from planner.search.uneven.certificate import best_time
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.shortage import shortage
 from planner.search.uneven.terms import row_terms
 from planner.search.uniform.engine import Search
@@ -79,16 +79,16 @@ def real_model(seed: int) -> tuple[CostModel, int]:
 def test_bounds_are_below_random_plans(seed: int) -> None:
     rng = random.Random(seed)
     model, chips = real_model(seed)
-    skeletons = uneven_skeletons(model, (chips,), OPTIONS)
-    if not len(skeletons):
+    partial_plans = uneven_partial_plans(model, (chips,), OPTIONS)
+    if not len(partial_plans):
         pytest.skip("no mesh")
-    chosen = np.sort(rng.sample(range(len(skeletons)), min(len(skeletons), 12)))
+    chosen = np.sort(rng.sample(range(len(partial_plans)), min(len(partial_plans), 12)))
     for at in chosen:
-        few = skeletons.take(np.array([at]))
+        few = partial_plans.take(np.array([at]))
         rows = cross_rows(model, few, OPTIONS)
         if not len(rows):
             continue
-        lowest = float(skeleton_lower(model, few, OPTIONS)[0])
+        lowest = float(partial_plan_lower(model, few, OPTIONS)[0])
         forms = row_forms(model, rows, row_terms(model, rows, model.clocks(wanted=False)))
         first = first_bound(forms)
         row = rng.randrange(len(rows))
@@ -106,12 +106,12 @@ def test_bounds_are_below_random_plans(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_first_bound_without_time_is_below_the_one_with_networks(seed: int) -> None:
     model, chips = real_model(seed)
-    skeletons = uneven_skeletons(model, (chips,), OPTIONS)
-    if not len(skeletons):
+    partial_plans = uneven_partial_plans(model, (chips,), OPTIONS)
+    if not len(partial_plans):
         pytest.skip("no mesh")
     over = Deadline(time.perf_counter())
-    arithmetic = skeleton_lower(model, skeletons, OPTIONS, over)
-    with_networks = skeleton_lower(model, skeletons, OPTIONS)
+    arithmetic = partial_plan_lower(model, partial_plans, OPTIONS, over)
+    with_networks = partial_plan_lower(model, partial_plans, OPTIONS)
     assert (arithmetic > 0).all()
     assert (arithmetic <= with_networks * ROUNDED).all()
 

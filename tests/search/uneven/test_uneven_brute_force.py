@@ -14,7 +14,7 @@ from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uneven.aligned import fullest_devices
-from planner.search.uneven.bounds.memory import roomy, second_bound
+from planner.search.uneven.bounds.memory import fits_in_memory, second_bound
 from planner.search.uneven.bounds.time import first_bound, row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns.columns import RowColumns, row_columns
@@ -80,7 +80,7 @@ def check_row(model: CostModel, limits: Limits, rows: Rows, row: int, best: floa
     first = float(first_bound(forms)[0])
     second = float(second_bound(model, limits, one, forms, np.inf)[0])
     assert first <= second * ROUNDED <= best * ROUNDED**2
-    assert roomy(model, limits, one).all()
+    assert fits_in_memory(model, limits, one).all()
     columns = row_columns(model, limits, rows, row, clocks, 1.3 * best)
     assert columns is not None
     bound, _, plan = least_of(columns)

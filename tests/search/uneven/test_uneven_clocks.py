@@ -11,7 +11,7 @@ from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import Plan, PlanTable
-from planner.search.uneven.clocks import clock_front, listed_plan, with_stage_clocks
+from planner.search.uneven.clocks import clock_front, explicit_plan, with_stage_clocks
 from solvers.frontier import nondominated
 
 CLOCKS = (1.0, 0.8, 0.6)
@@ -38,7 +38,7 @@ def points_of(model: CostModel, plans: list[Plan]) -> FloatArray:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_the_front_of_clocks_is_that_of_all_clocks(name: str) -> None:
-    model, plan = job(), listed_plan(job(), PLANS[name])
+    model, plan = job(), explicit_plan(job(), PLANS[name])
     every = [with_stage_clocks(plan, clocks) for clocks in product(CLOCKS, repeat=plan.pp)]
     true = points_of(model, every)
     plans, points = clock_front(model, PLANS[name])
@@ -50,7 +50,7 @@ def test_the_front_of_clocks_is_that_of_all_clocks(name: str) -> None:
 @pytest.mark.parametrize("name", PLANS)
 def test_a_listed_plan_costs_what_the_plan_costs(name: str) -> None:
     model, plan = job(), PLANS[name]
-    same = points_of(model, [plan, listed_plan(model, plan)])
+    same = points_of(model, [plan, explicit_plan(model, plan)])
     if name == "even-counted":  # its first and last chunk are shorter than what fills the pipeline
         assert (same[0] <= same[1]).all()
         assert same[1] == pytest.approx(same[0], rel=0.01)

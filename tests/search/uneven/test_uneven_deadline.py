@@ -22,7 +22,7 @@ from planner.search.uneven import certificate, energy_rows
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.front import energy_front
-from planner.search.uneven.rows import cross_rows, uneven_skeletons
+from planner.search.uneven.rows import cross_rows, uneven_partial_plans
 from planner.search.uniform.engine import Search
 from solvers.solution import Status
 
@@ -83,7 +83,7 @@ def test_no_more_columns_are_made_than_one_device_s(
     """However late the clock becomes: at every moment at which it is asked for, in turn."""
     model = job(framework)
     options = options_of(tp=1, cp=1, micro_batch=1, **fixed)
-    rows = cross_rows(model, uneven_skeletons(model, (CHIPS,), options), options)
+    rows = cross_rows(model, uneven_partial_plans(model, (CHIPS,), options), options)
     rows, _ = rows.by_fullest(model.job.model.layers)
     at = (model, Limits(), rows, 0, model.clocks(wanted=False), 1e3)
     before = clock.asked
@@ -133,15 +133,15 @@ def test_time_that_ends_before_rows_are_bounded_leaves_them_all(clock: Clock) ->
     uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
     asked = {"uniform": uniform, "deadline": SOON}
     start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
-    skeletons = len(uneven_skeletons(model, (CHIPS,), options))
-    assert skeletons > 0
+    partial_plans = len(uneven_partial_plans(model, (CHIPS,), options))
+    assert partial_plans > 0
     ended = 0
     for moment in range(6):
         clock.now, clock.after = 0.0, clock.asked + 1 + moment
         front = energy_front(model, options, Limits(), CHIPS, start=start, **asked).certificate
         clock.now, clock.after = 0.0, clock.asked + 1 + moment
         best = best_time(model, options, Limits(), CHIPS, **asked).certificate
-        for known, least in ((front, 1), (best, skeletons)):
+        for known, least in ((front, 1), (best, partial_plans)):
             assert known is not None
             ended += known.solved == 0
             dropped = sum(stage.dropped for stage in known.funnel)

@@ -16,7 +16,7 @@ from planner.plan import SHARDINGS, Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uneven.columns.columns import row_columns
-from planner.search.uneven.rows import Rows, cross_rows, uneven_skeletons
+from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from solvers.solution import Status
 from solvers.stages.backend import Question
 from solvers.stages.solving import solve_stages
@@ -70,7 +70,7 @@ def test_the_best_plan_of_a_layout_is_that_of_all_its_plans(seed: int) -> None:
     sizes = random_layout(rng, layers, rng.choice([1, 2, 3, 4]))
     assert sum(sizes) == layers
     options = SpaceOptions(layers=sizes)
-    rows = cross_rows(model, uneven_skeletons(model, (chips,), options), options)
+    rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options)
     if not len(rows):
         pytest.skip("no row has so many chunks")
     assert (rows.plans.pp * rows.plans.interleave == len(sizes)).all()

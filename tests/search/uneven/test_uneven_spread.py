@@ -18,7 +18,7 @@ from planner.search.uneven.bounds.memory import second_bound
 from planner.search.uneven.bounds.time import row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns.columns import row_columns
-from planner.search.uneven.rows import cross_rows, uneven_skeletons
+from planner.search.uneven.rows import cross_rows, uneven_partial_plans
 from planner.search.uneven.terms import row_terms
 from solvers.solution import Status
 from solvers.stages.backend import Question
@@ -86,7 +86,7 @@ def test_no_target_runs_a_faster_plan_than_is_found(sequences: int) -> None:
     blocks = [plan for plan in plans if all(one.full == (1, 0) for one in plan.stages or ())]
     cost = evaluate_table(model, PlanTable.from_plans(blocks))
     limits = Limits(memory_bytes=float(cost.memory_per_chip_bytes[cost.step_time_s.argmin()]))
-    free, told = (
+    free, launchable_rows = (
         best_time(
             model,
             SpaceOptions(fixed=fixed, clocks=False, runnable_in=targets),
@@ -96,8 +96,8 @@ def test_no_target_runs_a_faster_plan_than_is_found(sequences: int) -> None:
         )
         for targets in ((), (target,))
     )
-    assert free.status is told.status is Status.OPTIMAL
-    assert free.points[0, 0] == pytest.approx(told.points[0, 0], rel=1e-9)
+    assert free.status is launchable_rows.status is Status.OPTIMAL
+    assert free.points[0, 0] == pytest.approx(launchable_rows.points[0, 0], rel=1e-9)
     assert free.points[0, 0] == pytest.approx(cost.step_time_s.min(), rel=1e-9)
 
 
@@ -110,7 +110,7 @@ def test_the_bound_of_given_chunks_of_which_the_shorter_come_first() -> None:
         global_batch=64,
     )
     options = SpaceOptions(fixed=fixed_of(4, 2), layers=given, clocks=False)
-    rows = cross_rows(model, uneven_skeletons(model, (4,), options), options)
+    rows = cross_rows(model, uneven_partial_plans(model, (4,), options), options)
     assert len(rows) == 1
     full = [(1, 0) if size == 1 and 0 < at < 3 else (0, 0) for at, size in enumerate(given)]
     stages = tuple(

@@ -32,7 +32,7 @@ from planner.plan import DDP, ZERO1
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.bidirectional import PARTS, Round
-from planner.search.uneven.bounds.memory import least_in_flight, room_of
+from planner.search.uneven.bounds.memory import least_in_flight, stage_memory_of
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
@@ -344,7 +344,7 @@ def _memory(
     The first and the last of several have room for no layers where they have none for some.
     """
     kinds = [at for at, name in enumerate(KINDS) if name in model.job.model.layer_kinds]
-    rooms = [room_of(model, rows, kind) for kind in kinds]
+    rooms = [stage_memory_of(model, rows, kind) for kind in kinds]
     count, flying = _groups(model, rows)
     size = [
         room.state[:, None] + flying[:, :, None, None] * room.kept[:, None, :, None]

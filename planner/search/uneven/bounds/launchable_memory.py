@@ -15,7 +15,7 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.limits import Limits
-from planner.search.uneven.bounds.memory import room_of, second_bound, stages_with_room
+from planner.search.uneven.bounds.memory import second_bound, stage_memory_of, stages_in_memory
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS
@@ -25,7 +25,7 @@ _AT_A_TIME = 4_000_000  # stages with numbers of layers that are in memory at on
 _SLACK = 1 + 1e-9
 
 
-def told_bound(
+def launchable_bound(
     model: CostModel, limits: Limits, rows: Rows, forms: RowForms, upper_s: float
 ) -> FloatArray:
     """(n,) LB2 in seconds, inf also where the module says that there is no plan.
@@ -39,12 +39,12 @@ def told_bound(
         here = blocks[devices == count]
         for at in np.array_split(here, len(here) * count * layers // _AT_A_TIME + 1):
             highest = forms.take(at).slowest_within(upper_s)
-            roomy = _has_room(model, limits, rows.take(at), forms.take(at), highest)
-            bound[at[~roomy]] = np.inf
+            fits_in_memory = _fits_in_memory(model, limits, rows.take(at), forms.take(at), highest)
+            bound[at[~fits_in_memory]] = np.inf
     return bound
 
 
-def _has_room(
+def _fits_in_memory(
     model: CostModel, limits: Limits, rows: Rows, forms: RowForms, highest: FloatArray
 ) -> BoolArray:
     """(n,) rows of as many devices whose stages hold all layers of each kind within a time."""
@@ -53,8 +53,8 @@ def _has_room(
     limit = limits.chip_bytes(model)
     for kind in (at for at, name in enumerate(KINDS) if name in kinds):
         tau, layers = forms.layer[:, kind], kinds.count(KINDS[kind])
-        room = room_of(model, rows, kind)
-        stages = stages_with_room(model, rows, tau, forms.ends, room, layers, limit)
+        room = stage_memory_of(model, rows, kind)
+        stages = stages_in_memory(model, rows, tau, forms.ends, room, layers, limit)
         most = _most_layers(rows, stages, highest, layers, alone=layers == len(kinds))
         ok &= most.sum(axis=1) >= layers
     return ok

@@ -35,7 +35,7 @@ from planner.cost.memory.memory import Memory
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.rounds import lost_share
 from planner.plan import AXES, SHARDINGS, PlanTable
-from planner.schedules.interleaved import held_chunks
+from planner.schedules.interleaved import chunks_in_flight
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.aligned import longest_chunks
@@ -50,7 +50,7 @@ _AT_A_TIME = 400_000  # stages whose capacities are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class StageMemory:
     """Bytes of n rows, of layers of one kind; see the module.
 
     Attributes:
@@ -70,12 +70,12 @@ class Room:
     ends: FloatArray
     first: FloatArray
 
-    def take(self, index: IntArray) -> Room:
+    def take(self, index: IntArray) -> StageMemory:
         """The rows of `index`."""
-        return Room(**{name: getattr(self, name)[index] for name in self.__slots__})
+        return StageMemory(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
-def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
+def stage_memory_of(model: CostModel, rows: Rows, kind: int) -> StageMemory:
     """The bytes of every row, of layers of one of `KINDS`."""
     first, which = distinct([getattr(rows.plans, name).astype(np.int64) for name in _HELD])
     plans = replace(rows.plans.take(first), layouts=())
@@ -103,7 +103,7 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
                 held = _held(plain, plans, _up_to_two(other), recompute, 0)
                 saved = held.parts["activations"]
                 least = np.minimum(least, saved[:, 5] - saved[:, 4])
-    found = Room(
+    found = StageMemory(
         kept=kept[:, :, 0] / flying,
         first=least / flying[:, 0],
         state=slope - kept,
@@ -114,7 +114,7 @@ def room_of(model: CostModel, rows: Rows, kind: int) -> Room:
     return _of_modes(found.take(which), rows.modes)
 
 
-def _of_modes(room: Room, modes: IntArray) -> Room:
+def _of_modes(room: StageMemory, modes: IntArray) -> StageMemory:
     """The same with the recomputation that stands in the place of each; see `Rows.modes`."""
     return replace(
         room,
@@ -160,7 +160,7 @@ def least_in_flight(rows: Rows, m: FloatArray, devices: int) -> FloatArray:
     )
     held = np.where(rows.both_ways[:, None], place + 1, held)
     for v, rounds, at in _interleaved(rows, m, devices):
-        chunks = held_chunks(devices, v, devices * rounds).astype(np.float64)
+        chunks = chunks_in_flight(devices, v, devices * rounds).astype(np.float64)
         mean = chunks.mean(axis=1).min(axis=1)
         held[at] = np.maximum(mean, chunks.min(axis=2).max(axis=1))[None, :]
     return np.minimum(held, m[:, None])
@@ -181,7 +181,7 @@ def fullest_moment(
     high = np.where(pairs, rows.plans.pp[:, None] - place, low)
     beyond = high - low
     for v, rounds, at in _interleaved(rows, m, devices):
-        chunks = held_chunks(devices, v, devices * rounds).astype(np.float64)
+        chunks = chunks_in_flight(devices, v, devices * rounds).astype(np.float64)
         chunks = np.minimum(chunks, devices * rounds)
         layers = np.ones((devices, v))
         layers[0, 0] = layers[-1, -1] = 0.0
@@ -222,7 +222,7 @@ def second_bound(
     for search in (False, True):
         slowest = forms.slowest.copy()
         for kind, layers in _by_count(model):
-            room = room_of(model, rows.take(alive), kind)
+            room = stage_memory_of(model, rows.take(alive), kind)
             kept = np.zeros(len(rows), dtype=np.bool_)
             for at, stages in _groups(model, rows, alive, forms, room, kind, layers, limit):
                 highest = _highest(stages, forms.take(at), upper_s)
@@ -249,7 +249,7 @@ def _groups(
     rows: Rows,
     alive: IntArray,
     forms: RowForms,
-    room: Room,
+    room: StageMemory,
     kind: int,
     layers: int,
     limit: float,
@@ -262,7 +262,7 @@ def _groups(
             tau, ends = forms.layer[at, kind], forms.ends[at]
             yield (
                 at,
-                stages_with_room(model, rows.take(at), tau, ends, room.take(part), layers, limit),
+                stages_in_memory(model, rows.take(at), tau, ends, room.take(part), layers, limit),
             )
 
 
@@ -274,7 +274,7 @@ def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
     return np.asarray(slow * stages.layers + stages.ends.max(axis=1))
 
 
-def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
+def fits_in_memory(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
     """(n,) rows whose stages have room for all layers of each kind, whatever that takes."""
     codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
     keys = [getattr(rows.plans, name).astype(np.int64) for name in _HELD]
@@ -284,11 +284,11 @@ def roomy(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
     free = np.where(few.shardings[:, None, :], 0.0, np.inf)
     tau = np.repeat(free, len(few.recomputes), axis=1)
     for kind, layers in _by_count(model):
-        room = room_of(model, few, kind)
+        room = stage_memory_of(model, few, kind)
         for count in np.unique(few.devices).tolist():
             for at in parts_of(np.flatnonzero((few.devices == count) & ok), count):
                 ends = np.zeros((len(at), 2))
-                stages = stages_with_room(
+                stages = stages_in_memory(
                     model, few.take(at), tau[at], ends, room.take(at), layers, limit
                 )
                 ok[at] = fits(stages, np.ones(len(at)))
@@ -328,12 +328,12 @@ def parts_of(rows: IntArray, devices: int) -> list[IntArray]:
     return np.array_split(rows, len(rows) * devices // _AT_A_TIME + 1)
 
 
-def stages_with_room(
+def stages_in_memory(
     model: CostModel,
     rows: Rows,
     tau: FloatArray,
     both: FloatArray,
-    room: Room,
+    room: StageMemory,
     layers: int,
     limit: float,
 ) -> Stages:

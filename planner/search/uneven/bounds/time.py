@@ -45,26 +45,26 @@ from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.bounds.bidirectional import PARTS, Round, longest_wait, sums_s
 from planner.search.uneven.rows import Rows, allowed_recomputes
 from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
-from planner.search.uniform.bounds import SkeletonBounds
-from planner.search.uniform.space import Skeletons
+from planner.search.uniform.bounds import PartialPlanBounds
+from planner.search.uniform.space import PartialPlans
 
 
-def skeleton_lower(
+def partial_plan_lower(
     model: CostModel,
-    skeletons: Skeletons,
+    partial_plans: PartialPlans,
     options: SpaceOptions,
     deadline: Deadline = NEVER,
 ) -> FloatArray:
     """(n,) LB0 in seconds; once the deadline has passed with networks that cost nothing."""
-    if not len(skeletons):
+    if not len(partial_plans):
         return np.empty(0)
     layouts = EFFICIENT if options.torus else NO_LAYOUTS
     orders = options.orders(model.framework)
     try:
-        bounds = SkeletonBounds.build(model, skeletons, orders, deadline, layouts)
+        bounds = PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts)
     except OutOfTime:
-        bounds = SkeletonBounds.arithmetic(model, skeletons)
-    least = np.full(len(skeletons.meshes), min(allowed_recomputes(model, options)))
+        bounds = PartialPlanBounds.arithmetic(model, partial_plans)
+    least = np.full(len(partial_plans.meshes), min(allowed_recomputes(model, options)))
     corners = bounds.corners(least, model.clocks(wanted=False))
     return np.asarray(corners[:, 0, 0])
 

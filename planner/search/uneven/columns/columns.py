@@ -1,4 +1,4 @@
-"""The stage problem of a row: every way to fill every stage as a column of whole numbers.
+"""The stage problem of a row: every choice for every stage as a column of whole numbers.
 
 Seconds (times the factor of the step) and joules are divided by one unit each and rounded down,
 the weights of the step time are whole numbers, so that no choice takes less than its integers say:
@@ -188,9 +188,9 @@ def _plain_columns(
         units=units,
         rounding=slack,
         one=packing.one,
-        counts=joined.fills.counts[:, None],
-        sharding=joined.fills.sharding,
-        clock=joined.fills.clock,
+        counts=joined.choices.counts[:, None],
+        sharding=joined.choices.sharding,
+        clock=joined.choices.clock,
     ).powered(limits, problem.columns.sums.shape[1] - 1)
 
 

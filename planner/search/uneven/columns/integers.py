@@ -46,14 +46,16 @@ def standing_units(one: OneRow, units: Units) -> int:
 
 
 def joined_offers(offers: list[Offer]) -> Offer:
-    """The fills of several offers, one after the other."""
+    """The choices of several offers, one after the other."""
 
     def of(part: str, name: str) -> Any:
         return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
 
     first = offers[0]
     return Offer(
-        fills=replace(first.fills, **{name: of("fills", name) for name in _slots(first.fills)}),
+        choices=replace(
+            first.choices, **{name: of("choices", name) for name in _slots(first.choices)}
+        ),
         costs=replace(first.costs, **{name: of("costs", name) for name in _slots(first.costs)}),
         vector=np.concatenate([offer.vector for offer in offers]),
     )
@@ -95,7 +97,7 @@ def stage_problem(
         columns=Columns(
             device=devices,
             starts=starts[:, None],
-            ends=(starts + offer.fills.kinds.sum(axis=1))[:, None],
+            ends=(starts + offer.choices.kinds.sum(axis=1))[:, None],
             group=np.zeros_like(devices),
             sums=np.stack([*sums, joules], axis=1),
             peaks=np.stack(peaks, axis=1),

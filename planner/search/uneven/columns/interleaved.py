@@ -19,7 +19,7 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.uneven.aligned import dealt, device_sizes, given_sizes, spread
 from planner.search.uneven.columns.selection import Offer, Packing, place_of, ways
-from planner.search.uneven.columns.stage_choices import Fills, OneRow
+from planner.search.uneven.columns.stage_choices import OneRow, StageChoices
 from planner.search.uneven.terms import KINDS
 from solvers.stages.devices import DeviceColumns, Layout
 from solvers.stages.problem import Columns, TooManyColumnsError
@@ -218,7 +218,7 @@ class InterleavedRow:
         return segments.take(np.flatnonzero(inside))
 
     def _offer(self, device: int, kinds: IntArray) -> Offer:
-        """The fills of a device; `vector` is the row of (g, v, 2) `kinds` that they divide."""
+        """The choices of a device; `vector` is the row of (g, v, 2) `kinds` that they divide."""
         packing, place = self.packing, place_of(self.one, device)
         first = _first_layers(kinds, max(self.one.first, 0)).sum(axis=1)
         totals = zip(kinds.sum(axis=1), first, strict=True)
@@ -226,20 +226,20 @@ class InterleavedRow:
         counts = np.concatenate(parts)
         vector = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         soon = packing.soon(place, counts)
-        fills, vector = packing.crossed(counts[soon], vector[soon])
-        fills, vector = self._both_ways(fills, vector, kinds)
-        held = self.one.bytes_of(place, fills, self._dealt(fills, kinds[vector])).total[0]
+        choices, vector = packing.crossed(counts[soon], vector[soon])
+        choices, vector = self._both_ways(choices, vector, kinds)
+        held = self.one.bytes_of(place, choices, self._dealt(choices, kinds[vector])).total[0]
         fits = np.flatnonzero(held <= packing.limit_bytes)
         packing.deadline.check()
-        fills, vector = packing.clocked(fills.take(fits), vector[fits])
-        costs = self.one.costs(place, fills, self._dealt(fills, kinds[vector]))
-        offer = Offer(fills=fills, costs=costs, vector=vector)
+        choices, vector = packing.clocked(choices.take(fits), vector[fits])
+        costs = self.one.costs(place, choices, self._dealt(choices, kinds[vector]))
+        offer = Offer(choices=choices, costs=costs, vector=vector)
         return packing.useful(offer.take(np.flatnonzero(packing.timely(place, offer))))
 
     def _whole_columns(
         self, device: int, contents: Contents, at: IntArray, offer: Offer
     ) -> DeviceColumns:
-        """The columns of fills of the contents `at`."""
+        """The columns of choices of the contents `at`."""
         costs = offer.costs
         joules = costs.extra_j / self.joules if self.energy else 0.0 * costs.extra_j
         sums = np.stack([self._whole(costs.filling), np.floor(joules).astype(np.int64)], axis=1)
@@ -253,25 +253,27 @@ class InterleavedRow:
                 sums=np.concatenate([sums, contents.use[at]], axis=1),
                 peaks=np.stack(peaks, axis=1),
             ),
-            setting=offer.fills.sharding * len(self.one.terms.clocks) + offer.fills.clock,
-            counts=self._dealt(offer.fills, contents.kinds[at]),
+            setting=offer.choices.sharding * len(self.one.terms.clocks) + offer.choices.clock,
+            counts=self._dealt(offer.choices, contents.kinds[at]),
         )
 
-    def _both_ways(self, fills: Fills, vector: IntArray, kinds: IntArray) -> tuple[Fills, IntArray]:
-        """The fills, and once more spread those that differ then, with their rows of `kinds`."""
+    def _both_ways(
+        self, choices: StageChoices, vector: IntArray, kinds: IntArray
+    ) -> tuple[StageChoices, IntArray]:
+        """The choices, and once more spread those that differ then, with their rows of `kinds`."""
         if self.one.first >= 0:
-            return fills, vector
+            return choices, vector
         own = kinds[vector]
-        differ = (dealt(fills.counts, own) != spread(fills.counts, own)).any(axis=(1, 2, 3))
+        differ = (dealt(choices.counts, own) != spread(choices.counts, own)).any(axis=(1, 2, 3))
         at = np.concatenate([np.arange(len(vector)), np.flatnonzero(differ)])
         spreads = np.arange(len(at)) >= len(vector)
-        return replace(fills.take(at), spread=spreads), vector[at]
+        return replace(choices.take(at), spread=spreads), vector[at]
 
-    def _dealt(self, fills: Fills, kinds: IntArray) -> IntArray:
+    def _dealt(self, choices: StageChoices, kinds: IntArray) -> IntArray:
         """(c, v, 2, r) layers in each chunk; see `planner.search.uneven.aligned`."""
         if self.one.first < 0:
-            chunks = dealt(fills.counts, kinds)
-            chunks[fills.spread] = spread(fills.counts[fills.spread], kinds[fills.spread])
+            chunks = dealt(choices.counts, kinds)
+            chunks[choices.spread] = spread(choices.counts[choices.spread], kinds[choices.spread])
             return chunks
         codes, first = self.one.rows.recomputes, _first_layers(kinds, self.one.first)
         chunks = np.zeros((*kinds.shape, len(codes)), dtype=np.int64)

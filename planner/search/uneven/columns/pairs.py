@@ -24,7 +24,7 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.columns.selection import ways
-from planner.search.uneven.columns.stage_choices import Fills, OneRow, PairCosts, Place
+from planner.search.uneven.columns.stage_choices import OneRow, PairCosts, Place, StageChoices
 from planner.search.uneven.terms import KINDS
 from solvers.stages.device_columns import chunk_segments, joined
 from solvers.stages.devices import DeviceColumns, Layout
@@ -36,7 +36,7 @@ from solvers.stages.sequence import StateSegments, layer_states
 PEAKS = ("paced", "over", "exposed", "optimizer")
 _SUMS = ("early", "late")
 _QUARTER = 4
-_AT_A_TIME = 200_000  # fills whose bytes are in memory at once
+_AT_A_TIME = 200_000  # choices whose bytes are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,19 +44,21 @@ class Mixes:
     """Layers of a pair by recomputation, with how they run.
 
     Attributes:
-        fills: c of them, every clock of a mix after the other.
+        choices: c of them, every clock of a mix after the other.
         costs: Of each.
         vector: (c,) which of the totals by kind each divides.
     """
 
-    fills: Fills
+    choices: StageChoices
     costs: PairCosts
     vector: IntArray
 
     def take(self, index: IntArray) -> Mixes:
         """Some of them."""
         return Mixes(
-            fills=self.fills.take(index), costs=self.costs.take(index), vector=self.vector[index]
+            choices=self.choices.take(index),
+            costs=self.costs.take(index),
+            vector=self.vector[index],
         )
 
 
@@ -236,14 +238,14 @@ class Pairs:
         shardings = np.flatnonzero(self.one.rows.shardings[0])
         clocks = np.arange(len(self.one.terms.clocks))
         copies = len(shardings) * len(clocks)
-        fills = Fills(
+        choices = StageChoices(
             counts=np.repeat(counts, copies, axis=0),
             sharding=np.tile(np.repeat(shardings, len(clocks)), len(counts)),
             clock=np.tile(clocks, len(counts) * len(shardings)),
             spread=np.zeros(len(counts) * copies, dtype=np.bool_),
         )
-        costs = self.one.pair_costs(self._place(d), fills)
-        found = Mixes(fills=fills, costs=costs, vector=np.repeat(vector, copies))
+        costs = self.one.pair_costs(self._place(d), choices)
+        found = Mixes(choices=choices, costs=costs, vector=np.repeat(vector, copies))
         return found.take(np.flatnonzero(costs.time <= self._most_s * (1 + 1e-9)))
 
     def _forms(self, costs: list[PairCosts]) -> tuple[Form, ...]:
@@ -266,8 +268,8 @@ class Pairs:
         """The columns of a pair: contents with mixes that fit and that no other beats."""
         self.deadline.check()
         content, mix = self._fitting(d, contents, mixed, forms)
-        fills, costs = mixed.fills.take(mix), mixed.costs.take(mix)
-        near = self._on_near(d, self._most_equal(d, contents, content, fills), fills.counts)
+        choices, costs = mixed.choices.take(mix), mixed.costs.take(mix)
+        near = self._on_near(d, self._most_equal(d, contents, content, choices), choices.counts)
         columns = Columns(
             device=np.full(len(content), d, dtype=np.int64),
             starts=contents.starts[content],
@@ -278,12 +280,14 @@ class Pairs:
         )
         return DeviceColumns(
             columns=columns,
-            setting=fills.sharding * len(self.one.terms.clocks) + fills.clock,
-            counts=np.stack([near, fills.counts - near], axis=1),
+            setting=choices.sharding * len(self.one.terms.clocks) + choices.clock,
+            counts=np.stack([near, choices.counts - near], axis=1),
         )
 
-    def _most_equal(self, d: int, contents: Contents, content: IntArray, fills: Fills) -> IntArray:
-        """(c, 2) layers of each kind on the near chunk of contents with fills that fit."""
+    def _most_equal(
+        self, d: int, contents: Contents, content: IntArray, choices: StageChoices
+    ) -> IntArray:
+        """(c, 2) layers of each kind on the near chunk of contents with choices that fit."""
         near = contents.near[content]
         left = np.arange(len(content))
         for nth in range(int(np.diff(contents.first).max(initial=0))):
@@ -292,7 +296,7 @@ class Pairs:
             left, at = left[there], at[there]
             if not len(left):
                 break
-            fits = self._fits(d, contents.others[at], fills.take(left))
+            fits = self._fits(d, contents.others[at], choices.take(left))
             near[left[fits]] = contents.others[at[fits]]
             left = left[~fits]
         return near
@@ -322,7 +326,7 @@ class Pairs:
         own = [order[ends[v] : ends[v + 1]] for v in contents.vector.tolist()]
         content = np.repeat(np.arange(len(own)), [len(rows) for rows in own])
         mix = np.concatenate([order[:0], *own])
-        fits = np.flatnonzero(self._fits(d, contents.near[content], mixed.fills.take(mix)))
+        fits = np.flatnonzero(self._fits(d, contents.near[content], mixed.choices.take(mix)))
         content, mix = content[fits], mix[fits]
         if self.every or not len(content):
             return content, mix
@@ -336,18 +340,18 @@ class Pairs:
         used = np.concatenate([summed, [self.energy], peaked])
         return np.asarray(np.hstack([self._sums(costs), self._peaks(costs)])[:, used])
 
-    def _fits(self, d: int, near: IntArray, fills: Fills) -> BoolArray:
-        """(c,) fills within memory with so many layers of each kind on the near chunk.
+    def _fits(self, d: int, near: IntArray, choices: StageChoices) -> BoolArray:
+        """(c,) choices within memory with so many layers of each kind on the near chunk.
 
         Clocks of one mix hold the same.
         """
-        modes = fills.counts.reshape(len(fills), len(KINDS) * fills.counts.shape[2])
-        first, which = distinct([*near.T, *modes.T, fills.sharding])
+        modes = choices.counts.reshape(len(choices), len(KINDS) * choices.counts.shape[2])
+        first, which = distinct([*near.T, *modes.T, choices.sharding])
         ok = np.zeros(len(first), dtype=np.bool_)
         for at in np.array_split(np.arange(len(first)), len(first) // _AT_A_TIME + 1):
             self.deadline.check()
             rows = first[at]
-            few = fills.take(rows)
+            few = choices.take(rows)
             on_near = self._on_near(d, near[rows], few.counts)
             chunks = np.stack([on_near, few.counts - on_near], axis=1)
             held = self.one.bytes_of(self._place(d), few, chunks)

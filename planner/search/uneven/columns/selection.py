@@ -1,8 +1,8 @@
-"""Which fills every stage of a row is offered: those that fit, help, and lead to a better plan.
+"""Which choices every stage of a row is offered: those that fit, help, and lead to a better plan.
 
-Dropped is what no plan within the upper bound holds, by proof: fills that need more memory than
-there is, fills whose time with the least time of everything else passes the bound, and fills that
-another one with the same layers on the same stage beats in everything that counts.
+Dropped is what no plan within the upper bound holds, by proof: choices that need more memory than
+there is, choices whose time with the least time of everything else passes the bound, and choices
+that another one with the same layers on the same stage beats in everything that counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
-from planner.search.uneven.columns.stage_choices import FillCosts, Fills, OneRow, Place
+from planner.search.uneven.columns.stage_choices import (
+    OneRow,
+    Place,
+    StageChoiceCosts,
+    StageChoices,
+)
 from planner.search.uneven.rows import given_runs
 from planner.search.uneven.terms import KINDS
 from solvers.frontier import nondominated
@@ -28,19 +33,21 @@ class Offer:
     """Fills of one stage with their costs.
 
     Attributes:
-        fills: c of them.
+        choices: c of them.
         costs: Of each, without the factor of the step.
         vector: (c,) row of `Kinds.vectors`: the layers of each.
     """
 
-    fills: Fills
-    costs: FillCosts
+    choices: StageChoices
+    costs: StageChoiceCosts
     vector: IntArray
 
     def take(self, index: IntArray) -> Offer:
-        """The fills of `index`."""
+        """The choices of `index`."""
         return Offer(
-            fills=self.fills.take(index), costs=self.costs.take(index), vector=self.vector[index]
+            choices=self.choices.take(index),
+            costs=self.costs.take(index),
+            vector=self.vector[index],
         )
 
 
@@ -171,7 +178,7 @@ class Packing:
         form: Weights of the step time.
         least_layer: (2,) least seconds of a layer of each kind.
         least_all: Least seconds of all layers and both ends.
-        attributes: Names of `FillCosts` in which less is better.
+        attributes: Names of `StageChoiceCosts` in which less is better.
         every: Keep also what another fill beats (where more time may be better).
         deadline: When to give up: columns may take seconds.
     """
@@ -300,7 +307,7 @@ class Packing:
         return np.asarray(cut & forth[:-1, :, None] & back[1:][:, ends])
 
     def offer(self, place: Place, runs: IntArray) -> Offer:
-        """The fills of a stage with some of the runs of layers.
+        """The choices of a stage with some of the runs of layers.
 
         Raises:
             OutOfTime: The deadline passed.
@@ -311,11 +318,11 @@ class Packing:
         counts = np.concatenate([part for _, part in parts])
         vector = np.concatenate([np.full(len(part), row) for row, part in parts])
         soon = self.soon(place, counts)
-        fills, vector = self.crossed(counts[soon], vector[soon])
-        fits = np.flatnonzero(self.one.bytes_of(place, fills).total[0] <= self.limit_bytes)
+        choices, vector = self.crossed(counts[soon], vector[soon])
+        fits = np.flatnonzero(self.one.bytes_of(place, choices).total[0] <= self.limit_bytes)
         self.deadline.check()
-        fills, vector = self.clocked(fills.take(fits), vector[fits])
-        offer = Offer(fills=fills, costs=self.one.costs(place, fills), vector=vector)
+        choices, vector = self.clocked(choices.take(fits), vector[fits])
+        offer = Offer(choices=choices, costs=self.one.costs(place, choices), vector=vector)
         return self.useful(offer.take(np.flatnonzero(self.timely(place, offer))))
 
     def soon(self, place: Place, counts: IntArray) -> BoolArray:
@@ -331,14 +338,14 @@ class Packing:
         return np.asarray(step <= self.upper_s)
 
     def timely(self, place: Place, offer: Offer) -> BoolArray:
-        """(c,) fills with which some plan may be within the upper bound."""
+        """(c,) choices with which some plan may be within the upper bound."""
         costs = offer.costs
-        own = offer.fills.kinds @ self.least_layer + self._ends(place)
+        own = offer.choices.kinds @ self.least_layer + self._ends(place)
         step = self._least_step(costs.time, own) + costs.exposed + costs.optimizer
         return np.asarray(step * self.one.factor * ROUNDED_DOWN <= self.upper_s)
 
     def useful(self, offer: Offer) -> Offer:
-        """Without the fills that another with the same layers beats, unless those count too."""
+        """Without the choices that another with the same layers beats, unless those count too."""
         if self.every:
             return offer
         points = np.stack([getattr(offer.costs, name) for name in self.attributes], axis=1)
@@ -347,25 +354,25 @@ class Packing:
         kept = [rows[nondominated(points[rows])] for rows in np.split(order, bounds) if len(rows)]
         return offer.take(np.sort(np.concatenate(kept))) if kept else offer
 
-    def crossed(self, counts: IntArray, vector: IntArray) -> tuple[Fills, IntArray]:
+    def crossed(self, counts: IntArray, vector: IntArray) -> tuple[StageChoices, IntArray]:
         """Counts of layers under every sharding at the first clock, with their rows of vectors."""
         codes = np.flatnonzero(self.one.rows.shardings[0])
-        fills = Fills(
+        choices = StageChoices(
             counts=np.repeat(counts, len(codes), axis=0),
             sharding=np.tile(codes, len(counts)),
             clock=np.zeros(len(codes) * len(counts), dtype=np.int64),
             spread=np.zeros(len(codes) * len(counts), dtype=np.bool_),
         )
-        return fills, np.repeat(vector, len(codes))
+        return choices, np.repeat(vector, len(codes))
 
-    def clocked(self, fills: Fills, vector: IntArray) -> tuple[Fills, IntArray]:
+    def clocked(self, choices: StageChoices, vector: IntArray) -> tuple[StageChoices, IntArray]:
         """Fills at every clock, the clock fastest, with their rows of vectors."""
         clocks = np.arange(len(self.one.terms.clocks))
-        found = Fills(
-            counts=np.repeat(fills.counts, len(clocks), axis=0),
-            sharding=np.repeat(fills.sharding, len(clocks)),
-            clock=np.tile(clocks, len(fills)),
-            spread=np.repeat(fills.spread, len(clocks)),
+        found = StageChoices(
+            counts=np.repeat(choices.counts, len(clocks), axis=0),
+            sharding=np.repeat(choices.sharding, len(clocks)),
+            clock=np.tile(clocks, len(choices)),
+            spread=np.repeat(choices.spread, len(clocks)),
         )
         return found, np.repeat(vector, len(clocks))
 
@@ -382,6 +389,6 @@ def _laid(run: IntArray, used: BoolArray, runs: IntArray) -> tuple[IntArray, Int
 
 
 def attributes_of(one: OneRow, *, energy: bool) -> tuple[str, ...]:
-    """What counts of a fill; less of each is better."""
+    """What counts of a choice; less of each is better."""
     joules = ("extra_j",) if energy else ()
     return (*one.schedule.compared, "exposed", "optimizer", *joules)

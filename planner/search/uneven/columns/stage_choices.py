@@ -1,9 +1,9 @@
-"""What one pipeline stage of a row may hold, and what each way to fill it costs.
+"""What one pipeline stage of a row may hold, and what each choice for it costs.
 
-A *fill* counts the layers of a stage by kind and recomputation, and says its sharding and clock.
-Its seconds, bytes and joules come from the cost model (`planner.cost.step`,
+A *stage choice* counts the layers of a stage by kind and recomputation, and says its sharding and
+clock. Its seconds, bytes and joules come from the cost model (`planner.cost.step`,
 `planner.cost.memory.memory`),
-all fills at once: each is a class of stages of one plan.
+all choices at once: each is a class of stages of one plan.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fills:
-    """Ways to fill a stage.
+class StageChoices:
+    """Choices for a stage.
 
     Attributes:
         counts: (c, 2, r) layers by kind (`KINDS`) and recomputation (`Rows.recomputes`).
@@ -63,9 +63,9 @@ class Fills:
     def __len__(self) -> int:
         return len(self.sharding)
 
-    def take(self, index: IntArray) -> Fills:
-        """The fills of `index`."""
-        return Fills(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+    def take(self, index: IntArray) -> StageChoices:
+        """The choices of `index`."""
+        return StageChoices(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
     @property
     def kinds(self) -> IntArray:
@@ -75,8 +75,8 @@ class Fills:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FillCosts:
-    """Costs of fills on one stage, (c,) each, without the factor of the step.
+class StageChoiceCosts:
+    """Costs of choices on one stage, (c,) each, without the factor of the step.
 
     Attributes:
         time: Seconds of a micro-batch, both passes, ends included.
@@ -99,14 +99,14 @@ class FillCosts:
     optimizer: FloatArray
     extra_j: FloatArray
 
-    def take(self, index: IntArray) -> FillCosts:
-        """The costs of the fills of `index`."""
-        return FillCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
+    def take(self, index: IntArray) -> StageChoiceCosts:
+        """The costs of the choices of `index`."""
+        return StageChoiceCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairCosts:
-    """Costs of fills on a pair of ranks, (c,) each, without the factor of the step.
+    """Costs of choices on a pair of ranks, (c,) each, without the factor of the step.
 
     With the symbols of `planner.schedules.bidirectional`, of n = pp / 2 pairs, T is the larger of
 
@@ -118,7 +118,7 @@ class PairCosts:
         round: m / 2 of them, with the messages that pace them.
         paced: (m / 2)(D - H) + H - Q.
         over, early, late: See above.
-        exposed, optimizer, extra_j: As of `FillCosts`; joules of both ranks.
+        exposed, optimizer, extra_j: As of `StageChoiceCosts`; joules of both ranks.
     """
 
     time: FloatArray
@@ -132,7 +132,7 @@ class PairCosts:
     extra_j: FloatArray
 
     def take(self, index: IntArray) -> PairCosts:
-        """The costs of the fills of `index`."""
+        """The costs of the choices of `index`."""
         return PairCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
 
@@ -152,7 +152,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneRow:
-    """A row with its terms, ready to cost fills.
+    """A row with its terms, ready to cost choices.
 
     Attributes:
         model: Job and machine.
@@ -202,22 +202,24 @@ class OneRow:
         )
         return float(held[0, 0])
 
-    def bytes_of(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> Memory:
-        """(1, c) bytes per chip of every fill.
+    def bytes_of(
+        self, place: Place, choices: StageChoices, chunks: IntArray | None = None
+    ) -> Memory:
+        """(1, c) bytes per chip of every choice.
 
         Args:
             place: Of the stage.
-            fills: c of them.
+            choices: c of them.
             chunks: (c, v, 2, r) layers on each chunk (of pairs of ranks both); None: as if equal.
         """
-        stages = _classes(place, fills)
+        stages = _classes(place, choices)
         if chunks is not None:
             stages = replace(stages, chunks=chunks.sum(axis=3)[None].astype(np.float64))
         groups = tuple(
             RecomputeGroup(
                 recompute=np.full((1, 1), code),
-                dense=fills.counts[None, :, 0, at].astype(np.float64),
-                moe=fills.counts[None, :, 1, at].astype(np.float64),
+                dense=choices.counts[None, :, 0, at].astype(np.float64),
+                moe=choices.counts[None, :, 1, at].astype(np.float64),
                 chunks=None if chunks is None else chunks[None, ..., at].astype(np.float64),
             )
             for at, code in enumerate(self.rows.recomputes)
@@ -233,21 +235,23 @@ class OneRow:
             stage_parameters(plans, stages, local),
             m=np.array([[self.m]]),
             groups=groups,
-            sharding=fills.sharding[None, :],
+            sharding=choices.sharding[None, :],
             fused=self.model.assumptions.fused_attention,
         )
 
-    def costs(self, place: Place, fills: Fills, chunks: IntArray | None = None) -> FillCosts:
-        """The costs of every fill, with (c, v, 2, r) layers on each chunk where there are some."""
-        a, x = self.model.assumptions, self._inputs(fills)
-        stage = self._stage(place, fills)
+    def costs(
+        self, place: Place, choices: StageChoices, chunks: IntArray | None = None
+    ) -> StageChoiceCosts:
+        """The costs of every choice, with (c, v, 2, r) layers on each chunk if there are some."""
+        a, x = self.model.assumptions, self._inputs(choices)
+        stage = self._stage(place, choices)
         time = stage.sum_layers("total") + ends_s(stage, x)
         forward, backward = (
             passes_s(a, stage, x) if "forward" in self.schedule.compared else (time, 0.0 * time)
         )
         filled = filled_s(a, stage, x, time) if self.schedule.fills_bubbles else 0.0 * time
         extra = x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
-        return FillCosts(
+        return StageChoiceCosts(
             time=time[0],
             forward=forward[0],
             backward=backward[0],
@@ -259,10 +263,10 @@ class OneRow:
             extra_j=extra[0] * self.factor,
         )
 
-    def pair_costs(self, place: Place, fills: Fills) -> PairCosts:
-        """The costs of every fill on a pair of ranks with both directions."""
-        a, x = self.model.assumptions, self._inputs(fills)
-        stage = self._stage(place, fills)
+    def pair_costs(self, place: Place, choices: StageChoices) -> PairCosts:
+        """The costs of every choice on a pair of ranks with both directions."""
+        a, x = self.model.assumptions, self._inputs(choices)
+        stage = self._stage(place, choices)
         parts = pair_parts(a, stage, x)
         extra = 2 * x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
         return PairCosts(
@@ -288,12 +292,12 @@ class OneRow:
         one = np.eye(modes, dtype=np.int64).reshape(modes, 2, -1)
         same = np.zeros(2 * modes, dtype=np.int64)
         counts = np.concatenate([one, 2 * one])
-        fills = Fills(counts=counts, sharding=same, clock=same, spread=same > 0)
-        saved = self.bytes_of(place, fills).parts["activations"][0].reshape(2, modes)
+        choices = StageChoices(counts=counts, sharding=same, clock=same, spread=same > 0)
+        saved = self.bytes_of(place, choices).parts["activations"][0].reshape(2, modes)
         return np.asarray((saved[1] - saved[0]) / self.in_flight(place.position))
 
     def _filling(self, stage: StageCost, time: FloatArray, chunks: IntArray | None) -> FloatArray:
-        """(c,) `FillCosts.filling`."""
+        """(c,) `StageChoiceCosts.filling`."""
         if chunks is None:
             return time
         seconds = np.stack([cost.total[0] for _, cost in stage.layers], axis=1)
@@ -306,44 +310,47 @@ class OneRow:
         waited = wait_s(times, first, last, self.m, self.pp, self.v)
         return np.asarray(self.v * waited[:, 0] + ends)
 
-    def _stage(self, place: Place, fills: Fills) -> StageCost:
-        """The fills as classes of stages."""
-        stages = _classes(place, fills)
+    def _stage(self, place: Place, choices: StageChoices) -> StageCost:
+        """The choices as classes of stages."""
+        stages = _classes(place, choices)
         return StageCost(
             count=stages.count,
             first=stages.first,
             last=stages.last,
             layers=tuple(
-                (fills.counts[None, :, at, code].astype(np.float64), self._layer(kind, code, fills))
+                (
+                    choices.counts[None, :, at, code].astype(np.float64),
+                    self._layer(kind, code, choices),
+                )
                 for at, kind in enumerate(KINDS)
                 if kind in self.terms.layers
                 for code in range(len(self.rows.recomputes))
             ),
-            **self._state(place, fills),
-            extra_w=running_w(self.model, self.terms.clocks[fills.clock][None, :]),
+            **self._state(place, choices),
+            extra_w=running_w(self.model, self.terms.clocks[choices.clock][None, :]),
         )
 
-    def _state(self, place: Place, fills: Fills) -> dict[str, FloatArray]:
-        """(1, c) reductions and optimizer of every fill, once per number of layers."""
-        kinds = fills.kinds
+    def _state(self, place: Place, choices: StageChoices) -> dict[str, FloatArray]:
+        """(1, c) reductions and optimizer of every choice, once per number of layers."""
+        kinds = choices.kinds
         first, which = distinct([kinds[:, 0], kinds[:, 1]])
-        terms = stage_state(self.model, self.rows, _classes(place, fills.take(first)))
+        terms = stage_state(self.model, self.rows, _classes(place, choices.take(first)))
         return {
-            f.name: getattr(terms, f.name)[:, which, fills.sharding] for f in fields(StateTerms)
+            f.name: getattr(terms, f.name)[:, which, choices.sharding] for f in fields(StateTerms)
         }
 
-    def _layer(self, kind: str, code: int, fills: Fills) -> LayerCost:
+    def _layer(self, kind: str, code: int, choices: StageChoices) -> LayerCost:
         table = self.terms.layers[kind]
         return LayerCost(
             **{
                 f.name: np.broadcast_to(getattr(table, f.name), table.total.shape)[
-                    0, code, fills.sharding, fills.clock
+                    0, code, choices.sharding, choices.clock
                 ][None, :]
                 for f in fields(LayerCost)
             }
         )
 
-    def _inputs(self, fills: Fills) -> StepInputs:
+    def _inputs(self, choices: StageChoices) -> StepInputs:
         plans, ends = self.rows.plans, self.terms.ends
         return StepInputs(
             m=np.array([[self.m]]),
@@ -351,7 +358,7 @@ class OneRow:
             v=plans.interleave[:, None],
             schedules=ScheduleColumn(plans.schedule[:, None]),
             chips=plans.chips[:, None].astype(np.float64),
-            ends=EndCost(**{f.name: getattr(ends, f.name)[:, fills.clock] for f in fields(ends)}),
+            ends=EndCost(**{f.name: getattr(ends, f.name)[:, choices.clock] for f in fields(ends)}),
             p2p=self.terms.p2p[:, None],
             standing_w=np.zeros((1, 1)),  # counts per second of the step, not per fill
         )
@@ -373,9 +380,9 @@ def pair_parts(a: Assumptions, stage: StageCost, x: StepInputs) -> dict[str, Flo
     }
 
 
-def _classes(place: Place, fills: Fills) -> StageClasses:
-    """(1, c) every fill as a class of stages."""
-    kinds = fills.kinds[None].astype(np.float64)
+def _classes(place: Place, choices: StageChoices) -> StageClasses:
+    """(1, c) every choice as a class of stages."""
+    kinds = choices.kinds[None].astype(np.float64)
     return contents(
         kinds[..., 0],
         kinds[..., 1],

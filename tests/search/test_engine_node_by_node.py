@@ -1,4 +1,4 @@
-"""The search opened box by box, so that each bound is put to use as early as it can be.
+"""The search opened node by node, so that each bound is put to use as early as it can be.
 
 With the usual batches most of a small space is opened before any bound excludes anything.
 """
@@ -21,11 +21,11 @@ from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule
 from planner.search.limits import Limits
 from planner.search.uniform import engine
-from planner.search.uniform.bounds import skeleton_corners
+from planner.search.uniform.bounds import partial_plan_corners
 from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.engine import Search
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import Skeletons, Space, cross_choices, cross_skeletons
+from planner.search.uniform.space import PartialPlans, Space, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
 
 DUALPIPE = code_of_schedule("dualpipe")
@@ -37,7 +37,7 @@ CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "mi300x-8way", "gb200-nvl72", "dg
 
 @pytest.fixture
 def box_by_box(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_SKELETONS_AT_A_TIME", 1)
+    monkeypatch.setattr(engine, "_PARTIAL_PLANS_AT_A_TIME", 1)
     monkeypatch.setattr(engine, "_PLANS_AT_A_TIME", 1)
     monkeypatch.setattr(engine, "_SEEDS", 2)
 
@@ -94,9 +94,9 @@ def test_any_job(seed: int) -> None:
     np.testing.assert_array_equal(*fronts)
 
 
-def keys_of(rows: Skeletons | Space) -> list[tuple[int, ...]]:
-    """Mesh, micro-batch and split, which tell skeletons of one schedule without chunks apart."""
-    columns = rows.columns if isinstance(rows, Skeletons) else vars_of(rows)
+def keys_of(rows: PartialPlans | Space) -> list[tuple[int, ...]]:
+    """Mesh, micro-batch and split: they tell partial plans of one schedule without chunks apart."""
+    columns = rows.columns if isinstance(rows, PartialPlans) else vars_of(rows)
     both = (rows.mesh_id, columns["micro_batch"], columns["split"])
     return [tuple(row) for row in np.stack(both, axis=1).tolist()]
 
@@ -108,27 +108,27 @@ def vars_of(space: Space) -> dict[str, IntArray]:
 @pytest.mark.parametrize("schedule", [ZERO_BUBBLE, DUALPIPE])
 @pytest.mark.parametrize("first", range(0, 200, 25))
 def test_no_plan_is_below_its_bound(first: int, schedule: int) -> None:
-    """Neither below that of its box, nor that of its skeleton."""
+    """Neither below that of its node, nor that of its partial plan."""
     checked = 0
     for seed in range(first, first + 25):
         model, chips = pipelined_job(seed, experts=schedule == DUALPIPE and seed % 2 == 0)
         options = SpaceOptions(all_orders=True, fixed={"schedule": frozenset({schedule})})
         meshes = enumerate_meshes(model, (chips,), options)
-        skeletons = cross_skeletons(model, meshes, options)
-        space = cross_choices(model, skeletons, options)
+        partial_plans = cross_partial_plans(model, meshes, options)
+        space = cross_choices(model, partial_plans, options)
         if len(space) == 0:
             continue
         placements = build_placements(model, meshes.columns, ORDERS)
         candidates = Candidates.build(model, space, placements, np.array([1.0]))
-        boxes = np.arange(len(space))
-        rows = candidates.expand(boxes)
+        nodes = np.arange(len(space))
+        rows = candidates.expand(nodes)
         cost = candidates.costs(rows)
-        time, energy = candidates.bounds(boxes)
+        time, energy = candidates.bounds(nodes)
         assert np.all(time[rows.plan] <= cost.time), seed
         assert np.all(energy[rows.plan] <= cost.energy), seed
         nothing = np.full(len(meshes), NO_RECOMPUTE)
-        corners = skeleton_corners(model, skeletons, nothing, np.array([1.0]))[:, 0]
-        known = {key: corner for key, corner in zip(keys_of(skeletons), corners, strict=True)}
+        corners = partial_plan_corners(model, partial_plans, nothing, np.array([1.0]))[:, 0]
+        known = {key: corner for key, corner in zip(keys_of(partial_plans), corners, strict=True)}
         least = np.array([known[key] for key in keys_of(space)])[rows.plan]
         assert np.all(least[:, 0] <= cost.time[:, 0]), seed
         assert np.all(least[:, 1] <= cost.energy[:, 0]), seed

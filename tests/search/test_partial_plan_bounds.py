@@ -1,4 +1,4 @@
-"""Bounds of skeletons are below everything that can be done on them, on every kind of network."""
+"""Bounds of partial plans are below all that can be done on them, on every kind of network."""
 
 from dataclasses import replace
 
@@ -20,9 +20,9 @@ from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve
-from planner.search.uniform.bounds import least_gather_s_per_byte, skeleton_corners
+from planner.search.uniform.bounds import least_gather_s_per_byte, partial_plan_corners
 from planner.search.uniform.meshes import enumerate_meshes
-from planner.search.uniform.space import cross_choices, cross_skeletons
+from planner.search.uniform.space import cross_choices, cross_partial_plans
 
 MESH = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 PIPELINE = ("micro_batch", "schedule", "interleave", "split")
@@ -66,16 +66,18 @@ def keys(columns: dict[str, IntArray]) -> list[tuple[int, ...]]:
 
 
 def corners_of(model: CostModel, chips: int) -> tuple[dict[tuple[int, ...], np.ndarray], PlanTable]:
-    """The corner of each skeleton by its columns, and all plans of the space."""
+    """The corner of each partial plan by its columns, and all plans of the space."""
     options = SpaceOptions()
     meshes = enumerate_meshes(model, (chips,), options)
-    skeletons = cross_skeletons(model, meshes, options)
+    partial_plans = cross_partial_plans(model, meshes, options)
     nothing = np.zeros(len(meshes), dtype=np.int64)
     orders = options.orders(model.framework)
-    corners = skeleton_corners(model, skeletons, nothing, np.array([1.0]), orders)[:, 0]
-    columns = {name: meshes.columns[name][skeletons.mesh_id] for name in MESH}
-    names = keys({**columns, **skeletons.columns})
-    return dict(zip(names, corners, strict=True)), cross_choices(model, skeletons, options).plans
+    corners = partial_plan_corners(model, partial_plans, nothing, np.array([1.0]), orders)[:, 0]
+    columns = {name: meshes.columns[name][partial_plans.mesh_id] for name in MESH}
+    names = keys({**columns, **partial_plans.columns})
+    return dict(zip(names, corners, strict=True)), cross_choices(
+        model, partial_plans, options
+    ).plans
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def job_on(hardware: str, chips: int, model_name: str, sequences: int, **more: o
 
 
 def check_corners(model: CostModel, chips: int) -> None:
-    """No plan takes less time or energy than the corner of its skeleton."""
+    """No plan takes less time or energy than the corner of its partial plan."""
     corners, plans = corners_of(model, chips)
     order = np.random.default_rng(0).permutation(len(plans))[:6000]
     plans = plans.take(order)
