@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -12,13 +13,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
 import hardware_db
 import models_db
 from planner.base.vocabulary import CHOICES, MESH_AXES
 from planner.cli.completing import _joined, completer_of, fixes, targets
-from planner.cli.main import app
 from planner.objectives import OBJECTIVES
 from planner.plan.choices import fixed_values
 from planner.question.asked import ASKED
@@ -123,11 +122,19 @@ def test_other_fields_of_names_and_numbers() -> None:
 def test_every_field_with_known_words_completes_in_every_command_that_has_it() -> None:
     known = {field.name for field in ASKED if completer_of(field.name)}
     assert known > {"model", "hardware", "framework", "objective", "fix", "pools"}
-    commands = get_command(app).commands
+    code = (
+        "import json; from typer.main import get_command; from planner.cli.main import app; "
+        "print(json.dumps([[name, one.name, one._custom_shell_complete is not None] "
+        "for name, command in get_command(app).commands.items() "
+        "for one in getattr(command, 'params', ())]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True,
+                          env={**os.environ, "_PLANNER_COMPLETE": "complete_bash"})  # fmt: skip
+    found = {(command, name): does for command, name, does in json.loads(done.stdout)}
     for command in ("solve", "evaluate", "explain", "feasible"):
-        fields = [one for one in commands[command].params if one.name in known]
-        assert fields
-        assert not [one.name for one in fields if one._custom_shell_complete is None], command
+        completed = {name: does for (which, name), does in found.items() if which == command}
+        assert all(completed[name] for name in known & completed.keys()), command
+        assert {"model", "hardware", "framework"} < completed.keys()
 
 
 @pytest.fixture
