@@ -28,7 +28,7 @@ from cli.command import Outcome, planner
 from typer.main import get_command
 
 from planner.cli.main import app
-from planner.cli.named import filled
+from planner.question.asked.named import filled
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
