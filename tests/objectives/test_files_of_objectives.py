@@ -3,8 +3,8 @@
 import csv
 from pathlib import Path
 
-import pytest
 from cli.command import planner
+from support.cases import each
 
 JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4", "--batch-tokens",
        "32Ki", "--fix", "micro_batch=1,4")  # fmt: skip
@@ -14,7 +14,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("name", ASKED)
+@each("name", ASKED)
 def test_whatever_an_answer_is_written_to_names_its_objective(name: str, tmp_path: Path) -> None:
     front, picture, answer = (tmp_path / file for file in ("front.csv", "front.svg", "answer.json"))
     files = ("--pareto", front, "--plot", picture)
@@ -35,7 +35,7 @@ def test_whatever_an_answer_is_written_to_names_its_objective(name: str, tmp_pat
     assert again["step_time_s"] == plans[-1]["step_time_s"]
 
 
-@pytest.mark.parametrize("name", ASKED)
+@each("name", ASKED)
 def test_a_plan_is_explained_by_its_objective(name: str, tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     outcome = planner("solve", *JOB, *ASKED[name], "-o", plan, "--json")
