@@ -2,7 +2,8 @@
 
 A statement is a node of the syntax tree that Python calls one (`ast.stmt`), docstrings left out:
 line breaks, comments and names do not count. Files entered are those of ours in which a function
-runs while `planner.solve(model="llama2-13b", chips=4096)` is answered for the second time, when all is imported.
+runs while `planner.solve(model="llama2-13b", chips=4096)` is answered for the second time, when all
+is imported.
 
 `--against PATH` counts another checkout beside this one, also one of another layout.
 """

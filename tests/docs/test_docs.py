@@ -31,7 +31,7 @@ from support.cases import each
 from typer.main import get_command
 
 from planner.cli.main import app
-from planner.cli.named import filled
+from planner.question.asked.named import filled
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -8,9 +8,10 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.base.units import plural
+from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_PRODUCT, BY_TIME, FRONTS, OBJECTIVES
 from planner.plan.layout_text import parse_layout
-from planner.question.fields import ALL_POINTS, LAYOUTS
+from planner.question.fields import ALL_POINTS
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
