@@ -10,7 +10,7 @@ from typing import Generic
 import numpy as np
 
 from planner.base.arrays import FloatArray
-from planner.search.space import R
+from planner.search.row_space import R
 
 _AT_A_TIME = 64
 """Rows whose bounds are tightened together."""

@@ -40,10 +40,11 @@ from planner.results.plan import PlanResult, RankedPlan
 from planner.results.pool_use import PoolUse
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Front, Stages
+from planner.search.driver import Driver, Progress
 from planner.search.limits import Limits
 from planner.search.pools.pools import PooledFound, best_on_pools
 from planner.search.uneven.certificate import best_time
-from planner.search.uniform.engine import Progress, Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 _NOTE = (
@@ -158,8 +159,10 @@ def _with_alone(
 ) -> PoolUse:
     """A pool with the step time of the best plan on it alone, of any mesh and layers."""
     free = _of_any_mesh(options)
-    search = Search(model=pool.model, options=free, limits=limits, deadline=deadline)
-    uniform = search.run((pool.chips,))
+    space = UniformSpace(
+        model=pool.model, options=free, limits=limits, chips=(pool.chips,), deadline=deadline
+    )
+    uniform = Driver().run(space)
     found = best_time(pool.model, free, limits, pool.chips, uniform=uniform, deadline=deadline)
     known = float(found.points[0, 0]) if len(found.points) else None
     return replace(use, alone_s=known, alone=found.status.value)

@@ -20,12 +20,12 @@ from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.deadline import Deadline
-from planner.search.driver import Driver, Fastest, Progress
 from planner.search.limits import Limits, model_flop
 from planner.search.pools.bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.pools.columns import PooledColumns, pooled_columns, pooled_standing_w
 from planner.search.pools.rows import PooledRows, pooled_rows
-from planner.search.space import Costs, Range, Space
+from planner.search.row_driver import Driver, Fastest, Progress
+from planner.search.row_space import Costs, Range, Space
 from planner.search.uneven.counts import funnel_stage
 
 _AT_A_TIME = 50_000  # rows whose bounds are in memory at once

@@ -22,9 +22,10 @@ from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import TOLD, UnevenFound
 from planner.search.deadline import Deadline
-from planner.search.driver import SAME, Driver, Progress
+from planner.search.driver import Found
 from planner.search.limits import Limits
-from planner.search.space import Costs, Range, Space
+from planner.search.row_driver import SAME, Driver, Progress
+from planner.search.row_space import Costs, Range, Space
 from planner.search.uneven.bounds.launchable_memory import launchable_bound
 from planner.search.uneven.bounds.memory import fits_in_memory, second_step_s
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
@@ -41,7 +42,6 @@ from planner.search.uneven.counts import Counted, funnel_stage, mesh_count
 from planner.search.uneven.launchable import launchable_rows
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.terms import row_terms
-from planner.search.uniform.engine import Found
 from planner.search.uniform.space import PartialPlans
 
 _AT_A_TIME = 200_000  # rows whose bounds are in memory at once
