@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +21,11 @@ from planner.plan import PlanTable
 from planner.search.columns import BOTH, Columns
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import NearMisses
-from planner.search.space import Holder, Space
+from planner.search.space import LABEL, Holder, Space
 from solvers.frontier import apart
 from solvers.mesh import FrontSolution, RunningFront, search_front
 from solvers.solution import Status
 
-_LABEL = 4
 _ROUNDING = 1e-12  # points of a front that differ by less are one
 
 Progress = Callable[[str, int, int], None]
@@ -75,7 +75,7 @@ class Driver:
 
     def __init__(self, on_progress: Progress | None = None) -> None:
         self.columns, self.on_progress = BOTH, on_progress
-        self.front = RunningFront(len(BOTH), _LABEL)
+        self.front = RunningFront(len(BOTH), LABEL)
         self._holders: dict[int, Holder] = {}
         self._opened = 0
 
@@ -103,9 +103,6 @@ class Driver:
         All spaces of a driver have the same objectives: the columns of the front. Status, bound
         and counts of the outcome cover this call; its plans are the whole front.
         """
-        if spaces and not len(self.front.points):
-            self.columns = spaces[0].columns
-            self.front = RunningFront(len(self.columns), _LABEL)
         parts = [self._searched(space, at, len(spaces)) for at, space in enumerate(spaces)]
         return parts[0] if len(parts) == 1 else self.together(parts)
 
@@ -131,18 +128,34 @@ class Driver:
 
     def _searched(self, space: Space, at: int, of: int) -> Found:
         """Extends the front by every plan of a space, the `at`-th of some."""
+        started, solution = time.perf_counter(), None
+        with suppress(OutOfTime):
+            solution = self.through(space, at, of)
+        status = Status.FEASIBLE if len(self.front.points) else Status.TIME_LIMIT
+        return self._found(
+            status if solution is None else solution.status,
+            self._bound(solution),
+            space.counts(solution),
+            space.misses,
+            time.perf_counter() - started,
+        )
+
+    def through(self, space: Space, at: int = 0, of: int = 1) -> FrontSolution | None:
+        """Extends the front by every plan of a space, the `at`-th of some; None: it has no nodes.
+
+        Raises:
+            OutOfTime: Time ran out before it had nodes.
+        """
 
         def progress(done: int, nodes: int) -> None:
             if self.on_progress is not None:
                 share = (done, nodes) if of == 1 else (1000 * at + 1000 * done // nodes, 1000 * of)
-                self.on_progress("partial plans" if of == 1 else "machines", *share)
+                self.on_progress(space.noun if of == 1 else "machines", *share)
 
-        started, solution = time.perf_counter(), None
-        try:
-            corners = space.begin()
-        except OutOfTime:
-            pass
-        else:
+        if not len(self.front.points):
+            self.columns, self.front = space.columns, space.front()
+        solution = None
+        for corners in space.rounds(self.front):
             solution = search_front(
                 corners,
                 lambda chosen: space.open(chosen, self),
@@ -152,14 +165,9 @@ class Driver:
                 deadline=space.deadline,
                 on_progress=progress,
             )
-        status = Status.FEASIBLE if len(self.front.points) else Status.TIME_LIMIT
-        return self._found(
-            status if solution is None else solution.status,
-            self._bound(solution),
-            space.counts(solution),
-            space.misses,
-            time.perf_counter() - started,
-        )
+            if space.closed(solution):
+                break
+        return solution
 
     def _found(
         self,

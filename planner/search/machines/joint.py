@@ -127,11 +127,13 @@ def search_machines(machines: Machines, on_progress: Progress | None = None) -> 
         runs += zip(rest, more.each, strict=False)
         whole = driver.together([proof, more])
         proof, front_counts = (whole, {}) if decided else (proof, more.counts)
+    for at, run in runs:
+        alone.setdefault(at, run)
     return MachinesFound(
         proof=proof,
         whole=whole,
         front_counts=front_counts,
-        alone={**dict(reversed(runs)), **alone},
+        alone=alone,
         runs=tuple(runs),
     )
 

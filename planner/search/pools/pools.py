@@ -19,13 +19,12 @@ from planner.cost.pools.evaluate import evaluate_stages
 from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
-from planner.search.deadline import Deadline
+from planner.search.driver import Progress
 from planner.search.limits import Limits, model_flop
 from planner.search.pools.bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.pools.columns import PooledColumns, pooled_columns, pooled_standing_w
 from planner.search.pools.rows import PooledRows, pooled_rows
-from planner.search.row_driver import Driver, Fastest, Progress
-from planner.search.row_space import Costs, Range, Space
+from planner.search.rows import Costs, Fastest, Range, RowSpace
 from planner.search.uneven.counts import funnel_stage
 
 _AT_A_TIME = 50_000  # rows whose bounds are in memory at once
@@ -64,42 +63,48 @@ def best_on_pools(
         deadline: `time.perf_counter` value at which it ends.
         on_progress: Called with (what, done, of).
     """
-    space = PoolSpace(tuple(pools), options, limits)
-    found = Driver(space, gap, Deadline(deadline), on_progress).run()
+    space = PoolSpace(tuple(pools), options, limits, gap, deadline)
+    found = space.fastest(on_progress)
     known = {one.name: getattr(found, one.name) for one in fields(found)}
-    return PooledFound(**known, rows=space.count, counts=space.counts)
+    return PooledFound(**known, rows=space.count, counts=space.considered)
 
 
-class PoolSpace(Space[PooledRows]):
+class PoolSpace(RowSpace[PooledRows]):
     """Plans on pools of different chips, at full clock.
 
     LB1 and LB2 drop rows (`planner.search.pools.bounds`).
     """
 
-    def __init__(self, pools: tuple[Pool, ...], options: SpaceOptions, limits: Limits) -> None:
-        super().__init__(_longest_s(pools, limits))
+    def __init__(
+        self,
+        pools: tuple[Pool, ...],
+        options: SpaceOptions,
+        limits: Limits,
+        gap: float,
+        deadline: float | None,
+    ) -> None:
+        super().__init__(_longest_s(pools, limits), gap, deadline)
         self.pools, self.options, self.limits = pools, options, limits
         self.clocks = tuple(pool.model.clocks(wanted=False) for pool in pools)
-        self.count, self.counts = 0, dict[str, int]()
-        self.parts: list[tuple[PooledRows, PooledForms, FloatArray]] = []
+        self.count, self.considered = 0, dict[str, int]()
+        self.formed: list[tuple[PooledRows, PooledForms, FloatArray]] = []
 
-    def begin(self, deadline: Deadline) -> float:
+    def start(self) -> float:
         """Rows with their forms and LB1; the least of it."""
-        self.deadline = deadline
-        rows = pooled_rows(self.pools, self.options, deadline)
-        self.count, self.counts = len(rows), rows.own[0].counts
-        self.open = self.count
+        rows = pooled_rows(self.pools, self.options, self.until)
+        self.count, self.considered = len(rows), rows.own[0].counts
+        self.remaining = self.count
         if not self.count or self._waits_for_too_much():
             return 0.0
-        self.parts = [self._formed(part) for part in _parts(rows)]
-        return min((float(first.min()) for _, _, first in self.parts if len(first)), default=0.0)
+        self.formed = [self._formed(part) for part in _parts(rows)]
+        return min((float(first.min()) for _, _, first in self.formed if len(first)), default=0.0)
 
     def ranges(self, wanted_s: float) -> Iterator[Range]:
         """Below ceilings that rise until a plan is known."""
-        lowest = min((float(first.min()) for _, _, first in self.parts if len(first)), default=0.0)
-        for rise in _RISES if self.parts else ():
+        lowest = min((float(first.min()) for _, _, first in self.formed if len(first)), default=0.0)
+        for rise in _RISES if self.formed else ():
             yield Range(lowest, lowest * rise)
-            if lowest * rise >= self.longest_s:
+            if lowest * rise >= self.best.longest_s:
                 return
 
     def _waits_for_too_much(self) -> bool:
@@ -109,20 +114,20 @@ class PoolSpace(Space[PooledRows]):
 
     def _formed(self, rows: PooledRows) -> tuple[PooledRows, PooledForms, FloatArray]:
         """Rows with their forms and LB1."""
-        self.deadline.check()
+        self.until.check()
         forms = pooled_forms(rows, self.clocks)
         return rows, forms, forms.step_s(forms.slowest)
 
     def narrowed(self, wanted_s: float) -> list[tuple[PooledRows, FloatArray]]:
         """What LB1 and LB2 leave."""
-        self.open = self.count
-        first = np.concatenate([bound for _, _, bound in self.parts])
-        meshes = _meshes([rows for rows, _, _ in self.parts])
+        self.remaining = self.count
+        first = np.concatenate([bound for _, _, bound in self.formed])
+        meshes = _meshes([rows for rows, _, _ in self.formed])
         whole = np.flatnonzero(first < wanted_s)
         self.funnel = [funnel_stage("LB1", meshes, first, whole)]
         left, second, open_rows = [], [], []
-        for all_rows, forms, lower in self.parts:
-            self.deadline.check()
+        for all_rows, forms, lower in self.formed:
+            self.until.check()
             at = np.flatnonzero(lower < wanted_s)
             rows = all_rows.take(at)
             bound = pooled_second(self.limits, rows, forms.take(at), wanted_s)
@@ -136,9 +141,9 @@ class PoolSpace(Space[PooledRows]):
         self.funnel.append(funnel_stage("LB2", _meshes(left), lower, roomy))
         return open_rows
 
-    def columns(self, rows: PooledRows, row: int, wanted_s: float) -> PooledColumns | None:
+    def stage_problem(self, rows: PooledRows, row: int, wanted_s: float) -> PooledColumns | None:
         """The stage problem of a row."""
-        return pooled_columns(self.limits, rows, row, self.clocks, wanted_s, self.deadline)
+        return pooled_columns(self.limits, rows, row, self.clocks, wanted_s, self.until)
 
     def costs(self, plan: Plan) -> Costs | None:
         """What a plan takes; None where it draws more than the limit."""

@@ -10,7 +10,9 @@ result equals that of evaluating everything.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from planner.search.space import Space
 from planner.search.uniform.batch import Batch, Tally, add_counts, build_batch, least_corners
 from planner.search.uniform.nodes import Nodes, build_nodes
 from planner.search.uniform.space import PartialPlans
-from solvers.mesh import FrontSolution, Opened
+from solvers.mesh import FrontSolution, Opened, RunningFront
 
 _PARTIAL_PLANS_AT_A_TIME = 4096
 _PARTIAL_PLANS_BETWEEN_LOOKS = 128  # at the clock, under a time limit
@@ -55,6 +57,7 @@ class UniformSpace(Space):
             plans found in them.
     """
 
+    noun: ClassVar[str] = "partial plans"
     model: CostModel
     options: SpaceOptions
     limits: Limits
@@ -84,11 +87,11 @@ class UniformSpace(Space):
         """(k,) relative clocks to try."""
         return self.model.clocks(wanted=self.options.clocks)
 
-    def begin(self) -> FloatArray:
+    def rounds(self, _: RunningFront) -> Iterator[FloatArray]:
         """(n, q, d) corners of the partial plans."""
         nodes = self.nodes()
         self.last = self._nodes = replace(nodes, corners=nodes.corners.copy())
-        return nodes.corners
+        yield nodes.corners
 
     def nodes(self) -> Nodes:
         """The partial plans with their bounds; may raise `OutOfTime`."""

@@ -13,7 +13,7 @@ from support.jobs import cost_model, dense_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.question.options import SpaceOptions
-from planner.search import row_driver
+from planner.search import rows as rows_searched
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uneven import certificate, energy_rows, front
@@ -85,7 +85,7 @@ def test_rows_without_an_answer_leave_the_search_open(
     options = SpaceOptions(fixed=FIXED, clocks=False)
     best = best_time(job, options, Limits(), CHIPS)
     limits = Limits(step_time_s=1.2 * float(best.points[0, 0])) if limited else Limits()
-    with failing(failure, row_driver, certificate):
+    with failing(failure, rows_searched, certificate):
         found = best_time(job, options, limits, CHIPS)
     assert found.status is Status.TIME_LIMIT
     assert found.certificate.objective is None
@@ -104,7 +104,7 @@ def test_what_is_known_outlives_rows_without_an_answer(top_heavy: CostModel, fai
         UniformSpace(model=top_heavy, options=options, limits=Limits(), chips=(CHIPS,))
     )
     assert uniform.points[:, 0].min() > 1.05 * best.points[0, 0]
-    with failing(failure, row_driver, certificate):
+    with failing(failure, rows_searched, certificate):
         found = best_time(top_heavy, options, Limits(), CHIPS, uniform=uniform)
     assert found.status is Status.FEASIBLE
     assert found.points[0, 0] == uniform.points[:, 0].min()
