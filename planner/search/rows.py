@@ -109,6 +109,8 @@ class Fastest:
             FEASIBLE: time or the wished gap ended it. INFEASIBLE, TIME_LIMIT: no plan.
         bound_s: No plan takes less time; 0 where nothing is known.
         certificate: Why.
+        rows: Rows that were searched.
+        counts: Rows considered before placement, and what each rule drops.
         seconds: Wall time.
     """
 
@@ -118,6 +120,8 @@ class Fastest:
     status: Status
     bound_s: float
     certificate: Certificate
+    rows: int
+    counts: dict[str, int]
     seconds: float
 
 
@@ -152,6 +156,8 @@ class RowSpace(Space, Generic[R]):
 
     Attributes:
         funnel: What each bound of the last `narrowed` dropped, in order.
+        count: Rows that the rules leave.
+        considered: Rows before placement, and what each rule drops.
         remaining: Rows that no bound has dropped so far.
         tightens: Whether `tightened` has better bounds than `narrowed`.
         refused: Rows that each rule of a target dropped.
@@ -165,7 +171,8 @@ class RowSpace(Space, Generic[R]):
     def __init__(self, longest_s: float, gap: float, deadline: float | None) -> None:
         self.misses, self.deadline, self.until = NearMisses(), deadline, Deadline(deadline)
         self.funnel: list[FunnelStage] = []
-        self.remaining, self.refused = 0, dict[str, int]()
+        self.count, self.remaining = 0, 0
+        self.considered, self.refused = dict[str, int](), dict[str, int]()
         self.gap = within(gap)
         self.best = Incumbent(self.gap, longest_s)
         self.uniform_s: float | None = None
@@ -368,6 +375,8 @@ class RowSpace(Space, Generic[R]):
             status=status,
             bound_s=bound,
             certificate=certificate,
+            rows=self.count,
+            counts=dict(self.considered),
             seconds=time.perf_counter() - started,
         )
 

@@ -1,4 +1,24 @@
-"""What a search looks through: nodes of plans with lower bounds, which it opens."""
+"""What a search looks through: nodes of plans with lower bounds, which it opens.
+
+One loop serves every space, `solvers.mesh.search_front` under `planner.search.driver.Driver`: nodes
+wait in the order of their corners, a front drops those that cannot improve it, the best are opened,
+and a time limit leaves the rest. A space says what a node is:
+
+- `planner.search.uniform.engine.UniformSpace`: partial plans, thousands opened at a time; inside
+  them the same loop goes over plans, under the same front.
+- `planner.search.rows.RowSpace`, for `UnevenSpace` and `PoolSpace`: rows, each with one corner, the
+  bound of its time. One is opened at a time, by its stage problem; a row whose bound can still be
+  made better comes again. The front of one objective is the incumbent.
+- Machines (`planner.search.machines.joint`) are a union: a uniform space for each, one after the
+  other under one front, the large first. They are not one queue of nodes, because the corners of
+  all machines with all chip counts would be in memory at once, and a batch of nodes of many
+  machines would be as many small batches, which are dearer.
+
+The front of time and energy of uneven stages stands beside: `planner.search.uneven.front` asks for
+the cheapest plan within one time after another, and each answer needs the bounds of all rows at
+that time (`solvers.stages.family`), which corners in one queue do not have. A certificate is made
+where its bounds are: `RowSpace` for the fastest plan, `front` for the least energy.
+"""
 
 from __future__ import annotations
 

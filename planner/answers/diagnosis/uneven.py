@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
 
 import numpy as np
 
@@ -24,13 +23,13 @@ from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
-    in_time_only,
+    first_few,
     looser_limits,
     mfu_of,
     more_chips,
     other_options,
     possible,
-    rounded_up,
+    room_for,
 )
 from planner.search.limits import usable_bytes
 from planner.search.uneven.certificate import best_time
@@ -38,7 +37,6 @@ from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.shortage import shortage
 from planner.search.uniform.engine import UniformSpace
 
-_MOST = 4
 _MOST_ROWS = 2_000
 
 
@@ -85,7 +83,7 @@ def too_little_power(space: UniformSpace, chips: int, uniform: Found) -> Diagnos
         f"limit is {show_watts(limit)}",
         needed=least,
         available=limit,
-        remedies=_first(looser, fewer_chips(space, chips)),
+        remedies=first_few(looser, fewer_chips(space, chips)),
     )
 
 
@@ -101,7 +99,7 @@ def _no_row(space: UniformSpace, chips: int, uniform: Found) -> Diagnosis:
             f"{plural(len(layers), 'chunk')} (pp x interleave) under the rules of "
             f"{space.model.framework.name} and the values that were asked for"
         ),
-        remedies=_first(_free_layout(space, chips)),
+        remedies=first_few(_free_layout(space, chips)),
     )
 
 
@@ -126,20 +124,13 @@ def _memory(space: UniformSpace, chips: int, plan: Plan, stage: int, needed: flo
         ),
         needed=needed,
         available=limit,
-        remedies=_first(
-            _more_memory(space, needed),
+        remedies=first_few(
+            room_for(space.limits, needed, usable_bytes(space.model)),
             _free_layout(space, chips) if space.options.layers else iter(()),
             _uniform(other_options(space, chips)),
             more_chips(space, chips),
         ),
     )
-
-
-def _more_memory(space: UniformSpace, needed: float) -> Iterator[str]:
-    """The limit under which the leanest plan fits, where the chip has so much."""
-    text = rounded_up(needed / 1e9)
-    if space.limits.memory_bytes is not None and float(text) * 1e9 <= usable_bytes(space.model):
-        yield f"--max-memory {text}GB"
 
 
 def _uniform(remedies: Iterator[str]) -> Iterator[str]:
@@ -162,7 +153,7 @@ def _costs(space: UniformSpace, chips: int, free: UnevenFound) -> Diagnosis:
     model, limits = space.model, space.limits
     time_s, energy_j = map(float, free.points[0])
     fastest = Witness(plan=free.plans, chips=chips, time_s=time_s, energy_j=energy_j)
-    remedies = _first(
+    remedies = first_few(
         looser_limits(model, limits, fastest),
         _uniform(other_options(space, chips)),
         more_chips(space, chips),
@@ -197,9 +188,3 @@ def _lean_plans(rows: Rows) -> Iterator[Plan]:
                 Stage(layers=count, recompute=most, sharding=name) for count in rows.layers
             )
             yield replace(shared, sharding=name, stages=stages)
-
-
-def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
-    """The first few remedies, each once."""
-    found = dict.fromkeys(in_time_only(chain(*remedies)))
-    return tuple(islice(found, _MOST))

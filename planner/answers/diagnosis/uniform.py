@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
@@ -20,7 +19,7 @@ from planner.search.driver import Found
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
-    in_time_only,
+    first_few,
     larger_batch,
     least_host,
     looser_limits,
@@ -36,7 +35,6 @@ from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.solution import Status
 
-_MOST = 4
 _RULES = {
     "axes": "the axes and values that were asked for",
     "fixed": "the values that were asked for",
@@ -69,10 +67,11 @@ def diagnose(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
         return Diagnosis(
             constraint="runnable-in",
             explanation="; ".join(refused),
-            remedies=_first(other_precision(space, chips), other_options(space, chips)),
+            remedies=first_few(other_precision(space, chips), other_options(space, chips)),
         )
-    if found.misses.fastest is not None:
-        return _cost_limit(space, chips, found.misses)
+    misses = found.misses
+    if misses.fastest is not None and misses.coolest is not None:
+        return _cost_limit(space, chips, misses, misses.fastest, misses.coolest)
     roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
     leanest = least_memory(replace(space, limits=roomy))
     if leanest.status not in (Status.OPTIMAL, Status.INFEASIBLE):
@@ -129,7 +128,7 @@ def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
             f"no {way} can run {space.model.job.model.name}: {counts['considered']:,} were "
             f"excluded, {reasons}"
         ),
-        remedies=_first(
+        remedies=first_few(
             other_options(space, chips),
             fewer_chips(space, chips),
             more_chips(space, chips),
@@ -195,7 +194,7 @@ def _memory(space: UniformSpace, chips: int, leanest: PlanTable, kept_out: str) 
         ),
         needed=over[0][1],
         available=over[0][2],
-        remedies=_first(
+        remedies=first_few(
             more_memory(space, chips),
             larger_batch(space, chips) if kept_out else iter(()),
             other_options(space, chips),
@@ -224,7 +223,7 @@ def _no_room(space: UniformSpace, chips: int, needed: float) -> Diagnosis:
         ),
         needed=needed,
         available=0.0,
-        remedies=_first(other_options(space, chips), more_chips(space, chips)),
+        remedies=first_few(other_options(space, chips), more_chips(space, chips)),
     )
 
 
@@ -235,17 +234,16 @@ def _said(plan: Plan) -> str:
     return f"{mesh}, micro-batch {plan.micro_batch}, recompute {recompute_words(plan)}{moved}"
 
 
-def _cost_limit(space: UniformSpace, chips: int, misses: NearMisses) -> Diagnosis:
+def _cost_limit(
+    space: UniformSpace, chips: int, misses: NearMisses, fastest: Witness, coolest: Witness
+) -> Diagnosis:
     """Plans fit in memory, but none meets the limits on time, utilization and power."""
     limits = space.limits
     if misses.coolest_fast is None:
-        assert misses.fastest is not None
-        return _too_slow(space, chips, misses.fastest, misses)
+        return _too_slow(space, chips, fastest, misses)
     if misses.fastest_cool is None:
-        assert misses.coolest is not None
-        return _too_hot(space, chips, misses.coolest, misses.coolest_fast)
-    assert limits.power_w is not None
-    cool, fast = misses.fastest_cool, misses.coolest_fast
+        return _too_hot(space, chips, coolest, misses.coolest_fast)
+    cool, fast, power_w = misses.fastest_cool, misses.coolest_fast, limits.most_w
     names = [
         name
         for name, limit in (("max-step-time", limits.step_time_s), ("min-mfu", limits.mfu))
@@ -255,13 +253,13 @@ def _cost_limit(space: UniformSpace, chips: int, misses: NearMisses) -> Diagnosi
         constraint=" and ".join([*names, "max-power"]),
         explanation=(
             f"the limits exclude each other: within {_allowed_time(limits)} the least power is "
-            f"{show_watts(fast.power_w)}, the limit is {show_watts(limits.power_w)}; within that "
+            f"{show_watts(fast.power_w)}, the limit is {show_watts(power_w)}; within that "
             f"power the fastest plan takes {show_seconds(cool.time_s)}"
             + (f" (MFU {show_percent(mfu_of(space.model, cool))})" if limits.mfu else "")
         ),
         needed=fast.power_w,
-        available=limits.power_w,
-        remedies=_first(
+        available=power_w,
+        remedies=first_few(
             looser_limits(space.model, limits, fast),
             looser_limits(space.model, limits, cool),
             _other_searches(space, chips),
@@ -290,13 +288,13 @@ def cost_diagnosis(
         return _slower(limits.step_time_s, which, time_s, remedies)
     if limits.mfu is not None and mfu < limits.mfu:
         return _less_used(limits.mfu, which, mfu, remedies)
-    assert limits.power_w is not None
+    limit = limits.most_w
     return Diagnosis(
         constraint="max-power",
-        explanation=f"power: no plan within the other limits draws at most "
-        f"{show_watts(limits.power_w)}{power_words} draws {show_watts(power_w)}",
+        explanation=f"power: no plan within the other limits draws at most {show_watts(limit)}"
+        f"{power_words} draws {show_watts(power_w)}",
         needed=power_w,
-        available=limits.power_w,
+        available=limit,
         remedies=remedies,
     )
 
@@ -332,18 +330,17 @@ def _allowed_time(limits: Limits) -> str:
 
 def _too_slow(space: UniformSpace, chips: int, fastest: Witness, misses: NearMisses) -> Diagnosis:
     limits, model = space.limits, space.model
-    remedies = _first(
+    remedies = first_few(
         *(looser_limits(model, limits, w) for w in (misses.fastest_cool, fastest) if w),
         _other_searches(space, chips),
     )
     if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
         return _slower(limits.step_time_s, "the fastest plan", fastest.time_s, remedies)
-    assert limits.mfu is not None
-    return _less_used(limits.mfu, "the best plan", mfu_of(model, fastest), remedies)
+    return _less_used(limits.mfu or 0.0, "the best plan", mfu_of(model, fastest), remedies)
 
 
 def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
-    limit = space.limits.power_w or 0.0
+    limit = space.limits.most_w
     given = _allowed_time(space.limits)
     more = f"; within {given} the least is {show_watts(fast.power_w)}" if given else ""
     return Diagnosis(
@@ -354,7 +351,7 @@ def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -
         ),
         needed=coolest.power_w,
         available=limit,
-        remedies=_first(
+        remedies=first_few(
             looser_limits(space.model, space.limits, fast), _other_searches(space, chips)
         ),
     )
@@ -369,13 +366,3 @@ def _other_searches(space: UniformSpace, chips: int) -> Iterator[str]:
         yield from more_chips(space, chips)
     if limits.step_time_s is None or limits.power_w is not None or limits.mfu is not None:
         yield from fewer_chips(space, chips)
-
-
-def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
-    """The first few remedies, each once; none is looked for in vain."""
-    found: dict[str, None] = {}
-    for remedy in in_time_only(chain(*remedies)):
-        found[remedy] = None
-        if len(found) == _MOST:
-            break
-    return tuple(found)

@@ -7,8 +7,10 @@ a time, so the nearest count that helps is found without searching those between
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import chain
 
 import numpy as np
 
@@ -34,6 +36,7 @@ from planner.search.uniform.space import PartialPlans
 from solvers.solution import Status
 
 _DIGITS = 4
+_MOST = 4  # remedies
 _NAMES = {
     "sharding": SHARDINGS,
     "recompute": RECOMPUTES,
@@ -363,9 +366,26 @@ def _rounded(value: float, mode: str) -> str:
     return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"
 
 
-def in_time_only(remedies: Iterator[str]) -> Iterator[str]:
-    """The remedies that were found before the deadline."""
-    try:
-        yield from remedies
-    except OutOfTime:
-        return
+def room_for(limits: Limits, needed: float, usable: float) -> Iterator[str]:
+    """The `--max-memory` under which a plan that is known fits, where chips have so much.
+
+    Args:
+        limits: What was asked for.
+        needed: Bytes that the plan needs on a chip.
+        usable: Bytes that a plan may fill.
+    """
+    text = rounded_up(needed / 1e9)
+    alone = limits.memory_bytes is not None and limits.memory_margin is None
+    if alone and float(text) * 1e9 <= usable:
+        yield f"--max-memory {text}GB"
+
+
+def first_few(*remedies: Iterator[str]) -> tuple[str, ...]:
+    """The first few remedies, each once, found before the deadline; none is looked for in vain."""
+    found: dict[str, None] = {}
+    with suppress(OutOfTime):
+        for remedy in chain(*remedies):
+            found[remedy] = None
+            if len(found) == _MOST:
+                break
+    return tuple(found)

@@ -9,7 +9,6 @@ there is one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -32,19 +31,6 @@ _RISES = (1.02, 1.1, 1.3, 2.0, 4.0, 16.0, 256.0, 1e6)
 """Ceilings over the least bound."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PooledFound(Fastest):
-    """The outcome of a search over plans on pools.
-
-    Attributes:
-        rows: Rows searched.
-        counts: Rows considered before placement, and what each rule drops.
-    """
-
-    rows: int
-    counts: dict[str, int]
-
-
 def best_on_pools(
     pools: Sequence[Pool],
     options: SpaceOptions,
@@ -53,7 +39,7 @@ def best_on_pools(
     gap: float = 0.0,
     deadline: float | None = None,
     on_progress: Progress | None = None,
-) -> PooledFound:
+) -> Fastest:
     """The fastest plan on all chips of all pools.
 
     Args:
@@ -63,10 +49,7 @@ def best_on_pools(
         deadline: `time.perf_counter` value at which it ends.
         on_progress: Called with (what, done, of).
     """
-    space = PoolSpace(tuple(pools), options, limits, gap, deadline)
-    found = space.fastest(on_progress)
-    known = {one.name: getattr(found, one.name) for one in fields(found)}
-    return PooledFound(**known, rows=space.count, counts=space.considered)
+    return PoolSpace(tuple(pools), options, limits, gap, deadline).fastest(on_progress)
 
 
 class PoolSpace(RowSpace[PooledRows]):
@@ -86,7 +69,6 @@ class PoolSpace(RowSpace[PooledRows]):
         super().__init__(_longest_s(pools, limits), gap, deadline)
         self.pools, self.options, self.limits = pools, options, limits
         self.clocks = tuple(pool.model.clocks(wanted=False) for pool in pools)
-        self.count, self.considered = 0, dict[str, int]()
         self.formed: list[tuple[PooledRows, PooledForms, FloatArray]] = []
 
     def start(self) -> float:

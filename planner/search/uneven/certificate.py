@@ -111,7 +111,8 @@ class UnevenSpace(RowSpace[Rows]):
     def start(self) -> float:
         """Meshes with micro-batch and schedule; the least of their bounds."""
         self.partial_plans = uneven_partial_plans(self.model, (self.chips,), self.options)
-        self.remaining = len(self.partial_plans)
+        self.count = self.remaining = len(self.partial_plans)
+        self.considered = self.partial_plans.counts
         self.lower = partial_plan_lower(self.model, self.partial_plans, self.options, self.until)
         return float(self.lower.min(initial=np.inf))
 

@@ -19,6 +19,7 @@ from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.pools import pools
 from planner.search.pools.columns import pooled_columns
+from planner.search.rows import Fastest
 from planner.search.uneven import certificate, energy_rows
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns.columns import row_columns
@@ -270,5 +271,5 @@ def test_a_row_of_pools_that_stays_open_is_left(
     assert asked > 2
 
 
-def best_on_pools(own: tuple[pools.Pool, ...], options: SpaceOptions) -> pools.PooledFound:
+def best_on_pools(own: tuple[pools.Pool, ...], options: SpaceOptions) -> Fastest:
     return pools.best_on_pools(own, options, Limits(), deadline=SOON)
