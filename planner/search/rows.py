@@ -18,7 +18,7 @@ from typing import ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
-from planner.objectives import TIME
+from planner.objectives import TIME, Costs
 from planner.plan import Plan
 from planner.results.certificate import ROUNDING, Certificate, FunnelStage, within
 from planner.search.columns import Columns
@@ -88,14 +88,6 @@ class Range:
 
     above_s: float
     within_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a plan takes: seconds and joules of a step."""
-
-    time_s: float
-    energy_j: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +168,7 @@ class RowSpace(Space, Generic[R]):
         self.gap = within(gap)
         self.best = Incumbent(self.gap, longest_s)
         self.uniform_s: float | None = None
-        self.found: list[tuple[Plan, Costs]] = []
+        self.found: list[tuple[Plan, float, float]] = []
         self.bound_s, self.floor_s = np.inf, 0.0
         self.solved, self.solves, self.rounding_s = 0, 0, 0.0
         self.unproved: list[float] = []
@@ -187,12 +179,12 @@ class RowSpace(Space, Generic[R]):
     def start_from(self, plan: Plan, time_s: float, joules: float) -> None:
         """Takes the fastest uniform plan as the incumbent."""
         self.uniform_s = time_s
-        self._keep(plan, Costs(time_s, joules))
+        self._keep(plan, time_s, joules)
 
-    def _keep(self, plan: Plan, costs: Costs) -> None:
+    def _keep(self, plan: Plan, time_s: float, joules: float) -> None:
         label = np.full((1, LABEL), len(self.found))
-        self.found.append((plan, costs))
-        self.best.add(np.array([[costs.time_s]]), label)
+        self.found.append((plan, time_s, joules))
+        self.best.add(np.array([[time_s]]), label)
 
     def front(self) -> RunningFront:
         """The incumbent."""
@@ -342,9 +334,11 @@ class RowSpace(Space, Generic[R]):
         """Takes over a plan if it is faster than the incumbent; whether it is within limits."""
         plan = columns.plan(choice)
         costs = self.costs(plan)
-        if costs is not None and costs.time_s < self.best.wanted_s:
-            self._keep(plan, costs)
-        return costs is not None
+        if costs is None:
+            return False
+        if costs.step_time_s < self.best.wanted_s:
+            self._keep(plan, float(costs.step_time_s), float(costs.energy_j))
+        return True
 
     def fastest(self, on_progress: Progress | None) -> Fastest:
         """Searches it; no plan is below the least bound of all."""
@@ -359,19 +353,19 @@ class RowSpace(Space, Generic[R]):
             status = Status.TIME_LIMIT if open_ else Status.INFEASIBLE
             bound = max(self.bound_s, self.floor_s) if open_ else 0.0
             bound = bound if np.isfinite(bound) else 0.0
-            plan, costs = None, Costs(np.inf, np.inf)
+            plan, time_s, joules = None, np.inf, np.inf
             certificate = Certificate(status=status.value, objective_name="time")
         else:
-            plan, costs = self.found[int(self.best.labels[0, 0])]
-            bound = min(self.bound_s, costs.time_s)
-            done = not open_ and self.gap == 0.0 and bound >= costs.time_s - self.rounding_s
-            proved = done or bound >= costs.time_s * (1 - ROUNDING)
+            plan, time_s, joules = self.found[int(self.best.labels[0, 0])]
+            bound = min(self.bound_s, time_s)
+            done = not open_ and self.gap == 0.0 and bound >= time_s - self.rounding_s
+            proved = done or bound >= time_s * (1 - ROUNDING)
             status = Status.OPTIMAL if proved else Status.FEASIBLE
-            certificate = self._certificate(status, costs.time_s, bound)
+            certificate = self._certificate(status, time_s, bound)
         return Fastest(
             plan=plan,
-            time_s=float(costs.time_s),
-            energy_j=float(costs.energy_j),
+            time_s=time_s,
+            energy_j=joules,
             status=status,
             bound_s=bound,
             certificate=certificate,

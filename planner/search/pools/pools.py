@@ -16,6 +16,7 @@ from planner.base.arrays import FloatArray
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pools.evaluate import evaluate_stages
 from planner.cost.pools.pools import Pool, owners, without_pools
+from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.driver import Progress
@@ -23,7 +24,7 @@ from planner.search.limits import Limits, model_flop
 from planner.search.pools.bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.pools.columns import PooledColumns, pooled_columns, pooled_standing_w
 from planner.search.pools.rows import PooledRows, pooled_rows
-from planner.search.rows import Costs, Fastest, Range, RowSpace
+from planner.search.rows import Fastest, Range, RowSpace
 from planner.search.uneven.counts import funnel_stage
 
 _AT_A_TIME = 50_000  # rows whose bounds are in memory at once
@@ -134,7 +135,7 @@ class PoolSpace(RowSpace[PooledRows]):
         time_s, joules = float(step.time[0, 0]), float(step.energy[0, 0])
         if self.limits.power_w is not None and joules > self.limits.power_w * time_s:
             return None
-        return Costs(time_s, joules)
+        return Costs(step_time_s=time_s, energy_j=joules)
 
 
 def _parts(rows: PooledRows) -> list[PooledRows]:

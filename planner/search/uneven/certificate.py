@@ -18,12 +18,13 @@ from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.frameworks.rules import TARGET, broken
+from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import TOLD, UnevenFound
 from planner.search.driver import Found, Progress
 from planner.search.limits import Limits
-from planner.search.rows import SAME, Costs, Range, RowSpace
+from planner.search.rows import SAME, Range, RowSpace
 from planner.search.uneven.bounds.launchable_memory import launchable_bound
 from planner.search.uneven.bounds.memory import fits_in_memory, second_step_s
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
@@ -229,4 +230,4 @@ class UnevenSpace(RowSpace[Rows]):
         )
         if not fits[0] or not (allowed is None or allowed[0]):
             return None
-        return Costs(float(totals.step_time_s[0]), float(totals.energy_j[0]))
+        return Costs(step_time_s=float(totals.step_time_s[0]), energy_j=float(totals.energy_j[0]))
