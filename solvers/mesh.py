@@ -27,6 +27,10 @@ Points = npt.NDArray[np.float64]
 Corners = npt.NDArray[np.float64]
 
 
+_LOOKED_AT = 128
+"""Nodes that are compared with the front at a time, at least."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """The candidates of some nodes.
@@ -175,10 +179,11 @@ def _next_alive(
     found: list[Index] = []
     missing = wanted
     while at < len(queue) and 2 * missing > wanted:
-        chosen = queue[at : at + missing]
-        found.append(chosen[_alive(front, corners[chosen])])
-        at += len(chosen)
-        missing -= len(found[-1])
+        chosen = queue[at : at + max(missing, _LOOKED_AT)]
+        alive = np.flatnonzero(_alive(front, corners[chosen]))[:missing]
+        found.append(chosen[alive])
+        missing -= len(alive)
+        at += len(chosen) if missing else int(alive[-1]) + 1
     return np.concatenate(found), at
 
 
