@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, NoReturn
 
 from ruamel.yaml import YAML
@@ -28,6 +29,10 @@ _LONGEST = 200  # characters of a mistake
 _LONGEST_WORD = 60
 _HALF = re.compile("[\ud800-\udfff]")
 _MERGE = "<<"
+_SHORT = 2**17  # characters of a text whose data are kept
+_last: dict[str, tuple[Any, int]] = {}
+"""The last text that was clean, with its data and their depth: who learns that a record is wrong
+reads its file again to see what it is instead."""
 
 
 def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
@@ -39,6 +44,9 @@ def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = M
     if len(content) > max_bytes:
         _refuse(None, f"larger than {max_bytes:,} bytes")
     text = content if isinstance(content, str) else _decoded(content)
+    data, depth = _last.get(text, (None, max_depth + 1))
+    if depth <= max_depth:
+        return deepcopy(data)
     yaml = YAML(typ="safe", pure=True)
     yaml.Reader = _Reader
     yaml.Resolver = CoreResolver
@@ -46,6 +54,9 @@ def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = M
     data = builder.document()
     if builder.mistakes:
         raise YamlError(builder.mistakes)
+    if len(text) <= _SHORT:
+        _last.clear()
+        _last[text] = deepcopy(data), builder.deepest
     return data
 
 
@@ -115,6 +126,7 @@ class _Builder:
 
     def __init__(self, yaml: YAML, text: str, max_depth: int) -> None:
         self.mistakes: list[Mistake] = []
+        self.deepest = 0
         self._yaml = yaml
         self._events = _events(yaml, text)
         self._max_depth = max_depth
@@ -155,6 +167,7 @@ class _Builder:
             return self._scalar(event)
         if depth == self._max_depth:
             _refuse(_line(event), f"nested deeper than {self._max_depth} levels")
+        self.deepest = max(self.deepest, depth + 1)
         if isinstance(event, ev.SequenceStartEvent):
             return self._list(depth + 1)
         return self._mapping(depth + 1)

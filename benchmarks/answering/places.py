@@ -76,10 +76,11 @@ DETAILS: Places = {
     "simulated_step_time_s": "simulated_step_time_s",
 }
 
-# Of plans beside the best one: how they compare, and the three objectives.
+# Of plans beside the best one: how they compare, and the objectives of a front.
 FRONT_VALUES = {"time": "step_time_s", "energy": "energy_per_step_j",
-                "memory": "memory_per_chip_bytes"}  # fmt: skip
-VALUES: Places = {name: COSTS[name] for name in FRONT_VALUES.values()}
+                "memory": "memory_per_chip_bytes", "money": "objectives.money",
+                "power": "objectives.power"}  # fmt: skip
+VALUES: Places = {name: COSTS.get(name, name) for name in FRONT_VALUES.values()}
 
 # An answer of `planner solve`, without its plans, which `PLANS` has.
 _OF_SOLVE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from hardware_db import Allocation
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
@@ -19,6 +19,7 @@ from planner.collectives.tables.tables import prepare
 from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
+from planner.question.asked.typed import EvaluateFields, SolveFields
 from planner.question.files.plan_file import check_chips, read_plan_file
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.objectives import check_objective
@@ -37,13 +38,15 @@ __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "sol
 
 
 def solve(
-    *, on_progress: Callable[[str, int, int], None] | None = None, **fields: Any
+    *,
+    on_progress: Callable[[str, int, int], None] | None = None,
+    **fields: Unpack[SolveFields],
 ) -> SolveResult:
     """The proven optimal plan for a job on a cluster, and the exact Pareto front.
 
     Args:
         on_progress: Called with (what, done, of) while the search runs.
-        **fields: Fields of `planner.question.request.Request`, e.g. `model="llama2-13b"`.
+        **fields: Fields of the question, e.g. `model="llama2-13b"` (`docs/files.md`).
 
     Raises:
         InputError: The question cannot be asked as it is; the message says what is allowed.
@@ -51,12 +54,12 @@ def solve(
     return solve_request(request_from(fields), on_progress)
 
 
-def evaluate(source: str | Path | Plan, **fields: Any) -> EvaluateResult:
+def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> EvaluateResult:
     """What one plan costs.
 
     Args:
         source: Path of a plan file, or a `Plan` (then `fields` say the job).
-        **fields: Fields of `Request` that override those of the file.
+        **fields: Fields of the question that override those of the file.
 
     Raises:
         InputError: The file or the plan cannot be used.

@@ -6,6 +6,7 @@ from planner.answers.notes.caveats import caveats
 from planner.answers.notes.likely import spread_of
 from planner.answers.simulated import simulated_facts
 from planner.base.errors import InputError
+from planner.base.vocabulary import LAYOUTS
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import unmet, violations
@@ -14,7 +15,6 @@ from planner.plan import Plan, PlanTable
 from planner.plan.choices import fixed_values
 from planner.plan.layout_text import parse_layout
 from planner.question.facility import under_limit
-from planner.question.fields import LAYOUTS
 from planner.question.files.plan_file import asked_of, job_of
 from planner.question.options import SpaceOptions
 from planner.question.provenance import job_fields, sources_of, versions

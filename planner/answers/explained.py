@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.base.errors import InputError
@@ -25,6 +25,7 @@ from planner.explanation.sensitivity.rebuilding import rebuilding
 from planner.frameworks.targets import Target
 from planner.objectives import OBJECTIVES
 from planner.plan import Plan
+from planner.question.asked.typed import ExplainFields
 from planner.question.files.plan_file import check_chips, read_plan_file
 from planner.question.request import request_from
 from planner.question.resolved import Resolved, resolve
@@ -42,7 +43,7 @@ def explain(
     *,
     objective: str = "time",
     on_progress: Progress | None = None,
-    **fields: Any,
+    **fields: Unpack[ExplainFields],
 ) -> ExplainResult:
     """Why one plan costs what it costs: what binds it, its neighbours, what it leans on.
 
@@ -50,7 +51,7 @@ def explain(
         source: Path of a plan file, or a `Plan` (then `fields` say the job).
         objective: The name of what plans are compared by.
         on_progress: Called with (what, done, of).
-        **fields: Fields of `planner.question.request.Request` that override those of the file.
+        **fields: Fields of the question that override those of the file.
 
     Raises:
         InputError: The file or the plan cannot be used.

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from planner.base.errors import InputError
-from planner.cli.options import JOB, OUTPUT, AsJson, option
+from planner.cli.completing import one_of
+from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
+from planner.question.asked.field import JOB
 
 if TYPE_CHECKING:
     from planner.evidence.calibration.asking import Question
@@ -49,14 +51,25 @@ def calibrate(
     ] = None,
     hardware: Annotated[
         str | None,
-        option("Cluster or chip that was measured (default: as logs and runs say).", JOB),
+        option(
+            "Cluster or chip that was measured (default: as logs and runs say).",
+            JOB,
+            complete=one_of("hardware"),
+        ),
     ] = None,
     model: Annotated[
         str | None,
-        option("Model whose shapes are measured, and of the reference plans.", JOB),
+        option(
+            "Model whose shapes are measured, and of the reference plans.",
+            JOB,
+            complete=one_of("model"),
+        ),
     ] = None,
     era: Annotated[
-        str | None, option("Software era of the reference plans (default: by chip).", JOB)
+        str | None,
+        option(
+            "Software era of the reference plans (default: by chip).", JOB, complete=one_of("era")
+        ),
     ] = None,
     fit: Annotated[
         str,

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from planner.cli.field_flags import with_fields
 from planner.cli.options import AsJson
-from planner.cli.output import number, print_json, schedules_bar
-from planner.cli.plan_options import (
-    Carbon,
-    OtherAssumptions,
-    OtherCalibration,
-    OtherDegradeLink,
-    Price,
-    TrainTokens,
-    check_plot,
-)
+from planner.cli.output import print_json, schedules_bar
+from planner.cli.plan_options import check_plot
+from planner.question.asked import WHOLE_RUN
 
-Machines = Annotated[
-    str | None,
-    typer.Option(
-        help="Another cluster or chip than the files', for all plans; or with commas one for each."
-    ),
-]
-Modes = Annotated[
-    str | None,
-    typer.Option(
-        help="Collectives that plans assume, for all: nccl, synthesized (schedules made for the "
-        "wiring) or best (the faster of both); or with commas one for each."
-    ),
-]
+_SHARED = ("hardware", "assumptions", "calibration", "collectives", "degrade_link", *WHOLE_RUN)
+_SAID = {
+    "hardware": "Another cluster or chip than the files', for all plans; or with commas one for "
+    "each.",
+    "collectives": "Collectives that plans assume, for all: nccl, synthesized (schedules made for "
+    "the wiring) or best (the faster of both); or with commas one for each.",
+}
 
 
+@with_fields(*_SHARED, replacing=True, said=_SAID)
 def compare(
     plans: Annotated[
         list[str],
@@ -44,14 +33,7 @@ def compare(
         ),
     ],
     *,
-    hardware: Machines = None,
-    assumptions: OtherAssumptions = None,
-    calibration: OtherCalibration = None,
-    collectives: Modes = None,
-    degrade_link: OtherDegradeLink = None,
-    train_tokens: TrainTokens = None,
-    price_per_chip_hour: Price = None,
-    carbon_intensity: Carbon = None,
+    asked: dict[str, Any],
     plot: Annotated[
         Path | None,
         typer.Option(help="Write what makes the difference: .svg, .png or .html."),
@@ -80,17 +62,6 @@ def compare(
         file_and_row,
     )
 
-    flags = {
-        "hardware": hardware,
-        "assumptions": assumptions,
-        "calibration": calibration,
-        "collectives": collectives,
-        "degrade_link": degrade_link or None,
-        "train_tokens": train_tokens,
-        "price_per_chip_hour": number(price_per_chip_hour),
-        "carbon_intensity": number(carbon_intensity),
-    }
-    asked = {name: value for name, value in flags.items() if value is not None}
     check_plot(plot, [file_and_row(name)[0] for name in plans])
     with schedules_bar(wanted=not as_json):
         result = compare_files(plans, asked, flags=True)

@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.units import plain
 from planner.base.version import SCHEMA_VERSION
+from planner.cli.completing import one_of, only_in_shells
 from planner.cli.models_import import import_model
 from planner.cli.once import Once
 from planner.cli.output import print_json
@@ -121,7 +122,12 @@ def _model_record(model: Model) -> dict[str, Any]:
 
 @models.command("show", cls=Once)
 def show_model(
-    name: Annotated[str, typer.Argument(help="Model name, alias or YAML file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Model name, alias or YAML file.", autocompletion=only_in_shells(one_of("model"))
+        ),
+    ],
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
     as_json: Json = False,
@@ -207,7 +213,12 @@ def _peaks(chip: Chip) -> str:
 
 @hardware.command("show", cls=Once)
 def show_hardware(
-    name: Annotated[str, typer.Argument(help="Cluster, chip, or YAML file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Cluster, chip, or YAML file.", autocompletion=only_in_shells(one_of("hardware"))
+        ),
+    ],
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
     as_json: Json = False,

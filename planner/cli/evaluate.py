@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
+from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
     LaunchBatch,
@@ -21,35 +22,21 @@ from planner.cli.launching import (
     Question,
     question_of,
 )
-from planner.cli.options import Cooling, PowerCap, Pue
-from planner.cli.output import number, print_json, schedules_bar
+from planner.cli.output import print_json, schedules_bar
 from planner.cli.pages import page_about
 from planner.cli.plan_options import (
-    Carbon,
-    OtherAssumptions,
-    OtherCalibration,
-    OtherCollectives,
-    OtherDegradeLink,
-    OtherEra,
-    OtherFramework,
-    OtherHardware,
-    OtherMargin,
-    OtherMaxMemory,
-    OtherPrecision,
     PlanFile,
-    Price,
     Row,
-    RunnableIn,
-    TrainTokens,
 )
-from planner.cli.solve_fields import names_of
 from planner.cli.tracing import check_trace, trace_content
+from planner.question.asked import REPLACED, WHOLE_RUN
 
 if TYPE_CHECKING:
     from planner.question.resolved import Resolved
     from planner.results.result import EvaluateResult
 
 
+@with_fields(*REPLACED, "runnable_in", *WHOLE_RUN, replacing=True)
 def evaluate(
     plan_file: PlanFile,
     *,
@@ -60,23 +47,7 @@ def evaluate(
     seq_len: LaunchSeqLen = None,
     batch_tokens: LaunchBatch = None,
     fix: LaunchFix = None,
-    hardware: OtherHardware = None,
-    precision: OtherPrecision = None,
-    framework: OtherFramework = None,
-    era: OtherEra = None,
-    assumptions: OtherAssumptions = None,
-    calibration: OtherCalibration = None,
-    collectives: OtherCollectives = None,
-    degrade_link: OtherDegradeLink = None,
-    max_memory: OtherMaxMemory = None,
-    power_cap: PowerCap = None,
-    cooling: Cooling = None,
-    pue: Pue = None,
-    memory_margin: OtherMargin = None,
-    runnable_in: RunnableIn = None,
-    train_tokens: TrainTokens = None,
-    price_per_chip_hour: Price = None,
-    carbon_intensity: Carbon = None,
+    asked: dict[str, Any],
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -121,26 +92,6 @@ def evaluate(
 
       {examples}
     """
-    flags = {
-        "hardware": hardware,
-        "precision": precision,
-        "framework": framework,
-        "era": era,
-        "assumptions": assumptions,
-        "calibration": calibration,
-        "collectives": collectives,
-        "degrade_link": degrade_link or None,
-        "max_memory": max_memory,
-        "power_cap": power_cap,
-        "cooling": cooling,
-        "pue": number(pue),
-        "memory_margin": number(memory_margin),
-        "runnable_in": names_of(runnable_in),
-        "train_tokens": train_tokens,
-        "price_per_chip_hour": number(price_per_chip_hour),
-        "carbon_intensity": number(carbon_intensity),
-    }
-    asked = {name: value for name, value in flags.items() if value is not None}
     job = {"model": model, "chips": chips, "seq_len": seq_len, "batch_tokens": batch_tokens}
     launch = LaunchFlags(source=source, job=job, fix=fix)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.files import write_all
+from planner.cli.completing import one_of
+from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
     LaunchBatch,
@@ -20,24 +22,15 @@ from planner.cli.launching import (
     Question,
     question_of,
 )
-from planner.cli.options import AsJson, Cooling, PowerCap, Pue
-from planner.cli.output import number, print_json, progress_bar
+from planner.cli.options import AsJson, option
+from planner.cli.output import print_json, progress_bar
 from planner.cli.plan_options import (
-    OtherAssumptions,
-    OtherCalibration,
-    OtherCollectives,
-    OtherDegradeLink,
-    OtherEra,
-    OtherFramework,
-    OtherHardware,
-    OtherMargin,
-    OtherMaxMemory,
-    OtherPrecision,
     PlanFile,
     Row,
     check_plot,
 )
 from planner.cli.tracing import check_trace, trace_content
+from planner.question.asked import REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +40,7 @@ if TYPE_CHECKING:
     from planner.question.resolved import Resolved
 
 
+@with_fields(*REPLACED, replacing=True)
 def explain(
     plan_file: PlanFile,
     *,
@@ -58,21 +52,10 @@ def explain(
     batch_tokens: LaunchBatch = None,
     fix: LaunchFix = None,
     objective: Annotated[
-        str, typer.Option(help="What plans are compared by: {objectives}.")
+        str,
+        option("What plans are compared by: {objectives}.", None, complete=one_of("objective")),
     ] = "time",
-    hardware: OtherHardware = None,
-    precision: OtherPrecision = None,
-    framework: OtherFramework = None,
-    era: OtherEra = None,
-    assumptions: OtherAssumptions = None,
-    calibration: OtherCalibration = None,
-    collectives: OtherCollectives = None,
-    degrade_link: OtherDegradeLink = None,
-    max_memory: OtherMaxMemory = None,
-    power_cap: PowerCap = None,
-    cooling: Cooling = None,
-    pue: Pue = None,
-    memory_margin: OtherMargin = None,
+    asked: dict[str, Any],
     plot: Annotated[
         Path | None,
         typer.Option(help="Write the steps and what the answer leans on: .svg, .png or .html."),
@@ -105,22 +88,6 @@ def explain(
     """
     from planner.question.resolved import resolve  # noqa: PLC0415  (numpy; not for --help)
 
-    flags = {
-        "hardware": hardware,
-        "precision": precision,
-        "framework": framework,
-        "era": era,
-        "assumptions": assumptions,
-        "calibration": calibration,
-        "collectives": collectives,
-        "degrade_link": degrade_link or None,
-        "max_memory": max_memory,
-        "power_cap": power_cap,
-        "cooling": cooling,
-        "pue": number(pue),
-        "memory_margin": number(memory_margin),
-    }
-    asked = {name: value for name, value in flags.items() if value is not None}
     check_plot(plot, [plan_file])
     if trace is not None:
         check_trace(trace, {"plan": plan_file}, {"plot": plot})

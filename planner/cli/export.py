@@ -10,6 +10,8 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
+from planner.cli.completing import one_of
+from planner.cli.options import option
 from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, row_of
 from planner.frameworks.targets import TARGETS
@@ -23,7 +25,7 @@ def export(
     *,
     to: Annotated[
         str | None,
-        typer.Option(help="What runs it: {targets}.", metavar="TARGET"),
+        option("What runs it: {targets}.", None, metavar="TARGET", complete=one_of("runnable_in")),
     ] = None,
     target_version: Annotated[
         str | None,

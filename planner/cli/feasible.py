@@ -8,39 +8,32 @@ from typing import Annotated, Any
 import typer
 
 from planner.base.messages import Origin
-from planner.cli.options import (
-    OUTPUT,
-    AsJson,
-    AssumptionsName,
-    Calibration,
-    Collectives,
-    DegradeLink,
-    Era,
-    Framework,
-    MaxMemory,
-    MemoryMargin,
-    Mfu,
-    Precision,
-    SeqLen,
-    TorusAxes,
-    option,
-)
-from planner.cli.output import drawing_bar, number, print_json, progress_bar
+from planner.cli.completing import several_of
+from planner.cli.field_flags import with_fields
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import drawing_bar, print_json, progress_bar
+from planner.question.asked import FEASIBLE
 
 _QUESTION = "Question"
 
 
+@with_fields(*FEASIBLE)
 def feasible(
     *,
     model: Annotated[
         list[str] | None,
-        option("Model names or YAML files (repeatable, or with commas).", _QUESTION),
+        option(
+            "Model names or YAML files (repeatable, or with commas).",
+            _QUESTION,
+            complete=several_of("model"),
+        ),
     ] = None,
     hardware: Annotated[
         list[str] | None,
         option(
             "Clusters or chips, or YAML files (repeatable, or with commas; default: tpu-v5p).",
             _QUESTION,
+            complete=several_of("hardware"),
         ),
     ] = None,
     chips: Annotated[
@@ -74,18 +67,7 @@ def feasible(
     train_tokens: Annotated[
         str | None, option("Tokens of the whole run, e.g. 2e12.", _QUESTION)
     ] = None,
-    assumptions: AssumptionsName = None,
-    calibration: Calibration = None,
-    collectives: Collectives = None,
-    degrade_link: DegradeLink = None,
-    mfu: Mfu = None,
-    torus_axes: TorusAxes = None,
-    seq_len: SeqLen = None,
-    precision: Precision = None,
-    framework: Framework = None,
-    era: Era = None,
-    max_memory: MaxMemory = None,
-    memory_margin: MemoryMargin = None,
+    asked: dict[str, Any],
     plot: Annotated[
         Path | None, option("Write the chapter's pictures: .svg, .png or .html.", OUTPUT)
     ] = None,
@@ -111,27 +93,15 @@ def feasible(
 
       planner feasible --model llama2-13b --deadline 30d --train-tokens 2e12
     """
-    fields = {
+    own = {
         "hardware": hardware or None,
         "chips": chips or None,
         "batch_tokens": batch_tokens or None,
         "strategies": strategies or None,
         "deadline": deadline,
         "train_tokens": train_tokens,
-        "assumptions": assumptions,
-        "calibration": calibration,
-        "collectives": collectives,
-        "degrade_link": degrade_link or None,
-        "mfu": number(mfu),
-        "torus_axes": torus_axes,
-        "seq_len": seq_len,
-        "precision": precision,
-        "framework": framework,
-        "era": era,
-        "max_memory": max_memory,
-        "memory_margin": number(memory_margin),
     }
-    asked = {name: value for name, value in fields.items() if value is not None}
+    asked |= {name: value for name, value in own.items() if value is not None}
     _run(model or [], asked, plot, picture, as_json=as_json)
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from planner.base.errors import InputError
+from planner.cli.completing import Completer, fixes, one_of, targets
+from planner.cli.field_flags import fixes_of
+from planner.cli.options import option
 from planner.cli.plan_options import row_of
-from planner.cli.solve_fields import fixes_of
 
 if TYPE_CHECKING:
     from planner.base.messages import Origin
@@ -25,8 +25,10 @@ _PANEL = "Launches (--from)"
 _EVALUATED = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
 
 
-def _option(help_text: str, *names: str, metavar: str | None = None) -> Any:
-    return typer.Option(*names, help=help_text, rich_help_panel=_PANEL, metavar=metavar)
+def _option(
+    help_text: str, *names: str, metavar: str | None = None, complete: Completer | None = None
+) -> Any:
+    return option(help_text, _PANEL, *names, metavar=metavar, complete=complete)
 
 
 From = Annotated[
@@ -35,11 +37,16 @@ From = Annotated[
         "The file is a launch: {launches}; - is standard input.",
         "--from",
         metavar="FRAMEWORK",
+        complete=targets,
     ),
 ]
 LaunchModel = Annotated[
     str | None,
-    _option("Its model (default: the one of the database that has its dimensions).", "--model"),
+    _option(
+        "Its model (default: the one of the database that has its dimensions).",
+        "--model",
+        complete=one_of("model"),
+    ),
 ]
 LaunchChips = Annotated[
     str | None, _option("Chips that it starts on (default: as its launcher says).", "--chips")
@@ -57,6 +64,7 @@ LaunchFix = Annotated[
         "pp=4 or recompute=full (repeatable).",
         "--fix",
         metavar="FIELD=VALUE",
+        complete=fixes,
     ),
 ]
 

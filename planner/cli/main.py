@@ -35,6 +35,7 @@ from planner.cli import (
     solve,
     validate,
 )
+from planner.cli.completing import INSTRUCTION, answer_shell
 from planner.cli.once import Once
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
@@ -154,8 +155,8 @@ def _run(arguments: list[str]) -> int:
     Raises:
         InputError: The command line cannot be parsed.
     """
-    if "_PLANNER_COMPLETE" in os.environ:
-        app()
+    if INSTRUCTION in os.environ:
+        answer_shell(app)
     try:
         command = _command()
         with command.make_context("planner", arguments) as context:

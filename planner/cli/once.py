@@ -21,13 +21,22 @@ class Once(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Shows help as usual, with names of frameworks in their places."""
-        from planner.cli.named import filled  # noqa: PLC0415  (only for --help)
+        self._fill()
+        super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Completes names of options as usual, with the same words of help."""
+        self._fill()
+        return super().shell_complete(ctx, incomplete)
+
+    def _fill(self) -> None:
+        """Puts names that only registries know into help."""
+        from planner.question.asked.named import filled  # noqa: PLC0415  (only for --help)
 
         self.help = filled(self.help or "", self.name or "")
         parameters: list[Any] = [*self.params]
         for parameter in parameters:
             parameter.help = filled(parameter.help or "")
-        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parses as usual, `--help` included, then looks at what was given."""

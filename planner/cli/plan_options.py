@@ -22,56 +22,6 @@ PlanFile = Annotated[
     ),
 ]
 Row = Annotated[str | None, typer.Option(help="Which plan of a front, from 1.", metavar="INTEGER")]
-OtherHardware = Annotated[str | None, typer.Option(help="Another cluster or chip than the file's.")]
-OtherPrecision = Annotated[str | None, typer.Option(help="Another precision.")]
-OtherFramework = Annotated[str | None, typer.Option(help="Another framework, with its own era.")]
-OtherEra = Annotated[str | None, typer.Option(help="Another software era.")]
-OtherAssumptions = Annotated[str | None, typer.Option(help="Preset, or YAML file of overrides.")]
-OtherCalibration = Annotated[
-    str | None, typer.Option(help="Local calibration, as planner calibrate writes it.")
-]
-OtherCollectives = Annotated[
-    str | None,
-    typer.Option(
-        help="Collectives that plans assume: nccl, synthesized (schedules made for the wiring) or "
-        "best (the faster of both)."
-    ),
-]
-OtherDegradeLink = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="A link between two chips of a level that carries only a share of its rate, e.g. "
-        "nvlink:0-2=0.25 (0: failed), in every domain (repeatable).",
-        metavar="LEVEL:CHIP-CHIP=SHARE",
-    ),
-]
-OtherMaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        help="Bytes per chip a plan may fill, e.g. 72GB (default: the file's, or the "
-        "framework's share of the chip)."
-    ),
-]
-RunnableIn = Annotated[
-    str | None,
-    typer.Option(
-        help="Also warn of what these cannot run or be told in their default version, e.g. "
-        "{two-targets}.",
-        metavar="TARGET,...",
-    ),
-]
-OtherMargin = Annotated[
-    str | None,
-    typer.Option(
-        help="Share of the chip's memory, less the framework's reserve, that a plan may fill, "
-        "e.g. 0.8 (default: the file's, or the framework's)."
-    ),
-]
-TrainTokens = Annotated[
-    str | None, typer.Option(help="Tokens of the whole run: adds days and MWh.")
-]
-Price = Annotated[str | None, typer.Option(help="Adds the price of the run.")]
-Carbon = Annotated[str | None, typer.Option(help="Grams of CO2 per kWh: adds the CO2 of the run.")]
 
 
 def row_of(text: str | None) -> int | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from planner.cli.options import OUTPUT, AsJson, Precision, option
+from planner.cli.completing import one_of
+from planner.cli.field_flags import field_option
+from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 
 _MACHINE = "Machine"
@@ -21,6 +23,7 @@ def ridgeline(
             "Cluster or chip, or YAML file (default: tpu-v5p; the paper's for --case; the plan's "
             "for --plan).",
             _MACHINE,
+            complete=one_of("hardware"),
         ),
     ] = None,
     level: Annotated[
@@ -31,7 +34,7 @@ def ridgeline(
             _MACHINE,
         ),
     ] = None,
-    precision: Precision = None,
+    precision: Annotated[str | None, field_option("precision")] = None,
     case: Annotated[str | None, option("The paper's case study: mlp-4096.", _POINTS)] = None,
     workload: Annotated[
         str | None,
@@ -49,7 +52,12 @@ def ridgeline(
         ),
     ] = None,
     model: Annotated[
-        str | None, option("The operators of one layer of a model, or of a YAML file.", _POINTS)
+        str | None,
+        option(
+            "The operators of one layer of a model, or of a YAML file.",
+            _POINTS,
+            complete=one_of("model"),
+        ),
     ] = None,
     plan: Annotated[
         Path | None,

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from planner.cli.options import OUTPUT, AsJson, Calibration, option
+from planner.cli.field_flags import field_option
+from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
 
 _QUESTION = "Question"
@@ -43,7 +44,7 @@ def validate(
             rich_help_panel=_QUESTION,
         ),
     ] = False,
-    calibration: Calibration = None,
+    calibration: Annotated[str | None, field_option("calibration")] = None,
     plot: Annotated[
         Path | None,
         option(

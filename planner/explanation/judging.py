@@ -14,6 +14,7 @@ from planner.base.units import (
     show_change,
     show_percent,
 )
+from planner.base.vocabulary import CHOICES, MESH_AXES
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, tie_noise, ties
@@ -22,7 +23,6 @@ from planner.frameworks.rules import broken
 from planner.frameworks.targets import Target
 from planner.objectives import TIME, Objective
 from planner.plan import Plan, PlanTable
-from planner.plan.choices import CHOICES, MESH_AXES
 from planner.question.options import SpaceOptions
 from planner.results.plan import PlanResult
 from planner.search.limits import Limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ MOST = 16
 
 
 def rivals_in(
-    path: Path, request: Request, chips: int, changes: dict[str, Any], *, flags: bool = False
+    path: Path, request: Request, chips: int, changes: Mapping[str, Any], *, flags: bool = False
 ) -> tuple[Plan, ...]:
     """The best plans and the front in a file; none where it holds a single plan.
 

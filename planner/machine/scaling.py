@@ -26,7 +26,6 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.cost.chip.pes import on_chip_at, unfilled_rows
 
-SCALES = ("memory", "links", "network")
 RETICLE_M2 = 8.58e-4
 """The field that one exposure prints, 26 x 33 mm: the largest die in one piece."""
 _SCALED = " scaled to "
@@ -63,7 +62,7 @@ def with_pes(cluster: Cluster, pes: int, scale: Collection[str] = ()) -> Cluster
     Args:
         cluster: As its record has it, or rewired.
         pes: Processing elements per chip.
-        scale: Which of `SCALES` grow with them.
+        scale: Which of `planner.base.vocabulary.SCALES` grow with them.
 
     Raises:
         InputError: See `check_pes`.

@@ -5,6 +5,18 @@ layers of pipeline stages as text. A new field of a plan begins in `planner.plan
 read there too. Everything above reads plans; this room imports `schedules` and `base`.
 """
 
+from planner.base.vocabulary import (
+    CP_MODES as CP_MODES,
+)
+from planner.base.vocabulary import (
+    RECOMPUTES as RECOMPUTES,
+)
+from planner.base.vocabulary import (
+    SHARDINGS as SHARDINGS,
+)
+from planner.base.vocabulary import (
+    SPLITS as SPLITS,
+)
 from planner.plan.plan import (
     ALL_TO_ALL as ALL_TO_ALL,
 )
@@ -16,9 +28,6 @@ from planner.plan.plan import (
 )
 from planner.plan.plan import (
     COLUMNS as COLUMNS,
-)
-from planner.plan.plan import (
-    CP_MODES as CP_MODES,
 )
 from planner.plan.plan import (
     DDP as DDP,
@@ -60,19 +69,10 @@ from planner.plan.plan import (
     ORDERS as ORDERS,
 )
 from planner.plan.plan import (
-    RECOMPUTES as RECOMPUTES,
-)
-from planner.plan.plan import (
     RING as RING,
 )
 from planner.plan.plan import (
     SELECTIVE as SELECTIVE,
-)
-from planner.plan.plan import (
-    SHARDINGS as SHARDINGS,
-)
-from planner.plan.plan import (
-    SPLITS as SPLITS,
 )
 from planner.plan.plan import (
     ZERO1 as ZERO1,

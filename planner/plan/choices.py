@@ -8,20 +8,16 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, not_one_of, shown
-from planner.plan.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
+from planner.base.vocabulary import (
+    CHOICES,
+    CP_MODES,
+    MESH_AXES,
+    RECOMPUTES,
+    SHARDINGS,
+    SPLITS,
+)
 from planner.schedules import BUILT_IN, SCHEDULES
 
-MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep")
-CHOICES = (
-    "sharding",
-    "micro_batch",
-    "schedule",
-    "interleave",
-    "split",
-    "sequence_parallel",
-    "cp_mode",
-    "recompute",
-)
 LARGEST_SIZE = 2**31
 _WHOLE = re.compile("0*[1-9][0-9]{0,11}")
 _NAMED: dict[str, Sequence[str]] = {

@@ -29,13 +29,10 @@ import numpy.typing as npt
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
+from planner.base.vocabulary import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS
 from planner.plan.ranks import Layout, check_layout
 from planner.schedules import SCHEDULES, ScheduleColumn
 
-SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
-RECOMPUTES = ("none", "selective", "full")
-CP_MODES = ("ring", "all-to-all")
-SPLITS = ("even", "even-counted", "front", "front-counted", "by-cost")
 OFFLOADS = ("optimizer", "weights", "activations")
 AXES = ("tp", "cp", "fsdp", "dp", "pp")
 ORDERS: tuple[tuple[str, ...], ...] = tuple(permutations(AXES))

@@ -39,6 +39,7 @@ from planner.base.units import (
     parse_watts,
     parse_whole,
 )
+from planner.base.vocabulary import LAYOUTS
 from planner.plan.layout_text import parse_layout, short_layout_text
 from planner.plan.ranks import as_layout, part_pattern
 
@@ -94,7 +95,6 @@ Margin = Annotated[
     Percent,
     number_schema("share", {**POSITIVE, "maximum": MOST_MARGIN}, 0.9, "90%"),
 ]
-LAYOUTS = ("uniform", "uneven")
 ALL_POINTS = "all"
 _MOST_POINTS = 10_000
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, IntArray
+from planner.base.vocabulary import MESH_AXES
 from planner.frameworks.targets import Target
 from planner.plan import ORDERS
-from planner.plan.choices import MESH_AXES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,6 @@ from pydantic import (
     model_validator,
 )
 
-from planner.assumptions.assumptions import COLLECTIVES, PRECISIONS, PRESETS
-from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.fields import Share, choice, choices, refusal
 from planner.base.messages import (
@@ -30,19 +28,18 @@ from planner.base.messages import (
     misspelt,
     mistakes,
 )
-from planner.cost.job import JOB_KINDS
-from planner.frameworks.profiles import FRAMEWORKS
-from planner.frameworks.targets import TARGETS
+from planner.base.vocabulary import LAYOUTS
 from planner.machine.degraded import degraded_schema, read_degraded
 from planner.machine.pool_text import pools_schema, read_pools
-from planner.machine.scaling import SCALES
 from planner.machine.slices import SHAPE, product_of, slice_chips
 from planner.machine.torus_axes import read_torus_axes, torus_axes_schema
 from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
 from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
-from planner.plan.choices import MESH_AXES, fix_schema
+from planner.plan.choices import fix_schema
+from planner.question.asked import BY_NAME
+from planner.question.asked.named import filled
+from planner.question.asked.words import words_of
 from planner.question.fields import (
-    LAYOUTS,
     Amount,
     Bytes,
     Count,
@@ -62,9 +59,7 @@ from planner.question.fixes import read_fixes
 from planner.question.records import cluster_named, model_named
 
 ARGUMENTS = Origin()
-DEFAULT_HARDWARE = "tpu-v5p"
-COOLINGS = ("air", "liquid")
-PLACEMENTS = ("framework", "all", "torus")
+DEFAULT_HARDWARE: str = BY_NAME["hardware"].default
 
 
 def _words(value: Any) -> Any:
@@ -92,10 +87,23 @@ def _own_front(values: Mapping[str, Any]) -> dict[str, Any]:
     return {} if front == FRONTS[0] else {"front": front}
 
 
+def _field(name: str) -> Any:
+    """The default and the description of a field."""
+    return Field(default=BY_NAME[name].default, description=BY_NAME[name].description)
+
+
+def _fill_names(schema: dict[str, Any]) -> None:
+    """Puts the names that registries have into the descriptions of a JSON Schema."""
+    for field in schema["properties"].values():
+        field["description"] = filled(field["description"])
+
+
 class Request(BaseModel):
     """A question to the planner; field names are those of a job file and, with dashes, of flags."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, json_schema_extra=_fill_names
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -123,198 +131,76 @@ class Request(BaseModel):
         given = {name: list(getattr(self, name) or ()) for name in MACHINE_FIELDS}
         return {name: words for name, words in given.items() if words}
 
-    model: NameOrPath = Field(description="Model of the database, or path of a YAML file.")
-    hardware: NameOrPath = Field(
-        default=DEFAULT_HARDWARE,
-        description="Cluster or chip of the database, or path of a YAML file.",
-    )
-    chips: Whole | None = Field(
-        default=None,
-        description="Chips to plan for, of a torus also a slice such as 16x16x16; the front also "
-        "ranges over smaller counts.",
-    )
+    model: NameOrPath = _field("model")
+    hardware: NameOrPath = _field("hardware")
+    chips: Whole | None = _field("chips")
     pools: Annotated[
         dict[str, int] | None, BeforeValidator(read_pools), WithJsonSchema(pools_schema())
-    ] = Field(
-        default=None,
-        description="Pools of different chips in one job, hardware to chips, instead of hardware "
-        "and chips; with uneven stages.",
+    ] = _field("pools")
+    batch_tokens: Count | None = _field("batch_tokens")
+    seq_len: Whole | None = _field("seq_len")
+    precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
+    job: Annotated[str, choice(words_of("job"))] = _field("job")
+    lora_rank: Whole = _field("lora_rank")
+    framework: Annotated[str, choice(words_of("framework"), by_name=True)] | None = _field(
+        "framework"
     )
-    batch_tokens: Count | None = Field(
-        default=None, description="Tokens per step; default 4 Mi, rounded to whole sequences."
-    )
-    seq_len: Whole | None = Field(
-        default=None, description="Tokens per sequence; default what the model was trained with."
-    )
-    precision: Annotated[str, choice(PRECISIONS)] | None = Field(
-        default=None, description="Of the matrix multiplications; default the chip's 16-bit format."
-    )
-    job: Annotated[str, choice(JOB_KINDS)] = Field(
-        default="pretrain",
-        description="Train all parameters (pretrain, finetune) or adapters (lora).",
-    )
-    lora_rank: Whole = Field(default=16, description="Rank of the adapters of a lora job.")
-    framework: Annotated[str, choice(FRAMEWORKS, by_name=True)] | None = Field(
-        default=None,
-        description="Whose memory profile, schedules, layer splits and rank layouts apply; "
-        "default by chip.",
-    )
-    era: Annotated[str, choice(sorted(ERAS))] | None = Field(
-        default=None, description="Software era of the time constants; default the framework's."
-    )
-    assumptions: NameOrPath = Field(
-        default=PRESETS[0],
-        description=f"{', '.join(PRESETS)}, or path of a YAML file of overrides.",
-    )
-    calibration: NameOrPath | None = Field(
-        default=None,
-        description="Path of a local calibration, as planner calibrate writes it.",
-    )
-    mfu: Share | None = Field(
-        default=None,
-        description="Share of the peak at which chips compute, under roofline; default 1.",
-    )
+    era: Annotated[str, choice(words_of("era"))] | None = _field("era")
+    assumptions: NameOrPath = _field("assumptions")
+    calibration: NameOrPath | None = _field("calibration")
+    mfu: Share | None = _field("mfu")
     torus_axes: Annotated[
         dict[str, float] | None,
         BeforeValidator(lambda value: value if value is None else read_torus_axes(value)),
         WithJsonSchema(torus_axes_schema()),
-    ] = Field(
-        default=None,
-        description="Torus axes that serve mesh axes smaller than the slice, e.g. fsdp: 2, tp: 1; "
-        "default as the placement has them.",
-    )
-    objective: Annotated[str, choice(OBJECTIVES)] = Field(
-        default="time",
-        description="What the best plan minimizes: step time, energy per step, their product "
-        "(edp), memory per chip, money (chip-hours without a price), or mean power.",
-    )
-    front: Annotated[tuple[str, ...], choices(OBJECTIVES, text=2), AfterValidator(_front)] = Field(
-        default=("time", "energy"),
-        description="Objectives of the Pareto front: time, energy, and memory if wanted; or time "
-        "and money or power. Default that of the objective.",
-    )
-    chips_exact: bool = Field(default=False, description="The front keeps to exactly `chips`.")
-    axes: Annotated[tuple[str, ...], choices(MESH_AXES, text=1)] | None = Field(
-        default=None, description="Mesh axes that may exceed 1; default all."
-    )
+    ] = _field("torus_axes")
+    objective: Annotated[str, choice(words_of("objective"))] = _field("objective")
+    front: Annotated[
+        tuple[str, ...], choices(words_of("front"), text=2), AfterValidator(_front)
+    ] = _field("front")
+    chips_exact: bool = _field("chips_exact")
+    axes: Annotated[tuple[str, ...], choices(words_of("axes"), text=1)] | None = _field("axes")
     fix: Annotated[
         dict[str, tuple[str, ...]], BeforeValidator(read_fixes), WithJsonSchema(fix_schema())
-    ] = Field(
-        default={}, description="Fields of the plan and the values that each may take, e.g. pp: 8."
+    ] = _field("fix")
+    layout: LayerLayout = _field("layout")
+    gap: Share | None = _field("gap")
+    front_points: FrontPoints | None = _field("front_points")
+    offload: bool = _field("offload")
+    placement: Annotated[str, choice(words_of("placement"))] = _field("placement")
+    runnable_in: Annotated[tuple[str, ...], choices(words_of("runnable_in"), text=1)] | None = (
+        _field("runnable_in")
     )
-    layout: LayerLayout = Field(
-        default=LAYOUTS[0],
-        description="Pipeline stages: uniform, uneven (their layers, recomputation, sharding and "
-        "clocks may differ), or the layers of every chunk, e.g. 7,8*14,7 "
-        "(8*14: 14 chunks of 8); the rest is found.",
-    )
-    gap: Share | None = Field(
-        default=None,
-        description="With uneven stages: stop when no plan can be better by more than this share.",
-    )
-    front_points: FrontPoints | None = Field(
-        default=None,
-        description="With uneven stages: time limits of the front, or all; default 20.",
-    )
-    offload: bool = Field(default=False, description="State and activations may move to the host.")
-    placement: Annotated[str, choice(PLACEMENTS)] = Field(
-        default="framework",
-        description="Orders of the axes: the rank layouts of the framework, or all; torus: beside "
-        "them every way to lay parts of the axes along the physical axes of a torus.",
-    )
-    runnable_in: Annotated[tuple[str, ...], choices(TARGETS, text=1)] | None = Field(
-        default=None,
-        description=f"What has to run the plans, e.g. {next(iter(TARGETS))}: those that planner "
-        "export writes for it; several: all of them.",
-    )
-    clocks: bool = Field(
-        default=True, description="Clock levels are a decision where the chip has them."
-    )
-    pes: Pes | None = Field(
-        default=None,
-        description="Processing elements per chip, e.g. 64,132,264; several are a decision. "
-        "Default those of the record.",
-    )
-    scale: Annotated[tuple[str, ...], choices(SCALES, text=1)] = Field(
-        default=(),
-        description="What else grows with the PEs of a chip: memory (bytes and rate), links (of "
-        "the scale-up level), network (cards); default nothing.",
-    )
+    clocks: bool = _field("clocks")
+    pes: Pes | None = _field("pes")
+    scale: Annotated[tuple[str, ...], choices(words_of("scale"), text=1)] = _field("scale")
     topology: Annotated[
         tuple[str, ...], BeforeValidator(read_wirings), WithJsonSchema(wirings_schema())
-    ] = Field(
-        default=(),
-        description="Wirings of the scale-up level, or after scale-out= of the network cards; "
-        "several are a decision. Default as the record has them.",
-    )
-    collectives: Annotated[str, choice(COLLECTIVES)] | None = Field(
-        default=None,
-        description="Collectives that plans assume: those of the library (nccl), schedules "
-        "synthesized for the wiring, or the faster of both at each size (best). Default nccl.",
-    )
+    ] = _field("topology")
+    collectives: Annotated[str, choice(words_of("collectives"))] | None = _field("collectives")
     degrade_link: Annotated[
         tuple[str, ...], BeforeValidator(read_degraded), WithJsonSchema(degraded_schema())
-    ] = Field(
-        default=(),
-        description="Links between chips that carry only a share of their rate, e.g. "
-        "nvlink:0-2=0.25, in every domain of the level; 0: failed.",
-    )
-    total_pes: TotalPes | None = Field(
-        default=None, description="Processing elements of all chips together, e.g. 8192x132."
-    )
-    max_area: SquareMillimetres | None = Field(
-        default=None,
-        description="Silicon of all chips together, in square millimetres; 67cm2 will do.",
-    )
-    max_links: Count | None = Field(default=None, description="Links of all levels together.")
-    max_ports: Count | None = Field(
-        default=None, description="Ports of a chip, a switched level counted as one."
-    )
-    max_memory: Bytes | None = Field(
-        default=None,
-        description="Bytes per chip that a plan may fill; default the framework's share.",
-    )
-    memory_margin: Margin | None = Field(
-        default=None,
-        description="Share of a chip's memory, less the framework's reserve, that a plan may "
-        "fill; default the framework's.",
-    )
-    power_cap: Watts | None = Field(
-        default=None,
-        description="Power limit of each chip, in watts: lowers its clock; default none.",
-    )
-    cooling: Annotated[str, choice(COOLINGS)] | None = Field(
-        default=None,
-        description="Of the nodes, where the chip's record tells them apart; default air.",
-    )
-    pue: Pue | None = Field(
-        default=None,
-        description="Power of the facility over that of its machines, 1 to 3; default 1.1.",
-    )
-    max_power: Watts | None = Field(
-        default=None, description="Mean power of the whole job, in watts."
-    )
-    max_step_time: Seconds | None = Field(default=None, description="Longest step, in seconds.")
-    min_mfu: Share | None = Field(default=None, description="Least MFU, as a share.")
-    time_limit: Seconds | None = Field(
-        default=None, description="Seconds of search; default no limit."
-    )
-    train_tokens: Count | None = Field(
-        default=None,
-        description="Tokens of the whole training run; adds days and energy to the answer.",
-    )
-    price_per_chip_hour: Amount | None = Field(
-        default=None,
-        description="Money per chip and hour; adds the price of the run, and is what the objective "
-        "money counts.",
-    )
-    carbon_intensity: Amount | None = Field(
-        default=None, description="Grams of CO2 per kWh; adds the CO2 of the run."
-    )
+    ] = _field("degrade_link")
+    total_pes: TotalPes | None = _field("total_pes")
+    max_area: SquareMillimetres | None = _field("max_area")
+    max_links: Count | None = _field("max_links")
+    max_ports: Count | None = _field("max_ports")
+    max_memory: Bytes | None = _field("max_memory")
+    memory_margin: Margin | None = _field("memory_margin")
+    power_cap: Watts | None = _field("power_cap")
+    cooling: Annotated[str, choice(words_of("cooling"))] | None = _field("cooling")
+    pue: Pue | None = _field("pue")
+    max_power: Watts | None = _field("max_power")
+    max_step_time: Seconds | None = _field("max_step_time")
+    min_mfu: Share | None = _field("min_mfu")
+    time_limit: Seconds | None = _field("time_limit")
+    train_tokens: Count | None = _field("train_tokens")
+    price_per_chip_hour: Amount | None = _field("price_per_chip_hour")
+    carbon_intensity: Amount | None = _field("carbon_intensity")
 
 
 def request_from(
-    values: dict[str, Any], origin: Origin = ARGUMENTS, needed: tuple[str, ...] = ()
+    values: Mapping[str, Any], origin: Origin = ARGUMENTS, needed: tuple[str, ...] = ()
 ) -> Request:
     """A validated request.
 
@@ -333,7 +219,7 @@ def request_from(
         problems = [origin.blame(str(error), {"chips"})]
         values = {name: value for name, value in values.items() if name != "chips"}
     try:
-        request = Request.model_validate(values)
+        request = Request.model_validate(dict(values))
     except ValidationError as error:
         problems += mistakes(error, origin.label, Request.model_fields)
         there |= misspelt(error, Request.model_fields)
@@ -344,7 +230,7 @@ def request_from(
     return request
 
 
-def _counted(values: dict[str, Any]) -> dict[str, Any]:
+def _counted(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Fields whose `chips`, where they are a slice of a torus such as 16x16x16, are a number.
 
     Raises:

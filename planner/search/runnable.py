@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from planner.base.arrays import BoolArray, IntArray, distinct
+from planner.base.vocabulary import CHOICES
 from planner.cost.context import CostModel
 from planner.frameworks.rules import PLACEMENT, Demand, demands_of
 from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, ORDERS, PlanTable
-from planner.plan.choices import CHOICES
 from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule
 from planner.search.uniform.tables import Runs

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import PlanTable
-from planner.plan.choices import MESH_AXES
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, column_of
 from planner.search.limits import Limits

@@ -1,12 +1,15 @@
 """Every benchmark runs at its smallest size; what is timed is never compared."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SCRIPTS = sorted(
@@ -106,17 +109,67 @@ def checked(outcome: subprocess.CompletedProcess[str]) -> None:
         assert all(number >= 0 for number in numbers), table["title"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_help(name: str) -> None:
-    outcome = ran(name, "--help")
-    assert outcome.returncode == 0, outcome.stderr
-    assert "usage:" in outcome.stdout
+HELPS = """
+import contextlib, io, json, os, runpy, sys
+
+import measuring  # before numpy, as each script has it
+
+helps = {}
+for path in sys.argv[1:]:
+    sys.argv = [path, "--help"]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            runpy.run_path(path, run_name="__main__")
+            code = 0
+        except SystemExit as done:
+            code = done.code or 0
+    helps[os.path.basename(path)] = [code, said.getvalue()]
+print(json.dumps(helps))
+"""
+
+
+@pytest.fixture(scope="module")
+def helps() -> dict[str, tuple[int, str]]:
+    """The exit code and the text of `--help` of each script, all of them from one process."""
+    command = [sys.executable, "-c", HELPS, *(str(BENCHMARKS / name) for name in SCRIPTS)]
+    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: (code, text) for name, (code, text) in json.loads(done.stdout).items()}
+
+
+@each("name", SCRIPTS)
+def test_help(name: str, helps: dict[str, tuple[int, str]]) -> None:
+    code, text = helps[name]
+    assert code == 0
+    assert f"usage: {name}" in text
+
+
+def imported(path: Path) -> Iterator[str]:
+    """What a script imports when it starts, in order, by way of the modules beside it too."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            for name in names if isinstance(node, ast.Import) else [node.module or ""]:
+                beside = BENCHMARKS / f"{name.replace('.', '/')}.py"
+                if name != "measuring" and beside.exists():
+                    yield from imported(beside)
+                else:
+                    yield name.partition(".")[0]
+
+
+def test_threads_are_pinned_before_numpy_is_imported() -> None:
+    """Alone, each script comes to `measuring` before all that is not of the standard library."""
+    late = []
+    for name in SCRIPTS:
+        found = list(imported(BENCHMARKS / name))
+        before = found[: found.index("measuring")] if "measuring" in found else []
+        if set(before) - set(sys.stdlib_module_names):
+            late.append((name, before))
+    assert not late
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["commands.py", "throughput.py", "startup.py", "scaling.py", "stage_study.py"]
-)
+@each("name", ["commands.py", "throughput.py", "startup.py", "scaling.py", "stage_study.py"])
 def test_a_benchmark_runs(name: str) -> None:
     checked(ran(name, "--quick", "--json"))
 
@@ -152,7 +205,7 @@ def test_whole_commands_of_two_checkouts_are_paired() -> None:
     assert row["median ratio"] == pytest.approx((6 / 6 + 9 / 7) / 2)
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
+@each(("arguments", "words"), [
     (("nothing",), "unknown command 'nothing'; allowed: solve, uniform"),
     (("--against", "nowhere"), "--against nowhere: is no checkout of planner"),
 ])  # fmt: skip
@@ -233,7 +286,7 @@ def test_calculon_comparison_refuses_another_space(tmp_path: Path) -> None:
     assert outcome.stdout == ""
 
 
-@pytest.mark.parametrize("arguments", [(), ("--calculon", "nowhere")])
+@each("arguments", [(), ("--calculon", "nowhere")])
 def test_calculon_comparison_needs_a_checkout(arguments: tuple[str, ...]) -> None:
     outcome = ran("vs_calculon.py", *arguments)
     assert outcome.returncode == 2
@@ -247,12 +300,12 @@ def test_an_unknown_job_is_named() -> None:
     assert "unknown job 'nothing'; allowed: llama2-13b" in outcome.stderr
 
 
-def test_the_page_shows_commands_that_exist() -> None:
+def test_the_page_shows_commands_that_exist(helps: dict[str, tuple[int, str]]) -> None:
     text = (BENCHMARKS.parent / "docs" / "performance.md").read_text(encoding="utf-8")
     shown = re.findall(r"^python benchmarks/(\S+\.py)(.*)$", text, re.MULTILINE)
     assert len(shown) >= 5
     for name, arguments in shown:
-        known = ran(name, "--help").stdout
+        known = helps[name][1]
         assert set(re.findall(r"--[a-z-]+", arguments)) <= set(re.findall(r"--[a-z-]+", known))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from cli.command import planner as command
+from support.cases import each
 from support.engines import BENCHMARKS
 
 import planner
@@ -136,9 +137,7 @@ def with_change(document: Any, path: tuple[Any, ...]) -> Iterator[Any]:
     at[path[-1]] = before
 
 
-@pytest.mark.parametrize(
-    "name", ["objective/edp", "uneven/energy", "evaluate/pools", "error/job file, values"]
-)
+@each("name", ["objective/edp", "uneven/energy", "evaluate/pools", "error/job file, values"])
 def test_a_change_of_any_value_is_seen(name: str) -> None:
     """One difference for each value but names of plans, which are listed as other plans."""
     steps, other = saved()[name], saved()[name]
@@ -153,7 +152,7 @@ def test_a_change_of_any_value_is_seen(name: str) -> None:
     assert compared(steps, other).values == len(paths) - names > 0
 
 
-@pytest.mark.parametrize("part", ["plan", "cost"])
+@each("part", ["plan", "cost"])
 def test_a_part_that_is_missing_is_seen(part: str) -> None:
     steps = saved()["objective/edp"]
     copy = json.loads(json.dumps(steps))
@@ -188,7 +187,7 @@ def test_prose_is_compared_byte_by_byte() -> None:
     assert prose_differences("q", "a\n", "a")
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "place"),
     [
         ("job.yaml: chips: 'x' is not a number", {"file": "job.yaml", "field": "chips"}),
@@ -222,7 +221,7 @@ def allowed(*words: str) -> list[str]:
 JOB = ("solve", "--model", "gpt3-125m", "--chips", "8")
 
 
-@pytest.mark.parametrize(
+@each(
     ("flag", "command_line"),
     [
         ("--objective", (*JOB, "--objective", "?")),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import each
 from support.engines import BENCHMARKS, engine
 
 
@@ -76,7 +77,7 @@ def every_piper_value(piper: ModuleType, instance: Any) -> Iterator[float]:
                         continue
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_piper_problems(seed: int) -> None:
     piper = engine("piper")
     instance = piper.instance_of(piper_record(seed))
@@ -128,7 +129,7 @@ def every_alpa_value(alpa: ModuleType, tables: Any) -> Iterator[float]:
                     continue
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_alpa_problems(seed: int) -> None:
     alpa = engine("alpa")
     tables = alpa_tables(alpa, seed)
@@ -217,7 +218,7 @@ def metis_value(profile: dict[str, Any], cluster: Any, model: Any, plan: Any) ->
     return execution + tail + max(updates) + max(syncs) + 0.5 * plan.batches
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_metis_problems(seed: int) -> None:
     metis = engine("metis")
     profile, cluster, model = metis_inputs(metis, seed)
@@ -279,7 +280,7 @@ side_by_side.main()
 """
 
 
-@pytest.mark.parametrize("shape", [[], ["--markdown"]])
+@each("shape", [[], ["--markdown"]])
 def test_each_table_is_printed_as_soon_as_it_is_there(shape: list[str]) -> None:
     command = [sys.executable, "-c", STOPPED, "--lowtime", "--alpa", ".", *shape]
     done = subprocess.run(command, cwd=BENCHMARKS, check=False, capture_output=True, text=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import each
 from support.engines import engine
 
 
@@ -39,7 +40,7 @@ def every_galvatron_value(galvatron: ModuleType, tasks: list[Any]) -> Iterator[f
                 continue
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_galvatron_problems(seed: int) -> None:
     galvatron = engine("galvatron")
     rng = np.random.default_rng(seed)
@@ -110,7 +111,7 @@ def fastest_recomputation(
     return float(np.min((bits @ table.forward[own])[enough], initial=np.inf))
 
 
-@pytest.mark.parametrize("seed", range(16))
+@each("seed", range(16))
 def test_recomputation_of_one_stage(seed: int) -> None:
     aceso, inner = engine("aceso"), engine("aceso_recompute")
     rng = np.random.default_rng(seed)
@@ -190,8 +191,8 @@ def every_aceso_value(aceso: ModuleType, model: Any) -> Iterator[float]:
             yield sum(times) + (rest * max(times) if rest else 0.0)
 
 
-@pytest.mark.parametrize("batch", [8, 2])
-@pytest.mark.parametrize("seed", range(6))
+@each("batch", [8, 2])
+@each("seed", range(6))
 def test_aceso_problems(seed: int, batch: int) -> None:
     """Also where a step is one micro-batch, of which the slowest stage says nothing more."""
     aceso, search = engine("aceso"), engine("aceso_search")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import hardware_db
 from cli.command import planner, refused, solve
@@ -25,7 +26,7 @@ def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:
     assert slow["question"]["job"]["assumptions"] == str(changes)
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("tp_overlp: 0.5\n", "tp_overlap"),
     ("tp_overlap: high\n", "tp_overlap"),
     ("tp_overlap: .nan\n", "tp_overlap"),

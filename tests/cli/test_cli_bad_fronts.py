@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
@@ -153,7 +154,7 @@ def test_the_answer_that_no_plan_fits_holds_no_plan(tmp_path: Path) -> None:
     assert refused("evaluate", path, "--row", 1) == [f"{path}: the front holds no plan"]
 
 
-@pytest.mark.parametrize("name", ["hardware", "batch_tokens", "seq_len", "precision", "framework"])
+@each("name", ["hardware", "batch_tokens", "seq_len", "precision", "framework"])
 def test_an_empty_cell_of_the_job_is_no_default(name: str, tmp_path: Path) -> None:
     """Another job would be evaluated in silence."""
     table = tmp_path / "front.csv"

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
 
@@ -23,7 +23,7 @@ def one(*flags: object) -> str:
     return lines[0]
 
 
-@pytest.mark.parametrize("chips", ["0", "-1", "-8"])
+@each("chips", ["0", "-1", "-8"])
 def test_no_chips_or_fewer(chips: str) -> None:
     line = one("--chips", chips)
     assert line.startswith(f"chips: {chips}")
@@ -34,19 +34,19 @@ def test_chips_that_are_not_whole() -> None:
     assert one("--chips", "1.5") == "chips: '1.5' is not a whole number; nearest: 2"
 
 
-@pytest.mark.parametrize("chips", ["1000000000000", "1e12", "1T", "1000G"])
+@each("chips", ["1000000000000", "1e12", "1T", "1000G"])
 def test_a_trillion_chips(chips: str) -> None:
     line = one("--chips", chips)
     assert re.search(r"1000000000000|1,000,000,000,000", line)
     assert re.search(r"262144|262,144", line), "names the largest that is allowed"
 
 
-@pytest.mark.parametrize("chips", ["10^12", "abc", "", "nan", "inf", "1e999", "1e300P", "²", "8 8"])
+@each("chips", ["10^12", "abc", "", "nan", "inf", "1e999", "1e300P", "²", "8 8"])
 def test_chips_that_are_no_number(chips: str) -> None:
     assert one("--chips", chips).startswith("chips: ")
 
 
-@pytest.mark.parametrize(("chips", "near"), [("13", ("8", "16")), ("127", ("120", "128"))])
+@each(("chips", "near"), [("13", ("8", "16")), ("127", ("120", "128"))])
 def test_a_prime_that_no_mesh_of_whole_nodes_can_use(chips: str, near: tuple[str, str]) -> None:
     line = one("--chips", chips)
     assert chips in line
@@ -90,7 +90,7 @@ def test_a_batch_that_does_not_divide_names_the_nearest() -> None:
     assert "4,096" in one("--seq-len", 4096, "--batch-tokens", 100)
 
 
-@pytest.mark.parametrize("seq_len", ["0", "-1", "2.5", "1e9", "nan"])
+@each("seq_len", ["0", "-1", "2.5", "1e9", "nan"])
 def test_sequence_lengths(seq_len: str) -> None:
     assert one("--seq-len", seq_len).startswith("seq-len: ")
 
@@ -108,7 +108,7 @@ def test_heads_that_tp_does_not_divide() -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize(("flag", "value", "words"), [
+@each(("flag", "value", "words"), [
     ("--model", "gpt3-125n", "gpt3-125m"),
     ("--model", "lama2-13b", "llama2-13b"),
     ("--hardware", "dgx-h100", "dgx-h100-ndr"),
@@ -171,7 +171,7 @@ def test_a_wrong_value_is_one_line_with_what_is_allowed(
     assert re.search(words, line), line
 
 
-@pytest.mark.parametrize("flag", [
+@each("flag", [
     "--chips", "--seq-len", "--max-memory", "--max-power", "--max-step-time", "--time-limit",
     "--min-mfu", "--lora-rank", "--batch-tokens", "--train-tokens", "--price-per-chip-hour",
 ])  # fmt: skip
@@ -180,12 +180,12 @@ def test_a_message_names_the_flag_as_it_is_typed(flag: str) -> None:
     assert re.match(rf"(--)?{name}\b", one(flag, "-1")), one(flag, "-1")
 
 
-@pytest.mark.parametrize("flag", ["--min-mfu", "--price-per-chip-hour", "--carbon-intensity"])
+@each("flag", ["--min-mfu", "--price-per-chip-hour", "--carbon-intensity"])
 def test_text_for_a_number_is_one_line(flag: str) -> None:
     assert flag.removeprefix("--") in one(flag, "abc")
 
 
-@pytest.mark.parametrize("arguments", [
+@each("arguments", [
     ("solve", "--bogus"), ("solv",), ("models", "lst"), ("evaluate",), ("solve", "--chips"),
     ("models", "show"), ("solve", "a.yaml", "b.yaml"),
 ])  # fmt: skip
@@ -247,9 +247,9 @@ def test_figures_too_large_for_a_float() -> None:
         assert outcome.mistakes
 
 
-@pytest.mark.parametrize("flag", ["-o", "--pareto"])
-@pytest.mark.parametrize("folder", ["absent", "file", "/proc/self"])
-@pytest.mark.parametrize("form", ["--json", "--chips-exact"])
+@each("flag", ["-o", "--pareto"])
+@each("folder", ["absent", "file", "/proc/self"])
+@each("form", ["--json", "--chips-exact"])
 def test_an_output_folder_that_cannot_be_written_to(
     tmp_path: Path, flag: str, folder: str, form: str
 ) -> None:
@@ -290,7 +290,7 @@ def test_a_number_of_chips_that_a_cluster_cannot_give_is_named_where_it_is_writt
     assert refused("solve", job, "--chips", "17")[0].startswith("chips: tpu-v5p cannot give 17")
 
 
-@pytest.mark.parametrize("command", ["models", "hardware"])
+@each("command", ["models", "hardware"])
 def test_unknown_records(command: str) -> None:
     near = {"models": "llama2-13b", "hardware": "h100-sxm5-80"}[command]
     assert near in refused(command, "show", near[:-1])[0]
@@ -311,7 +311,7 @@ def test_a_share_may_be_a_percentage() -> None:
     assert one("--min-mfu", "140%") == "min-mfu: 1.4: must be at most 1"
 
 
-@pytest.mark.parametrize("flag", ["--price-per-chip-hour", "--carbon-intensity"])
+@each("flag", ["--price-per-chip-hour", "--carbon-intensity"])
 def test_a_price_without_a_run(flag: str) -> None:
     name = flag.removeprefix("--")
     assert one(flag, "2").startswith(f"{name}: has no effect without train-tokens")
@@ -332,8 +332,8 @@ def test_a_file_name_of_five_thousand_characters() -> None:
     assert len(outcome.err) < 300
 
 
-@pytest.mark.parametrize("flag", ["-o", "--pareto"])
-@pytest.mark.parametrize("what", ["job", "hardware", "assumptions"])
+@each("flag", ["-o", "--pareto"])
+@each("what", ["job", "hardware", "assumptions"])
 def test_an_answer_does_not_overwrite_its_question(flag: str, what: str, tmp_path: Path) -> None:
     """Not the job file, nor a file that it names, nor by way of a link."""
     names = {"job": "job.yaml", "hardware": "my.yaml", "assumptions": "mine.yaml"}

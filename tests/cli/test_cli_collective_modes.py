@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 import planner
 from planner.base.errors import InputError
@@ -53,7 +54,7 @@ def test_a_slow_link_costs_less_with_schedules_made_for_it(tmp_path: Path) -> No
     assert {one.algorithm for one in plain.facts.collectives} <= {"ring", "direct", "tree"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "words"),
     [
         ({"collectives": "sccl"}, "collectives: 'sccl' is not one of nccl, synthesized, best"),

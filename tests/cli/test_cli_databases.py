@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import hardware_db
 import models_db
@@ -63,7 +64,7 @@ def test_the_json_of_every_list_has_a_schema_version() -> None:
         assert found["schema_version"] == 1
 
 
-@pytest.mark.parametrize("name", ["llama3-405b", "meta-llama/Meta-Llama-3.1-405B"])
+@each("name", ["llama3-405b", "meta-llama/Meta-Llama-3.1-405B"])
 def test_models_show_by_alias(name: str) -> None:
     found = document("models", "show", name, "--json")
     assert found["name"] == "llama3.1-405b"
@@ -72,7 +73,7 @@ def test_models_show_by_alias(name: str) -> None:
     assert numbers["hidden"]["value"] == 16384
 
 
-@pytest.mark.parametrize(("command", "name"), [
+@each(("command", "name"), [
     ("models", "deepseek-v3"), ("hardware", "h100-sxm5-80"), ("hardware", "tpu-v5p"),
     ("hardware", "dgx-h100-ndr"),
 ])  # fmt: skip
@@ -91,7 +92,7 @@ def test_show_gives_value_unit_kind_and_source_of_every_number(command: str, nam
     assert len(with_sources) > len(plain)
 
 
-@pytest.mark.parametrize("name", ["dgx-a100-80-hdr", "tpu-v5p", "h100-sxm5-80"])
+@each("name", ["dgx-a100-80-hdr", "tpu-v5p", "h100-sxm5-80"])
 def test_show_prints_known_figures_with_their_units(name: str) -> None:
     said = " ".join(table("hardware", "show", name).split())
     expected = {
@@ -102,7 +103,7 @@ def test_show_prints_known_figures_with_their_units(name: str) -> None:
     assert re.search(expected, said), "the bf16 peak of the data sheet"
 
 
-@pytest.mark.parametrize("title", ["a [/bold] b", "[red]x", "[1] see [2]", "[[x]]", "\\[x]"])
+@each("title", ["a [/bold] b", "[red]x", "[1] see [2]", "[[x]]", "\\[x]"])
 def test_brackets_in_a_file_are_text(title: str, tmp_path: Path) -> None:
     """Rich reads [..] as markup: a title must neither vanish nor end in a traceback."""
     for package, name, command in (
@@ -226,7 +227,7 @@ def test_every_field_of_every_schema_is_described() -> None:
                 assert value.get("description") or inner.get("description"), (name, part, field)
 
 
-@pytest.mark.parametrize(("package", "folder", "kind"), [
+@each(("package", "folder", "kind"), [
     ("hardware_db", "chips", "chip"), ("hardware_db", "clusters", "cluster"),
     ("hardware_db", "calibration", "calibration"), ("hardware_db", "reference", "reference"),
     ("models_db", "", "model"), ("hardware_db", "examples", "cluster"),
@@ -242,7 +243,7 @@ def test_shipped_files_obey_the_published_schemas(package: str, folder: str, kin
         assert not _valid(schema, {**data, "invented": 1}, schema)
 
 
-@pytest.mark.parametrize(("field", "good", "bad"), [
+@each(("field", "good", "bad"), [
     ("chips", [8, "8", "4Ki", "1e3"], [0, -8, 1.5, "eight", "8GB", "-8"]),
     ("max_memory", [72e9, "80GB", "74.5 GiB", "80G"], [0, "80W", "80Gb", "GB"]),
     ("max_power", [1e7, "10MW", "700"], [-1, "10MB", "3s"]),
@@ -327,7 +328,7 @@ def test_every_command_takes_json() -> None:
         assert outcome.document
 
 
-@pytest.mark.parametrize("command", [(), ("models",), ("hardware",)])
+@each("command", [(), ("models",), ("hardware",)])
 def test_a_group_alone_prints_its_help(command: tuple[str, ...]) -> None:
     outcome = planner(*command)
     assert outcome.code in (0, 2)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
@@ -15,7 +16,7 @@ from planner.base.units import show_bytes
 from strict_yaml.reading import load as load_yaml
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_the_written_plan_reproduces_every_figure(name: str, tmp_path: Path) -> None:
     path = tmp_path / "plan.yaml"
     answer = solve(*JOBS[name], "-o", path)
@@ -243,7 +244,7 @@ def test_zero3_without_shards_is_not_accepted_in_silence(written: Path) -> None:
     assert "fsdp" in said
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("", "mapping"),
     ("schema_version: 2\njob: {model: gpt3-125m}\nplan: {}\n", "schema_version is 2"),
     ("job: {model: gpt3-125m}\nplan: {}\n", "schema_version"),

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
@@ -25,7 +25,7 @@ def plan_section(row: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "placement": row["placement"]["order"]}
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_every_row_of_the_front_file_is_a_plan_that_evaluates_to_the_same_digits(
     name: str, tmp_path: Path
 ) -> None:
@@ -41,7 +41,7 @@ def test_every_row_of_the_front_file_is_a_plan_that_evaluates_to_the_same_digits
         assert again["warnings"] == []
 
 
-@pytest.mark.parametrize("row", [None, "0", "99"])
+@each("row", [None, "0", "99"])
 def test_a_front_needs_one_of_its_rows(tmp_path: Path, row: str | None) -> None:
     file = tmp_path / "front.json"
     assert planner("solve", "--model", "llama2-7b", "--chips", "16", "--pareto", file).code == 0
@@ -59,7 +59,7 @@ def test_a_single_plan_has_no_rows(tmp_path: Path) -> None:
     assert "leave it out" in outcome.err
 
 
-@pytest.mark.parametrize("name", FRONTS)
+@each("name", FRONTS)
 def test_every_row_of_a_front_in_csv_and_json_evaluates_to_the_same_digits(
     name: str, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from explanation.cases import JOB, PLAN, resolved
+from support.cases import each
 
 from cli.command import planner, refused
 from planner.answers.api import evaluate
@@ -54,7 +55,7 @@ def test_explain_as_json_holds_what_evaluate_says(plan_file: Path) -> None:
     assert found["numbers"] > len(found["elasticities"])
 
 
-@pytest.mark.parametrize("suffix", ["svg", "html"])
+@each("suffix", ["svg", "html"])
 def test_explain_prints_and_draws(plan_file: Path, tmp_path: Path, suffix: str) -> None:
     picture = tmp_path / f"explain.{suffix}"
     outcome = planner("explain", plan_file, "--plot", picture)
@@ -114,7 +115,7 @@ def test_bad_input_of_compare(plan_file: Path, other_file: Path, tmp_path: Path)
     assert "schema_version is 2; this planner reads version 1" in line
 
 
-@pytest.mark.parametrize("command", ["explain", "compare"])
+@each("command", ["explain", "compare"])
 def test_a_picture_never_costs_a_plan(command: str, plan_file: Path, other_file: Path) -> None:
     plans = [plan_file] if command == "explain" else [plan_file, other_file]
     before = plan_file.read_bytes()
@@ -133,7 +134,7 @@ def test_an_unknown_objective(plan_file: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("width", ["60", "80"])
+@each("width", ["60", "80"])
 def test_nothing_is_cut_on_a_narrow_screen(width: str, plan_file: Path) -> None:
     text = text_of(explain_view(explain(plan_file)), int(width))
     assert max(map(len, text.splitlines())) <= int(width)

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from export.cases import CASES, Case
+from frameworks.export.cases import CASES, Case
+from support.cases import each
 
 from cli.command import planner
 from planner.frameworks.targets import TARGETS, Target
@@ -89,7 +90,7 @@ def test_what_cannot_be_run_is_refused_by_field_and_nothing_is_written(
     assert (folder / "accelerate.yaml").exists()
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
+@each("target", TARGETS.values())
 def test_every_target_and_version_writes_something(target: Target, tmp_path: Path) -> None:
     path = written(CASES["one-chip"], tmp_path / "plan.yaml")
     for version in target.versions:
@@ -100,7 +101,7 @@ def test_every_target_and_version_writes_something(target: Target, tmp_path: Pat
         assert "note: launch of " not in outcome.out
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
+@each("target", TARGETS.values())
 def test_how_it_is_launched_is_on_standard_error(target: Target, tmp_path: Path) -> None:
     case = CASES["dense-sharded"]
     path = written(case, tmp_path / "plan.yaml")
@@ -131,7 +132,7 @@ def test_bad_arguments(plan: Path, arguments: tuple[str, ...], words: str) -> No
     assert not outcome.out
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "words"),
     [
         ({"micro_batch": 7}, "does not divide the global batch"),
@@ -150,7 +151,7 @@ def test_plans_that_break_a_rule(tmp_path: Path, changes: dict[str, object], wor
     assert "Traceback" not in outcome.err
 
 
-@pytest.mark.parametrize(
+@each(
     "content",
     [b"", b"\x00\x01\x02binary", b"- a list", b"schema_version: 2\njob: {}\nplan: {}\n", b"{" * 99],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused
 
@@ -75,7 +76,7 @@ def test_a_batch_alone_asks_for_the_chips() -> None:
 
 
 def test_the_fitted_model() -> None:
-    """Thresholds are whole sequences on every chip; tests/feasibility has them against a loop."""
+    """Thresholds are whole sequences on every chip; studies/feasibility has them against a loop."""
     rows = by_strategy(answer(*DEFAULT))
     least, data_ranks, seq_len = rows["zero1"]["min_batch_tokens_compute_bound"], 8, 4096
     assert least % (data_ranks * seq_len) == 0
@@ -95,7 +96,7 @@ def test_no_strategy_at_all_is_exit_code_three() -> None:
     assert document["rows"][0]["binds"] == "memory: state"
 
 
-@pytest.mark.parametrize("assumptions", ["roofline", "calibrated"])
+@each("assumptions", ["roofline", "calibrated"])
 def test_deadlines(assumptions: str) -> None:
     job = ("--model", "llama2-7b", "--assumptions", assumptions, "--train-tokens", "1e12")
     (row,) = answer(*job, "--deadline", "30d")["deadlines"]
@@ -164,7 +165,7 @@ def test_pictures_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("flags", "line"), [
+@each(("flags", "line"), [
     (("--batch-tokens", 0), "batch-tokens: 0: must be at least 1, a token for each chip; nearest: "
      "1"),
     (("--batch-tokens=-4Mi",), "batch-tokens: -4194304: must be at least 1, a token for each chip; "
@@ -236,7 +237,7 @@ def test_help_does_not_load_numpy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "words"),
     [
         (("--chips", "64,128"), "draws one chip count"),

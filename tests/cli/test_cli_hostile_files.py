@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL, answer_to
 from cli.command import refused
@@ -77,7 +78,7 @@ ARRAYS: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", ARRAYS)
+@each("what", ARRAYS)
 def test_an_array_that_is_no_matrix_of_the_chips(what: str, tmp_path: Path) -> None:
     content, words = ARRAYS[what]
     path = tmp_path / "t.npy"
@@ -121,7 +122,7 @@ NUMBERS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", NUMBERS)
+@each("what", NUMBERS)
 def test_a_number_of_a_graph_that_cannot_be_computed_with(what: str, tmp_path: Path) -> None:
     name, text, words = NUMBERS[what]
     path = tmp_path / name

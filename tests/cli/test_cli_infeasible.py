@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, replaced
 
@@ -48,7 +49,7 @@ def answer_to(name: str) -> Any:
     return outcome.document
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_the_document(name: str) -> None:
     answer = answer_to(name)
     assert answer["schema_version"] == 2
@@ -73,7 +74,7 @@ def changed(flags: tuple[str, ...], remedy: str) -> list[str]:
     return list(map(str, replaced(flags, *words)))
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_every_remedy_works(name: str) -> None:
     failed = []
     for remedy in answer_to(name)["diagnosis"]["remedies"]:
@@ -108,12 +109,12 @@ def test_a_rule_of_a_framework_is_named_with_its_source() -> None:
     assert "by the rule torchtitan-experts (torchtitan distributed/parallel_dims.py: " in said
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_there_is_a_remedy(name: str) -> None:
     assert answer_to(name)["diagnosis"]["remedies"], answer_to(name)["diagnosis"]["explanation"]
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_no_stage_drops_more_than_it_considers(name: str) -> None:
     passed = ("considered", "searched", "evaluated")
     for stage, counts in answer_to(name)["candidates"]["counts"].items():
@@ -121,7 +122,7 @@ def test_no_stage_drops_more_than_it_considers(name: str) -> None:
         assert rest <= counts.get("considered", 0), (stage, counts)
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_the_terminal_says_the_same(name: str) -> None:
     outcome = planner("solve", *CASES[name])
     assert (outcome.code, outcome.err) == (3, "")
@@ -132,7 +133,7 @@ def test_the_terminal_says_the_same(name: str) -> None:
         assert remedy in said
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_the_figures_conflict(name: str) -> None:
     """What is needed is more than what there is; else it is not the binding constraint."""
     diagnosis = answer_to(name)["diagnosis"]

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.command import planner
 
-GOLDEN = Path(__file__).parent.parent / "export" / "golden"
+GOLDEN = Path(__file__).parent.parent / "frameworks" / "export" / "golden"
 UNEVEN = GOLDEN / "megatron" / "uneven" / "run.sh"
 ASKED = ("--from", "megatron", "--model", "llama2-13b", "--hardware", "dgx-a100-80-hdr")
 
@@ -90,7 +91,7 @@ def test_explain_offers_what_the_framework_runs(explained: dict) -> None:
     assert (refused["recompute full"], refused["micro-batch 2"]) == (None, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "line"),
     [
         (("--from", "megatorn"), "from: 'megatorn' is not one of megatron, torchtitan, deepspeed; "
@@ -116,8 +117,8 @@ def test_bad_questions(words: tuple[str, ...], line: str) -> None:
     assert outcome.mistakes == [line]
 
 
-@pytest.mark.parametrize("source", ["megatron", "torchtitan", "deepspeed"])
-@pytest.mark.parametrize(
+@each("source", ["megatron", "torchtitan", "deepspeed"])
+@each(
     ("content", "end"),
     [
         (b"", "is empty"),

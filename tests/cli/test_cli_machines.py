@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
 
@@ -28,7 +28,7 @@ def test_front_points_name_their_machines() -> None:
     )
 
 
-@pytest.mark.parametrize("ending", [".json", ".csv"])
+@each("ending", [".json", ".csv"])
 def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"front{ending}"
     found = solve(*JOINT, "--pareto", str(path))
@@ -38,7 +38,7 @@ def test_each_plan_of_a_front_evaluates_to_the_same_digits(ending: str, tmp_path
             assert again[name] == point[name]
 
 
-@pytest.mark.parametrize("area", ["4000", "4000mm2", "40cm2"])
+@each("area", ["4000", "4000mm2", "40cm2"])
 def test_silicon_is_given_as_in_planner_rack_solve(area: str) -> None:
     """Four chips of 814 mm^2 fit into 4000 mm^2, or six of half the SMs."""
     found = solve(*SMALL, "--pes", "66,132", "--max-area", area)
@@ -67,7 +67,7 @@ def test_the_plan_file_holds_the_machine(tmp_path: Path) -> None:
     assert "SMs" not in other["job"]["chip"]  # what belonged to the other hardware went with it
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "lines"),
     [
         (("--pes", "64,x"), ["pes: 'x' is not a number"]),

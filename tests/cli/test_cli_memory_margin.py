@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, solve
@@ -84,7 +85,7 @@ def test_what_is_nearly_full_is_risky_and_has_no_headroom(tmp_path: Path) -> Non
     assert found["memory_risk"] in printed
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "said"),
     [
         ("0", "must be greater than 0"),
@@ -95,7 +96,7 @@ def test_what_is_nearly_full_is_risky_and_has_no_headroom(tmp_path: Path) -> Non
         ("much", "number"),
     ],
 )
-@pytest.mark.parametrize("command", ["solve", "feasible"])
+@each("command", ["solve", "feasible"])
 def test_bad_margins_are_refused_in_a_line(command: str, value: str, said: str) -> None:
     flags = ("--model", "llama2-7b", *H100, "--chips", "8")
     outcome = planner(command, *flags, f"--memory-margin={value}")

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, solve
 
@@ -89,7 +90,7 @@ def test_without_a_plan_nothing_is_drawn(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "said"),
     [
         ("plan.pdf", ".svg, .png or .html"),
@@ -98,7 +99,7 @@ def test_without_a_plan_nothing_is_drawn(tmp_path: Path) -> None:
         ("none/plan.svg", "cannot be written"),
     ],
 )
-@pytest.mark.parametrize("command", ["solve", "evaluate"])
+@each("command", ["solve", "evaluate"])
 def test_wrong_files(command: str, name: str, said: str, folder: Path, tmp_path: Path) -> None:
     question = TINY if command == "solve" else (folder / "plan.yaml",)
     outcome = planner(command, *question, "--plot", tmp_path / name)

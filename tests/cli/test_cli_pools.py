@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE
@@ -102,7 +103,7 @@ def test_stages_and_pools_that_contradict_each_other_say_how(
     assert "but the job names no pools; leave pool out of the stages" in line
 
 
-@pytest.mark.parametrize("command", ["explain", "report"])
+@each("command", ["explain", "report"])
 def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], command: str) -> None:
     _, folder = written
     source = "plan.yaml" if command == "explain" else "answer.json"
@@ -111,7 +112,7 @@ def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], comm
     assert all("planner solve and evaluate take pools" in line for line in lines)
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "line"),
     [
         (("--pools", "dgx-h100-nd=4,dgx-a100-80-hdr=4"),
@@ -171,7 +172,7 @@ NO_PLAN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("constraint", NO_PLAN)
+@each("constraint", NO_PLAN)
 def test_what_cannot_be_on_pools_says_why_and_what_frees_it(constraint: str) -> None:
     flags, words, remedy = NO_PLAN[constraint]
     outcome = planner("solve", *replaced(ASKED, *flags), "--pools", POOLS, "--json")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.command import planner
 
@@ -83,7 +84,7 @@ def test_no_clocks_means_the_clock_of_the_cap() -> None:
                    for near in answer["candidates"]["neighbors"])  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "words"),
     [
         ("--pue 0.9", "must be at least 1"),

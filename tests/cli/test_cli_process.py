@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.command import solve
 from planner.base.units import show_seconds
@@ -62,7 +63,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert loaded_by(["--version"], (*HEAVY, "yaml")) == []
 
 
-@pytest.mark.parametrize("command", ["solve", "evaluate", "models", "schema"])
+@each("command", ["solve", "evaluate", "models", "schema"])
 def test_the_help_of_a_command_loads_only_what_typer_needs(command: str) -> None:
     """Typer converts parameters with pydantic; nothing of ours that needs it is loaded."""
     ours = (
@@ -156,7 +157,7 @@ def test_no_color_on_a_terminal() -> None:
     assert not ANSI.search(said)
 
 
-@pytest.mark.parametrize("columns", [60, 80])
+@each("columns", [60, 80])
 def test_a_narrow_terminal(columns: int) -> None:
     code, said = in_a_terminal(SMALL, columns)
     assert code == 0
@@ -167,10 +168,10 @@ def test_a_narrow_terminal(columns: int) -> None:
         assert needed in words, needed
 
 
-@pytest.mark.parametrize("lines", [0, 1])
-@pytest.mark.parametrize("arguments", [
+@each("lines", [0, 1])
+@each("arguments", [
     SMALL, [*SMALL, "--json"], ["models", "list"], ["schema"], ["--help"],
-], ids=" ".join)  # fmt: skip
+])  # fmt: skip
 def test_a_reader_that_stops(arguments: list[str], lines: int) -> None:
     """`planner ... | head -1`: no traceback, and not exit code 1, which means a bug of ours."""
     process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE,
@@ -202,7 +203,7 @@ def test_files_are_written_even_if_the_reader_stops(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", [SMALL, [*SMALL, "--json"], ["models", "list"]], ids=" ".join)
+@each("arguments", [SMALL, [*SMALL, "--json"], ["models", "list"]])
 def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE,
@@ -230,7 +231,7 @@ def started(*arguments: str) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.0])
+@each("after", [0.0, 0.3, 1.0])
 def test_control_c(after: float, tmp_path: Path) -> None:
     """Exit code 130, one line, no traceback, no file, however early or late it comes."""
     target, front = tmp_path / "plan.yaml", tmp_path / "front.csv"
@@ -272,7 +273,7 @@ def test_a_terminal_that_cannot_print_unicode() -> None:
     assert step_time() in done.stdout
 
 
-@pytest.mark.parametrize(("closed", "arguments", "code"), [
+@each(("closed", "arguments", "code"), [
     (">&-", "hardware list", 0), (">&-", "solve --model x --chips 1", 2),
     ("2>&-", "solve --model x --chips 1", 2), (">&- 2>&-", "solve --model x --chips 1", 2),
     ("<&- >&- 2>&-", "models list --json", 0),

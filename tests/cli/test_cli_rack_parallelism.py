@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner
 
@@ -56,7 +57,7 @@ def test_some_figures_and_other_readings() -> None:
     assert last[1] * 1e3 == pytest.approx(3.16, abs=0.005)
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "number", "key"),
     [
         (("--rack-chips", 32), 10, "total_j"),
@@ -115,7 +116,7 @@ def test_what_the_report_leaves_out() -> None:
     assert "more fields; all with --json" in words
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "lines"),
     [
         (("--figure", 1), ["figure: 1: must be at least 2"]),
@@ -153,7 +154,7 @@ def test_refusals(flags: tuple[object, ...], lines: list[str]) -> None:
     assert mistakes(*flags) == lines
 
 
-@pytest.mark.parametrize("flags", [(), ("--beyond",)])
+@each("flags", [(), ("--beyond",)])
 def test_unknown_hardware(flags: tuple[str, ...]) -> None:
     assert mistakes(*flags, "--hardware", "c2c-ndr400-rak")[0].startswith("hardware: unknown name")
 

@@ -3,14 +3,14 @@
 import itertools
 import math
 
-import pytest
+from support.cases import each
 
 from cli.command import planner, solve
 
 ASKED = ("--model", "llama3-8b", "--hardware", "c2c-ndr400-rack", "--chips", "16")
 
 
-@pytest.mark.parametrize("preset", ["rack-energy", "rack-zero"])
+@each("preset", ["rack-energy", "rack-zero"])
 def test_the_best_plan_and_its_energy_by_component(preset: str) -> None:
     """Proved; no interval, no standing power; parts add up to compute, memory and two links."""
     answer = solve(*ASKED, "--assumptions", preset)
@@ -45,7 +45,7 @@ def test_the_front_trades_time_for_energy() -> None:
         assert fast["energy_per_step_j"] > frugal["energy_per_step_j"]
 
 
-@pytest.mark.parametrize("preset", ["rack-energy", "rack-zero"])
+@each("preset", ["rack-energy", "rack-zero"])
 def test_flags_without_effect_are_refused(preset: str) -> None:
     outcome = planner("solve", *ASKED, "--assumptions", preset, "--mfu", "0.4")
     assert outcome.code == 2

@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from support.cases import each
 
 from cli.command import planner
 
@@ -92,7 +93,7 @@ def test_static_power_counts_only_when_asked() -> None:
     assert with_it["static"] > 0
 
 
-@pytest.mark.parametrize("flags", [(), ("--static-power",)])
+@each("flags", [(), ("--static-power",)])
 def test_many_chips(flags: tuple[str, ...]) -> None:
     found = answer(
         "--workload", "ffn", "--gpus", "4096", "--objective", "energy", "--topology",
@@ -144,7 +145,7 @@ def test_sizes_limit_the_chips_that_they_serve() -> None:
     assert usual["space"]["chips"] == [*range(2, 13), 16]
 
 
-@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+@each("objective", ["time", "energy", "edp"])
 def test_a_time_limit_leaves_a_plan_and_a_bound(objective: str) -> None:
     space = ("--strategy", "dp,zero,tp", "--gpus", "2,4,8", "--objective", objective)
     whole = answer(*space)
@@ -176,7 +177,7 @@ def test_a_time_limit_before_what_frees_a_plan_is_said() -> None:
     assert said in planner("rack", "solve", *flags).out
 
 
-@pytest.mark.parametrize(("objective", "words"), [
+@each(("objective", "words"), [
     ("time", r"latency [\d.]+ \ws EXACT, energy [\d.]+ \wJ\."),
     ("energy", r"energy [\d.]+ \wJ EXACT, latency [\d.]+ \ws\."),
     ("edp", r"energy times latency [\d.e-]+ J s EXACT, latency [\d.]+ \ws, energy [\d.]+ \wJ\."),
@@ -209,7 +210,7 @@ def test_a_workload_file(tmp_path: Path) -> None:
     assert found["batch"] == 64
 
 
-@pytest.mark.parametrize("ending", ["svg", "html", "csv", "json"])
+@each("ending", ["svg", "html", "csv", "json"])
 def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
     file = tmp_path / f"front.{ending}"
     found = answer("--strategy", "dp,zero,tp", "--gpus", "2,4,8", "--pareto", file)
@@ -234,7 +235,7 @@ def test_the_front_as_a_file(ending: str, tmp_path: Path) -> None:
         assert "Without " in text
 
 
-@pytest.mark.parametrize("name", ["all.svg", "all.HTML"])
+@each("name", ["all.svg", "all.HTML"])
 def test_a_picture_has_the_front_and_the_parts_of_the_best_plan(name: str, tmp_path: Path) -> None:
     """Without a library; the front beside it is written as well."""
     path, front = tmp_path / name, tmp_path / "front.csv"
@@ -280,7 +281,7 @@ def test_a_file_is_not_written_when_there_is_no_plan(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("flags", "line"), [
+@each(("flags", "line"), [
     (("--workload", "fcc"), "workload: 'fcc' is not one of attention, attention-mha, conv, fc, "
      "ffn, FILE.yaml; did you mean 'fc'?"),
     (("--gpus", "0"), "gpus: 0: must be at least 1"),
@@ -334,7 +335,7 @@ def test_all_mistakes_at_once() -> None:
     assert sorted(named) == ["batch", "gpus", "max-ports", "pes", "topology"]
 
 
-@pytest.mark.parametrize(("name", "words"), [
+@each(("name", "words"), [
     ("front.png", "the front is written as .svg, .html, .csv, .json"),
     ("nowhere/front.csv", "cannot be written"),
 ])  # fmt: skip

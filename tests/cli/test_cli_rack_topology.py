@@ -9,6 +9,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused
 
@@ -194,7 +195,7 @@ def test_a_graph_has_one_name_everywhere(tmp_path: Path) -> None:
         assert name in found.document["inputs"]["topologies"]
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("chips: 1\nlinks: []", "chips: 1: a graph has 2 to 2,048 chips"),
     ("chips: 1000000000\nlinks: [{between: [0, 1]}]",
      "chips: 1000000000: a graph has 2 to 2,048 chips"),
@@ -214,7 +215,7 @@ def test_one_line_for_a_graph_that_is_none(text: str, words: str, tmp_path: Path
         assert refused("rack", *command, "--graph", graph) == [f"{graph}: {words}"]
 
 
-@pytest.mark.parametrize(("link", "words"), [
+@each(("link", "words"), [
     ("price: 1e300", "price: 1e+300 must be at most 1e+15"),
     ("bandwidth_bytes_per_s: 1e-300", "must be finite and greater than 0"),
     ("links: 1000000000000000000000000", "must be at most 1e+06"),
@@ -261,7 +262,7 @@ def test_pictures(name: str, specs: tuple[str, ...], tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize(("flags", "line"), [
+@each(("flags", "line"), [
     ((), "topology: none is given; name some, e.g. ring:8 torus:4x4, or give --chips"),
     (("--chips", 1), "chips: 1 gives no pair of chips; use at least 2"),
     (("ring:4", "--bandwidth", 0), "bandwidth: '0' must be greater than 0 and finite"),

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 from rich.console import RenderableType
+from support.cases import each
 
 from cli.command import planner
 from planner.report.tables import tables
@@ -69,7 +70,7 @@ def test_columns_that_belong_together_stay_so() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [5, 7, 12])
+@each("width", [5, 7, 12])
 def test_not_even_one_column_fits(width: int) -> None:
     """Then names are broken, and numbers where they alone are too wide; no letter is lost."""
     view = SplitTable(("topology", "links"), [("fully-connected", "123,456")], by=("topology",),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused
 from hardware_db import load_chip
@@ -96,7 +97,7 @@ def test_ranges_lists_and_repeated_flags_are_the_same() -> None:
     assert list(lists["figures"]) == ["7", "8"]
 
 
-@pytest.mark.parametrize("name", ["report1-rack", "c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+@each("name", ["report1-rack", "c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
 def test_the_header_shows_the_memory_that_is_used(name: str) -> None:
     """SRAM where the record has it, else L2; more PEs bring more of it."""
     cluster = cluster_named(name)
@@ -262,7 +263,7 @@ def test_a_picture_of_one_figure_with_holes(tmp_path: Path) -> None:
     assert "nan" not in text.lower()
 
 
-@pytest.mark.parametrize(("flags", "line"), [
+@each(("flags", "line"), [
     (("--gpus", 1), "gpus: 1: must be at least 2"),
     (("--gpus", ""), "gpus: the list is empty or has an empty entry; write it like 2-12"),
     (("--gpus", "2,,4"), "gpus: the list is empty or has an empty entry; write it like 2-12"),
@@ -341,7 +342,7 @@ def test_several_mistakes_at_once() -> None:
     assert sorted(line.partition(":")[0] for line in lines) == ["basis", "gpus", "pes", "sram"]
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("chips: 4\nlinks:\n  - {between: [0, 1]}\n  - {between: [2, 3]}\n", "2 parts with no link"),
     ("chips: [a]\nlinks:\n  - {between: [a, a]}\n", "graph"),
     ("chips: 2\n", "links: is missing"),
@@ -354,7 +355,7 @@ def test_bad_graphs(text: str, words: str, tmp_path: Path) -> None:
     assert all(str(path) in line for line in lines), lines
 
 
-@pytest.mark.parametrize(("change", "words"), [
+@each(("change", "words"), [
     (("inner: 8", "inner: 0"), "einsums.0.inner: 0: must be at least 1"),
     (("inner: 8", "inner: many"), "einsums.0.inner: 'many': must be a whole number"),
     (("inner: 8", "iner: 8"), "einsums.0.iner: unknown field; did you mean 'inner'"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, refused, solve
@@ -196,7 +197,7 @@ OTHERS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("other", OTHERS)
+@each("other", OTHERS)
 def test_what_is_no_answer_is_refused(tmp_path: Path, other: str) -> None:
     content, words = OTHERS[other]
     mistakes = refused("report", written(tmp_path, content))
@@ -216,7 +217,7 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("line", KINDS)
+@each("line", KINDS)
 def test_answers_of_other_commands_are_named(tmp_path: Path, line: str) -> None:
     path = written(tmp_path, planner(*line.split(), "--json").out)
     command = " ".join(word for word in line.split()[:2] if not word.startswith("-"))
@@ -240,7 +241,7 @@ def test_a_plan_and_a_comparison_are_no_answers_but_named(tmp_path: Path) -> Non
     assert "is the answer of planner compare, not an answer" in mistakes[0]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.9999])
+@each("share", [0.1, 0.5, 0.9, 0.9999])
 def test_an_answer_that_is_cut_off_is_refused(tmp_path: Path, share: float) -> None:
     text = json.dumps(answer_to(FRONT), indent=2)
     mistakes = refused("report", written(tmp_path, text[: int(share * len(text))]))
@@ -267,7 +268,7 @@ def test_a_machine_of_ones_own_that_has_changed(tmp_path: Path) -> None:
     assert "it was edited, or a file that it names has changed since" in mistakes[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "words"),
     [
         ("result.json", "a report is written as .html"),
@@ -293,7 +294,7 @@ def test_the_result_is_not_written_over(tmp_path: Path) -> None:
     assert json.loads(path.read_text(encoding="utf-8")) == document()
 
 
-@pytest.mark.parametrize("name", ["nothing.json", ".", "..", "a\nb.json"])
+@each("name", ["nothing.json", ".", "..", "a\nb.json"])
 def test_results_that_are_not_there(tmp_path: Path, name: str) -> None:
     mistakes = refused("report", tmp_path / name, "-o", tmp_path / "r.html")
     assert len(mistakes) == 1

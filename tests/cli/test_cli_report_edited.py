@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from cli.answers import answer_to
 from cli.command import planner, refused
@@ -211,7 +211,7 @@ FAULTS: dict[str, tuple[Change, str]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@each("fault", FAULTS)
 def test_answers_that_were_changed_are_refused(tmp_path: Path, fault: str) -> None:
     change, words = FAULTS[fault]
     answer = document()
@@ -224,7 +224,7 @@ def test_answers_that_were_changed_are_refused(tmp_path: Path, fault: str) -> No
     assert not path.with_suffix(".html").exists()
 
 
-@pytest.mark.parametrize("fault", ["a verdict", "negative seconds", "a point less", "a status"])
+@each("fault", ["a verdict", "negative seconds", "a point less", "a status"])
 def test_any_edit_is_noticed(tmp_path: Path, fault: str) -> None:
     answer = document()
     FAULTS[fault][0](answer)
@@ -235,7 +235,7 @@ def test_any_edit_is_noticed(tmp_path: Path, fault: str) -> None:
     assert "digest: is missing" in refused("report", written(tmp_path, answer))[0]
 
 
-@pytest.mark.parametrize("layout", [{"indent": None}, {"sort_keys": True, "indent": 1}])
+@each("layout", [{"indent": None}, {"sort_keys": True, "indent": 1}])
 def test_the_layout_of_the_file_is_no_edit(tmp_path: Path, layout: dict[str, Any]) -> None:
     page_of(written(tmp_path, json.dumps(document(), **layout)))
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, solve
 from cli.plan_files import COSTS, evaluate
@@ -90,7 +91,7 @@ def test_a_file_that_changes_the_preset(tmp_path: Path) -> None:
     assert answer["best"]["mesh"]["tp"] == 4
 
 
-@pytest.mark.parametrize(("flags", "words"), [
+@each(("flags", "words"), [
     (
         changed("--assumptions", "calibrated", "--batch-tokens", "4Mi"),
         r"mfu: 0\.4 has no effect.*roofline",

@@ -1,6 +1,7 @@
 """`--runnable-in` on the command line: targets without lists of layers, and jobs that none runs."""
 
 import pytest
+from support.cases import each
 
 from cli.command import planner
 
@@ -8,8 +9,8 @@ SMALL = ("--model", "llama3.1-8b", "--hardware", "h100-sxm5-80", "--chips", "8",
          "--batch-tokens", "256Ki")  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["maxtext", "nanotron"])
-@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+@each("target", ["maxtext", "nanotron"])
+@each("objective", ["time", "energy", "edp"])
 def test_where_no_stages_can_differ_the_uniform_plans_are_the_front(
     target: str, objective: str
 ) -> None:
@@ -30,14 +31,14 @@ def test_where_no_stages_can_differ_the_uniform_plans_are_the_front(
         assert values[0] == pytest.approx(values[1])
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "hardware", "words"),
     [
         ("bloom-7b1", "h100-sxm5-80", "Megatron-LM: megatron (pretrain_gpt.py) does not build"),
         ("llama3.1-8b", "tpu-v5p", "Megatron-LM: megatron runs on GPUs of NVIDIA and AMD, not on"),
     ],
 )
-@pytest.mark.parametrize("layout", ["uniform", "uneven"])
+@each("layout", ["uniform", "uneven"])
 def test_a_job_that_no_plan_brings_to_a_target_says_why(
     model: str, hardware: str, words: str, layout: str
 ) -> None:
@@ -65,7 +66,7 @@ def test_rules_of_a_target_that_drop_what_fits_are_named_with_the_batch_that_fre
     assert planner("solve", *flags, "--batch-tokens", "512Ki").code == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "precision", "target"),
     [
         ("mixtral-8x7b", "fp16", "nanotron"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.cases import each
 from support.jobs import roofline_model
 
 import planner
@@ -50,7 +51,7 @@ def _numbers(node: Any) -> list[float]:
     return [n for value in node for n in _numbers(value)] if isinstance(node, list) else []
 
 
-@pytest.mark.parametrize(("tokens", "kept"), [(16e6, 4.2e13), (3e6, 7.86e12)])
+@each(("tokens", "kept"), [(16e6, 4.2e13), (3e6, 7.86e12)])
 def test_question_2_memory(tokens: float, kept: float) -> None:
     """130 GB of state; 42 TB of checkpoints at 16 M tokens, 7.86e12 bytes at 3 M."""
     chips = 4096
@@ -69,7 +70,7 @@ def test_pure_data_parallelism_holds_a_tenth_of_the_memory() -> None:
     assert row("dp", model="llama2-13b", chips=64).binds == "memory: state"
 
 
-@pytest.mark.parametrize("strategy", ["dp", "zero1", "zero2", "zero3"])
+@each("strategy", ["dp", "zero1", "zero2", "zero3"])
 def test_850_tokens_per_chip_on_three_axes(strategy: str) -> None:
     """2550 / 3; 7.6 M tokens on a pod of 8,960 chips."""
     each = row(strategy, model="llama2-7b", chips=4096).min_batch_tokens_compute_bound / 4096
@@ -145,11 +146,11 @@ def test_across_pods() -> None:
     """C / W_dcn tokens per slice: 73,440 with C = 4.59e14, 71,360 with the text's 4.46e14."""
     chips, pods = 12_288, 2
     (strategy,) = strategies_named(["across-pods"])
-    for rate, each in ((1.0, 73_440), (4.46 / 4.59, 71_360)):
+    for rate, per_slice in ((1.0, 73_440), (4.46 / 4.59, 71_360)):
         model = roofline_model(load_model("llama3-70b"), "tpu-v5p", chips, 1e6, mfu=rate)
         limits = mesh_limits(model, strategy, chips, 1e11)
         assert limits is not None
-        assert limits.across / pods == pytest.approx(each, rel=1e-12)
+        assert limits.across / pods == pytest.approx(per_slice, rel=1e-12)
     tokens = 73_440 * pods * 0.5  # half of what hides it: the reduction takes twice the backward
     model = roofline_model(load_model("llama3-70b"), "tpu-v5p", chips, tokens)
     plan = Plan(dp=pods, fsdp=chips // pods, sharding="zero3")

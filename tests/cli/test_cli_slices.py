@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
@@ -10,7 +10,7 @@ from cli.command import planner, refused, solve
 MODEL = ("--model", "llama2-7b")
 
 
-@pytest.mark.parametrize("text", ["4x4x4", "4 X 4 x 4"])
+@each("text", ["4x4x4", "4 X 4 x 4"])
 def test_a_slice_is_its_chips(text: str) -> None:
     answer = solve(*MODEL, "--chips", text, "--chips-exact")
     assert answer["question"]["job"]["chips"] == answer["question"]["asked"]["chips"] == 64
@@ -24,7 +24,7 @@ def test_a_job_file_has_slices_too(tmp_path: Path) -> None:
     assert refused("solve", job)[0].startswith(f"{job}: chips: 4x4x5 is not a slice of tpu-v5p")
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "words"),
     [
         (("--chips", "3x16x16"), "chips: 3x16x16 is not a slice of tpu-v5p"),
@@ -52,7 +52,7 @@ def test_one_plan_on_two_machines(tmp_path: Path) -> None:
     assert times["values"][1] == alone["step_time_s"] != times["values"][0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("machines", "words"),
     [
         ("h100-sxm5-80", "is the same as"),

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, refused, solve
@@ -19,7 +20,7 @@ PLAN_KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_the_top_of_the_document(name: str) -> None:
     answer = answer_to(name)
     parts = {"certificate", "best", "front", "candidates", "stages", "notes", "question"}
@@ -36,7 +37,7 @@ def test_the_top_of_the_document(name: str) -> None:
     assert answer["notes"]["mfu_convention"]
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_every_plan_of_the_document(name: str) -> None:
     answer = answer_to(name)
     asked = int(JOBS[name][JOBS[name].index("--chips") + 1])
@@ -52,7 +53,7 @@ def test_every_plan_of_the_document(name: str) -> None:
         assert set(row["placement"]["levels"]) == {axis for axis in mesh if mesh[axis] > 1}
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_the_figures_of_a_plan_agree_with_each_other(name: str) -> None:
     answer = answer_to(name)
     tokens = answer["question"]["job"]["batch_tokens"]
@@ -75,7 +76,7 @@ def test_the_figures_of_a_plan_agree_with_each_other(name: str) -> None:
         assert sequences == answer["question"]["job"]["global_batch"]
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_the_front_is_sorted_and_nothing_on_it_is_dominated(name: str) -> None:
     front = answer_to(name)["front"]["plans"]
     assert front
@@ -85,7 +86,7 @@ def test_the_front_is_sorted_and_nothing_on_it_is_dominated(name: str) -> None:
         assert one[0] < other[0] or one[1] < other[1], "dominated or doubled"
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_the_fastest_plan_on_all_chips_is_not_beaten_by_the_front(name: str) -> None:
     answer = answer_to(name)
     same = [row for row in answer["front"]["plans"] if row["chips"] == answer["best"]["chips"]]
@@ -94,7 +95,7 @@ def test_the_fastest_plan_on_all_chips_is_not_beaten_by_the_front(name: str) -> 
     assert fastest["step_time_s"] <= answer["best"]["step_time_s"]
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_the_counts_add_up(name: str) -> None:
     """What is considered is dropped for a reason, excluded by a bound, or costed."""
     counts = answer_to(name)["candidates"]["counts"]
@@ -106,7 +107,7 @@ def test_the_counts_add_up(name: str) -> None:
     assert meshes.pop("considered") == sum(meshes.values()), "each mesh is dropped once or searched"
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_no_neighbor_that_could_run_is_better(name: str) -> None:
     """A plan one step away that beats the proved optimum would refute the proof."""
     answer = answer_to(name)
@@ -119,7 +120,7 @@ def test_no_neighbor_that_could_run_is_better(name: str) -> None:
         assert time >= answer["best"]["step_time_s"] * (1 - 1e-12), neighbor
 
 
-@pytest.mark.parametrize("name", JOBS)
+@each("name", JOBS)
 def test_the_job_says_what_was_assumed(name: str) -> None:
     answer = answer_to(name)
     assumed = {row["name"] for row in answer["notes"]["defaults"]}
@@ -154,7 +155,7 @@ FIXES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("fixes", FIXES, ids=" ".join)
+@each("fixes", FIXES)
 def test_fix(fixes: tuple[str, ...]) -> None:
     flags = [word for fix in fixes for word in ("--fix", fix)]
     if "schedule=gpipe" in fixes:  # Megatron, the default here, has no such schedule
@@ -168,7 +169,7 @@ def test_fix(fixes: tuple[str, ...]) -> None:
             assert str(fields[name]).lower() in values.split(","), (name, fields[name])
 
 
-@pytest.mark.parametrize(("fix", "words"), [
+@each(("fix", "words"), [
     ("schedule=gpipe", "megatron has no schedule 'gpipe'; it has 1f1b, interleaved"),
     ("split=by-cost", "megatron does not split layers by 'by-cost'; it has even"),
     ("tp=5,7", "tp 5 does not divide the 12 attention heads of gpt3-125m; nearest: 4 or 6"),
@@ -194,7 +195,7 @@ def test_a_wider_fix_is_never_worse() -> None:
     assert solve(*SMALL, "--fix", "tp=1,2,4")["certificate"]["objective"] == min(narrow)
 
 
-@pytest.mark.parametrize("axes", ["dp", "fsdp", "tp,dp", "pp,fsdp", "cp,dp,tp"])
+@each("axes", ["dp", "fsdp", "tp,dp", "pp,fsdp", "cp,dp,tp"])
 def test_axes(axes: str) -> None:
     answer = solve(*SMALL, "--axes", axes)
     for row in [answer["best"], *answer["front"]["plans"]]:
@@ -233,7 +234,7 @@ def test_all_placements_are_at_least_as_good_as_the_frameworks_own() -> None:
     )
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp", "memory"])
+@each("objective", ["energy", "edp", "memory"])
 def test_neighbors_are_judged_by_the_objective(objective: str) -> None:
     """Under --objective energy, `faster by 9 %` alone hides why the neighbor was not chosen."""
     answer = solve(*SMALL, "--objective", objective)
@@ -249,7 +250,7 @@ def test_neighbors_are_judged_by_the_objective(objective: str) -> None:
         assert row["costs"]["memory_per_chip_bytes"] > allowed, "what a limit forbids exceeds it"
 
 
-@pytest.mark.parametrize("objective", ["time", "energy", "edp", "memory"])
+@each("objective", ["time", "energy", "edp", "memory"])
 def test_the_objective_is_that_of_the_best_plan_and_least_on_the_front(objective: str) -> None:
     answer = solve(*SMALL, "--objective", objective, "--chips-exact", "--front",
                    "time,energy,memory")  # fmt: skip

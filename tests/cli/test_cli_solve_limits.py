@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, solve
@@ -42,7 +43,7 @@ def test_max_step_time_and_min_mfu() -> None:
     assert all(row["mfu"] >= best["mfu"] * 0.95 for row in rows(answer))
 
 
-@pytest.mark.parametrize("limit", [("--max-power", "5.5kW"), ("--max-memory", "9GB")])
+@each("limit", [("--max-power", "5.5kW"), ("--max-memory", "9GB")])
 def test_no_neighbor_is_called_faster_when_it_breaks_a_limit(limit: tuple[str, str]) -> None:
     """The neighbor table must say which limit a faster plan breaks."""
     answer = solve(*SMALL, *limit)
@@ -98,7 +99,7 @@ def test_a_time_limit_keeps_the_bound_valid() -> None:
     assert statuses & {"feasible", "time_limit"}
 
 
-@pytest.mark.parametrize("form", ["--json", "--no-clocks"])
+@each("form", ["--json", "--no-clocks"])
 def test_a_time_limit_on_memory_has_a_bound_too(form: str) -> None:
     """A bound of minus infinity is neither JSON nor a bound; memory is at least nothing."""
     flags = ("--model", "llama3.1-405b", *H100, "--chips", "8192", "--chips-exact",

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 import planner as library
 from cli.command import planner
@@ -71,7 +71,7 @@ def test_a_file_gives_the_same_digits_again(tmp_path: Path) -> None:
     assert any("has one sharding for all stages" in line for line in first["warnings"])
 
 
-@pytest.mark.parametrize("text", ["Et*9|(t*8|)*2t*7L", "9,8*2,7"])
+@each("text", ["Et*9|(t*8|)*2t*7L", "9,8*2,7"])
 def test_layouts_as_text(tmp_path: Path, text: str) -> None:
     listed = [{"layers": layers} for layers in (9, 8, 8, 7)]
     one, other = (evaluate(written(tmp_path, stages)) for stages in (text, listed))
@@ -100,7 +100,7 @@ def test_the_terminal_shows_what_stages_choose(tmp_path: Path) -> None:
     assert "recompute" not in plain[plain.index("stage  layers") :].splitlines()[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("stages", "line"),
     [
         ("Et*9|t*8", "plan.stages: layout: L (loss) must come last and once at the end of"),

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
@@ -48,7 +49,7 @@ def test_explain_writes_that_trace_too(plan_file: Path, tmp_path: Path) -> None:
     assert "--plot too" in line
 
 
-@pytest.mark.parametrize("ending", ["svg", "html"])
+@each("ending", ["svg", "html"])
 def test_a_trace_may_be_a_picture(plan_file: Path, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"step.{ending}"
     assert planner("evaluate", plan_file, "--trace", path).code == 0

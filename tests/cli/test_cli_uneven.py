@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
 from planner.base.jsonfile import digest_of
@@ -103,7 +104,7 @@ def test_an_answer_is_read_again(answer: Any, tmp_path: Path) -> None:
         assert "Layers and clock of every pipeline stage" in text
 
 
-@pytest.mark.parametrize("objective", ["time", "energy", "edp"])
+@each("objective", ["time", "energy", "edp"])
 def test_an_answer_with_interleaved_rows_is_read_again(objective: str, tmp_path: Path) -> None:
     asked = (*JOB, "--fix", "pp=2", "--fix", "interleave=2", "--fix", "tp=1", "--fix", "cp=1")
     found = solve(*asked, "--fix", "micro_batch=2", "--objective", objective)
@@ -152,7 +153,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("name", FORGERIES)
+@each("name", FORGERIES)
 def test_a_forged_certificate_is_refused(name: str, answer: Any, tmp_path: Path) -> None:
     change, where = FORGERIES[name]
     forged = written({**answer, **change(answer)}, tmp_path / "forged.json")
@@ -160,7 +161,7 @@ def test_a_forged_certificate_is_refused(name: str, answer: Any, tmp_path: Path)
     assert any(f"forged.json: {where}" in line for line in lines), lines
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
+@each("objective", ["energy", "edp"])
 def test_other_objectives_have_certificates_too(objective: str, tmp_path: Path) -> None:
     found = solve(*PIPED, "--objective", objective)
     best = found["best"]
@@ -215,7 +216,7 @@ def test_a_gap_ends_the_search_within_it() -> None:
     assert found["certificate"]["status"] in ("optimal", "feasible")
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "constraint", "words"),
     [
         (("--max-step-time", "1ms"), "max-step-time", "the fastest plan, whatever its stages,"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from cli.command import planner, refused, replaced
 from cli.jobs import BASE, BASE_FLAGS
@@ -10,7 +10,7 @@ from cli.jobs import BASE, BASE_FLAGS
 UNEVEN = (*BASE_FLAGS, "--layout", "uneven")
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "line"),
     [
         (("--objective", "memory"),
@@ -27,6 +27,9 @@ UNEVEN = (*BASE_FLAGS, "--layout", "uneven")
         (("--fix", "split=even"),
          "fix: split=even contradicts layout uneven, which decides the layers of every stage; "
          "leave it out, or use layout uniform"),
+        (("--fix", "schedule=zb-v"),
+         "fix: schedule=zb-v has stages of equal layers alone; allowed with layout uneven: "
+         "gpipe, 1f1b, interleaved, zero-bubble, dualpipe"),
         (("--layout", "3,2*2,5", "--fix", "pp=8"),
          "fix: pp=8 contradicts the layout, which has 4 chunks (pp x interleave); "
          "use pp=4 with interleave=1, or another layout"),
@@ -53,7 +56,7 @@ def test_what_contradicts_uneven_stages_is_refused(flags: tuple[str, ...], line:
     assert refused("solve", *replaced(UNEVEN, *flags)) == [line]
 
 
-@pytest.mark.parametrize("flags", [("--gap", "1%"), ("--front-points", "all")])
+@each("flags", [("--gap", "1%"), ("--front-points", "all")])
 def test_what_only_uneven_stages_have_is_refused_elsewhere(flags: tuple[str, str]) -> None:
     name = flags[0].removeprefix("--")
     line = f"{name}: goes with layout uneven; the search of uniform plans is always exact"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused
 from planner.base.jsonfile import sealed
@@ -44,7 +45,7 @@ def renamed(value: Any) -> Any:
     return json.loads(json.dumps(value).replace('"skeletons"', '"partial_plans"'))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_value_has_its_place_in_the_parts(name: str) -> None:
     old = kept(name)
     new = as_parts(copy.deepcopy(old))
@@ -57,7 +58,7 @@ def test_every_value_has_its_place_in_the_parts(name: str) -> None:
     assert as_parts(new) == new
 
 
-@pytest.mark.parametrize("name", ["uniform", "uneven", "machines"])
+@each("name", ["uniform", "uneven", "machines"])
 def test_a_report_reads_them(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, kept(name))
     outcome = planner("report", path)
@@ -65,7 +66,7 @@ def test_a_report_reads_them(tmp_path: Path, name: str) -> None:
     assert kept(name)["job"]["model"] in path.with_suffix(".html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_plan_of_the_front_is_evaluated_again(tmp_path: Path, name: str) -> None:
     old = kept(name)
     outcome = planner("evaluate", written(tmp_path, old), "--row", 1, "--json")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL
 from cli.command import planner, refused
@@ -22,7 +23,7 @@ def test_a_row_with_thousands_of_digits(written: Path) -> None:
     assert refused("evaluate", written, "--row", LONG) == [f"row: {TOO_LONG}"]
 
 
-@pytest.mark.parametrize("flag", [
+@each("flag", [
     "--seq-len", "--batch-tokens", "--lora-rank", "--max-memory", "--max-power", "--time-limit",
     "--max-step-time", "--min-mfu", "--train-tokens", "--price-per-chip-hour",
     "--carbon-intensity",
@@ -31,12 +32,12 @@ def test_a_flag_with_thousands_of_digits(flag: str) -> None:
     assert refused("solve", *SMALL, flag, LONG) == [f"{flag.removeprefix('--')}: {TOO_LONG}"]
 
 
-@pytest.mark.parametrize("digits", [LONG, f"{'0' * 5000}1"])
+@each("digits", [LONG, f"{'0' * 5000}1"])
 def test_a_fixed_value_with_thousands_of_digits(digits: str) -> None:
     assert refused("solve", *SMALL, "--fix", f"tp={digits}") == [f"fix: tp: {TOO_LONG}"]
 
 
-@pytest.mark.parametrize(("ep", "near"), [(3, "2 or 4"), (16, "8"), (7, "4 or 8")])
+@each(("ep", "near"), [(3, "2 or 4"), (16, "8"), (7, "4 or 8")])
 def test_experts_that_do_not_divide_name_the_nearest(ep: int, near: str) -> None:
     job = ("--model", "mixtral-8x7b", "--hardware", "h100-sxm5-80", "--chips", 64)
     assert refused("solve", *job, "--fix", f"ep={ep}") == [
@@ -44,7 +45,7 @@ def test_experts_that_do_not_divide_name_the_nearest(ep: int, near: str) -> None
     ]
 
 
-@pytest.mark.parametrize(("arguments", "name"), [
+@each(("arguments", "name"), [
     (("solve", *SMALL, "-o", ""), "output"),
     (("solve", *SMALL, "--output="), "output"),
     (("solve", *SMALL, "--pareto", "front.csv", "--pareto", ""), "pareto"),
@@ -55,7 +56,7 @@ def test_a_file_without_a_name(arguments: tuple[object, ...], name: str) -> None
     assert refused(*arguments) == [f"{name}: the name of the file is empty"]
 
 
-@pytest.mark.parametrize(("flag", "value", "shown"), [
+@each(("flag", "value", "shown"), [
     ("--max-memory", "0", "0"), ("--batch-tokens", "-4194304", "-4194304"),
     ("--train-tokens", "-2", "-2"), ("--max-step-time", "-1.5s", "-1.5"),
 ])  # fmt: skip

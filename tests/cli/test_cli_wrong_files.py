@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.answers import SMALL
 from cli.command import planner, refused, solve
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("file", WORDS)
+@each("file", WORDS)
 def test_a_file_of_another_kind_is_one_line(folder: Path, file: str) -> None:
     path, words = folder / file, WORDS[file]
     if words != "a model":
@@ -66,7 +67,7 @@ def test_a_file_of_another_kind_is_one_line(folder: Path, file: str) -> None:
         assert refused("solve", *SMALL, "--assumptions", path) == [line]
 
 
-@pytest.mark.parametrize("file", WORDS)
+@each("file", WORDS)
 def test_a_file_that_a_command_does_not_take(folder: Path, file: str) -> None:
     path, words = folder / file, WORDS[file]
     command = f": {TAKEN[words]}" if words in TAKEN else ""
@@ -163,7 +164,7 @@ def test_a_hexadecimal_number_too_long_to_be_written_out(tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]"])
+@each("value", ["!!bool x", "!!int x", "!!timestamp x", "!!int [1]"])
 def test_a_value_with_a_tag(tmp_path: Path, value: str) -> None:
     path = tmp_path / "tagged.yaml"
     path.write_text(f"a: {value}\n", encoding="utf-8")
@@ -174,8 +175,8 @@ def test_a_value_with_a_tag(tmp_path: Path, value: str) -> None:
         assert not [word for word in ("literal", "int()", "month", "attribute") if word in line]
 
 
-@pytest.mark.parametrize("field", ["model", "hardware"])
-@pytest.mark.parametrize("name", ["front.csv", "front.svg", "notes.txt"])
+@each("field", ["model", "hardware"])
+@each("name", ["front.csv", "front.svg", "notes.txt"])
 def test_a_file_that_is_no_yaml_is_not_taken_for_a_name(
     field: str, name: str, tmp_path: Path
 ) -> None:
@@ -193,7 +194,7 @@ def test_assumptions_of_another_kind_need_no_suffix(folder: Path) -> None:
     assert lines == [f"assumptions: {path}: is a front, not a file of assumptions"]
 
 
-@pytest.mark.parametrize("field", ["model", "hardware"])
+@each("field", ["model", "hardware"])
 def test_an_empty_name_is_not_looked_up(field: str) -> None:
     flags = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", field: ""}
     words = [word for flag, value in flags.items() for word in (f"--{flag}", value)]

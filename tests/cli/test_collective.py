@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.collective_asking import DGX1, answer, asked
 from cli.command import planner, refused
@@ -242,7 +243,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), BAD)
+@each(("arguments", "message"), BAD)
 def test_bad_input(arguments: tuple[str, ...], message: str) -> None:
     import re  # noqa: PLC0415
 
@@ -275,7 +276,7 @@ def test_figures_that_are_no_numbers(tmp_path: Path) -> None:
     assert "bandwidth_bytes_per_s" in line
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "message"),
     [
         ("1GB..1KB", "1 kB is below the first size"),

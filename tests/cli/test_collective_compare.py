@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from cli.collective_asking import DGX1, answer, asked
 from cli.command import planner, refused
@@ -77,7 +78,7 @@ def test_one_node_has_no_network_and_no_rings_by_level() -> None:
     assert {one["algorithm"] for one in found["algorithms"]} == {"ring"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "said"),
     [
         (("--system", "h100-sxm5-8", "--chips", 8), "system: unknown name 'h100-sxm5-8'; did you"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from cli.command import planner, refused
 
@@ -26,7 +27,7 @@ def answer(*arguments: object) -> Any:
     return outcome.document
 
 
-@pytest.mark.parametrize("name", ["one.json", "one.xml"])
+@each("name", ["one.json", "one.xml"])
 def test_a_schedule_is_read_back_and_run(saved: Path, name: str) -> None:
     found = answer("simulate", saved / name, "--sizes", "1KB,64KB")
     (run,) = found["schedules"]
@@ -90,7 +91,7 @@ def test_what_a_slow_link_costs_and_what_is_bought_back() -> None:
     assert rows["lower bound"]["over_healthy"][0] == pytest.approx(8 / 7, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("flags", "message"),
     [
         (("--degrade", "0-2"), "degrade: '0-2': write it like 0-2=0.25"),

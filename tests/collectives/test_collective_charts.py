@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.collectives.machines.degraded import degrade
@@ -64,7 +65,7 @@ def test_the_comparison_has_formula_runs_and_library() -> None:
     assert "(6,3,7) simulated" in picture_svg(picture)
 
 
-@pytest.mark.parametrize(("topology", "collective"), [("dgx-1", "allreduce"),
+@each(("topology", "collective"), [("dgx-1", "allreduce"),
                                                       ("torus:4x4", "broadcast")])  # fmt: skip
 def test_no_two_curves_look_alike(topology: str, collective: str) -> None:
     """Nor has one the red of the crossovers."""
@@ -79,7 +80,7 @@ def test_no_two_curves_look_alike(topology: str, collective: str) -> None:
         assert "red" not in {tone for tone, _ in looks}
 
 
-@pytest.mark.parametrize("count", [10, 24])
+@each("count", [10, 24])
 def test_no_two_series_share_tone_pattern_and_marker(count: int) -> None:
     """Dots alone are told apart by tone and marker; each has the tone of its line."""
     machine = machine_of("ring:4")
@@ -132,7 +133,7 @@ def test_one_algorithm_alone_has_no_verdict() -> None:
     assert picture_svg(time_picture(found)).startswith("<svg")
 
 
-@pytest.mark.parametrize(("low", "high"), [(1e6, 1e3), (0.0, 1e3), (1e3, float("nan"))])
+@each(("low", "high"), [(1e6, 1e3), (0.0, 1e3), (1e3, float("nan"))])
 def test_no_range_is_refused(low: float, high: float) -> None:
     one = schedule_time(ring_allgather(4), ring_machine(4))
     with pytest.raises(InputError, match="size"):

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import Level, load_cluster
 from planner.collectives.tables import tables
@@ -45,7 +46,7 @@ def exact_network(level: Level, chips: int) -> tuple[Network, int]:
     return Network(nodes=chips, links=tuple(lanes), lanes=tuple(lanes.values())), 100
 
 
-@pytest.mark.parametrize(("name", "chips"), [("dgx1-v100", 4), ("gaudi2", 4)])
+@each(("name", "chips"), [("dgx1-v100", 4), ("gaudi2", 4)])
 def test_a_table_made_again_is_the_one_of_the_package(name: str, chips: int) -> None:
     level = load_cluster(name).scale(chips).levels[0]
     told: list[tuple[str, int, int]] = []
@@ -63,7 +64,7 @@ def test_a_degraded_table_made_again_is_the_one_of_the_package() -> None:
         assert as_data(again) == as_data(shipped()[f"hybrid-cube-mesh:4,0-2={share}"])
 
 
-@pytest.mark.parametrize("share", SHARES)
+@each("share", SHARES)
 def test_no_table_promises_less_than_any_schedule_can_take(
     made: dict[str, DomainTable], share: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.collectives.machines.contraction import Cables, contracted
@@ -34,7 +35,7 @@ def group_of(generators: tuple[tuple[int, ...], ...], nodes: int) -> set[tuple[i
     return found
 
 
-@pytest.mark.parametrize("spec", NAMED)
+@each("spec", NAMED)
 def test_symmetries_are_free_and_kept(spec: str) -> None:
     """Each generator maps the network on itself; only the identity of the group keeps a node."""
     machine = machine_of(spec)
@@ -64,7 +65,7 @@ def test_dgx1_in_both_numberings() -> None:
     assert (sccl.label, sccl.lane_bytes_per_s) == ("dgx-1", 25e9)
 
 
-@pytest.mark.parametrize("spec", ["dgx-1:nodes=2", "dgx1:nodes=2", "2xdgx-1", "dgx1x2"])
+@each("spec", ["dgx-1:nodes=2", "dgx1:nodes=2", "2xdgx-1", "dgx1x2"])
 def test_two_dgx1(spec: str) -> None:
     machine = machine_of(spec)
     across = {link: b for link, b in lanes(machine).items() if link[0] // 8 != link[1] // 8}
@@ -207,7 +208,7 @@ def test_one_of_several_ways_is_used_and_said() -> None:
     assert not any("several" in note for note in machine_of("fat-tree:k=4").notes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("speeds", "lanes_expected", "unit"),
     [
         ((25.0, 25.0), (1, 1), 25.0),
@@ -235,7 +236,7 @@ def test_odd_proportions_are_rounded_down_by_what_is_said() -> None:
     assert found.lanes.max() <= MOST_LANES
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ({"topology": "rign:8"}, "topology: 'rign' is not one of .*did you mean 'ring'"),

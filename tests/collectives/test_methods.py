@@ -1,6 +1,7 @@
 """Phases and packed trees behind the question: what is made, by what, and how far off it is."""
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.collectives.machines.large import methods_for
@@ -109,7 +110,7 @@ def test_chunks_and_steps_of_a_method() -> None:
     assert "no schedule has fewer than 4 steps" in none.front.ends
 
 
-@pytest.mark.parametrize(("chunks", "steps", "words"), [
+@each(("chunks", "steps", "words"), [
     (6, 3, "of 6 chunks in 3 steps: their fewest are 5; a search may find one"),
     (None, 3, "in 3 steps: their fewest are 5; a search may find one"),
     (5, None, "of 5 chunks: their chunks are a multiple of 6; a search may find one"),
@@ -121,7 +122,7 @@ def test_what_a_method_does_not_make(chunks: int | None, steps: int | None, word
     assert none.front.ends == f"trees on dgx-1 have no schedule {words}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "line"),
     [
         ({"topology": LEAVES, "method": "trees"}, "ports or trunks that several links share"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from collectives.flooding import dgx1, flooded, gathered, network_of
 from planner.base.errors import InputError
@@ -55,7 +56,7 @@ def asked() -> list[tuple]:
     ]
 
 
-@pytest.mark.parametrize("in_place", [False, True])
+@each("in_place", [False, True])
 def test_dgx1_allgather_fits_as_designed(in_place):
     """A lane is a channel; 6 lanes each way are 12 thread blocks of 7 chunks, and one that copies
     the own part out of place."""
@@ -78,7 +79,7 @@ def test_combined_blocks_are_half_as_many():
     assert run(program).faults == run(program, slots=1).faults == ()
 
 
-@pytest.mark.parametrize("noted", [False, True])
+@each("noted", [False, True])
 def test_the_best_allgather_comes_back_with_its_steps_and_rounds(noted):
     program = program_of(best(), dgx1())
     if not noted:
@@ -87,7 +88,7 @@ def test_the_best_allgather_comes_back_with_its_steps_and_rounds(noted):
     assert (read, network, root) == (best(), dgx1(), 0)
 
 
-@pytest.mark.parametrize(("collective", "chunks", "root", "local", "in_place", "combined"), asked())
+@each(("collective", "chunks", "root", "local", "in_place", "combined"), asked())
 def test_every_collective_runs_and_comes_back(collective, chunks, root, local, in_place, combined):
     schedule, network = made(collective, chunks, root, local), dgx1()
     program = program_of(schedule, network, root=root, in_place=in_place, combined=combined)
@@ -184,7 +185,7 @@ def test_limits_are_named():
         program_of(gathered(wide, "gather", 4), wide)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "words"),
     [
         ({"protocol": "LL64"}, "'LL64' is not one of Simple, LL, LL128"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.collectives.msccl.program import (
@@ -74,7 +75,7 @@ SWAP = (
 )
 
 
-@pytest.mark.parametrize("nodes", [2, 3, 5])
+@each("nodes", [2, 3, 5])
 def test_a_ring_adds_up_and_comes_back_as_a_schedule(nodes):
     done = run(ring_allreduce(nodes))
     assert done.faults == ()
@@ -94,7 +95,7 @@ def test_an_own_copy_is_needed_out_of_place_only():
     assert found == ("GPU 0: thread block 0: step 0 reads o[0], which holds nothing yet",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "words"),
     [
         (((1, -1, (step("s", 0),)),), "does not take 1 messages of GPU 1"),
@@ -167,7 +168,7 @@ def test_local_additions():
     assert schedule.steps == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "words"),
     [
         ({"chunks_per_loop": 10**12}, "1,000,000,000,000 chunks per loop; the MSCCL runtime takes"),
@@ -186,7 +187,7 @@ def test_two_blocks_cannot_share_a_connection():
     assert found == ("GPU 0: 2 thread blocks send with GPU 1 on channel 0",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "words"),
     [
         (("<algo", "<algos", 1), "line"),

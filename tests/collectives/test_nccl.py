@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.collectives.machines.machine import Machine
 from planner.collectives.nccl.lines import baseline_lines, fastest, nccl_lines, protocols
@@ -98,8 +99,8 @@ def replay(schedule: Schedule, network: Network, root: int = 0) -> None:
         assert all(chunk.get(node) == whole for node in end)
 
 
-@pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("collective", RINGED)
+@each("name", MACHINES)
+@each("collective", RINGED)
 def test_ring_schedules_do_what_they_should(name: str, collective: str) -> None:
     machine = MACHINES[name]
     found = ring_schedule(machine, collective, root=2, slices=3)
@@ -107,14 +108,14 @@ def test_ring_schedules_do_what_they_should(name: str, collective: str) -> None:
     replay(found, machine.network, root=2)
 
 
-@pytest.mark.parametrize("name", MACHINES)
-@pytest.mark.parametrize("slices", [1, 5])
+@each("name", MACHINES)
+@each("slices", [1, 5])
 def test_tree_schedules_do_what_they_should(name: str, slices: int) -> None:
     replay(tree_schedule(MACHINES[name], slices=slices), MACHINES[name].network)
 
 
-@pytest.mark.parametrize("collective", ["alltoall", "gather", "scatter"])
-@pytest.mark.parametrize("name", ["fully-connected:6", "switch:6"])
+@each("collective", ["alltoall", "gather", "scatter"])
+@each("name", ["fully-connected:6", "switch:6"])
 def test_direct_schedules_do_what_they_should(name: str, collective: str) -> None:
     found = direct_schedule(MACHINES[name], collective, root=4)
     replay(found, MACHINES[name].network, root=4)
@@ -131,7 +132,7 @@ def test_a_dgx1_has_six_rings_and_the_known_schedule() -> None:
     assert (both.chunks, both.steps, both.total_rounds) == (48, 14, 14)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "rings"),
     [("ring:5", 2), ("torus:4x4", 4), ("fully-connected:6", 4), ("switch:6", 3)],
 )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from collectives.flooding import dgx1, flooded, gathered, machine, network_of
 from planner.base.errors import InputError
@@ -44,7 +45,7 @@ def test_sccl_numbers_become_those_of_nvidia_smi():
     assert np.array_equal(matrix, there)
 
 
-@pytest.mark.parametrize(
+@each(
     ("collective", "chunks", "root", "local"),
     [
         ("allgather", 2, 0, False), ("reduce-scatter", 2, 0, False), ("allreduce", 1, 0, False),
@@ -102,7 +103,7 @@ def test_lanes_of_any_size_fit():
     assert orders_between(link_matrix(dgx1()), ring + ring.T) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("0,1", "2 numbers for 3 nodes"),
@@ -122,7 +123,7 @@ def test_orders_are_read_as_people_write_them():
     assert parse_order("[0, 2,1]", 3) == parse_order("0 2 1", 3) == (0, 2, 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("nothing", "has no rows GPU0, GPU1"),

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from collectives.flooding import dgx1, flooded, gathered, machine
 from planner.base.errors import InputError
@@ -32,7 +33,7 @@ def made(collective: str = "allgather", chunks: int = 2, root: int = 0) -> Sched
     return flooded(dgx1(), collective, chunks, root)
 
 
-@pytest.mark.parametrize(("collective", "chunks", "root"), CASES)
+@each(("collective", "chunks", "root"), CASES)
 def test_json_comes_back(tmp_path, collective, chunks, root):
     path, schedule = tmp_path / "a.json", made(collective, chunks, root)
     write_schedule(path, machine(dgx1(), "dgx-1"), schedule, root=root)
@@ -45,7 +46,7 @@ def test_json_comes_back(tmp_path, collective, chunks, root):
     assert np.array_equal(saved.machine.latency_s, machine(dgx1()).latency_s)
 
 
-@pytest.mark.parametrize(("collective", "chunks", "root"), CASES)
+@each(("collective", "chunks", "root"), CASES)
 def test_xml_comes_back(tmp_path, collective, chunks, root):
     path, schedule = tmp_path / "a.XML", made(collective, chunks, root)
     here = machine(dgx1(), "dgx-1")
@@ -61,7 +62,7 @@ def test_xml_comes_back(tmp_path, collective, chunks, root):
     assert set(alone.network.links) <= set(dgx1().links)
 
 
-@pytest.mark.parametrize("spec", ["dgx-1:nodes=2", "dgx-1", "switch:4"])
+@each("spec", ["dgx-1:nodes=2", "dgx-1", "switch:4"])
 def test_links_that_differ_come_back_as_they_are(tmp_path, spec):
     here = machine_of(spec)
     here = here if "nodes" in spec else degrade(here, [(0, 1)], 0.3)
@@ -125,7 +126,7 @@ def put(*path_and_value):
     return change
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "words"),
     [
         (put("sends", 0, [9, 0, 1, 0, False]), "sends: entry 0 (step 9, node 0 to 1, chunk 0): st"),
@@ -171,7 +172,7 @@ def test_an_edit_is_noticed(tmp_path):
         read_schedule(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "content", "words"),
     [
         ("a.json", "", "is empty"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.collectives.machines.degraded import degrade
@@ -54,7 +55,7 @@ def chain(*sends: Send, chunks: int, rounds: tuple[int, ...]) -> Schedule:
     return Schedule(collective="broadcast", chunks=chunks, rounds=rounds, sends=sends)
 
 
-@pytest.mark.parametrize("cell", CELLS)
+@each("cell", CELLS)
 def test_steps_kept_apart_take_what_the_formula_says(cell: tuple[int, int]) -> None:
     schedule, machine = allgather(*cell), replace(dgx1(), start_s=8.4e-6)
     program = program_of(schedule, machine)
@@ -66,7 +67,7 @@ def test_steps_kept_apart_take_what_the_formula_says(cell: tuple[int, int]) -> N
     assert formula == pytest.approx(by_hand, rel=1e-12)
 
 
-@pytest.mark.parametrize("made", [lambda: reverse(allgather(6, 3)), allreduce])
+@each("made", [lambda: reverse(allgather(6, 3)), allreduce])
 def test_sums_take_as_long_as_copies(made: Callable[[], Schedule]) -> None:
     schedule, machine = made(), dgx1()
     assert not faults(schedule, machine.network)
@@ -87,7 +88,7 @@ def test_dependent_sends_of_the_schedule_of_the_paper() -> None:
     assert without >= 7 / 6 * 128e3 / 25e9 + 0.7e-6
 
 
-@pytest.mark.parametrize("mode", MODES)
+@each("mode", MODES)
 def test_no_send_begins_before_its_chunk_is_there_and_no_lane_carries_two(mode: str) -> None:
     schedule, machine = allgather(6, 3), dgx1()
     done = simulate(schedule, machine, 1e6, mode=mode)
@@ -107,7 +108,7 @@ def test_no_send_begins_before_its_chunk_is_there_and_no_lane_carries_two(mode: 
     assert 0.9 < done.link_use.max() <= 1
 
 
-@pytest.mark.parametrize("spec", ["dgx-1", "dgx-1:nodes=2", "switch:8", "torus:3x3"])
+@each("spec", ["dgx-1", "dgx-1:nodes=2", "switch:8", "torus:3x3"])
 def test_the_timed_objective_has_the_same_steps(spec: str) -> None:
     """Where ports are as fast as links: one formula for the search and for the simulator."""
     machine = machine_of(spec)
@@ -166,7 +167,7 @@ def test_ports_of_a_switch_are_shared() -> None:
         assert sorted(u for u, _ in pairs) == sorted(v for _, v in pairs) == list(range(6))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_turns_meet_the_fullest_port(seed: int) -> None:
     """Random sends through a switch with two lanes per port: Koenig's bound, which is met."""
     network = machine_of("switch:7").network
@@ -225,7 +226,7 @@ def test_a_run_takes_about_a_millisecond_at_any_size() -> None:
         assert best < 20e-3  # 0.7 ms when nothing else runs
 
 
-@pytest.mark.parametrize(("send", "words"), [
+@each(("send", "words"), [
     (Send(0, 0, 5, 0), "send 0 (step 0, 0 to 5, chunk 0): line has nodes 0 to 2"),
     (Send(0, 0, 2, 0), "send 0 (step 0, 0 to 2, chunk 0): line has no such link"),
     (Send(4, 0, 1, 0), "send 0 (step 4, 0 to 1, chunk 0): steps are 0 to 0"),
@@ -236,7 +237,7 @@ def test_a_send_that_cannot_be_is_named(send: Send, words: str) -> None:
     assert str(caught.value) == words
 
 
-@pytest.mark.parametrize("size", [0.0, -1.0, math.nan, math.inf])
+@each("size", [0.0, -1.0, math.nan, math.inf])
 def test_what_is_no_size_is_refused(size: float) -> None:
     program = program_of(ring_allgather(4), ring_machine(4))
     with pytest.raises(InputError, match=r"size: .* must be a finite number above 0"):

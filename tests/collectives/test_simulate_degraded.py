@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.collectives.machines.degraded import degrade, fail, pair_of
@@ -68,7 +69,7 @@ def test_ports_keep_their_bandwidth() -> None:
     ]
 
 
-@pytest.mark.parametrize(("share", "lanes", "words"), [
+@each(("share", "lanes", "words"), [
     (0.33, (1, 4), "at 0.33 of their bandwidth; counted at 1/4 where rounds are, in full where "
                    "times are"),
     (0.96, (3, 4), "at 0.96 of their bandwidth; counted at 3/4 where rounds are, in full where "
@@ -253,7 +254,7 @@ def test_the_changed_machine_is_what_is_drawn() -> None:
     )
 
 
-@pytest.mark.parametrize(("factor", "words"), [
+@each(("factor", "words"), [
     (0.0, "must be above 0"), (1.5, "at most 1"), (float("nan"), "must be above 0"),
 ])  # fmt: skip
 def test_factors_out_of_range_are_refused(factor: float, words: str) -> None:
@@ -272,7 +273,7 @@ def test_a_machine_does_not_fall_apart() -> None:
         fail(ring_machine(4), [(0, 1), (0, 3)])
 
 
-@pytest.mark.parametrize(("text", "words"), [
+@each(("text", "words"), [
     ("0-9", "degrade: '0-9': dgx-1 has no chip '9'; chips are 0 to 7"),
     ("0:2", "degrade: '0:2' is no pair of chips; write it like 0-2"),
     ("0-7", "degrade: dgx-1 has no link 0-7; chip 0 is joined to 1, 2, 3, 4"),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles.dualpipe import Chunk, makespan
+from support.cases import each
 
 from cost import reference
 from cost.cases import Case, case_of, runnable
@@ -61,9 +62,9 @@ def once_s(case: Case, plan: Plan) -> float:
     return float(x.time_parts["data_parallel"][0] + x.time_parts["optimizer"][0]) + host
 
 
-@pytest.mark.parametrize("overlap", OVERLAPS, ids=["none", "some", "all"])
-@pytest.mark.parametrize("model", ["llama3-8b", "mixtral-8x7b"])
-@pytest.mark.parametrize(("pp", "dp"), [(2, 1), (4, 2), (6, 1)])
+@each("overlap", OVERLAPS)
+@each("model", ["llama3-8b", "mixtral-8x7b"])
+@each(("pp", "dp"), [(2, 1), (4, 2), (6, 1)])
 def test_equal_ranks_take_as_long_as_the_simulation(
     model: str, pp: int, dp: int, overlap: dict[str, Any]
 ) -> None:
@@ -77,8 +78,8 @@ def test_equal_ranks_take_as_long_as_the_simulation(
         assert time == pytest.approx(simulated_s(case, plan), rel=2e-3 if slower else 1e-9)
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "gpt3-1.3b", "mixtral-8x7b"])
-@pytest.mark.parametrize("pp", [2, 4, 6])
+@each("model", ["llama3-8b", "gpt3-1.3b", "mixtral-8x7b"])
+@each("pp", [2, 4, 6])
 def test_head_and_embedding_are_on_the_same_ranks(model: str, pp: int) -> None:
     """Unequal ranks: an estimate within 3 % below and 12 % above the simulation."""
     case = small_case(model, **OVERLAPS[0])
@@ -93,8 +94,8 @@ def stage_by_stage(case: Case, plan: Plan) -> dict[str, np.ndarray]:
     return {name: part[0] for name, part in found.parts.items()}
 
 
-@pytest.mark.parametrize("sharding", ["ddp", "zero1"])
-@pytest.mark.parametrize(("model", "layers"), [("llama3-8b", 14), ("deepseek-v3", 13)])
+@each("sharding", ["ddp", "zero1"])
+@each(("model", "layers"), [("llama3-8b", 14), ("deepseek-v3", 13)])
 def test_a_rank_holds_what_two_stages_of_1f1b_hold(model: str, layers: int, sharding: str) -> None:
     """Both chunks with their activations in flight, whatever they are made of."""
     case = small_case(model, layers=layers)
@@ -143,7 +144,7 @@ def test_explicit_stages_cost_what_the_same_split_does() -> None:
     assert less.step_time_s[0] > x.step_time_s[1]
 
 
-@pytest.mark.parametrize("share", [0.25, 1.0])
+@each("share", [0.25, 1.0])
 def test_what_hides_shortens_the_step(share: float) -> None:
     plan = dual(4, dp=2, ep=2)
     apart, beside = (
@@ -153,7 +154,7 @@ def test_what_hides_shortens_the_step(share: float) -> None:
     assert beside < apart
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "said"),
     [
         ({"pp": 3}, "even pp > 1, not 3; nearest: 4"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from cost.cases import case_of
 from hardware_db import list_chips, load_chip
@@ -125,7 +126,7 @@ def test_busy_power_never_exceeds_the_rated_power() -> None:
     assert busy_w(chip, np.array([1.0]))[0] == chip.tdp_w
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "cap", "words"),
     [
         ("h100-sxm5-80", 349.0, "350 W to 700 W"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from cost.cases import Case, case_of, runnable
 from cost.test_cost_tables import equal_outputs
@@ -44,9 +45,9 @@ def kinds_of(job: Case, sizes: list[int]) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("model", KINDS)
-@pytest.mark.parametrize("recompute", ["selective", "full"])
-@pytest.mark.parametrize("framework", ["torchtitan", "megatron", "nanotron"])
+@each("model", KINDS)
+@each("recompute", ["selective", "full"])
+@each("framework", ["torchtitan", "megatron", "nanotron"])
 def test_counting_all_layers_is_recomputing_the_stage(
     model: str, recompute: str, framework: str
 ) -> None:
@@ -73,7 +74,7 @@ def test_counting_all_layers_is_recomputing_the_stage(
         equal_outputs(job, replace(PLAN, stages=some), replace(PLAN, stages=rest))
 
 
-@pytest.mark.parametrize("model", KINDS)
+@each("model", KINDS)
 def test_each_counted_layer_adds_its_share(model: str) -> None:
     """Time, FLOP and saved bytes of a stage are linear in the layers that it counts."""
     job = case(model, "megatron")
@@ -95,8 +96,8 @@ def test_each_counted_layer_adds_its_share(model: str) -> None:
     assert np.all(np.diff(job.run(plans).energy.total) > 0)
 
 
-@pytest.mark.parametrize("model", KINDS)
-@pytest.mark.parametrize("pp", [2, 4])
+@each("model", KINDS)
+@each("pp", [2, 4])
 def test_equal_listed_chunks_are_the_uniform_plan(model: str, pp: int) -> None:
     job = case(model)
     v = 3 if pp == 4 else 2
@@ -160,9 +161,9 @@ def test_uniform_and_listed_interleaved_plans_share_a_table() -> None:
         assert together.memory_per_chip_bytes[row] == alone.memory_per_chip_bytes[0]
 
 
-@pytest.mark.parametrize("pp", [2, 3, 4])
-@pytest.mark.parametrize("v", [2, 3, 5])
-@pytest.mark.parametrize("rounds", [1, 2, 3, 5])
+@each("pp", [2, 3, 4])
+@each("v", [2, 3, 5])
+@each("rounds", [1, 2, 3, 5])
 def test_chunks_held_are_those_of_the_schedule(pp: int, v: int, rounds: int) -> None:
     """The most that any sizes of chunks make of the schedule's order, and the known total."""
     orders = orders_of(INTERLEAVED, pp, pp * rounds, v)

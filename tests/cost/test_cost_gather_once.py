@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
 from planner.plan import Plan
@@ -52,7 +53,7 @@ def test_without_stages_every_micro_batch_gathers() -> None:
     assert math.isclose(many, 2 * few, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("framework", ["torchtitan", "megatron"])
+@each("framework", ["torchtitan", "megatron"])
 def test_kept_weights_cost_what_zero1_costs(framework: str) -> None:
     """One gather and one scatter of the stage within the same group; not in Megatron.
 
@@ -91,7 +92,7 @@ def test_frozen_weights_are_gathered_too() -> None:
     assert kept > 20 * adapters
 
 
-@pytest.mark.parametrize("m", [1, 2, 16])
+@each("m", [1, 2, 16])
 def test_bytes_on_the_wire_by_hand(m: int) -> None:
     """All but one gather and one scatter of every parameter are gone, on 8 chips."""
     case = case_of("llama3-8b", batch=8 * m, framework="torchtitan")

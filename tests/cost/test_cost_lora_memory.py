@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.cases import each
 
 import planner
 from cost.cases import Case, case_of
@@ -31,7 +32,7 @@ def test_a_stage_that_stays_gathered_holds_gradients_of_the_adapters() -> None:
     assert buffers(lora, plan) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("framework", ["torchtitan", "fsdp", "megatron", "deepspeed"])
+@each("framework", ["torchtitan", "fsdp", "megatron", "deepspeed"])
 def test_two_gathered_layers_hold_gradients_of_the_adapters(framework: str) -> None:
     plan = Plan(fsdp=8, sharding="zero3", sequence_parallel=False)
     case, lora, share = both(framework)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-import pytest
+from support.cases import each
 
 from cost.cases import assumptions_of
 from hardware_db import load_cluster
@@ -114,7 +114,7 @@ def test_megatron_dense_on_b200() -> None:
     assert abs(fmean(found)) <= 0.015
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "plan", "measured_gib"),
     [
         ("deepseek-v2", Plan(dp=8, ep=8, sharding="zero1", sequence_parallel=False), 45.63),

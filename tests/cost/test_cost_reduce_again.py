@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
 from planner.plan import Plan
@@ -30,7 +31,7 @@ def sent(case: Case, plan: Plan) -> float:
     return float(sum(column[0] for column in case.run([plan]).wire_bytes.values()))
 
 
-@pytest.mark.parametrize("plan", [REPLICAS, HYBRID])
+@each("plan", [REPLICAS, HYBRID])
 def test_one_micro_batch_costs_the_same(plan: Plan) -> None:
     case = of_micro_batches(1, plan)
     one, other = case.run([plan]), held_back(case).run([plan])
@@ -38,7 +39,7 @@ def test_one_micro_batch_costs_the_same(plan: Plan) -> None:
     assert one.energy.total[0] == other.energy.total[0]
 
 
-@pytest.mark.parametrize("m", [2, 16])
+@each("m", [2, 16])
 def test_bytes_on_the_wire_by_hand(m: int) -> None:
     """m - 1 more all-reduces among 8 chips, of whole gradients or of a fourth of them."""
     parameters = of_micro_batches(m, REPLICAS).job.model.total_parameters
@@ -49,7 +50,7 @@ def test_bytes_on_the_wire_by_hand(m: int) -> None:
         assert math.isclose(more, (m - 1) * moved * wire * parameters, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("plan", [REPLICAS, HYBRID])
+@each("plan", [REPLICAS, HYBRID])
 def test_time_and_energy_grow(plan: Plan) -> None:
     case = of_micro_batches(8, plan)
     one, other = case.run([plan]), held_back(case).run([plan])

@@ -9,9 +9,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from cost import reference
 from cost.cases import Case, assumed, case_of, cases, chip_counts, plans_for, runnable
@@ -130,7 +130,7 @@ def test_flop_and_wire_bytes_are_those_of_the_collectives(data: st.DataObject) -
         assert math.isclose(found.hfu[row], expected_hfu, rel_tol=RELATIVE)
 
 
-@pytest.mark.parametrize("name", list_models())
+@each("name", list_models())
 def test_one_chip_holds_the_model(name: str) -> None:
     """Parameters per chip without tp and ep add up to the model, the tied table on two stages."""
     model = load_model(name)
@@ -143,7 +143,7 @@ def test_one_chip_holds_the_model(name: str) -> None:
     assert layers + local.embedding[0] + local.head[0] == model.total_parameters + twice
 
 
-@pytest.mark.parametrize("name", ["gpt3-1.3b", "gemma2-9b", "falcon-40b"])
+@each("name", ["gpt3-1.3b", "gemma2-9b", "falcon-40b"])
 def test_a_single_stage_holds_a_tied_model_once(name: str) -> None:
     """Weights of a one-chip plan are 2 bytes per parameter, final norm included."""
     case = case_of(name, "dgx-h100-ndr", layers=load_model(name).layers, framework="deepspeed")
@@ -153,7 +153,7 @@ def test_a_single_stage_holds_a_tied_model_once(name: str) -> None:
     check(case, plan, found, 0)
 
 
-@pytest.mark.parametrize("name", ["llama4-scout", "llama4-maverick"])
+@each("name", ["llama4-scout", "llama4-maverick"])
 def test_chunked_attention_sees_half_a_chunk(name: str) -> None:
     """A token of a chunk of w sees w / 2 keys on average (w before causality halves them)."""
     model = load_model(name)
@@ -163,7 +163,7 @@ def test_chunked_attention_sees_half_a_chunk(name: str) -> None:
     assert math.isclose(code_context(model, seq_len), expected, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("seq_len", [512, 4096, 32768])
+@each("seq_len", [512, 4096, 32768])
 def test_sliding_windows_count_token_by_token(seq_len: int) -> None:
     for name in ("gemma2-9b", "gemma3-4b", "mistral-7b", "gpt-oss-20b", "llama2-7b"):
         model = load_model(name)

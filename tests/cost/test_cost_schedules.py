@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from oracles.pipeline_simulator import (
@@ -28,6 +27,7 @@ from oracles.pipeline_simulator import (
     simulate,
     zero_bubble_h1,
 )
+from support.cases import each
 
 from cost import reference
 from cost.cases import Case, case_of, runnable
@@ -164,9 +164,9 @@ def test_equal_stages_take_as_long_as_the_simulation(
     assert math.isclose(pipelined(case, plan, pipe), pipe.makespan, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
-@pytest.mark.parametrize("pp", [2, 4, 6])
-@pytest.mark.parametrize("batch", [1, 2, 4, 5, 12, 24])
+@each("schedule", ["gpipe", "1f1b", "interleaved", "zero-bubble"])
+@each("pp", [2, 4, 6])
+@each("batch", [1, 2, 4, 5, 12, 24])
 def test_every_schedule_and_micro_batch_count(schedule: str, pp: int, batch: int) -> None:
     """Fewer micro-batches than stages included."""
     v = 1
@@ -194,8 +194,8 @@ def between_bounds(case: Case, plan: Plan, pipe: Pipeline) -> float:
     return time / pipe.makespan - 1
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "gpt3-1.3b", "gemma2-9b"])
-@pytest.mark.parametrize("pp", [2, 3, 4, 6])
+@each("model", ["llama3-8b", "gpt3-1.3b", "gemma2-9b"])
+@each("pp", [2, 3, 4, 6])
 def test_head_and_embedding_on_the_end_stages(model: str, pp: int) -> None:
     """1F1B and GPipe exact (F : B of head and layers differ little); ZB-H1 up to 7 % above."""
     case = small_case(model=model)
@@ -206,7 +206,7 @@ def test_head_and_embedding_on_the_end_stages(model: str, pp: int) -> None:
         assert -1e-9 <= gap <= above, schedule
 
 
-@pytest.mark.parametrize("pp", [2, 3])
+@each("pp", [2, 3])
 def test_interleaved_with_the_head_on_its_last_chunk_is_exact(pp: int) -> None:
     """The embedding is left out: its chunk would differ from the others."""
     case = small_case(memory_bytes_per_s=1e30)
@@ -324,8 +324,8 @@ def unequal_chunks(case: Case, plan: Plan) -> float:
     return (case.step_time_s(plan) - once) / run.makespan_s - 1
 
 
-@pytest.mark.parametrize("model", ["llama3-8b", "llama2-7b", "gpt3-1.3b", "gemma2-9b"])
-@pytest.mark.parametrize("split", ["front", "front-counted"])
+@each("model", ["llama3-8b", "llama2-7b", "gpt3-1.3b", "gemma2-9b"])
+@each("split", ["front", "front-counted"])
 def test_interleaved_chunks_against_the_simulation(model: str, split: str) -> None:
     """Equal chunks, with the ends counted or not, are what the search offers.
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
+from support.cases import each
 
 from cost.cases import case_of, runnable
 from planner.frameworks.profiles import FRAMEWORKS
@@ -11,7 +11,7 @@ from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable, Stage
 
 
-@pytest.mark.parametrize("sharding", ["zero1", "zero3"])
+@each("sharding", ["zero1", "zero3"])
 def test_stage_choices_are_checked_like_those_of_the_plan(sharding: str) -> None:
     """A TPU has one clock, and sharding needs ranks, whether a plan or its stages say so."""
     case = case_of(cluster="tpu-v5p", framework="jax")
@@ -40,7 +40,7 @@ def test_a_broken_rule_names_its_stage_once() -> None:
     assert inherited[0] == inherited[1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("plan", "words"),
     [
         (
@@ -69,7 +69,7 @@ def test_a_batch_that_does_not_divide_is_one_mistake() -> None:
     assert lines[0].startswith("dp 15 x fsdp 1 x micro-batch 1 does not divide the global batch")
 
 
-@pytest.mark.parametrize(
+@each(
     ("framework", "model", "plan", "words"),
     [
         ("torchtitan", "mixtral-8x7b", Plan(dp=8, fsdp=2, ep=4, sharding="zero3"),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from support.cases import each
 
 from cost.cases import case_of, short_model
 from planner.cost.context import CostModel
@@ -21,7 +21,7 @@ def said(model: CostModel, plan: Plan, words: str) -> list[str]:
     return [line for line in found if words in line]
 
 
-@pytest.mark.parametrize(("name", "tp", "cp", "words"), [
+@each(("name", "tp", "cp", "words"), [
     ("llama3-8b", 1, 8, ""),
     ("llama3-8b", 4, 2, ""),
     ("llama3-8b", 4, 8, "cp 8 does not divide the 2 key-value heads that tp 4 leaves on a chip; "
@@ -38,7 +38,7 @@ def test_all_to_all_deals_out_key_value_heads(name: str, tp: int, cp: int, words
     assert found == ([f"cp_mode all-to-all: {words}"] if words else [])
 
 
-@pytest.mark.parametrize(("tp", "words"), [
+@each(("tp", "words"), [
     (9, "the shared-expert width 2048 of deepseek-v3; nearest: 8 or 16"),
     (5, "the MLP width 18432 of deepseek-v3; nearest: 4 or 8"),
 ])  # fmt: skip
@@ -56,7 +56,7 @@ def deepseek_v3_widths() -> int:
     return 61 * attention + 3 * 3 * (h + 18432) + 58 * 257 * 3 * (h + 2048)
 
 
-@pytest.mark.parametrize(("name", "layers", "widths"), [
+@each(("name", "layers", "widths"), [
     ("llama3-8b", 32, 32 * (2 * 8192 + 2 * (4096 + 1024) + 3 * (4096 + 14336))),
     ("gpt3-175b", 96, 96 * (4 * 2 * 12288 + 2 * 5 * 12288)),  # no gate
     ("mixtral-8x7b", 32, 32 * (2 * 8192 + 2 * (4096 + 1024) + 8 * 3 * (4096 + 14336))),
@@ -83,7 +83,7 @@ def test_logits_are_as_wide_as_the_padded_vocabulary() -> None:
     assert last_logits(50257, 8) == 4096 * 51200 / 8 * 6
 
 
-@pytest.mark.parametrize(("name", "tensors"), [
+@each(("name", "tensors"), [
     ("llama3-8b", 4), ("palm-8b", 2), ("gpt-neox-20b", 3), ("gemma2-9b", 6),
 ])  # fmt: skip
 def test_kept_inputs_follow_the_norms(name: str, tensors: int) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
 from planner.cost.breakdown import Breakdown
@@ -142,7 +142,7 @@ def equal_outputs(case: Case, plan: Plan, *others: Plan) -> None:
                 )
 
 
-@pytest.mark.parametrize("field", ["recompute", "sharding", "clock"])
+@each("field", ["recompute", "sharding", "clock"])
 def test_choices_made_by_every_stage_are_those_of_the_plan(field: str) -> None:
     """All stages recompute (shard, slow down) = the plan does: time, FLOP, bytes, energy, HFU."""
     case = case_of("llama3-8b", layers=8, batch=64)

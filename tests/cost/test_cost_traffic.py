@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from support.cases import each
 
 from cost.cases import Case, case_of
 from cost.reference_volume import wire
@@ -46,7 +46,7 @@ def test_tensor_parallel_volume_by_hand() -> None:
     assert math.isclose(full, 1.5 * expected, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["gpt3-1.3b", "gemma2-9b"])
+@each("name", ["gpt3-1.3b", "gemma2-9b"])
 def test_a_tied_table_is_reduced_once(name: str) -> None:
     """On one stage the head is the embedding: its gradients are one buffer."""
     case = case_of(name, layers=8, framework="deepspeed")
@@ -63,9 +63,7 @@ def test_experts_under_hybrid_sharding_reduce_their_own_shards() -> None:
     assert math.isclose(wire_total(case, plan), book.total, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "order", [("tp", "cp", "fsdp", "dp", "pp"), ("tp", "cp", "dp", "fsdp", "pp")]
-)
+@each("order", [("tp", "cp", "fsdp", "dp", "pp"), ("tp", "cp", "dp", "fsdp", "pp")])
 def test_memory_and_network_agree_on_who_shares_the_experts(order: tuple[str, ...]) -> None:
     """zero3 divides the experts of a chip by the ranks that gather them."""
     case = case_of("mixtral-8x7b", layers=4)

@@ -7,6 +7,7 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+from support.cases import each
 
 from cost.cases import Case, case_of
 from hardware_db import Cluster, load_cluster
@@ -35,7 +36,7 @@ def group(cluster: Cluster, members: int, *, zero: bool = False) -> object:
     return group_costs(fabric, [(np.array([members]), np.array([1]))])
 
 
-@pytest.mark.parametrize(("members", "rate"), [(8, 9e11), (16, 5e10), (32, 5e10)])
+@each(("members", "rate"), [(8, 9e11), (16, 5e10), (32, 5e10)])
 def test_a_ring_goes_at_its_slowest_link(members: int, rate: float) -> None:
     """All-reduce: 2 (N - 1) steps of M / N at the rate of the slowest link crossed."""
     seconds = group(RACK, members).reduce_s(np.array([GRADIENTS]))[0]  # type: ignore[attr-defined]
@@ -59,8 +60,8 @@ def test_the_rings_of_the_report() -> None:
     assert across / inside == pytest.approx(19.3, rel=2e-3)
 
 
-@pytest.mark.parametrize("topology", ["linear", "ring", "fully-connected"])
-@pytest.mark.parametrize("members", [2, 3, 4, 6, 7, 8, 9, 12])
+@each("topology", ["linear", "ring", "fully-connected"])
+@each("members", [2, 3, 4, 6, 7, 8, 9, 12])
 def test_weights_are_fetched_over_average_hops(topology: str, members: int) -> None:
     """Seconds h (N - 1) L / (N T), byte-hops h (N - 1) L / N per GPU."""
     built = load_cluster("report1-rack")
@@ -115,7 +116,7 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("built", "word", "chips"), WORDS)
+@each(("built", "word", "chips"), WORDS)
 def test_every_wiring_takes_the_hops_of_its_own_shape(
     built: Cluster, word: str, chips: int
 ) -> None:
@@ -136,7 +137,7 @@ def test_every_wiring_takes_the_hops_of_its_own_shape(
     assert seconds == pytest.approx((chips - 1) / chips * 1e9 / rate, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "links"),
     [
         ("switch", 18),
@@ -170,7 +171,7 @@ def test_groups_beside_each_other_share_direct_links() -> None:
     assert seconds == pytest.approx(3 / 4 / (3 * 50), rel=1e-12)  # the links to three others
 
 
-@pytest.mark.parametrize(
+@each(
     "word", ["ring", "linear", "fully-connected", "torus", "mesh", "torus3d", "mesh3d", "hypercube"]
 )
 def test_the_rack_of_the_report_can_be_wired_otherwise(word: str) -> None:
@@ -183,8 +184,8 @@ def test_the_rack_of_the_report_can_be_wired_otherwise(word: str) -> None:
     assert seconds == pytest.approx(7 / 8 / (900 * busy), rel=1e-12)
 
 
-@pytest.mark.parametrize("word", [word for word in UP_WIRINGS if word != "switch"])
-@pytest.mark.parametrize(("size", "stride"), [(8, 1), (4, 1), (2, 4), (2, 1), (4, 2)])
+@each("word", [word for word in UP_WIRINGS if word != "switch"])
+@each(("size", "stride"), [(8, 1), (4, 1), (2, 4), (2, 1), (4, 2)])
 def test_bytes_of_all_to_alls_count_on_every_link(word: str, size: int, stride: int) -> None:
     """Energy by component: (g - 1) / g of what leaves a chip, over the mean of shortest paths."""
     cluster = rewired(H100, [word])
@@ -219,7 +220,7 @@ def rack_case(preset: str) -> Case:
     return replace(case, assumptions=made)
 
 
-@pytest.mark.parametrize("preset", ["rack-energy", "rack-zero"])
+@each("preset", ["rack-energy", "rack-zero"])
 def test_energy_is_that_of_components(preset: str) -> None:
     """Every FLOP, byte of memory and byte of a link times its joules; nothing stands."""
     case = rack_case(preset)

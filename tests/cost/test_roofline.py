@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from hardware_db import Cluster, list_clusters, load_cluster
 from models_db import Model, load_model
@@ -232,7 +233,7 @@ def test_across_pods(data: st.DataObject) -> None:
     assert ledger.backward.data_s[0] == pytest.approx(across, rel=EXACT)
 
 
-@pytest.mark.parametrize(
+@each(
     ("order", "m_x", "m_y"),
     [
         (("fsdp", "tp"), 2.0, 1.0),  # fsdp on the first two axes, tp on the third

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import each
 
 from hardware_db import FrozenMap, load_chip, load_cluster
 from planner.base.errors import InputError
@@ -67,7 +68,7 @@ def cases(**wanted: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("case", cases(case="fc", metric="LATENCY"))
+@each("case", cases(case="fc", metric="LATENCY"))
 def test_cycles_of_the_fully_connected_layer(case: dict[str, Any]) -> None:
     """96 -> 80 on 4 rows: 1920 cycles on one column, 96 on twenty."""
     assert cost_of(case).cycles[0] == case["cycles"] == 7680 / 4 / case["columns"]
@@ -85,23 +86,23 @@ def test_cycles_and_energy_of_timeloop() -> None:
     assert np.allclose(found.total_j, golden["energy_j"], rtol=0.02)
 
 
-@pytest.mark.parametrize("case", cases(case="fc", metric="ENERGY"))
+@each("case", cases(case="fc", metric="ENERGY"))
 def test_energy_of_the_fully_connected_layer(case: dict[str, Any]) -> None:
     """Within 2 % of the engine, which has no registers here."""
     assert cost_of(case).total_j[0] == pytest.approx(case["energy_j"], rel=0.02)
 
 
-@pytest.mark.parametrize("case", cases(case="fc-registers"))
+@each("case", cases(case="fc-registers"))
 def test_energy_of_the_fully_connected_layer_with_registers(case: dict[str, Any]) -> None:
     assert cost_of(case).total_j[0] == pytest.approx(case["energy_j"], rel=1e-4)
 
 
-@pytest.mark.parametrize("case", cases(case="three-level", sram_bytes=2**20, metric="LATENCY"))
+@each("case", cases(case="three-level", sram_bytes=2**20, metric="LATENCY"))
 def test_cycles_of_16_x_16_pes(case: dict[str, Any]) -> None:
     assert cost_of(case).cycles[0] == case["cycles"]
 
 
-@pytest.mark.parametrize(
+@each(
     "case",
     cases(case="three-level", sram_bytes=2**20, metric="ENERGY_DELAY_PRODUCT")
     + cases(case="three-level", sram_bytes=2**20, metric="ENERGY"),
@@ -116,14 +117,14 @@ def test_energy_of_three_levels(case: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("case", cases(case="three-level", sram_bytes=2**17))
+@each("case", cases(case="three-level", sram_bytes=2**17))
 def test_energy_of_three_levels_with_a_small_sram(case: dict[str, Any]) -> None:
     """Integer tiles that do not divide save up to 11 %; the engine has none, so never more."""
     found = cost_of(case)
     assert 0.88 * case["energy_j"] < found.total_j[0] <= case["energy_j"]
 
 
-@pytest.mark.parametrize("golden", TIMELOOP["convolutions"], ids=lambda g: f"{g['channels_in']}")
+@each("golden", TIMELOOP["convolutions"])
 def test_convolutions_do_no_worse_than_a_random_mapper(golden: dict[str, Any]) -> None:
     """Its mappings are not optimal: their cycles and joules bound the model's from above."""
     operators = convolution(
@@ -138,7 +139,7 @@ def test_convolutions_do_no_worse_than_a_random_mapper(golden: dict[str, Any]) -
         assert found.cycles[0] == golden["cycles"] == operators.macs[0] / 16
 
 
-@pytest.mark.parametrize("name", ["c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+@each("name", ["c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
 def test_a_chip_at_full_rate_draws_less_than_its_limit(name: str) -> None:
     """Arithmetic and memories together, as the parts are added: below the power limit."""
     chip = load_chip(name)
@@ -213,7 +214,7 @@ def test_windows_of_a_convolution_share_their_input() -> None:
     assert found.dram_read_bytes[0] == near.input_elements[0] + near.n[0] * near.k[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("pes", "nearest"),
     [(18, "16 or 20"), (2, "4"), (0, "4"), (math.nan, "4"), (15.5, "12 or 16"), (-5, "4")],
 )
@@ -224,7 +225,7 @@ def test_pes_that_do_not_fill_the_rows(pes: float, nearest: str) -> None:
     assert line == f"pes: {pes:g} do not fill the 4 rows of report1-gpu; nearest: {nearest}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "words"),
     [
         ("sram_bytes", 2.0, "sram: 2 B cannot hold one tile"),
@@ -241,7 +242,7 @@ def test_arrays_that_no_chip_has(field: str, value: float, words: str) -> None:
     assert words in line
 
 
-@pytest.mark.parametrize("size", [0, -1, math.nan, math.inf])
+@each("size", [0, -1, math.nan, math.inf])
 def test_sizes_that_no_operator_has(size: float) -> None:
     with pytest.raises(InputError, match=r"^operator: n: \S+; a positive number is needed$"):
         gemm(2, size, 3)
@@ -249,8 +250,8 @@ def test_sizes_that_no_operator_has(size: float) -> None:
         gemm(size, 2, 3)
 
 
-@pytest.mark.parametrize("name", ["report1-gpu", "c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
-@pytest.mark.parametrize("times", [0.5, 2, 4])
+@each("name", ["report1-gpu", "c2c-gpu", "h100-sxm5-80", "a100-sxm4-80"])
+@each("times", [0.5, 2, 4])
 def test_both_ways_to_more_pes_give_one_chip(name: str, times: float) -> None:
     """The array with other PEs is the array of the chip that the joint search builds with them."""
     chip = load_chip(name)

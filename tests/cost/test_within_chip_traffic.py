@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner.cost.chip.tiling import (
     divisor_traffic_elements,
@@ -115,10 +115,9 @@ def test_outputs_that_do_not_stay_are_written_and_read_back() -> None:
     assert float(wide.reads) + float(wide.writes) == float(wide.total)
 
 
-@pytest.mark.parametrize(
+@each(
     "case",
     [case for case in ENGINE["cases"] if "dram_accesses" in case],
-    ids=lambda c: f"{c['case']}-{c['metric'].lower()}-{c['m']}x{c['n']}x{c['k']}-{c['columns']}",
 )
 def test_dram_traffic_of_the_engine(case: dict[str, float]) -> None:
     """Divisor tiles: exactly the engine's optimum; any integer tile: at most that, above 75 %."""

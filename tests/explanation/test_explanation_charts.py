@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from support.cases import each
 
 from explanation.cases import answer
 from planner.explanation.comparison.answer import Waterfall
@@ -72,7 +73,7 @@ def test_one_large_change_does_not_flatten_the_others() -> None:
     assert any("cut" in note for note in chart.notes)
 
 
-@pytest.mark.parametrize("end_s", [9.9, 10.002, 14.0])
+@each("end_s", [9.9, 10.002, 14.0])
 def test_a_waterfall_begins_at_zero_and_ends_with_the_difference(end_s: float) -> None:
     parts = {"compute": end_s - 10.0 + 0.0495, "bubble": -0.05, "optimizer": 5e-4}
     fall = Waterfall(name="b", start_s=10.0, end_s=end_s, parts=parts)

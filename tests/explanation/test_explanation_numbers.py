@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.cases import each
 
 import planner
 from explanation.cases import JOB, PLAN, answer, resolved
@@ -67,13 +68,13 @@ def in_half_the_time(model: CostModel) -> CostModel:
     return replace(model, cluster=cluster, assumptions=replace(constants, **twice, **half))
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_twice_the_rates_and_half_the_latencies_halve_the_time(preset: str) -> None:
     model = resolved(assumptions=preset).cost.on(PLAN.chips)
     assert time_of(in_half_the_time(model)) == pytest.approx(time_of(model) / 2, rel=1e-12)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_elasticities_of_rates_less_those_of_seconds_sum_to_minus_one(preset: str) -> None:
     """Euler's theorem for the scaling above: nothing that time depends on is forgotten."""
     made = rebuilding(resolved(assumptions=preset))
@@ -89,7 +90,7 @@ def test_elasticities_of_rates_less_those_of_seconds_sum_to_minus_one(preset: st
     assert rates - seconds == pytest.approx(-1.0, abs=2e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "path"),
     [
         ("scale_up_efficiency", "network.scale_up_efficiency"),
@@ -129,7 +130,7 @@ def test_the_numbers_are_those_of_the_records() -> None:
     assert known["gemm_efficiency.h100"].source
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@each("preset", PRESETS)
 def test_a_lever_at_one_changes_nothing_and_elsewhere_only_its_own(preset: str) -> None:
     base = resolved(assumptions=preset).cost
     found = levers_of(assumptions=preset)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from planner.explanation.judging import tie_ratio
 from planner.explanation.steps.neighbors import judged_steps
@@ -45,7 +45,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_a_step_is_a_plan_of_the_same_model(name: str) -> None:
     resolved, plan = CASES[name]
     model, options = resolved.cost, SpaceOptions()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import planner
 from explanation.cases import JOB, PLAN, answer, resolved
@@ -125,7 +126,7 @@ def bound(
     return made, plan_results(made.model, table, evaluate_table(made.model, table))[0]
 
 
-@pytest.mark.parametrize("cause", BOUND)
+@each("cause", BOUND)
 def test_what_binds_is_what_twice_as_much_relieves_most(cause: str, tmp_path: Path) -> None:
     made, result = bound(*BOUND[cause], tmp_path)
     assert cause == max(result.time_s, key=lambda name: result.time_s[name])
@@ -172,10 +173,9 @@ def kept_out(plan: Plan, gain: float, held: float) -> tuple[PlanResult, Judged]:
     return result, Judged(change="zero1", result=other, refusal=refusal)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gain", "held", "kind"),
     [(0.4, 150e9, CAPACITY), (0.2, 150e9, "compute"), (0.4, 180e9, "compute")],
-    ids=["saves the most", "saves less", "does not fit in twice the memory"],
 )
 def test_memory_binds_where_twice_as_much_of_it_saves_most(
     gain: float, held: float, kind: str
@@ -272,7 +272,7 @@ def test_a_broken_rule_names_its_source() -> None:
     assert dict(answer().explained.refused) == counts
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "limit", "words"),
     [
         (92.1e9, 80e9, "92.1 of 80 GB"),

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 import hardware_db
 from hardware_db import Chip, load_calibration, load_chip, load_cluster, load_reference
@@ -52,7 +53,7 @@ def test_enough_records_and_the_required_ones() -> None:
     assert set(CLUSTERS) >= REQUIRED_CLUSTERS
 
 
-@pytest.mark.parametrize("row", DATASHEETS, ids=lambda row: row[0])
+@each("row", DATASHEETS)
 def test_data_sheet(row: tuple[str, str, float, float, float | None, int, float]) -> None:
     name, dtype, peak, bandwidth, tdp, links, link = row
     chip = load_chip(name)
@@ -63,7 +64,7 @@ def test_data_sheet(row: tuple[str, str, float, float, float | None, int, float]
     assert chip.scale_up_bytes_per_s == links * link
 
 
-@pytest.mark.parametrize(("name", "mib"), VISIBLE_MIB.items())
+@each(("name", "mib"), VISIBLE_MIB.items())
 def test_memory_is_what_software_sees(name: str, mib: int) -> None:
     assert load_chip(name).memory_bytes == mib * 2**20
 
@@ -113,7 +114,7 @@ def test_static_power_of_a_two_tier_ndr_fabric() -> None:
     assert watts == pytest.approx(4 * 9 + 3 * 747 / 64, abs=0.1)
 
 
-@pytest.mark.parametrize("name", CHIPS)
+@each("name", CHIPS)
 def test_chip_is_consistent(name: str) -> None:
     chip = load_chip(name)
     assert chip.name == name
@@ -141,7 +142,7 @@ def looks_sparse(chip: Chip) -> bool:
     return "fp8" in rates and "bf16" in rates and rates["fp8"] > 2.1 * rates["bf16"]
 
 
-@pytest.mark.parametrize("name", CHIPS)
+@each("name", CHIPS)
 def test_calibration_keys_exist(name: str) -> None:
     chip, constants = load_chip(name), load_calibration()
     assert 0 < constants.value(f"gemm_efficiency.{chip.calibration_gemm}") <= 1
@@ -167,7 +168,7 @@ def test_sixteen_bits_take_four_times_the_arithmetic_of_eight() -> None:
         assert alone["fp16"] == alone["bf16"]
 
 
-@pytest.mark.parametrize("name", CLUSTERS)
+@each("name", CLUSTERS)
 def test_cluster_is_consistent(name: str) -> None:
     cluster = load_cluster(name)
     assert cluster.name == name
@@ -187,7 +188,7 @@ def test_cluster_is_consistent(name: str) -> None:
             assert level.links == 2 * len(level.torus_dims)
 
 
-@pytest.mark.parametrize("name", CLUSTERS)
+@each("name", CLUSTERS)
 def test_scale_up_level_agrees_with_the_chip(name: str) -> None:
     cluster = load_cluster(name)
     inner = [level for level in cluster.levels if level.kind == "scale-up"]
@@ -251,7 +252,7 @@ def test_calibration_names_the_nearest_constant() -> None:
         load_calibration().group("overlaps")
 
 
-@pytest.mark.parametrize("name", hardware_db.list_references())
+@each("name", hardware_db.list_references())
 def test_reference_tables_load(name: str) -> None:
     assert load_reference(name).quantities
 

@@ -1,6 +1,7 @@
 """Names, user files, and every way in which a file can be wrong."""
 
 import copy
+import functools
 import random
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 import hardware_db
 from hardware_db import HardwareError, load_chip, load_cluster, load_reference
@@ -18,9 +20,14 @@ EXAMPLE = Path(hardware_db.__file__).parent / "data" / "examples" / "my-cluster.
 TEXT = EXAMPLE.read_text(encoding="utf-8")
 
 
+@functools.cache
+def example() -> Any:
+    return load_yaml(TEXT)
+
+
 @pytest.fixture
 def data() -> dict[str, Any]:
-    content = load_yaml(TEXT)
+    content = copy.deepcopy(example())
     assert isinstance(content, dict)
     return content
 
@@ -72,7 +79,7 @@ def test_a_cluster_file_may_name_a_shipped_chip(tmp_path: Path, data: dict[str, 
     assert load_cluster(path).chip == load_chip("h100-sxm5-80")
 
 
-@pytest.mark.parametrize(("load", "name", "near"), [
+@each(("load", "name", "near"), [
     (load_chip, "h100-sxm5-8", "h100-sxm5-80"), (load_cluster, "tpu-v5", "tpu-v5"),
     (load_cluster, "dgx-h100", "dgx-h100-ndr"), (load_reference, "enrgy", "energy"),
     (hardware_db.load_calibration, "defalt", "default"),
@@ -82,7 +89,7 @@ def test_unknown_names_suggest_the_nearest(load: Any, name: str, near: str) -> N
         load(name)
 
 
-@pytest.mark.parametrize("name", [None, 7, ["tpu-v5p"]])
+@each("name", [None, 7, ["tpu-v5p"]])
 def test_names_of_the_wrong_type_are_refused(name: Any) -> None:
     with pytest.raises(HardwareError):
         load_cluster(name)
@@ -179,7 +186,7 @@ def test_inconsistent_bidirectional_rate(tmp_path: Path, data: dict[str, Any]) -
     assert line == "levels[0].bidirectional: 7e+11 B/s is not twice levels[0].bandwidth"
 
 
-@pytest.mark.parametrize(("content", "message"), [
+@each(("content", "message"), [
     (b"", "the file is empty"),
     (b"\n# nothing\n", "the file is empty"),
     (b"- 1\n- 2\n", "the file is not a mapping"),
@@ -235,7 +242,7 @@ GARBAGE = st.one_of(
 def test_mutated_records_load_or_raise_hardware_error(
     seed: int, garbage: Any, rename: bool
 ) -> None:
-    content = copy.deepcopy(load_yaml(TEXT))
+    content = copy.deepcopy(example())
     *steps, last = random.Random(seed).choice(leaves(content))
     node = content
     for step in steps:
@@ -327,7 +334,7 @@ def test_a_chip_names_constants_that_exist(key: str, tmp_path: Path, data: dict[
     assert found[0].startswith(f"chip.calibration.{key}: 'foo' is not one of a100, ")
 
 
-@pytest.mark.parametrize(("name", "near"), [
+@each(("name", "near"), [
     ("h100", ["h100-500w", "h100-pcie-80", "h100-sxm5-80", "dgx-h100-ndr"]),
     ("B200", ["b200-sxm-180", "dgx-b200-ndr", "gb200-nvl72", "gb200-nvl72-gpu"]),
 ])  # fmt: skip
@@ -343,7 +350,7 @@ def test_names_ignore_case() -> None:
     assert hardware_db.describe("Energy") == hardware_db.describe("energy")
 
 
-@pytest.mark.parametrize("look_up", [load_cluster, hardware_db.describe])
+@each("look_up", [load_cluster, hardware_db.describe])
 def test_a_family_that_is_spelled_almost_right(look_up: Any) -> None:
     with pytest.raises(HardwareError, match=r"'h101'; did you mean 'h100-500w' or 'h100-pcie-80'"):
         look_up("h101")
@@ -351,7 +358,7 @@ def test_a_family_that_is_spelled_almost_right(look_up: Any) -> None:
         look_up("zzzzzz")
 
 
-@pytest.mark.parametrize("name", ["tpu", "a100"])
+@each("name", ["tpu", "a100"])
 def test_a_suggestion_is_made_once_and_machines_come_first(name: str) -> None:
     with pytest.raises(HardwareError) as error:
         hardware_db.describe(name)

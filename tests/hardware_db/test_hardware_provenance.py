@@ -1,11 +1,14 @@
 """Every number in every shipped file has a unit, a kind and a source; no source is idle."""
 
+import copy
+import functools
 import math
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import hardware_db
 from hardware_db.quantity import KINDS, UNITS
@@ -15,8 +18,13 @@ DATA = Path(hardware_db.__file__).parent / "data"
 FILES = sorted(path for path in DATA.rglob("*.yaml") if path.parent.name != "examples")
 
 
+@functools.cache
+def content(path: Path) -> Any:
+    return load_yaml(path.read_text(encoding="utf-8"))
+
+
 def read(path: Path) -> dict[str, Any]:
-    data = load_yaml(path.read_text(encoding="utf-8"))
+    data = copy.deepcopy(content(path))
     assert isinstance(data, dict)
     return data
 
@@ -66,7 +74,7 @@ def quantity_faults(
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each("path", FILES)
 def test_file_has_complete_provenance(path: Path) -> None:
     data = read(path)
     sources = data.pop("sources")
@@ -84,7 +92,7 @@ def test_file_has_complete_provenance(path: Path) -> None:
             assert re.fullmatch(r"\d{4}\.\d{4,5}", source["arxiv"]), key
 
 
-@pytest.mark.parametrize("broken", [
+@each("broken", [
     {"value": 1.0, "unit": "B", "kind": "datasheet"},
     {"value": 1.0, "unit": "B", "kind": "datasheet", "source": "absent"},
     {"value": 1.0, "unit": "GB", "kind": "datasheet", "source": "known"},
@@ -128,7 +136,7 @@ def test_describe_gives_every_number_of_a_cluster_and_its_chip() -> None:
     assert all(row.note for row in rows if row.kind == "assumed")
 
 
-@pytest.mark.parametrize("name", ["gh200-96", "default", "energy"])
+@each("name", ["gh200-96", "default", "energy"])
 def test_describe_knows_every_kind_of_record(name: str) -> None:
     assert all(row.kind in KINDS for row in hardware_db.describe(name))
 
@@ -138,7 +146,7 @@ def test_describe_names_the_nearest() -> None:
         hardware_db.describe("dgx-h100-ndx")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@each("path", FILES)
 def test_no_number_that_only_a_student_report_states_is_called_a_data_sheet_s(path: Path) -> None:
     record = read(path)
     reports = {key for key, entry in record["sources"].items() if "student" in entry["title"]}

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from hardware_db import Allocation, HardwareError, describe, list_clusters, load_cluster
 
@@ -69,7 +70,7 @@ def test_v3_wraps_only_axes_of_the_pod() -> None:
     assert scale("tpu-v3", 256).levels[0].torus_wrap == (False, False)
 
 
-@pytest.mark.parametrize(("chips", "shape"), [
+@each(("chips", "shape"), [
     (4, (2, 2, 1)), (16, (2, 2, 4)), (32, (2, 4, 4)), (64, (4, 4, 4)), (512, (8, 8, 8)),
     (768, (8, 8, 12)), (3072, (12, 16, 16)), (5120, (16, 16, 20)),
 ])  # fmt: skip
@@ -116,7 +117,7 @@ def test_trainium_torus_and_ultraserver() -> None:
     assert any("ring is cut open" in loss for loss in scale("trn2", 32).losses)
 
 
-@pytest.mark.parametrize("chips", [0, -1, 10**12, True, 1.5, "8", None])
+@each("chips", [0, -1, 10**12, True, 1.5, "8", None])
 def test_impossible_counts_are_refused_in_one_line(chips: object) -> None:
     for name in ("tpu-v5p", "dgx-h100-ndr"):
         with pytest.raises(HardwareError) as caught:
@@ -125,7 +126,7 @@ def test_impossible_counts_are_refused_in_one_line(chips: object) -> None:
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", list_clusters())
+@each("name", list_clusters())
 def test_counts_are_exactly_those_that_scale_accepts(name: str) -> None:
     cluster = load_cluster(name)
     limit = min(cluster.max_chips, 700)
@@ -170,7 +171,7 @@ def test_max_chips_reaches_two_to_the_seventeenth() -> None:
         check(scale(name, 2**17), 2**17)
 
 
-@pytest.mark.parametrize(
+@each(
     ("chips", "shape", "gain"),
     [
         (4, (1, 2, 2), 1.0),

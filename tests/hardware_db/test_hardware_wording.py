@@ -1,9 +1,12 @@
 """One line per mistake in a cluster or chip file, in the words of people."""
 
+import copy
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import hardware_db
 from hardware_db import HardwareError, load_chip, load_cluster
@@ -14,9 +17,14 @@ EXAMPLE = Path(hardware_db.__file__).parent / "data" / "examples" / "my-cluster.
 PYTHON = ("NoneType", "Input should", "List should", "sys.", "<unicode", " dict", " str", " int")
 
 
+@functools.cache
+def example() -> Any:
+    return load_yaml(EXAMPLE.read_text(encoding="utf-8"))
+
+
 @pytest.fixture
 def data() -> dict[str, Any]:
-    content = load_yaml(EXAMPLE.read_text(encoding="utf-8"))
+    content = copy.deepcopy(example())
     assert isinstance(content, dict)
     return content
 
@@ -90,7 +98,7 @@ def test_what_is_wanted_is_said_in_words(
     assert line in problems(tmp_path, put(data, path, value))
 
 
-@pytest.mark.parametrize("content", ["{}", "{job: {}, plan: {}, schema_version: 1}"])
+@each("content", ["{}", "{job: {}, plan: {}, schema_version: 1}"])
 def test_a_file_about_something_else_is_one_line(tmp_path: Path, content: str) -> None:
     assert problems(tmp_path, content) == [
         "is not a cluster or chip: it has none of its fields (name, title, note, chip, ...)"
@@ -103,7 +111,7 @@ def test_a_file_about_something_else_is_one_line(tmp_path: Path, content: str) -
     ]
 
 
-@pytest.mark.parametrize("number", ["9" * 5001, f"-{'9' * 5000}.5"])
+@each("number", ["9" * 5001, f"-{'9' * 5000}.5"])
 def test_numbers_with_thousands_of_digits(tmp_path: Path, number: str) -> None:
     assert problems(tmp_path, f"a: 1\nb: {number}\nc: {number}\n") == [
         f"line {line}: a number of 5,001 digits is too long; at most 640 are read"
@@ -132,7 +140,7 @@ def test_a_character_that_is_no_text(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("value", [
+@each("value", [
     "!!bool x", "!!int x", "!!float x", "!!timestamp x",
 ])  # fmt: skip
 def test_values_with_tags(tmp_path: Path, value: str) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.cases import each
 
 from models_db import Model, ModelError, list_models, load_model
 
@@ -60,7 +61,7 @@ def tolerance(model: Model, path: str) -> float:
     return TOLERANCE * published.value + published.uncertainty
 
 
-@pytest.mark.parametrize("name", list_models())
+@each("name", list_models())
 def test_total_matches_the_published_count(name: str) -> None:
     model = load_model(name)
     published = model.published.total_parameters
@@ -69,7 +70,7 @@ def test_total_matches_the_published_count(name: str) -> None:
     assert abs(counted - published) <= tolerance(model, "published.total_parameters")
 
 
-@pytest.mark.parametrize("name", list_models())
+@each("name", list_models())
 def test_rounded_figures_hide_at_most_what_their_digits_allow(name: str) -> None:
     """An uncertainty is half a unit of the last printed digit, never a fudge."""
     for path, number in load_model(name).quantities.items():
@@ -80,7 +81,7 @@ def test_rounded_figures_hide_at_most_what_their_digits_allow(name: str) -> None
             assert number.value % unit == 0, path
 
 
-@pytest.mark.parametrize(("name", "published"), EXACT.items())
+@each(("name", "published"), EXACT.items())
 def test_total_matches_the_checkpoint_to_the_last_digit(name: str, published: int) -> None:
     assert load_model(name).total_parameters == published
 
@@ -88,7 +89,7 @@ def test_total_matches_the_checkpoint_to_the_last_digit(name: str, published: in
 MOE = [name for name in list_models() if load_model(name).moe is not None]
 
 
-@pytest.mark.parametrize("name", MOE)
+@each("name", MOE)
 def test_active_matches_the_published_count(name: str) -> None:
     model = load_model(name)
     published = model.published.active_parameters
@@ -104,7 +105,7 @@ def test_the_mixtures_of_experts_are_the_expected_ones() -> None:
     assert {"mixtral-8x7b", "deepseek-v3", "llama4-maverick", "gpt-oss-120b"} <= set(MOE)
 
 
-@pytest.mark.parametrize("name", list_models())
+@each("name", list_models())
 def test_parts_add_up_to_the_whole(name: str) -> None:
     model = load_model(name)
     layers = sum(model.layer_parameters(kind) for kind in model.layer_kinds)
@@ -210,7 +211,7 @@ def test_llama4_vision_part_by_hand() -> None:
     assert load_model("llama4-maverick").total_parameters + vision == 401_583_781_376
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "checkpoint"),
     [
         ("gemma3-4b", 4_300_079_472),
@@ -228,7 +229,7 @@ def test_gemma3_with_vision_part_by_hand(name: str, checkpoint: int) -> None:
     assert model.total_parameters + 64 * model.hidden + encoder + projector == checkpoint
 
 
-@pytest.mark.parametrize("name", [name for name in list_models() if name.startswith("megatron-")])
+@each("name", [name for name in list_models() if name.startswith("megatron-")])
 def test_megatron_formula(name: str) -> None:
     """Narayanan et al. 2021 (arXiv:2104.04473), equation 2; it leaves out the final norm."""
     model = load_model(name)

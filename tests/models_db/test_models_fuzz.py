@@ -1,5 +1,7 @@
 """Random damage to model files: the loader returns a model or raises ModelError, nothing else."""
 
+import functools
+from copy import deepcopy
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,9 @@ ODD = st.one_of(
 )
 
 
+read = functools.cache(load_yaml)
+
+
 def load(content: bytes) -> None:
     """Load, and check that what loads can be counted and what fails says why."""
     try:
@@ -56,7 +61,7 @@ def places(data: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 @settings(max_examples=250, deadline=None)
 @given(data=st.data())
 def test_changed_entries(data: st.DataObject) -> None:
-    tree = load_yaml(data.draw(st.sampled_from(FILES)))
+    tree = deepcopy(read(data.draw(st.sampled_from(FILES))))
     for path in data.draw(st.lists(st.sampled_from(places(tree)), min_size=1, max_size=4)):
         part = tree
         for key in path[:-1]:

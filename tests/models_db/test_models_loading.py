@@ -4,6 +4,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from models_db import ModelError, list_models, load_model
 
@@ -80,7 +81,7 @@ def test_only_near_names_are_suggested() -> None:
     assert "nearest" not in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["", " ", "\0", "a" * 10_000, "/", ".."])
+@each("name", ["", " ", "\0", "a" * 10_000, "/", ".."])
 def test_odd_names_are_unknown(name: str) -> None:
     with pytest.raises(ModelError, match="unknown model"):
         load_model(name)
@@ -95,7 +96,7 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
         load_model(folder)
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "expected"),
     [
         (
@@ -276,7 +277,7 @@ def test_all_mistakes_of_a_file_at_once(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "expected"),
     [
         (b"", "m.yaml: empty; a model file is a YAML mapping that starts with name:"),
@@ -298,7 +299,6 @@ def test_all_mistakes_of_a_file_at_once(tmp_path: Path) -> None:
         (b"a: " + b"x" * 300_000, "m.yaml: larger than 262,144 bytes"),
         (b"[" * 200_000, "m.yaml: line 1: nested deeper than 20 levels"),
     ],
-    ids=lambda value: repr(value[:12]) if isinstance(value, bytes) else None,
 )
 def test_what_is_not_a_model_file(tmp_path: Path, content: bytes, expected: str) -> None:
     message = refused(tmp_path, content)
@@ -306,7 +306,7 @@ def test_what_is_not_a_model_file(tmp_path: Path, content: bytes, expected: str)
     assert "\n" not in message
 
 
-@pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.85, 0.99])
+@each("share", [0.1, 0.35, 0.6, 0.85, 0.99])
 def test_truncated_files_are_refused(tmp_path: Path, share: float) -> None:
     content = SHIPPED.read_bytes()
     assert refused(tmp_path, content[: int(len(content) * share)])

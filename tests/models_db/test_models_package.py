@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 import models_db
 from models_db import ModelError, database_hash, describe, json_schemas, list_models, load_model
@@ -61,7 +62,7 @@ def test_models_are_values() -> None:
         first.layers = 1  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", list_models())
+@each("name", list_models())
 def test_describe_lists_every_number(name: str) -> None:
     model = load_model(name)
     rows = describe(name)

@@ -1,18 +1,19 @@
 """Every shipped record: provenance of every number, and fields that agree with each other."""
 
+import functools
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from models_db import list_models, load_model
 from models_db.loading import shipped_aliases
 from strict_yaml.reading import load as load_yaml
 
 DATA = Path(str(resources.files("models_db") / "data"))
-RAW = {path.stem: load_yaml(path.read_text()) for path in sorted(DATA.glob("*.yaml"))}
+NAMES = sorted(path.stem for path in DATA.glob("*.yaml"))
 UNITS = {"1", "tokens", "parameters"}
 KINDS = {"datasheet", "measured", "derived", "assumed"}
 # fmt: off
@@ -35,6 +36,12 @@ WANTED = [
 # fmt: on
 
 
+@functools.cache
+def raw(name: str) -> Any:
+    """What the file of a model says."""
+    return load_yaml((DATA / f"{name}.yaml").read_text())
+
+
 def leaves(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """All scalars of plain data with their paths."""
     if isinstance(data, dict):
@@ -54,17 +61,17 @@ def at(data: Any, path: tuple[str, ...]) -> Any:
 
 
 def test_enough_models() -> None:
-    assert len(list_models()) == len(RAW) >= 80
+    assert len(list_models()) == len(NAMES) >= 80
 
 
-@pytest.mark.parametrize("name", WANTED)
+@each("name", WANTED)
 def test_wanted_models_load(name: str) -> None:
     assert load_model(name).layers > 0
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", NAMES)
 def test_every_number_has_unit_kind_and_source(name: str) -> None:
-    data = RAW[name]
+    data = raw(name)
     assert data["name"] == name
     keys = set(data["sources"])
     used: set[str] = set()
@@ -88,26 +95,26 @@ def test_every_number_has_unit_kind_and_source(name: str) -> None:
     assert used == keys
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", NAMES)
 def test_sources_are_public_documents(name: str) -> None:
-    for source in RAW[name]["sources"].values():
+    for source in raw(name)["sources"].values():
         assert len(source["title"]) >= 10
         assert source["url"].startswith("https://")
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", NAMES)
 def test_loaded_quantities_are_those_of_the_file(name: str) -> None:
     model = load_model(name)
     numbers = {
-        ".".join(path[:-1]): value for path, value in leaves(RAW[name]) if path[-1] == "value"
+        ".".join(path[:-1]): value for path, value in leaves(raw(name)) if path[-1] == "value"
     }
     assert {path: number.value for path, number in model.quantities.items()} == numbers
-    assert set(model.sources) == set(RAW[name]["sources"])
+    assert set(model.sources) == set(raw(name)["sources"])
     for number in model.quantities.values():
         assert set(number.sources) <= set(model.sources)
 
 
-@pytest.mark.parametrize("name", RAW)
+@each("name", NAMES)
 def test_fields_agree(name: str) -> None:
     model = load_model(name)
     attention = model.attention
@@ -161,10 +168,10 @@ def test_true_head_dimensions() -> None:
 
 def test_aliases_are_unique_and_found() -> None:
     seen: dict[str, str] = {}
-    for name, data in RAW.items():
-        for alias in data["aliases"]:
+    for name in NAMES:
+        for alias in raw(name)["aliases"]:
             assert alias == alias.lower()
-            assert alias not in RAW, f"{alias} is a name and an alias of {name}"
+            assert alias not in NAMES, f"{alias} is a name and an alias of {name}"
             assert alias not in seen, f"{alias} is an alias of {name} and of {seen[alias]}"
             seen[alias] = name
     assert dict(shipped_aliases()) == seen
@@ -175,7 +182,7 @@ def test_aliases_are_unique_and_found() -> None:
         assert name in load_model(alias).name
 
 
-@pytest.mark.parametrize("path", sorted(DATA.rglob("*.yaml")), ids=lambda path: path.stem)
+@each("path", sorted(DATA.rglob("*.yaml")))
 def test_files_are_readable_text(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.endswith("\n")

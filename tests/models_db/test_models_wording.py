@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from models_db import ModelError, load_model
 from strict_yaml.reading import load as load_yaml
@@ -67,7 +68,7 @@ def test_what_is_wanted_is_said_in_words(
     assert refused(tmp_path, {**data, field: value}) == line
 
 
-@pytest.mark.parametrize("content", ["{}", "{job: {}, plan: {}, schema_version: 1}"])
+@each("content", ["{}", "{job: {}, plan: {}, schema_version: 1}"])
 def test_a_file_about_something_else_is_one_line(tmp_path: Path, content: str) -> None:
     assert refused(tmp_path, content) == (
         "is not a model: it has none of its fields (name, title, family, aliases, ...)"
@@ -86,7 +87,7 @@ def test_a_character_that_is_no_text(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("value", [
+@each("value", [
     "!!bool x", "!!int x", "!!float x", "!!timestamp x",
 ])  # fmt: skip
 def test_values_with_tags(tmp_path: Path, value: str) -> None:

@@ -4,8 +4,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from cost.cases import assumptions_of
+from support.cases import each
 
 from hardware_db import Cluster, load_cluster
 from network.enumeration import segments_of
@@ -45,7 +45,7 @@ def test_one_member_costs_nothing() -> None:
         assert alone.send_crossing(level)[0] == 0.0
 
 
-@pytest.mark.parametrize("size", [0.0, 1e3, 1 * MB, 1e9])
+@each("size", [0.0, 1e3, 1 * MB, 1e9])
 def test_ring_in_a_node_and_across_nodes_by_hand(size: float) -> None:
     """H100: 450 GB/s x 0.734 inside; 50 GB/s x 0.964 x members per node between."""
     a = assumptions_of("dgx-h100-ndr", "megatron-core")
@@ -186,7 +186,7 @@ def test_ring_and_tree_climb_from_leaf_to_spine() -> None:
         assert math.isclose(found, expected, rel_tol=1e-12), algorithm
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "chips", "nodes"),
     [
         ("dgx-h100-ndr", 64, 8),
@@ -216,7 +216,7 @@ def test_asymptotic_volume_is_the_whole_buffer() -> None:
             assert math.isclose(grown * (g - 1) / g, full, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("group", [(8, 1), (64, 1), (8, 8), (16, 4), (512, 1), (64, 8), (4, 128)])
+@each("group", [(8, 1), (64, 1), (8, 8), (16, 4), (512, 1), (64, 8), (4, 128)])
 def test_shares_of_the_levels_telescope(group: tuple[int, int]) -> None:
     """All levels together receive (g-1)/g of the buffer, in a gather and in an all-to-all."""
     found = costs(fabric_of("dgx-h100-ndr", 512), group)

@@ -10,6 +10,7 @@ import pytest
 from cost.cases import assumptions_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from hardware_db import load_cluster
 from network.enumeration import groups_of, level, members_per_domain, segments_of
@@ -200,7 +201,7 @@ def direct_rate(group: tuple[int, ...]) -> float:
     return min(sum(CUBE_MESH[one][other] for other in group) for one in group) * LINK
 
 
-@pytest.mark.parametrize(("size", "stride"), [(2, 1), (4, 1), (8, 1), (2, 2), (2, 4), (4, 2)])
+@each(("size", "stride"), [(2, 1), (4, 1), (8, 1), (2, 2), (2, 4), (4, 2)])
 def test_cube_mesh_rates_exist_for_some_numbering(size: int, stride: int) -> None:
     """Neighbouring ranks may be numbered at best; strided groups get the links that are left.
 
@@ -260,7 +261,7 @@ def best_order() -> tuple[int, ...]:
     return max(neat, key=rates)
 
 
-@pytest.mark.parametrize("stride", [1, 2, 4, 8])
+@each("stride", [1, 2, 4, 8])
 def test_strided_groups_share_the_links_of_a_ring(stride: int) -> None:
     """On a ring of chips, members `stride` apart share each link with `stride` - 1 sibling groups.
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from cost.reference_network import grouping
+from support.cases import each
 
 from hardware_db import load_chip, load_cluster
 from network.enumeration import groups_of, segments_of
@@ -68,7 +69,7 @@ def pairs_of(found: dict[str, list], name: str, row: int) -> list[tuple[int, int
     return [pair for pair in pairs if pair[0] > 1] or [(1, 1)]
 
 
-@pytest.mark.parametrize("row", range(len(LAYOUTS)))
+@each("row", range(len(LAYOUTS)))
 def test_groups_are_the_ranks_that_differ_in_their_axes_only(row: int) -> None:
     found = segments(mesh_of(LAYOUTS))
     ranks = math.prod(size for _, size in LAYOUTS[row])
@@ -94,7 +95,7 @@ def test_orders_beside_layouts_are_as_alone() -> None:
             assert {*groups_of(there, ranks)} == {*groups_of(here, ranks)}
 
 
-@pytest.mark.parametrize("ep", [1, 2, 4, 8])
+@each("ep", [1, 2, 4, 8])
 def test_experts_take_the_innermost_parts(ep: int) -> None:
     """As when every part were an axis of its own; dp last."""
     layout: Layout = (("fsdp", 2), ("tp", 2), ("dp", 2), ("fsdp", 2))

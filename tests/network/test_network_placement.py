@@ -4,8 +4,8 @@ import math
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from cost.reference_network import grouping, groups_along
+from support.cases import each
 
 from network.enumeration import groups_of
 from planner.network.placement import GROUPS, Mesh, segments, strides
@@ -36,7 +36,7 @@ def as_sets(groups: tuple[tuple[int, ...], ...] | list[tuple[int, ...]]) -> set[
     return {frozenset(group) for group in groups}
 
 
-@pytest.mark.parametrize("sizes", MESHES)
+@each("sizes", MESHES)
 def test_strides_are_products_of_the_axes_inside(sizes: dict[str, int]) -> None:
     for code, order in enumerate(ORDERS):
         found = strides(mesh_of(sizes, 1, code))
@@ -45,7 +45,7 @@ def test_strides_are_products_of_the_axes_inside(sizes: dict[str, int]) -> None:
             assert found[outer][0] == found[inner][0] * sizes[inner]
 
 
-@pytest.mark.parametrize("sizes", MESHES)
+@each("sizes", MESHES)
 def test_groups_are_the_ranks_that_differ_in_their_axes_only(sizes: dict[str, int]) -> None:
     key = tuple(sizes[axis] for axis in AXES)
     ranks = math.prod(key)
@@ -64,8 +64,8 @@ def test_groups_are_the_ranks_that_differ_in_their_axes_only(sizes: dict[str, in
             assert as_sets(groups_of(pairs_of(mesh, name), ranks)) == as_sets(expected)
 
 
-@pytest.mark.parametrize("sizes", MESHES)
-@pytest.mark.parametrize("ep", EXPERT_DEGREES)
+@each("sizes", MESHES)
+@each("ep", EXPERT_DEGREES)
 def test_expert_groups_partition_every_stage(sizes: dict[str, int], ep: int) -> None:
     """Each group has ep ranks of one stage; what is left replicates exactly its experts."""
     ranks = math.prod(sizes.values())
@@ -93,7 +93,7 @@ def stage_of(sizes: dict[str, int], order: tuple[str, ...]) -> list[int]:
     return [rank // inner % sizes["pp"] for rank in range(math.prod(sizes.values()))]
 
 
-@pytest.mark.parametrize("ep", [1, 2, 4, 8, 16])
+@each("ep", [1, 2, 4, 8, 16])
 def test_nested_expert_groups_are_consecutive_ranks_of_the_stage(ep: int) -> None:
     """Megatron's folding: ep neighbours in the order of the axes without pp, dp outermost."""
     sizes = MESHES[0]
@@ -106,7 +106,7 @@ def test_nested_expert_groups_are_consecutive_ranks_of_the_stage(ep: int) -> Non
             assert as_sets(found) == as_sets(listed[name]), (name, order)
 
 
-@pytest.mark.parametrize("sizes", MESHES)
+@each("sizes", MESHES)
 def test_shard_and_replica_make_up_the_copies(sizes: dict[str, int]) -> None:
     """Sizes multiply: shard x replica = data, for dense and for expert state."""
     stage = math.prod(sizes.values()) // sizes["pp"]

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from hardware_db import Cluster, load_cluster, load_reference
 from network.enumeration import segments_of
@@ -48,7 +49,7 @@ def test_the_latencies_are_those_of_the_tuner() -> None:
     assert a.collectives == "nccl"
 
 
-@pytest.mark.parametrize("size", [1e3, 1e6, 1e9])
+@each("size", [1e3, 1e6, 1e9])
 def test_through_a_switch_every_chip_sends_all_others_their_part(size: float) -> None:
     """One step instead of seven, at the same rate."""
     a = assumptions_of("dgx-h100-ndr")
@@ -62,7 +63,7 @@ def test_through_a_switch_every_chip_sends_all_others_their_part(size: float) ->
     assert math.isclose(seconds(found, "reduce", size), least, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize(("chunks", "steps", "rounds"), [(2, 2, 3), (6, 3, 7)])
+@each(("chunks", "steps", "rounds"), [(2, 2, 3), (6, 3, 7)])
 def test_the_schedules_of_a_dgx1_cost_what_their_steps_and_rounds_say(
     chunks: int, steps: int, rounds: int
 ) -> None:
@@ -78,8 +79,8 @@ def test_the_schedules_of_a_dgx1_cost_what_their_steps_and_rounds_say(
         assert math.isclose(float(every[f"synthesized {row}"][0]), alone, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["dgx1-v100", "dgx-h100-ndr", "gaudi2"])
-@pytest.mark.parametrize("group", [(2, 1), (4, 2), (8, 1), (16, 1), (2, 8), (32, 2)])
+@each("name", ["dgx1-v100", "dgx-h100-ndr", "gaudi2"])
+@each("group", [(2, 1), (4, 2), (8, 1), (16, 1), (2, 8), (32, 2)])
 def test_the_best_mode_is_never_slower_than_either(name: str, group: tuple[int, int]) -> None:
     """At every size the best is the least over the algorithms, which are those of both modes."""
     sizes = np.geomspace(1.0, 1e10, 60)
@@ -116,7 +117,7 @@ def test_a_group_across_nodes_takes_schedules_inside_and_rings_outside() -> None
     assert math.isclose(seconds(found, "gather", size), by_hand, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("chips", [4, 6, 8, 12, 16])
+@each("chips", [4, 6, 8, 12, 16])
 def test_keys_tell_the_members_of_every_group(chips: int) -> None:
     """Against counting: a group of (size, stride) segments, cut to the domain of rank 0."""
     tiles = {members: side_by_side(members, chips) for members in forms(chips)}

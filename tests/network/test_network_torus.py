@@ -4,9 +4,9 @@ import math
 from itertools import pairwise, product
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from network.enumeration import (
     exchange_bound_s,
@@ -110,7 +110,7 @@ def test_gathers_along_one_axis_never_beat_the_cuts(case: tuple[Torus, Pairs]) -
     assert gather_s(torus, pairs) >= bound * (1 - 1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("dims", "pairs"),
     [
         ((16,), [(16, 1)]),
@@ -127,7 +127,7 @@ def test_rings_on_one_axis_meet_the_bound(dims: tuple[int, ...], pairs: Pairs) -
     assert math.isclose(gather_s(torus, pairs), bound, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("dims", [(16,), (4, 4), (4, 8), (4, 4, 4), (4, 4, 8)])
+@each("dims", [(16,), (4, 4), (4, 8), (4, 4, 4), (4, 4, 8)])
 def test_a_whole_torus_gathers_at_the_rate_of_all_links(dims: tuple[int, ...]) -> None:
     torus, ranks = torus_of(dims), math.prod(dims)
     rate = torus_ring_rate(torus, np.array([ranks]), segments_of((ranks, 1)))[0]
@@ -162,7 +162,7 @@ SLICES = [
 ]
 
 
-@pytest.mark.parametrize(("dims", "wrap"), SLICES)
+@each(("dims", "wrap"), SLICES)
 def test_no_gather_of_a_slice_beats_the_cuts(dims: tuple[int, ...], wrap: bool) -> None:
     """Every group of one mesh axis. Rates of axes add up only as far as each carries its share.
 
@@ -176,7 +176,7 @@ def test_no_gather_of_a_slice_beats_the_cuts(dims: tuple[int, ...], wrap: bool) 
         assert gather_s(torus, [pair]) >= bound * (1 - 1e-12), pair
 
 
-@pytest.mark.parametrize(("dims", "wrap"), SLICES)
+@each(("dims", "wrap"), SLICES)
 def test_no_exchange_of_a_slice_beats_the_cuts(dims: tuple[int, ...], wrap: bool) -> None:
     """Pairs 3 ranks apart on axes of 4 are no box, and their all-to-all is not free."""
     torus, ranks = torus_of(dims, wrap), math.prod(dims)
@@ -238,7 +238,7 @@ def ring_of(units: int, unit: int, closed: bool) -> Torus:
     return Torus(dims=(units,), wrap=(closed,), link_bytes_per_s=LINK, unit=unit)
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "stride", "inside", "links"),
     [
         (4, 16, 4, 2.0),  # one chip of each of four instances
@@ -273,7 +273,7 @@ def ici(torus: Torus) -> FabricLevel:
     )
 
 
-@pytest.mark.parametrize("stride", [1, 2, 4, 8, 16, 32])
+@each("stride", [1, 2, 4, 8, 16, 32])
 def test_neighbours_share_the_links_that_they_walk(stride: int) -> None:
     """4 x 4 x 4, all chips send `stride` ranks on along one axis: distance d loads each link d."""
     axis = [s <= stride for s in (1, 4, 16)].count(True) - 1
@@ -288,7 +288,7 @@ def test_neighbours_share_the_links_that_they_walk(stride: int) -> None:
     assert neighbour_rate(ici(torus_of((4, 4, 4))), np.array([stride]))[0] == LINK / distance
 
 
-@pytest.mark.parametrize("stride", [3, 6, 12, 24])
+@each("stride", [3, 6, 12, 24])
 def test_neighbours_off_the_axes_are_not_faster_than_the_links_they_walk(stride: int) -> None:
     """4 x 4 x 12, all at once: links walked over links there are bounds the rate."""
     dims = (4, 4, 12)

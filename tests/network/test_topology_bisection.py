@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
+from support.cases import each
 
 from planner.network.topology import forms
 from planner.network.topology.graphs import dgx1_graph, graph_of
@@ -67,7 +67,7 @@ def problem_of(wiring: Wiring) -> BisectionProblem:
     return BisectionProblem(nodes=len(wiring.labels), marked=wiring.chips, edges=edges)
 
 
-@pytest.mark.parametrize("spec", PROVED)
+@each("spec", PROVED)
 def test_closed_forms_are_the_proved_bisections(spec: str) -> None:
     topology = parse_topology(spec)
     wiring = wiring_of(graph_of(topology))
@@ -81,7 +81,7 @@ def test_closed_forms_are_the_proved_bisections(spec: str) -> None:
     assert forms.bisection_links(topology.name, topology.sizes) == found.objective <= cut
 
 
-@pytest.mark.parametrize("spec", ["dragonfly:a=2,h=2,p=0", "dragonfly:a=2,h=2,p=1",
+@each("spec", ["dragonfly:a=2,h=2,p=0", "dragonfly:a=2,h=2,p=1",
                                   "dragonfly:a=3,h=1,p=0", "dragonfly:a=2,h=2,p=2"])  # fmt: skip
 def test_the_cut_between_groups_is_a_bound(spec: str) -> None:
     topology = parse_topology(spec)
@@ -90,7 +90,7 @@ def test_the_cut_between_groups_is_a_bound(spec: str) -> None:
     assert not forms.bisection_is_exact(topology.name)
 
 
-@pytest.mark.parametrize("spec", ["ring:8", "mesh:3x3", "torus:4x2", "hypercube:8", "hyperx:3x3",
+@each("spec", ["ring:8", "mesh:3x3", "torus:4x2", "hypercube:8", "hyperx:3x3",
                                   "dragonfly:a=3,h=1,p=0"])  # fmt: skip
 def test_lower_bound_is_below_every_half(spec: str) -> None:
     wiring = wiring_of(graph_of(parse_topology(spec)))

@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.network.topology.custom import read_graph
@@ -90,7 +91,7 @@ def test_parallel_edges_add_up() -> None:
         wiring_of(graph)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("chips: 4\nlinks: [{between: [0, 1]}, {between: [2, 3]}]", "2 parts .* 0, 1 | 2, 3"),
@@ -113,7 +114,7 @@ def test_wrong_yaml(text: str, words: str, tmp_path: Path) -> None:
     assert any(re.search(words, line) for line in lines), lines
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "words"),
     [
         ("g.txt", "0 1", "files end in"),
@@ -192,7 +193,7 @@ def test_wrong_traffic(name: str, text: str, words: str, rack: Wiring, tmp_path:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parse", "text", "value"),
     [
         (parse_bandwidth, "50GB/s", 50e9),
@@ -211,7 +212,7 @@ def test_figures(parse: Any, text: str, value: float) -> None:
     assert parse(text) == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parse", "text"),
     [
         (parse_bandwidth, "0"), (parse_bandwidth, "-1GB/s"), (parse_bandwidth, "fast"),
@@ -229,7 +230,7 @@ def test_wrong_prices() -> None:
         parse_price("-5", "link-price")
 
 
-@pytest.mark.parametrize("name", ["g.edgelist", "g.adjlist", "g.yaml", "g.json"])
+@each("name", ["g.edgelist", "g.adjlist", "g.yaml", "g.json"])
 def test_a_name_of_more_digits_than_a_number_may_have_is_a_name(name: str, tmp_path: Path) -> None:
     long = "9" * 5000
     links = f'[{{between: ["{long}", "1"]}}]'

@@ -6,6 +6,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.network.topology import forms
@@ -49,7 +50,7 @@ def test_the_sizes_are_many() -> None:
     assert len(SHORTEST) >= 236
 
 
-@pytest.mark.parametrize("topology", SHORTEST, ids=lambda topology: topology.spec)
+@each("topology", SHORTEST)
 def test_closed_forms_equal_the_graph(topology: Topology) -> None:
     graph = graph_of(topology)
     wiring = wiring_of(graph)
@@ -67,7 +68,7 @@ def test_closed_forms_equal_the_graph(topology: Topology) -> None:
     assert forms.diameter_hops(*of) == measured_diameter(wiring)
 
 
-@pytest.mark.parametrize("topology", DRAGONFLIES, ids=lambda topology: topology.spec)
+@each("topology", DRAGONFLIES)
 def test_dragonfly_is_the_mean_of_its_routes(topology: Topology) -> None:
     """One byte per pair: the loads of local-global-local routes sum to the hops."""
     wiring = wiring_of(graph_of(topology))
@@ -83,7 +84,7 @@ def test_dragonfly_is_the_mean_of_its_routes(topology: Topology) -> None:
     assert forms.switch_ports(*of) == wiring.switch_ports
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "hops"),
     [
         ("linear", [5 / 3, 7 / 3, 3, 13 / 3]),
@@ -95,7 +96,7 @@ def test_values_of_the_report(name: str, hops: list[float]) -> None:
     assert average_hops(name, [4, 6, 8, 12]).tolist() == pytest.approx(hops, rel=1e-15)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_arrays_equal_single_sizes(name: str) -> None:
     n = [count for count in range(2, 130) if fits(name, count)]
     expected = [float(exact_average_hops(fitted(name, count))) for count in n]
@@ -119,7 +120,7 @@ def test_order_of_the_report() -> None:
     assert ring[1] == 1
 
 
-@pytest.mark.parametrize("n", [1, 0, -3, 1_000_001])
+@each("n", [1, 0, -3, 1_000_001])
 def test_numbers_of_chips_are_checked(n: int) -> None:
     with pytest.raises(InputError, match=r"^chips: "):
         average_hops("ring", [4, n])
@@ -136,7 +137,7 @@ def test_unknown_names_are_refused() -> None:
         average_hops("ring", 2.5)
 
 
-@pytest.mark.parametrize(
+@each(
     ("chips", "dimensions", "sizes"),
     [(64, 3, (4, 4, 4)), (8192, 3, (32, 16, 16)), (12, 2, (4, 3)), (7, 3, (7,)), (16, 4, (2,) * 4)],
 )
@@ -144,7 +145,7 @@ def test_most_cubic(chips: int, dimensions: int, sizes: tuple[int, ...]) -> None
     assert most_cubic(chips, dimensions) == sizes
 
 
-@pytest.mark.parametrize("chips", range(2, 80))
+@each("chips", range(2, 80))
 def test_most_cubic_is_the_least_sum(chips: int) -> None:
     """Against all factorizations in two dimensions."""
     best = min(a + chips // a for a in range(1, chips + 1) if chips % a == 0)
@@ -158,7 +159,7 @@ def test_nearest_numbers_of_chips() -> None:
         fitted("fat-tree", 100)
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "sizes"),
     [
         ("ring:8", (8,)),
@@ -181,12 +182,12 @@ def test_specs(spec: str, sizes: tuple[int, ...]) -> None:
     assert parse_topology(topology.spec) == topology
 
 
-@pytest.mark.parametrize("topology", SHORTEST[::7] + DRAGONFLIES, ids=lambda one: one.spec)
+@each("topology", SHORTEST[::7] + DRAGONFLIES)
 def test_specs_read_back(topology: Topology) -> None:
     assert parse_topology(topology.spec) == topology
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "words"),
     [
         ("rng:8", "did you mean 'ring'"),
@@ -233,7 +234,7 @@ def test_dgx1() -> None:
     assert measured_hops(wiring) == Fraction(28 + far, 28)
 
 
-@pytest.mark.parametrize(
+@each(
     ("spec", "fits"),
     [("ring:2048", True), ("ring:2049", False), ("switch:2048", False), ("fat-tree:k=16", True),
      ("fully-connected:775", True), ("fully-connected:776", False)],

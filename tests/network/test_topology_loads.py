@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
@@ -86,7 +87,7 @@ def walked_shortest(wiring: Wiring, traffic: FloatArray) -> FloatArray:
     return loads
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@each("spec", SPECS)
 def test_shortest_loads_equal_walked_paths(spec: str) -> None:
     topology = parse_topology(spec)
     wiring = wiring_of(graph_of(topology))
@@ -154,7 +155,7 @@ def walked_in_order(spec: str, wiring: Wiring, traffic: FloatArray) -> FloatArra
     return loads
 
 
-@pytest.mark.parametrize("spec", FIXED)
+@each("spec", FIXED)
 def test_dimension_order_equals_walked_routes(spec: str) -> None:
     topology = parse_topology(spec)
     wiring = wiring_of(graph_of(topology))
@@ -164,7 +165,7 @@ def test_dimension_order_equals_walked_routes(spec: str) -> None:
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("a_h_p", [(2, 1, 1), (3, 1, 0), (2, 2, 2), (4, 2, 1), (3, 2, 0)])
+@each("a_h_p", [(2, 1, 1), (3, 1, 0), (2, 2, 2), (4, 2, 1), (3, 2, 0)])
 def test_dragonfly_equals_walked_routes(a_h_p: tuple[int, int, int]) -> None:
     """Local, global, local, found on the graph itself: the only link between two groups."""
     a, h, p = a_h_p
@@ -189,8 +190,8 @@ def test_dragonfly_equals_walked_routes(a_h_p: tuple[int, int, int]) -> None:
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("spec", ["mesh:4x3", "ring:6", "fat-tree:k=4"])
-@pytest.mark.parametrize("pattern", PATTERNS)
+@each("spec", ["mesh:4x3", "ring:6", "fat-tree:k=4"])
+@each("pattern", PATTERNS)
 def test_loads_sum_to_bytes_times_hops(spec: str, pattern: str) -> None:
     topology = parse_topology(spec)
     wiring = wiring_of(graph_of(topology))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from search.test_engine import everything
+from support.cases import each
 from support.jobs import random_cost_model
 
 import planner
@@ -47,15 +48,21 @@ def everywhere(model: CostModel, counts: tuple[int, ...], options: SpaceOptions)
     return Costs(step_time_s=whole[:, 0], energy_j=whole[:, 1], chips=chips)
 
 
-@pytest.mark.parametrize("objective", [MONEY.priced(2.5), POWER], ids=["money", "power"])
+@cache
+def candidates(seed: int) -> tuple[CostModel, SpaceOptions, tuple[int, ...], Costs]:
+    """A random job, where it may run, and the costs of all its candidates."""
+    model = random_cost_model(seed)
+    options = SpaceOptions(offload=seed % 6 == 1)
+    counts = model.cluster.chip_counts(4 if options.offload else MOST)
+    return model, options, counts, everywhere(model, counts, options)
+
+
+@each("objective", [MONEY.priced(2.5), POWER])
 def test_front_and_optimum_equal_brute_force(objective: Objective) -> None:
     """Over random jobs and counts of chips, within half of the steps that there are."""
     compared = apart = 0
     for seed in SEEDS:
-        model = random_cost_model(seed)
-        options = SpaceOptions(offload=seed % 6 == 1)
-        counts = model.cluster.chip_counts(4 if options.offload else MOST)
-        costs = everywhere(model, counts, options)
+        model, options, counts, costs = candidates(seed)
         if len(costs.chips) == 0:  # type: ignore[arg-type]
             continue
         limit = float(np.quantile(costs.step_time_s, 0.5))

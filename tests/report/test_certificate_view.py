@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
+from support.cases import each
 
 from planner.plan import Plan
 from planner.report.tables.certificate import certificate_notes, uneven_proof_words
@@ -46,7 +46,7 @@ def on_pools(answer: SolveResult) -> SolveResult:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("objective", "bound", "status", "words"),
     [
         (10.0, 10.0, "optimal", "Uneven stages gain nothing (0 %)"),
@@ -73,7 +73,7 @@ def test_the_notes_say_what_rows_are_and_what_a_gap_drops() -> None:
     assert certificate_notes(proved, proved.certificate)[1].endswith("better than the best plan.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("simulated_s", "words"),
     [
         (9.1, ""),
@@ -132,7 +132,7 @@ def test_pools_have_no_interleaved_chunks_to_speak_of() -> None:
     assert words.endswith("whatever its stages and placement.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("layout", "asked", "words"),
     [
         ("uneven", {}, "whatever its stages (chunks of interleaved and bidirectional ones nearly"),

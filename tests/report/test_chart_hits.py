@@ -3,6 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
+from support.cases import each
 
 from planner.report.drawing.chart import Axis, Chart, Dot
 from planner.report.drawing.geometry.chart_frame import frame_of
@@ -10,7 +11,7 @@ from planner.report.drawing.geometry.places import HIT, hits_of
 from planner.report.drawing.svg import chart_svg
 
 
-@pytest.mark.parametrize("away", [0.0, 3.0, 10.0, 16.0, 60.0])
+@each("away", [0.0, 3.0, 10.0, 16.0, 60.0])
 def test_a_dot_under_another_one_answers_to_a_pointer(away: float) -> None:
     """What is drawn last answers in its middle, the one below where it sticks out of that."""
     x = 10 + away * 90 / 700  # some pixels to the right

@@ -8,6 +8,7 @@ from math import atan2, degrees
 from xml.etree import ElementTree
 
 import pytest
+from support.cases import each
 
 from planner.report.drawing.chart import TONES, Area, Axis, Bar, Chart, Dot, Picture
 from planner.report.drawing.geometry.chart_frame import frame_of, value_words
@@ -46,8 +47,8 @@ def circles(chart: Chart) -> list[tuple[float, float]]:
     return [(float(c.get("cx", "")), float(c.get("cy", ""))) for c in found]
 
 
-@pytest.mark.parametrize("logarithmic", [False, True])
-@pytest.mark.parametrize("downwards", [False, True])
+@each("logarithmic", [False, True])
+@each("downwards", [False, True])
 def test_dots_stand_where_their_values_are_on_the_axes(logarithmic: bool, downwards: bool) -> None:
     values = (1.0, 10.0, 100.0) if logarithmic else (0.0, 20.0, 40.0)
     x = Axis(label="x", low=values[0], high=values[2], logarithmic=logarithmic)
@@ -69,7 +70,7 @@ def test_ticks_are_written_where_dots_of_their_value_stand() -> None:
     assert float(written["1,000", "end"].get("y", "")) - 4 == pytest.approx(y, abs=0.1)
 
 
-@pytest.mark.parametrize("chart", ALL, ids=lambda chart: chart.title)
+@each("chart", ALL)
 def test_nothing_sticks_out_of_the_axes_or_of_the_picture(chart: Chart) -> None:
     frame, root = frame_of(chart, 860.0), drawn(chart)
     area = Box(left=frame.area.left - 0.1, right=frame.area.right + 0.1,
@@ -110,7 +111,7 @@ def test_a_line_that_leaves_the_axes_comes_back_as_a_part_of_its_own() -> None:
     assert parts[1][-1][0] == pytest.approx(area.right, abs=0.01)
 
 
-@pytest.mark.parametrize(
+@each(
     ("points", "parts"),
     [
         ([(-1, -1), (-1, 5)], 0),
@@ -192,10 +193,8 @@ def ends(tick_words: list[str], x: list[float]) -> Iterator[tuple[float, float]]
         yield at - width_of(words, 11) / 2, at + width_of(words, 11) / 2
 
 
-@pytest.mark.parametrize(
-    "name", ["{}", "stage {}", "stage {} of the model", "a-name-of-32-letters-{}"]
-)
-@pytest.mark.parametrize("count", [1, 4, 12, 60])
+@each("name", ["{}", "stage {}", "stage {} of the model", "a-name-of-32-letters-{}"])
+@each("count", [1, 4, 12, 60])
 def test_names_below_an_axis_do_not_touch(name: str, count: int) -> None:
     ticks = tuple((float(at), name.format(at)) for at in range(count))
     chart = replace(STAGES, x=Axis(label="", low=-1, high=count, ticks=ticks), marks=(), legend=())
@@ -219,7 +218,7 @@ def test_names_beside_an_axis_are_cut_where_they_are_too_long() -> None:
     assert frame.area.left < 0.4 * frame.width
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "words"),
     [(0, "0"), (0.25, "0.25"), (20000, "20,000"), (5e7, "5×10⁷"), (1e-6, "10⁻⁶"), (1e12, "10¹²")],
 )
@@ -323,7 +322,7 @@ def mixed(front: str, back: str, share: float) -> str:
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@each("theme", [LIGHT, DARK])
 def test_contrast_is_enough_in_both_themes(theme: dict[str, str]) -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert set(TONES) <= set(theme)

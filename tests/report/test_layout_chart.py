@@ -1,8 +1,8 @@
 """Stages in words and as a picture: equal ones together, every layer counted once."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner.plan import Plan, Stage
 from planner.plan.layout_text import parse_layout
@@ -85,7 +85,7 @@ def test_the_picture_has_every_layer_once(counts: list[tuple[int, int, int]]) ->
     assert all(mark.words for mark in chart.marks if isinstance(mark, Words))
 
 
-@pytest.mark.parametrize("name", ["none", "selective", "full"])
+@each("name", ["none", "selective", "full"])
 def test_layers_without_a_count_recompute_as_their_stage_says(name: str) -> None:
     found = chunk_layers(Stage(layers=5, recompute=name, full=(1, 0)), Plan())
     assert found.layers == 5

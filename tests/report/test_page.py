@@ -8,6 +8,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
+from support.cases import each
 
 from planner.report.drawing.chart import Picture
 from planner.report.pages.page import data_block, page_html, picture_page, table_html
@@ -49,7 +50,7 @@ def policy(page: str) -> str:
     return content.replace("&#39;", "'")
 
 
-@pytest.mark.parametrize("page", [picture_page(PICTURE), page_html("A page", "<p>words</p>")])
+@each("page", [picture_page(PICTURE), page_html("A page", "<p>words</p>")])
 def test_a_page_loads_nothing_and_forbids_it(page: str) -> None:
     outline = Outline(page)
     assert policy(page).startswith("default-src 'none'; style-src 'sha256-")

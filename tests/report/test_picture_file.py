@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from planner.base.errors import InputError
 from planner.report.drawing.chart import Picture
@@ -15,7 +16,7 @@ PICTURE = Picture(title=STAGES.title, charts=(STAGES,))
 WRITTEN = "pictures are written as .svg, .png or .html"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "words"),
     [
         ("a.pdf", f"plot: a.pdf: {WRITTEN}"),

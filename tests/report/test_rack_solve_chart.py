@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
+from support.cases import each
 
 from planner.report.charts.rack_solve import front_chart, front_picture, solve_picture
 from planner.report.drawing.chart import Bar, Chart, Dot, Line
@@ -49,7 +50,7 @@ def dots(chart: Chart) -> list[Dot]:
     return [mark for mark in chart.marks if isinstance(mark, Dot)]
 
 
-@pytest.mark.parametrize("gpus", ["2-12", "2-24", "2-64"])
+@each("gpus", ["2-12", "2-24", "2-64"])
 def test_labels_cover_no_label_and_no_point_and_stay_inside(
     gpus: str, one_chip: RackAnswer
 ) -> None:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 from planner.base.files import LARGEST_FILE_BYTES
 from planner.cost.timeline.trace import MOST_TRACED
@@ -16,7 +16,7 @@ COUNTS = {3: "three", 4: "four"}
 PAGE = "model/pipeline.md"
 
 
-@pytest.mark.parametrize(
+@each(
     ("page", "words"),
     [
         ("explain.md", f"x / {elasticities.STEP:g} and {elasticities.STEP:g} x"),

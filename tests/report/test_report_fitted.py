@@ -1,6 +1,7 @@
 """Tables on narrow screens: no number is cut, and no column goes missing unsaid."""
 
 import pytest
+from support.cases import each
 
 from planner.evidence.validation.answer import Runs, Validation, validate
 from planner.report.tables import validation_tables
@@ -22,7 +23,7 @@ def runs(answer: Validation) -> Runs:
     return answer.runs
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@each("width", WIDTHS)
 def test_numbers_are_whole_and_columns_shown_or_named(width: int, runs: Runs) -> None:
     for found in run_tables(runs):
         title, header, rows = found

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import planner
 from planner import InputError
@@ -174,7 +175,7 @@ def test_a_best_plan_that_is_not_on_the_front_is_drawn_beside_it() -> None:
     assert mesh_words(found.best.plan) in "".join(root.itertext())
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".html"])
+@each("suffix", [".svg", ".html"])
 def test_titles_name_the_objectives(suffix: str, answer: SolveResult) -> None:
     text = writer_for(Path(f"front{suffix}"))(answer)
     title = re.search("<title>(.*?)</title>", text)
@@ -285,7 +286,7 @@ def test_a_page_says_when_the_front_is_not_complete(tmp_path: Path) -> None:
     assert "Exact" not in front_svg(found)
 
 
-@pytest.mark.parametrize("name", ["<b>&amp;", 'a"b', "]]>"])
+@each("name", ["<b>&amp;", 'a"b', "]]>"])
 def test_names_are_escaped(name: str, several: SolveResult) -> None:
     job = {**several.question.job, "model": name, "chip": name}
     odd = dataclasses.replace(several, question=dataclasses.replace(several.question, job=job))
@@ -294,12 +295,12 @@ def test_names_are_escaped(name: str, several: SolveResult) -> None:
     assert name not in page or not re.search('[<&"]', name)
 
 
-@pytest.mark.parametrize("suffix", [".CSV", ".Json", ".SVG", ".HTML"])
+@each("suffix", [".CSV", ".Json", ".SVG", ".HTML"])
 def test_endings_in_capitals(suffix: str, several: SolveResult, tmp_path: Path) -> None:
     assert written(several, tmp_path / f"front{suffix}")
 
 
-@pytest.mark.parametrize("name", ["front", "front.pdf", "front.csv.gz", ".csv"])
+@each("name", ["front", "front.pdf", "front.csv.gz", ".csv"])
 def test_other_endings_name_the_known_ones(name: str) -> None:
     with pytest.raises(InputError, match=r"\.csv, \.json, \.svg, \.html"):
         writer_for(Path(name))

@@ -6,6 +6,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner.report.drawing.geometry.frame import Axis, log_ticks, ticks
 from planner.report.drawing.geometry.labels import placed
@@ -21,7 +22,7 @@ def test_svg_positions_on_a_logarithmic_axis() -> None:
     assert not Axis.of([0.0, 100.0], 0.0, 300.0).logarithmic
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.97, 67.5), (1.0, 20.0), (3e-4, 8e3)])
+@each(("low", "high"), [(0.97, 67.5), (1.0, 20.0), (3e-4, 8e3)])
 def test_logarithmic_ticks_are_round_inside_and_few(low: float, high: float) -> None:
     found = log_ticks(low, high)
     assert 3 <= len(found) <= 10
@@ -72,7 +73,7 @@ def test_a_label_that_is_not_beside_its_point_has_a_leader_line() -> None:
         assert not any(map(label.leader.meets, lines))
 
 
-@pytest.mark.parametrize(("start", "end", "meets"), [
+@each(("start", "end", "meets"), [
     ((-5.0, 5.0), (15.0, 5.0), True), ((5.0, -5.0), (5.0, 15.0), True),
     ((2.0, 2.0), (3.0, 3.0), True), ((-5.0, 8.0), (8.0, 21.0), False),
     ((-5.0, 12.0), (15.0, 12.0), False), ((-9.0, 5.0), (-1.0, 5.0), False),
@@ -92,7 +93,7 @@ def test_segments_cross_in_inner_points_only() -> None:
     assert not across.crosses(Segment(start=(1.0, 0.0), end=(11.0, 10.0)))
 
 
-@pytest.mark.parametrize(("low", "high"), [
+@each(("low", "high"), [
     (0.0, 1.0), (1.356, 5.24), (444.5e-3, 2.363), (1e-9, 1.1e-9), (5.0, 5.0), (0.0, 0.0),
     (1e6, 1e9), (-3.0, 7.0), (571.9e3, 772.3e3),
 ])  # fmt: skip

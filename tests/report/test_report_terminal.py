@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cli.command import planner as command
 from rich.console import Console, Group
+from support.cases import each
 
 import planner
 from planner.base.units import show_bytes, show_joules, show_seconds
@@ -157,12 +158,12 @@ def test_no_plan_in_time() -> None:
     assert "No plan was found before the time limit" in said
 
 
-@pytest.mark.parametrize("width", [60, 80, 110, 200])
+@each("width", [60, 80, 110, 200])
 def test_any_width(width: int, answer: SolveResult) -> None:
     assert max(len(line) for line in printed(solve_view(answer), width).splitlines()) <= width
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@each("width", [60, 80, 120])
 def test_figures_and_names_are_never_broken(width: int, answer: SolveResult) -> None:
     """A narrow terminal gets tables below each other, not tables of fragments."""
     text = printed(solve_view(answer), width)
@@ -176,7 +177,7 @@ def test_figures_and_names_are_never_broken(width: int, answer: SolveResult) -> 
         assert re.search(row, text)
 
 
-@pytest.mark.parametrize("width", [40, 60, 110])
+@each("width", [40, 60, 110])
 def test_stages_keep_their_units_in_a_narrow_terminal(width: int) -> None:
     stages = tuple(
         Stage(layers=layers, sharding=sharding, selective=(count, 0))
@@ -192,7 +193,7 @@ def test_stages_keep_their_units_in_a_narrow_terminal(width: int) -> None:
             assert value in text
 
 
-@pytest.mark.parametrize("text", ["[red]x", "a [/bold] b", ":smile:", "[[x]]", "\\[x]"])
+@each("text", ["[red]x", "a [/bold] b", ":smile:", "[[x]]", "\\[x]"])
 def test_text_of_users_is_not_markup(text: str, answer: SolveResult) -> None:
     """File names end up among the defaults, losses and warnings."""
     said = {"losses": (text,), "defaults": ((text, text, text),), "why": (text,)}

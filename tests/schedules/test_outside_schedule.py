@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from support.cases import each
 
 OUTSIDE = Path(__file__).parents[1] / "outside" / "schedule"
 ASK = """
@@ -54,7 +54,7 @@ def test_it_is_solved_and_costed(tmp_path: Path) -> None:
     assert found["free"] != "late-1f1b"
 
 
-@pytest.mark.parametrize("name", ["late-1f1b", "later-1f1b"])
+@each("name", ["late-1f1b", "later-1f1b"])
 def test_a_plan_file_may_name_it(name: str, tmp_path: Path) -> None:
     env = installed(tmp_path / "packages")
     plan = tmp_path / "plan.yaml"

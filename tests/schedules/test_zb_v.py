@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from cost.cases import case_of
 from cost.test_cost_schedules import WEIGHTLESS_ENDS
-from search.test_engine_box_by_box import pipelined_job
+from search.test_engine_node_by_node import pipelined_job
+from support.cases import each
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -133,7 +134,7 @@ def test_memory_peaks_where_the_simulation_does() -> None:
         assert np.isclose(max(peaks), memory.peak[0], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "words"),
     [
         ({"interleave": 1}, "interleave 1 with schedule 'zb-v'"),

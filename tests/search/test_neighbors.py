@@ -11,11 +11,12 @@ import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.explanation.steps.neighbors import neighbors
-from planner.plan import RECOMPUTES, SCHEDULES, SHARDINGS, SPLITS
+from planner.plan import RECOMPUTES, SHARDINGS, SPLITS
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.plan import PlanResult, plan_results
+from planner.schedules import SCHEDULES
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from support.jobs import dense_model, roofline_model
 
+from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals, evaluate_table, evaluate_totals, memory_table
 from planner.plan import ORDERS, PlanTable
-from planner.plan.choices import MESH_AXES
 from planner.question.options import SpaceOptions
 from planner.search.driver import Driver
 from planner.search.limits import Limits

@@ -4,6 +4,7 @@ from itertools import combinations, product
 
 import networkx as nx
 import pytest
+from support.cases import each
 
 from solvers.bisection import BisectionProblem, fewest_cut
 from solvers.solution import Status
@@ -27,7 +28,7 @@ def random_problem(seed: int) -> BisectionProblem:
     return BisectionProblem(nodes=nodes, marked=nodes - seed % 3, edges=edges)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_equal_to_enumeration(seed: int) -> None:
     problem = random_problem(seed)
     found = fewest_cut(problem, time_limit_s=30)
@@ -38,7 +39,7 @@ def test_equal_to_enumeration(seed: int) -> None:
     assert sum(found.decision[: problem.marked]) == problem.marked // 2
 
 
-@pytest.mark.parametrize("turned", [False, True])
+@each("turned", [False, True])
 def test_without_time_the_hint_stays(turned: bool) -> None:
     edges = tuple((u, v, 1) for u, v in nx.random_regular_graph(6, 60, seed=1).edges)
     problem = BisectionProblem(nodes=60, marked=60, edges=edges)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from factored_instances import PLAIN, efficient, feasible, random_problem
+from support.cases import each
 
 from solvers.factored import (
     ARRAY_OPS,
@@ -71,7 +72,7 @@ def test_worked_example():
     assert [p[:2] for p in brute_force_front(limited, ("time", "energy"))] == [(14, -1), (12, 1)]
 
 
-@pytest.mark.parametrize("chunk", range(10))
+@each("chunk", range(10))
 def test_enumeration_equals_plain_python(chunk):
     for seed in range(chunk * 50, chunk * 50 + 50):
         random = random_problem(seed)
@@ -145,7 +146,7 @@ def test_products_prune_early():
     assert len(enumerate_assignments(many, max_rows=1000)[0]["a"]) == 45
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"rows": [[1], [1]]}, "repeated keys, the first is {'x': 1}"),
@@ -170,7 +171,7 @@ def test_bad_tables(changes, message):
         table(**changes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"choices": {}}, "at least one choice"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from factored_instances import efficient, feasible, random_problem
+from support.cases import each
 
 from solvers.factored import LARGEST, FactoredProblem, Limit, Product, Table
 from solvers.factored_cpsat import evaluate, front, minimize
@@ -16,7 +17,7 @@ from solvers.solution import Status
 CHUNKS, PER_CHUNK = 16, 25
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@each("chunk", range(CHUNKS))
 def test_optimum_and_front_equal_plain_python(chunk):
     """400 random problems: status, objective, bound and the whole front."""
     for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
@@ -70,7 +71,7 @@ def test_rows_are_pruned_before_the_model_is_built():
     assert fixed.counts["rows"] == 7  # one row of `dead`, six of `t` with x = 2
 
 
-@pytest.mark.parametrize(
+@each(
     "hint",
     [
         {"x": 2, "y": 8, "z": 4},
@@ -78,7 +79,6 @@ def test_rows_are_pruned_before_the_model_is_built():
         {"x": 3, "y": 2**80},
         {"z": 64},
     ],
-    ids=["optimal", "infeasible", "outside", "partial"],
 )
 def test_hints_do_not_change_the_optimum(hint):
     assert minimize(cube(), "sum", hint=hint).objective == 14.0
@@ -168,7 +168,7 @@ def test_large_values_are_exact():
     assert minimize(big, "w").decision["w"] == LARGEST
 
 
-@pytest.mark.parametrize("exponent", [29, 31, 33, 37, 44])
+@each("exponent", [29, 31, 33, 37, 44])
 def test_products_with_a_two_valued_factor(exponent):
     """CP-SAT 9.15 with presolve calls these infeasible from about 2**31; they are trivial."""
     for factor, values in [((7, 8), (-3, 5)), ((3, 5), (0, 1, 4)), ((1, 2), (-7, 1, 2, 6, 9))]:
@@ -205,7 +205,7 @@ def test_large_prime_products():
     assert minimize(problem, "x").decision == {"x": 1, "y": 2 * prime}
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"time_limit_s": -1.0}, "time_limit_s"),

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from support.cases import each
 
 from solvers.factored import brute_force_front
 from solvers.factored_cpsat import front, minimize
@@ -40,7 +41,7 @@ def by_hand(options: list[Option], budgets: dict[str, int]) -> list[tuple[int, i
     return [(int(a), int(b)) for a, b in points[nondominated(points)]]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_the_master_equals_filtering_everything(seed: int) -> None:
     rng = random.Random(seed)
     options = random_options(rng)

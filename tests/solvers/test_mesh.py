@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from solvers.frontier import nondominated
 from solvers.mesh import Opened, RunningFront, search_front
@@ -281,7 +282,7 @@ def test_no_boxes():
     }
 
 
-@pytest.mark.parametrize("corners", [np.zeros((3, 2)), np.full((1, 1, 2), np.nan)])
+@each("corners", [np.zeros((3, 2)), np.full((1, 1, 2), np.nan)])
 def test_bad_corners(corners):
     with pytest.raises(ValueError, match="corners must be"):
         search_front(corners, lambda chosen: None, RunningFront(2, 1))

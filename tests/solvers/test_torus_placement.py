@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from planner.base.arrays import IntArray
 from planner.network.fabric import Torus
@@ -142,7 +143,7 @@ def test_cp_sat_is_brute_force(problem: TorusProblem) -> None:
         assert math.prod(part for _, part in pattern) == length
 
 
-@pytest.mark.parametrize(
+@each(
     ("dims", "wrap"),
     [
         ((2, 2, 1), (False, False, False)),
@@ -152,7 +153,7 @@ def test_cp_sat_is_brute_force(problem: TorusProblem) -> None:
         ((12, 4), (True, False)),
     ],
 )
-@pytest.mark.parametrize("overlapped", [True, False])
+@each("overlapped", [True, False])
 def test_the_search_lists_layouts_as_good(
     dims: tuple[int, ...], wrap: tuple[bool, ...], overlapped: bool
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from strict_yaml.errors import YamlError
 from strict_yaml.reading import MAX_DIGITS, load
@@ -21,7 +22,7 @@ def mistakes(content: bytes | str, **limits: int) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize(("word", "value"), [
+@each(("word", "value"), [
     ("010", 10), ("-08", -8), ("0o17", 15), ("0x1F", 31), ("-0x10", -16), ("0b11", 3),
     ("1_000", 1000), ("+7", 7), ("1e3", 1000.0), ("1E-6", 1e-6), (".5e3", 500.0), ("2.", 2.0),
     ("1.5e+9", 1.5e9), (".inf", float("inf")), ("-.INF", float("-inf")),
@@ -46,7 +47,7 @@ def test_lists_mappings_comments_and_an_end() -> None:
     assert load("%YAML 1.2\n---\na: &x 1\n") == {"a": 1}
 
 
-@pytest.mark.parametrize(("content", "line"), [
+@each(("content", "line"), [
     ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' occurs twice, first in line 1"),
     ("{a: 1,\n 'a': 2}", "line 2: the key 'a' occurs twice, first in line 1"),
     ("a: 1\n10: 2\n", "line 2: field names must be text, not 10; write it in quotes"),
@@ -157,7 +158,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("name", STEPS)
+@each("name", STEPS)
 def test_work_grows_no_faster_than_the_file(name: str) -> None:
     """Counts calls of functions, which no busy machine changes."""
     less, more = (calls(STEPS[name](size)) for size in (500, 2000))
@@ -181,3 +182,20 @@ def calls(text: str) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+def test_what_is_read_again_belongs_to_its_reader() -> None:
+    text = "a: {b: [1, 2]}\n"
+    for _ in range(2):
+        load(text)["a"]["b"].append(3)
+    assert load(text) == load(text.encode()) == {"a": {"b": [1, 2]}}
+
+
+def test_what_is_read_again_is_not_parsed_again_and_may_be_too_deep() -> None:
+    text = "a: {b: [1, 2]}\n"
+    load(text)
+    assert 10 * calls(text) < calls(text + "b: 1\n")
+    load(text)
+    assert load(text, max_depth=3) == load(text)
+    for _ in range(2):
+        assert mistakes(text, max_depth=2) == ["line 1: nested deeper than 2 levels"]

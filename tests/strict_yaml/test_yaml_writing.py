@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+from support.cases import each
 
 from strict_yaml.reading import load
 from strict_yaml.writing import dump
@@ -33,7 +33,7 @@ def read_as_1_1(text: str) -> Any:
     return yaml.load(text)
 
 
-@pytest.mark.parametrize("word", WORDS)
+@each("word", WORDS)
 def test_text_stays_text(word: str) -> None:
     for data in ({"a": word}, {"a": [word]}, {word: 1}):
         for leaves_in_flow in (False, True):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.cases import each
 
 from wishes.kept import CHANGES, Change
 
@@ -106,7 +107,7 @@ def copy_of(package: str, folder: Path) -> None:
             (folder / name).symlink_to(ROOT / name, target_is_directory=True)
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.wish)
+@each("change", CHANGES)
 def test_a_wish_takes_one_file(change: Change, before: dict[str, str], tmp_path: Path) -> None:
     file = wishes()[change.wish][0]
     copy_of(file.split("/")[0], tmp_path)

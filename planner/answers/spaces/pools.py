@@ -22,6 +22,7 @@ from planner.answers.spaces.pool_plan import (
 from planner.answers.spaces.uneven_front import counted
 from planner.base.errors import InputError
 from planner.base.units import plural, show_percent, show_seconds
+from planner.base.vocabulary import MESH_AXES
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.memory.risk import lacks_headroom
 from planner.cost.pools.evaluate import PooledCost, evaluate_pooled
@@ -30,7 +31,6 @@ from planner.cost.step import ends_s
 from planner.frameworks.rules import violations
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
-from planner.plan.choices import MESH_AXES
 from planner.question.files.plan_file import asked_of
 from planner.question.options import SpaceOptions
 from planner.question.pools import ResolvedPools

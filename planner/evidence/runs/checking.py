@@ -12,11 +12,11 @@ from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.software import ERAS
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
+from planner.base.vocabulary import COOLINGS
 from planner.cost.energy.energy import BOUNDARIES
 from planner.evidence.runs.rows import Run
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.question.records import names_a_file
-from planner.question.request import COOLINGS
 
 NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs", "step_time_s")
 DIMENSIONS = ("n_layers", "d_model", "n_heads", "d_ff", "vocab")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from planner.question.fields import LAYOUTS
+from planner.base.vocabulary import LAYOUTS
 from planner.question.request import Request
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
+from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_TIME, OBJECTIVES
-from planner.question.fields import LAYOUTS
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, schedule_of
 

@@ -8,11 +8,13 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.base.units import plural
+from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_PRODUCT, BY_TIME, FRONTS, OBJECTIVES
 from planner.plan.layout_text import parse_layout
-from planner.question.fields import ALL_POINTS, LAYOUTS
+from planner.question.fields import ALL_POINTS
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.request import Request
+from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
 UNIFORM, UNEVEN = LAYOUTS
 FRONT_POINTS = 20
@@ -70,6 +72,7 @@ def _refused(request: Request) -> Iterator[str]:
     for name in _OF_MACHINES:
         if getattr(request, name):
             yield f"{name}: machines are not decided together with layout uneven; {_USE}"
+    yield from _of_schedules(request.fix.get("schedule", ()))
     if "split" in request.fix:
         given = ",".join(request.fix["split"])
         yield (
@@ -78,6 +81,17 @@ def _refused(request: Request) -> Iterator[str]:
         )
     if request.layout not in LAYOUTS:
         yield from _of_chunks(request, parse_layout(request.layout))
+
+
+def _of_schedules(wanted: tuple[str, ...]) -> Iterator[str]:
+    """Schedules that deal their layers out evenly, where no other is wanted."""
+    known = [schedule_of(name) for name in wanted if name in SCHEDULES]
+    if known and not any(schedule.uneven for schedule in known):
+        allowed = ", ".join(schedule.name for schedule in known_schedules() if schedule.uneven)
+        yield (
+            f"fix: schedule={','.join(wanted)} has stages of equal layers alone; allowed with "
+            f"layout uneven: {allowed}"
+        )
 
 
 def _of_chunks(request: Request, layers: tuple[int, ...]) -> Iterator[str]:

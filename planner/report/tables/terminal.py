@@ -187,7 +187,9 @@ def count_rows(
         if counts.get("left"):
             dropped.append(f"time limit {counts['left']:,}")
         words = ", ".join(dropped) or "nothing"
-        rows.append((stage, f"{counts.get('considered', 0):,}", f"{passed:,}", words))
+        rows.append(
+            (stage.replace("_", " "), f"{counts.get('considered', 0):,}", f"{passed:,}", words)
+        )
     return ("stage", "considered", "passed", "dropped by"), rows
 
 
@@ -197,7 +199,7 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
     if not rows:
         return []
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
-    title = "Candidates" if result.certificate is None else "Candidates with uniform stages"
+    title = "Candidates" if not result.stages.may_differ else "Candidates with uniform stages"
     title = "Candidates" if result.stages.pools else title
     return [Text(), section(title, view)]
 
@@ -252,7 +254,7 @@ def _gain(result: SolveResult) -> list[RenderableType]:
     """What stages that may differ gain, where they may."""
     if result.stages.pools:
         return [Text(line) for line in alone_words(result)]
-    return [] if result.certificate is None else [Text(gain_words(result))]
+    return [] if not result.stages.may_differ else [Text(gain_words(result))]
 
 
 def _neighbor_table(result: SolveResult) -> Table:

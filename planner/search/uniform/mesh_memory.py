@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.vocabulary import MESH_AXES
 from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
@@ -26,7 +27,6 @@ from planner.plan import (
     ZERO3,
     PlanTable,
 )
-from planner.plan.choices import MESH_AXES
 from planner.question.options import SpaceOptions
 from planner.schedules import ScheduleColumn, code_of_schedule, schedule_of
 from planner.schedules.schedule import Schedule

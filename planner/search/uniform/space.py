@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.base.arrays import BoolArray, IntArray, distinct
+from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.frameworks.rules import applicable, divisors, fits_layers, heads_exchange
 from planner.plan import (
@@ -38,7 +39,6 @@ from planner.plan import (
     ZERO3,
     PlanTable,
 )
-from planner.plan.choices import MESH_AXES
 from planner.question.options import SpaceOptions
 from planner.schedules import ScheduleColumn, code_of_schedule, schedule_of
 from planner.search.runnable import runnable_plans

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from planner.assumptions.assumptions import Assumptions
 from planner.base.errors import InputError
@@ -15,6 +15,8 @@ from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, situation
 from planner.cost.job import LONGEST_SEQUENCE, sequences_in
 from planner.frameworks.registry import framework_of_preset
+from planner.question.asked import FEASIBLE
+from planner.question.asked.typed import FeasibleFields
 from planner.question.provenance import versions
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
@@ -28,11 +30,6 @@ from planner.studies.feasibility.textbook import inverse
 from planner.studies.feasibility.textbook.roofline import largest_tp_of, roofline_row
 
 Progress = Callable[[str, int, int], None]
-FIELDS = (
-    "seq_len", "precision", "framework", "era", "assumptions", "calibration", "mfu", "torus_axes",
-    "collectives", "degrade_link", "max_memory", "memory_margin",
-)  # fmt: skip
-"""Fields of `planner.question.request.Request` that a question may have beside its own."""
 MOST_CHIPS = 65536
 _BATCH_TOKENS = 4 * 2.0**20
 
@@ -95,7 +92,7 @@ def feasible(
     train_tokens: float | str | None = None,
     origin: Origin = ARGUMENTS,
     on_progress: Progress | None = None,
-    **fields: Any,
+    **fields: Unpack[FeasibleFields],
 ) -> FeasibleResult:
     """Which batches and chip counts stay compute-bound and fit, per strategy, and what binds.
 
@@ -113,7 +110,7 @@ def feasible(
         train_tokens: Tokens of the whole run.
         origin: Where the fields come from, for messages.
         on_progress: Called with (what, done, of).
-        **fields: Those of `FIELDS`, as in `planner.question.request.Request`.
+        **fields: Further fields of the question.
 
     Raises:
         InputError: The question cannot be asked as it is; one line per mistake.
@@ -181,9 +178,9 @@ def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:
     return "thresholds"
 
 
-def _check_fields(fields: dict[str, Any]) -> None:
-    if unknown := sorted(set(fields) - set(FIELDS)):
-        raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FIELDS)}")
+def _check_fields(fields: Mapping[str, Any]) -> None:
+    if unknown := sorted(set(fields) - set(FEASIBLE)):
+        raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FEASIBLE)}")
 
 
 def _goal(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
@@ -211,7 +208,7 @@ def _cases(
     hardware: Any,
     chips: Any,
     batches: tuple[float, ...],
-    fields: dict[str, Any],
+    fields: Mapping[str, Any],
     origin: Origin,
     notes: list[tuple[str, str, str]],
     *,

@@ -10,9 +10,9 @@ import numpy as np
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.units import texts_of
+from planner.question.asked import FEASIBLE
 from planner.question.request import DEFAULT_HARDWARE, request_from
 from planner.question.resolved import resolve
-from planner.studies.feasibility.asking import FIELDS
 from planner.studies.feasibility.sizes import batches_of, chips_of, default_chips
 from planner.studies.feasibility.textbook.continuous import axis_bytes_per_s
 from planner.studies.feasibility.textbook.curves import Machine, machine_of
@@ -75,7 +75,7 @@ def pictured(model: list[str], asked: dict[str, Any], origin: Origin) -> Picture
         InputError: The model has experts, or the chips are too few to divide.
     """
     fields = {
-        name: asked[name] for name in FIELDS if name in asked and name not in ("framework", "era")
+        name: asked[name] for name in FEASIBLE if name in asked and name not in ("framework", "era")
     }
     machine = texts_of(asked.get("hardware") or DEFAULT_HARDWARE)[0]
     named = {**fields, "model": texts_of(model)[0], "hardware": machine, "assumptions": "roofline"}

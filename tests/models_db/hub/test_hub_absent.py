@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from models_db import ModelError
 from models_db.hub import Import, import_model
@@ -24,7 +25,7 @@ def changed(name: str, folder: Path, change: dict[str, Any], *absent: str) -> Im
     return import_model(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "key", "number", "value"),
     [
         ("deepseek-v2", "q_lora_rank", "attention.q_lora_rank", 1536),
@@ -86,7 +87,7 @@ def test_defaults_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         changed("qwen2.5-0.5b", tmp_path, {}, "num_key_value_heads")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "key"),
     [
         ("deepseek-v3", "kv_lora_rank"),

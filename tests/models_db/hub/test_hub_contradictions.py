@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from models_db import ModelError
 from models_db.hub import MODEL_TYPES, Import, import_model
@@ -30,7 +31,7 @@ def refused(name: str, folder: Path, change: dict[str, Any]) -> str:
     return str(caught.value).removeprefix(f"{folder / 'config.json'}: ")
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@each("path", CONFIGS)
 def test_published_files_contradict_nothing(path: Path) -> None:
     found = import_model(path)
     assert not [line for line in found.remarks if line.startswith(("architectures", "hidden_act"))]
@@ -38,7 +39,7 @@ def test_published_files_contradict_nothing(path: Path) -> None:
     assert (found.model.attention.kind == "mla") == (found.model_type in WITH_LATENTS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "architecture", "line"),
     [
         ("llama3.1-8b", "Qwen3MoeForCausalLM",
@@ -58,7 +59,7 @@ def test_classes_of_another_type_are_refused(
     assert refused(name, tmp_path, {"architectures": [architecture]}) == line
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "architecture"),
     [
         ("llama3.1-8b", "LLaMAForCausalLM"),
@@ -76,14 +77,14 @@ def test_classes_of_the_type_are_taken(tmp_path: Path, name: str, architecture: 
     assert not [line for line in remarks if "architectures" in line]
 
 
-@pytest.mark.parametrize("architecture", ["MyModelForCausalLM", "Llama", ""])
+@each("architecture", ["MyModelForCausalLM", "Llama", ""])
 def test_classes_that_nobody_knows_are_noted(tmp_path: Path, architecture: str) -> None:
     found = changed("llama3.1-8b", tmp_path, {"architectures": [architecture]})
     line = f"architectures: {architecture!r} is no class of llama that is known; read as llama"
     assert line in found.remarks
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "line"),
     [
         ("LlamaForCausalLM", "the text 'LlamaForCausalLM' where a list belongs"),
@@ -95,7 +96,7 @@ def test_classes_are_a_list_of_names(tmp_path: Path, value: object, line: str) -
     assert refused("llama3.1-8b", tmp_path, {"architectures": value}) == f"architectures: {line}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "line"),
     [
         (3, "text_config: 3 where an object belongs"),
@@ -114,7 +115,7 @@ def test_an_empty_language_model_has_no_type(tmp_path: Path) -> None:
     changed("llama3.1-8b", tmp_path, {"text_config": None})
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "change", "line"),
     [
         ("llama3.1-8b", {"num_local_experts": 8, "num_experts_per_tok": 2},
@@ -139,7 +140,7 @@ def test_keys_of_another_kind_of_model_are_refused(
     assert "\n" not in said
 
 
-@pytest.mark.parametrize("off", [None, 0, 1, False, [], ""])
+@each("off", [None, 0, 1, False, [], ""])
 def test_keys_of_another_kind_that_are_off_are_passed_over(tmp_path: Path, off: object) -> None:
     keys = {"num_experts": off, "num_local_experts": off, "kv_lora_rank": None}
     assert changed("llama3.1-8b", tmp_path, keys).model.moe is None
@@ -149,7 +150,7 @@ def test_types_of_each_kind_are_supported() -> None:
     assert {*WITH_EXPERTS, *WITH_LATENTS} < {*MODEL_TYPES}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "key", "value", "line"),
     [
         ("llama3.1-8b", "hidden_act", "swishy",
@@ -170,7 +171,7 @@ def test_activations_that_nobody_knows_are_refused(
     assert refused(name, tmp_path, {key: value}).startswith(f"{key}: {line}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "key", "value", "line"),
     [
         ("llama3.1-8b", "hidden_act", "gelu",
@@ -189,7 +190,7 @@ def test_other_activations_than_usual_are_noted(
     assert found.unread == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "key", "value"),
     [
         ("llama3.1-8b", "hidden_act", "swish"),
@@ -220,7 +221,7 @@ def outside(name: str, folder: Path, change: dict[str, Any]) -> Import:
     return import_model(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "change", "line"),
     [
         ("llama4-scout", {"text_config": {"tie_word_embeddings": True},
@@ -240,8 +241,6 @@ def test_what_stands_around_a_model_may_not_contradict_it(
     assert str(caught.value) == f"{tmp_path / 'config.json'}: {line}"
 
 
-@pytest.mark.parametrize(
-    "change", [{"tie_word_embeddings": False}, {"num_hidden_layers": 48}, {"model_type": "own"}]
-)
+@each("change", [{"tie_word_embeddings": False}, {"num_hidden_layers": 48}, {"model_type": "own"}])
 def test_what_agrees_with_it_may_stand_there(tmp_path: Path, change: dict[str, Any]) -> None:
     assert outside("llama4-scout", tmp_path, change).model.layers == 48

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
+from support.cases import each
 
 from models_db import Model, load_model
 from models_db.hub import MODEL_TYPES, Import, import_model
@@ -69,14 +69,14 @@ COUNTED = [name for name, entry in CONFIGS.items() if "published" in entry or "r
 MORE = {"kimi-k2": 3416}
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@each("name", COUNTED)
 def test_count_is_the_published_one(name: str) -> None:
     parameters, rounding = published(CONFIGS[name])
     found = imported(name).model.total_parameters + MORE.get(name, 0)
     assert abs(found - parameters) <= rounding
 
 
-@pytest.mark.parametrize("name", [name for name in CONFIGS if "record" in CONFIGS[name]])
+@each("name", [name for name in CONFIGS if "record" in CONFIGS[name]])
 def test_fields_are_those_of_our_record(name: str) -> None:
     found, ours = facts(imported(name).model), facts(load_model(CONFIGS[name]["record"]))
     for path, value in OTHERWISE.get(name, {}).items():
@@ -85,7 +85,7 @@ def test_fields_are_those_of_our_record(name: str) -> None:
     assert found == ours
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each("name", CONFIGS)
 def test_the_file_that_it_becomes_is_a_model(name: str) -> None:
     found = imported(name)
     again = model_from_bytes(found.text.encode(), "again.yaml")
@@ -98,7 +98,7 @@ def test_the_file_that_it_becomes_is_a_model(name: str) -> None:
     assert found.model_type in first
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each("name", CONFIGS)
 def test_numbers_say_how_they_are_known(name: str) -> None:
     model = imported(name).model
     for path, number in model.quantities.items():
@@ -116,7 +116,7 @@ def test_defaults_of_the_class_are_marked() -> None:
     assert any("vocab_size is absent: 262208" in line for line in found.remarks)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "tokens"),
     [("llama3.1-8b", 8192), ("deepseek-v3", 4096), ("gpt-oss-20b", 4096), ("qwen3-8b", 40960),
      ("llama4-scout", 8192), ("gpt2", 1024), ("bloom-560m", 2048), ("falcon-7b", 2048)],
@@ -131,7 +131,7 @@ def test_predictors_are_apart_from_the_total() -> None:
     assert model.mtp_parameters == load_model("deepseek-v3").mtp_parameters
 
 
-@pytest.mark.parametrize("name", ["gpt2", "opt-125m", "llama3.1-8b", "bloom-560m"])
+@each("name", ["gpt2", "opt-125m", "llama3.1-8b", "bloom-560m"])
 def test_the_length_of_sequences_has_a_reason(name: str) -> None:
     found = imported(name)
     [line] = [line for line in found.remarks if line.startswith("seq_len")]

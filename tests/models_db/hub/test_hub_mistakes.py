@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cases import each
 
 from models_db import ModelError, load_model
 from models_db.hub import MODEL_TYPES, import_model
@@ -33,7 +34,7 @@ def refused(folder: Path, data: object, file: str = "config.json") -> str:
     return said.removeprefix(str(path)).removeprefix(": ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "line"),
     [
         (b"", "empty; a JSON object belongs here"),
@@ -58,9 +59,7 @@ def test_files_that_are_no_configuration(tmp_path: Path, raw: bytes, line: str) 
     assert "\n" not in said
 
 
-@pytest.mark.parametrize(
-    "model_type", ["qwen3_next", "phi", "mamba", "lama", "deepseek_v9", "x" * 999]
-)
+@each("model_type", ["qwen3_next", "phi", "mamba", "lama", "deepseek_v9", "x" * 999])
 def test_unknown_types_list_the_supported(tmp_path: Path, model_type: str) -> None:
     said = refused(tmp_path, {"model_type": model_type})
     assert f"supported: {', '.join(MODEL_TYPES)}" in said
@@ -142,7 +141,7 @@ CHANGES: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "change", "line"), CHANGES)
+@each(("name", "change", "line"), CHANGES)
 def test_values_that_are_wrong(
     tmp_path: Path, name: str, change: dict[str, Any], line: str
 ) -> None:
@@ -178,7 +177,7 @@ def test_keys_that_nobody_knows_are_listed(tmp_path: Path) -> None:
     assert "not read, as their meaning is not known: experts_of_mine" in found.remarks
 
 
-@pytest.mark.parametrize("path", ["no-such-folder/config.json", "a\0b.json"])
+@each("path", ["no-such-folder/config.json", "a\0b.json"])
 def test_files_that_are_not_there(path: str) -> None:
     with pytest.raises(ModelError, match="cannot read the file"):
         import_model(path)
@@ -196,7 +195,7 @@ def test_models_are_loaded_from_configurations(tmp_path: Path) -> None:
     assert by_file.total_parameters == load_model("qwen3-8b").total_parameters
 
 
-@pytest.mark.parametrize(
+@each(
     ("folder", "name"),
     [("My Model (v2)!", "my-model-v2"), ("__", "imported"), ("ÄÖ", "imported"),
      ("a..b--c", "a.b-c"), ("x" * 200, "x" * 60)],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from models_db.hub import MODEL_TYPES, import_model
 from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
@@ -77,14 +78,14 @@ def parameters(model: Any) -> int:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@each("path", CONFIGS)
 def test_transformers_builds_as_many_parameters(path: Path) -> None:
     model = built(json.loads(path.read_text(encoding="utf-8")))
     assert import_model(path).model.total_parameters == parameters(model)
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize(("name", "change"), CHANGES, ids=lambda value: str(value)[:60])
+@each(("name", "change"), CHANGES)
 def test_transformers_agrees_on_other_values(
     name: str, change: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -169,7 +170,7 @@ def disagreement(data: dict[str, Any], path: Path) -> str:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("path", one_of_each(), ids=lambda path: path.stem)
+@each("path", one_of_each())
 def test_absent_and_null_keys_are_refused_or_read_as_transformers_does(
     path: Path, tmp_path: Path
 ) -> None:

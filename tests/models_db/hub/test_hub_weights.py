@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 from models_db import ModelError
 from models_db.hub import Import, import_model
@@ -137,7 +138,7 @@ def test_an_index_leads_to_its_files(tmp_path: Path) -> None:
     assert found.weights.total == found.model.total_parameters
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "other.safetensors", "cut.safetensors"])
+@each("name", ["model.safetensors", "other.safetensors", "cut.safetensors"])
 def test_a_file_of_weights_is_not_asked_for_the_model(name: str, tmp_path: Path) -> None:
     folder(tmp_path, tensors_of(2))
     (tmp_path / "cut.safetensors").write_bytes(b"ab")
@@ -194,7 +195,7 @@ def _product(shape: list[int]) -> int:
     return shape[0] * (shape[1] if shape[1:] else 1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "line"),
     [
         (b"", "no safetensors file: its header would have 0 bytes"),
@@ -219,9 +220,7 @@ def test_files_that_are_no_weights(tmp_path: Path, raw: bytes, line: str) -> Non
     assert "\n" not in said
 
 
-@pytest.mark.parametrize(
-    "names", [None, [], {"a": 3}, {"a": "../up.safetensors"}, {"a": "/etc/passwd"}, {"a": "x\0"}]
-)
+@each("names", [None, [], {"a": 3}, {"a": "../up.safetensors"}, {"a": "/etc/passwd"}, {"a": "x\0"}])
 def test_indexes_that_lead_elsewhere(tmp_path: Path, names: object) -> None:
     folder(tmp_path)
     index(tmp_path, {"weight_map": names})

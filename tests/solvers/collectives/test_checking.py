@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from collective_networks import dgx1, ring, switch
+from support.cases import each
 
 from solvers.collectives.checking import Fault, faults, goal_for
 from solvers.collectives.compose import in_turn, local_reduce, reverse, split
@@ -46,7 +47,7 @@ def test_right_schedules_have_no_fault() -> None:
     assert faults(local_reduce(GATHERED), TRIANGLE) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("send", "rule", "words"),
     [
         (Send(7, 0, 1, 0), "step", "steps are 0 to 1"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from collective_networks import both_ways, dgx1, random_network, ring, switch, torus, translations
 from scipy.optimize import linprog
+from support.cases import each
 
 from solvers.collectives.commodities import commodities, copying
 from solvers.collectives.cuts import LISTED_NODES, check_cut, cut_bound
@@ -59,8 +60,8 @@ def with_ports(network: Network, seed: int) -> Network:
     return replace(network, shared=tuple(ports))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(8))
+@each("name", NAMES)
+@each("seed", range(8))
 def test_the_greatest_of_all_sets(seed: int, name: str) -> None:
     network = random_network(seed)
     goal = goal_of(name, network.nodes, 1)
@@ -69,8 +70,8 @@ def test_the_greatest_of_all_sets(seed: int, name: str) -> None:
     assert check_cut(network, goal, cut) == cut.load
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
-@pytest.mark.parametrize("seed", range(4))
+@each("name", NAMES[:-1])
+@each("seed", range(4))
 def test_ports_of_nodes_are_honoured(seed: int, name: str) -> None:
     network = with_ports(random_network(seed, most=5), seed)
     goal = goal_of(name, network.nodes, 1)
@@ -79,7 +80,7 @@ def test_ports_of_nodes_are_honoured(seed: int, name: str) -> None:
     assert check_cut(network, goal, cut) == cut.load
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_trunks_of_any_links_keep_the_bound_valid(seed: int) -> None:
     network = random_network(seed, most=5)
     random = np.random.default_rng(seed)
@@ -114,7 +115,7 @@ def test_two_trunks_of_a_leaf_spine_are_found() -> None:
     assert cut_bound(network, goal_of("broadcast", 6, 1)).load == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "loads"),
     [
         (dgx1(), {"allgather": "7/6", "broadcast": "1/6", "gather": "7/6", "alltoall": "8/3"}),
@@ -124,7 +125,6 @@ def test_two_trunks_of_a_leaf_spine_are_found() -> None:
         (switch(16, 6), {"allgather": "5/2", "broadcast": "1/6"}),
         (torus(4, 4), {"allgather": "15/4"}),
     ],
-    ids=["dgx-1", "2 dgx-1", "4 dgx-1", "ring", "switch", "torus"],
 )
 def test_measured_bounds(network: Network, loads: dict[str, str]) -> None:
     for name, load in loads.items():

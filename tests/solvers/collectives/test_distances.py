@@ -3,13 +3,14 @@
 import networkx as nx
 import pytest
 from collective_networks import both_ways, dgx1, random_network, ring, switch, torus
+from support.cases import each
 
 from solvers.collectives.commodities import Commodity, commodities, copying
 from solvers.collectives.distances import distances, least_steps
 from solvers.collectives.problem import COLLECTIVES, ROOTED, Goal, Network, goal_of
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_hop_counts_are_shortest_paths(seed: int) -> None:
     network = random_network(seed)
     lengths = dict(nx.all_pairs_shortest_path_length(nx.DiGraph(list(network.links))))
@@ -21,10 +22,9 @@ def test_hop_counts_are_shortest_paths(seed: int) -> None:
     assert least_steps(network, goal_of("gather", network.nodes, 1)) == found[:, 0].max()
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "steps"),
     [(dgx1(), 2), (dgx1(2), 4), (dgx1(4), 5), (ring(8), 4), (torus(4, 4), 4), (switch(16, 6), 1)],
-    ids=["dgx-1", "2 dgx-1", "4 dgx-1", "ring", "torus", "switch"],
 )
 def test_the_diameter_is_the_fewest_steps(network: Network, steps: int) -> None:
     nodes = network.nodes

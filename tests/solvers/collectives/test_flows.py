@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from collective_networks import dgx1, random_network, ring, switch, torus, translations
 from second_formulation import total_rounds
+from support.cases import each
 
 from solvers.collectives.cuts import Cut, check_cut
 from solvers.collectives.distances import least_steps
@@ -28,7 +29,7 @@ def proved(network: Network, name: str, steps: int | None) -> LoadBound:
     return found
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "name", "loads"),
     [
         (dgx1(), "allgather", {2: "3/2", 3: "7/6"}),
@@ -46,7 +47,6 @@ def proved(network: Network, name: str, steps: int | None) -> LoadBound:
         (dgx1(2), "allgather", {4: "93/38", 5: "419/190"}),
         (torus(4, 4, 4), "alltoall", {6: "32"}),
     ],
-    ids=lambda value: f"{value.nodes} nodes" if isinstance(value, Network) else str(value),
 )
 def test_measured_bounds_are_proved_exactly(
     network: Network, name: str, loads: dict[int | None, str]
@@ -55,8 +55,8 @@ def test_measured_bounds_are_proved_exactly(
         assert proved(network, name, steps).load == Fraction(load)
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", range(4))
+@each("name", NAMES)
+@each("seed", range(4))
 def test_against_the_second_formulation(seed: int, name: str) -> None:
     network = random_network(seed, most=5)
     if seed % 2:
@@ -71,7 +71,7 @@ def test_against_the_second_formulation(seed: int, name: str) -> None:
     assert float(found.load) == pytest.approx(total_rounds(network, goal, steps), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["allgather", "alltoall"])
+@each("name", ["allgather", "alltoall"])
 def test_a_group_changes_no_bound(name: str) -> None:
     # The trunk of two links is an orbit of its own under the half turn.
     network = ring(6)

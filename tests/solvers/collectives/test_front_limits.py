@@ -3,8 +3,8 @@
 import time
 from fractions import Fraction
 
-import pytest
 from collective_networks import dgx1, torus
+from support.cases import each
 
 from solvers.collectives.checking import faults
 from solvers.collectives.flows import load_bound
@@ -31,9 +31,7 @@ def test_two_boxes_in_a_short_time() -> None:
     assert all(faults(row.schedule, network) == () for row in found.rows)
 
 
-@pytest.mark.parametrize(
-    ("network", "collective"), [(dgx1(4), "alltoall"), (torus(6, 6), "broadcast")]
-)
+@each(("network", "collective"), [(dgx1(4), "alltoall"), (torus(6, 6), "broadcast")])
 def test_the_limit_holds_for_all_that_is_done(network, collective) -> None:  # type: ignore[no-untyped-def]
     started = time.perf_counter()
     found = pareto(network, collective, effort=Effort(time_limit_s=0.5))

@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-import pytest
 from collective_networks import dgx1, ring, switch, torus
+from support.cases import each
 
 from solvers.collectives.checking import faults
 from solvers.collectives.front import pareto
@@ -35,7 +35,7 @@ def shape(rows: tuple[Row, ...]) -> list[tuple[int, int, int]]:
     return [(row.chunks, row.steps, row.rounds) for row in rows]
 
 
-@pytest.mark.parametrize(("name", "collective"), COMPLETE)
+@each(("name", "collective"), COMPLETE)
 def test_complete_fronts(name: str, collective: str) -> None:
     network = NETWORKS[name]
     found = pareto(network, collective)
@@ -47,7 +47,7 @@ def test_complete_fronts(name: str, collective: str) -> None:
     assert "no schedule with more steps" in found.ends
 
 
-@pytest.mark.parametrize("collective", ["broadcast", "reduce"])
+@each("collective", ["broadcast", "reduce"])
 def test_pipelines_of_a_dgx1_gain_with_every_step(collective: str) -> None:
     found = pareto(dgx1(), collective)
     searched, piped = found.rows[:4], found.rows[4:]

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from solvers.collectives.checking import faults
 from solvers.collectives.cuts import cut_bound
@@ -59,7 +60,7 @@ def random_network(nodes: int, seed: int) -> Network:
     return Network(nodes=nodes, links=links, lanes=tuple(lanes[link] for link in links))
 
 
-@pytest.mark.parametrize("sizes", [(5,), (4, 4), (5, 5), (8, 8), (3, 3, 3), (4, 4, 4)])
+@each("sizes", [(5,), (4, 4), (5, 5), (8, 8), (3, 3, 3), (4, 4, 4)])
 def test_equal_tori_gather_at_the_cut_in_diameter_steps(sizes: tuple[int, ...]) -> None:
     network, turns = grid(*sizes)
     chunks, steps = 2 * len(sizes), sum(size // 2 for size in sizes)
@@ -76,7 +77,7 @@ def test_an_unequal_torus_scatters_sums_at_the_cut() -> None:
     assert found.counts == {}
 
 
-@pytest.mark.parametrize(("sizes", "rounds"), [((4, 4), 8), ((5, 5), 15), ((4, 4, 4), 32)])
+@each(("sizes", "rounds"), [((4, 4), 8), ((5, 5), 15), ((4, 4, 4), 32)])
 def test_tori_exchange_in_as_many_rounds_as_moves(sizes: tuple[int, ...], rounds: int) -> None:
     """Every chunk makes its hops, and all directions are busy in every round."""
     network, turns = grid(*sizes)
@@ -89,7 +90,7 @@ def test_tori_exchange_in_as_many_rounds_as_moves(sizes: tuple[int, ...], rounds
     assert found.counts == {}
 
 
-@pytest.mark.parametrize("collective", ["allgather", "reduce-scatter", "alltoall"])
+@each("collective", ["allgather", "reduce-scatter", "alltoall"])
 def test_a_switch_exchanges_in_one_step(collective: str) -> None:
     nodes, lanes, chunks = 6, 3, 2
     links = tuple((u, v) for u in range(nodes) for v in range(nodes) if u != v)
@@ -103,7 +104,7 @@ def test_a_switch_exchanges_in_one_step(collective: str) -> None:
     assert found.objective == found.bound == -(-(nodes - 1) * chunks // lanes)
 
 
-@pytest.mark.parametrize(("trunk", "pieces", "load"), [(3, 1, 8), (1, 1, 12), (1, 6, 9)])
+@each(("trunk", "pieces", "load"), [(3, 1, 8), (1, 1, 12), (1, 6, 9)])
 def test_phases_over_leaves(trunk: int, pieces: int, load: int) -> None:
     """3 leaves of 3 chips: 2 parts in over the own port, then 6; trunks carry 6 parts."""
     network = leaves(3, 3, trunk)
@@ -129,7 +130,7 @@ def test_every_dimension_is_gathered_once() -> None:
         in_phases(network, (2, 2), [(0, half)])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_trees_are_packed_at_the_cut(seed: int) -> None:
     """The load of the trees is the bottleneck cut: none can have less."""
     network = random_network(5 + seed, seed)

@@ -5,8 +5,8 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 
-import pytest
 from collective_networks import random_network, ring, switch
+from support.cases import each
 
 from solvers.collectives.checking import faults
 from solvers.collectives.distances import least_steps
@@ -71,7 +71,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "collective", "chunks", "steps"), CASES)
+@each(("name", "collective", "chunks", "steps"), CASES)
 def test_equal_to_a_search_through_all_states(
     name: str, collective: str, chunks: int, steps: int
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_port_takes_what_one_link_would() -> None:
     assert synthesize(replace(star, shared=()), "allgather", 1, 1).objective == 1
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_random_networks_keep_every_bound(seed: int) -> None:
     links = random_network(seed, most=7)
     collective = [name for name in COLLECTIVES if name != "allreduce"][seed % 7]
@@ -112,7 +112,7 @@ def test_random_networks_keep_every_bound(seed: int) -> None:
     assert found.status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_every_send_is_needed(seed: int) -> None:
     links = random_network(seed + 40, most=7)
     found = synthesize(links, "broadcast", 2, question(links, "broadcast").least_steps + 1)

@@ -4,8 +4,8 @@ import math
 import time
 from fractions import Fraction
 
-import pytest
 from collective_networks import dgx1, random_network, switch, torus
+from support.cases import each
 
 from solvers.collectives.checking import faults
 from solvers.collectives.front import Effort, pareto
@@ -30,14 +30,14 @@ def made(
     return schedule.total_rounds
 
 
-@pytest.mark.parametrize("collective", ["broadcast", "reduce"])
+@each("collective", ["broadcast", "reduce"])
 def test_scatter_and_then_allgather_on_a_switch(collective: str) -> None:
     found = synthesize(switch(16, 1), collective, 16, 2, time_limit_s=20.0)
     assert found.objective == 30  # 15 rounds to scatter 16 pieces, 15 to gather them everywhere
     assert found.bound == 30
 
 
-@pytest.mark.parametrize(
+@each(
     ("collective", "network", "chunks", "steps", "rounds"),
     [("scatter", torus(4, 4), 4, 4, 15), ("gather", torus(4, 4), 4, 4, 15),
      ("scatter", dgx1(), 6, 2, 7), ("gather", dgx1(), 6, 2, 7)],
@@ -48,7 +48,7 @@ def test_scatters_and_gathers_meet_their_cut(
     assert made(network, collective, chunks, steps, least=rounds) == rounds
 
 
-@pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather", "reduce"])
+@each("collective", ["broadcast", "scatter", "gather", "reduce"])
 def test_schedules_on_any_network_are_right(collective: str) -> None:
     for seed in range(4):
         network = random_network(seed)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 from collective_networks import both_ways, dgx1, random_network, ring, switch, torus, translations
 from second_formulation import fewest_rounds, total_rounds
+from support.cases import each
 
 from solvers.collectives.distances import least_steps
 from solvers.collectives.problem import Network, Shared, goal_of
@@ -27,15 +28,15 @@ def bound(network: Network, name: str, chunks: int, steps: int) -> RoundBound:
     return found
 
 
-@pytest.mark.parametrize("steps", range(2, 8))
-@pytest.mark.parametrize("chunks", range(1, 7))
+@each("steps", range(2, 8))
+@each("chunks", range(1, 7))
 def test_the_36_cells_of_the_dgx1_allgather(chunks: int, steps: int) -> None:
     load = Fraction(3, 2) if steps == 2 else Fraction(7, 6)
     expected = max(steps, math.ceil(chunks * load))
     assert bound(dgx1(), "allgather", chunks, steps).lower_bound == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "name", "chunks", "steps", "rounds"),
     [
         (dgx1(), "reduce-scatter", 6, 3, 7),
@@ -51,7 +52,6 @@ def test_the_36_cells_of_the_dgx1_allgather(chunks: int, steps: int) -> None:
         (dgx1(2), "allgather", 4, 5, 10), (dgx1(2), "allgather", 7, 5, 16),
         (dgx1(2), "alltoall", 1, 4, 16),
     ],
-    ids=lambda value: f"{value.nodes} nodes" if isinstance(value, Network) else str(value),
 )  # fmt: skip
 def test_published_and_measured_points(
     network: Network, name: str, chunks: int, steps: int, rounds: int
@@ -59,7 +59,7 @@ def test_published_and_measured_points(
     assert bound(network, name, chunks, steps).lower_bound == rounds
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_against_all_ways_to_deal_out_rounds(seed: int) -> None:
     network = random_network(seed, most=4, lanes=2)
     if seed % 2:

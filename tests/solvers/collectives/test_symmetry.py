@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from collective_networks import dgx1, random_network, ring, switch, torus, translations
+from support.cases import each
 
 from solvers.collectives.problem import Network, Shared, goal_of
 from solvers.collectives.symmetry import (
@@ -26,7 +27,7 @@ def keeps_links(network: Network, image: tuple[int, ...]) -> bool:
     return all(lanes.get((image[u], image[v])) == count for (u, v), count in lanes.items())
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_all_automorphisms_are_found(seed: int) -> None:
     network = random_network(seed, most=5, lanes=1)
     every = [p for p in permutations(range(network.nodes)) if keeps_links(network, p)]
@@ -42,11 +43,10 @@ def test_the_dgx1_has_four_and_all_are_free() -> None:
     assert len(group) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "size"),
     [(dgx1(2), 8), (dgx1(4), 16), (ring(8), 8), (torus(3, 5), 15), (torus(4, 4), 16),
      (switch(12, 2), 12)],
-    ids=["2 dgx-1", "4 dgx-1", "ring", "torus 3x5", "torus 4x4", "switch"],
 )  # fmt: skip
 def test_the_largest_free_groups_are_found(network: Network, size: int) -> None:
     goal = goal_of("reduce-scatter", network.nodes, 1)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from collective_networks import dgx1, ring, switch
+from support.cases import each
 
 from solvers.collectives.checking import faults
 from solvers.collectives.problem import Network
@@ -40,7 +41,7 @@ def unequal(network: Network, size_bytes: float) -> Timing:
     )
 
 
-@pytest.mark.parametrize(("chunks", "steps", "rounds"), [(1, 2, 2), (2, 2, 3), (3, 3, 4)])
+@each(("chunks", "steps", "rounds"), [(1, 2, 2), (2, 2, 3), (3, 3, 4)])
 def test_equal_links_take_the_formula(chunks: int, steps: int, rounds: int) -> None:
     schedule = synthesize(dgx1(), "allgather", chunks, steps).decision
     assert schedule is not None

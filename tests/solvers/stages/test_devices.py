@@ -14,6 +14,7 @@ from linear_devices import (
     interleaved_layout,
     interleaved_problem,
 )
+from support.cases import each
 
 from solvers.solution import Status
 from solvers.stages import device_columns as making
@@ -82,7 +83,7 @@ def test_equal_to_every_raw_assignment(shape, part, monkeypatch):
     assert 30 < fitting < 50
 
 
-@pytest.mark.parametrize("backend", ["cp-sat", "highs"])
+@each("backend", ["cp-sat", "highs"])
 def test_masters_agree_with_raw_assignments(backend):
     for seed in range(200, 207):
         tables = drawn(seed, costs=True)
@@ -170,7 +171,7 @@ class WithWeightGradients:
         return max(paced + sum(times) - sum(grads), m * max(times))
 
 
-@pytest.mark.parametrize("shape", ["zero-bubble", "pairs", "V"])
+@each("shape", ["zero-bubble", "pairs", "V"])
 def test_zero_bubble_and_mirrored_pairs(shape):
     """Time is the larger of two forms; a pair of ranks of a bidirectional pipeline is a device."""
     chunks = {

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from stage_problems import random_question
+from support.cases import each
 
 from solvers.solution import Status
 from solvers.stages.backend import COST, TIME, Question
@@ -63,7 +64,7 @@ def test_labels_equal_every_choice_and_take_the_fastest_of_the_cheapest():
     assert proved > 150
 
 
-@pytest.mark.parametrize("backend", [Dynamic, Labels])
+@each("backend", [Dynamic, Labels])
 def test_only_what_is_below_is_wanted(backend):
     asked = 0
     minimize = TIME if backend is Dynamic else COST
@@ -79,7 +80,7 @@ def test_only_what_is_below_is_wanted(backend):
     assert asked > 10
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_larger_problems_equal_cp_sat(seed):
     problem = chain_problem(seed)
     fastest = Dynamic().solve(Question(problem=problem))
@@ -132,7 +133,7 @@ def test_labels_beyond_their_work_answer_with_a_bound():
     assert short.bound < true.objective < short.objective
 
 
-@pytest.mark.parametrize("backend", [Dynamic, Labels])
+@each("backend", [Dynamic, Labels])
 def test_no_time_is_no_proof(backend):
     minimize = TIME if backend is Dynamic else COST
     question = Question(problem=chain_problem(1), minimize=minimize, seconds=0.0)
@@ -143,7 +144,7 @@ def test_no_time_is_no_proof(backend):
     assert found.bound <= true.objective
 
 
-@pytest.mark.parametrize("backend", [Dynamic, Labels])
+@each("backend", [Dynamic, Labels])
 def test_a_device_without_columns_is_infeasible(backend):
     problem = chain_problem(0)
     without = replace(problem, columns=problem.columns.take(problem.columns.device != 2))
@@ -152,7 +153,7 @@ def test_a_device_without_columns_is_infeasible(backend):
     assert (found.status, found.bound) == (Status.INFEASIBLE, np.inf)
 
 
-@pytest.mark.parametrize("backend", [Dynamic, Labels])
+@each("backend", [Dynamic, Labels])
 def test_what_a_solver_cannot_do_is_refused(backend):
     limit = Limit(name="power", form=Form(sums=(1,)), upper=9)
     limited = replace(chain_problem(0), limits=(limit,))

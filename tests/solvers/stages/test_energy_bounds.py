@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from solvers.stages.energy_bounds import Work, bottleneck_bound, mean_bound
 
@@ -82,7 +83,7 @@ def every_plan(work: Work, row: int) -> np.ndarray:
     return np.stack([time, cost, whole[:, 0]], axis=1)
 
 
-@pytest.mark.parametrize("kinds", [1, 2])
+@each("kinds", [1, 2])
 def test_no_choice_costs_less_than_the_bounds(kinds: int) -> None:
     rng = np.random.default_rng(kinds)
     compared, ratios = 0, []

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 from stage_problems import choices, line_ups, powered_problem, random_question
+from support.cases import each
 
 from solvers.solution import Status
 from solvers.stages import exact_peak
@@ -18,7 +19,7 @@ from solvers.stages.problem import Columns, Form, Limit, StageProblem
 from solvers.stages.solving import solve_stages
 
 
-@pytest.mark.parametrize("seed", range(16))
+@each("seed", range(16))
 def test_limits_that_allow_more_with_time(seed: int) -> None:
     """Time and cost, without and with a limit on time and an objective to beat."""
     draw = random.Random(seed)
@@ -46,7 +47,7 @@ def _answers(question: Question, best: list[int]) -> None:
     assert faults(question.problem, found.decision, question.longest) == []
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_bounds_of_little_work_hold(seed: int) -> None:
     """Whatever number of labels ends a search, its bound is below the answer."""
     problem = powered_problem(seed)
@@ -69,7 +70,7 @@ def test_labels_alone_find_the_best(seed: int, monkeypatch: pytest.MonkeyPatch) 
         _answers(Question(problem=problem, minimize=minimize), best)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_every_chain_has_a_label_that_is_no_worse(seed: int) -> None:
     """In time, in a sum that counts time against it, and in one that nearly is a multiple."""
     draw = np.random.default_rng(seed)
@@ -113,7 +114,7 @@ def test_time_that_is_over_leaves_a_bound() -> None:
     assert found.bound == -np.inf
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_random_questions_are_proved_or_left(seed: int) -> None:
     question, best, _ = random_question(seed + 7000, chunks=1, crossings=False)
     found = ExactPeak().solve(question)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from family_instances import choices, random_problem
+from support.cases import each
 
 from solvers.solution import Solution, Status
 from solvers.stages.backend import Question
@@ -148,7 +149,7 @@ def search(problems: list[StageProblem], **options: object) -> FamilySearch:
     )
 
 
-@pytest.mark.parametrize("seed", range(25))
+@each("seed", range(25))
 def test_the_front_is_that_of_all_choices(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problems = [random_problem(rng) for _ in range(5)]
@@ -157,14 +158,14 @@ def test_the_front_is_that_of_all_choices(seed: int) -> None:
     assert all(p.proved and p.bound == p.found.cost for p in points)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_rows_may_count_in_parts_of_a_unit(seed: int) -> None:
     problems = [random_problem(np.random.default_rng(300 + seed)) for _ in range(4)]
     points = list(search(problems, family=Parts(problems)).front())
     assert [(p.found.time, p.found.cost) for p in points] == whole_front(problems)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_relaxations_give_way_to_their_rows(seed: int) -> None:
     problems = [random_problem(np.random.default_rng(400 + seed)) for _ in range(4)]
     rows = Relaxed(problems)
@@ -172,7 +173,7 @@ def test_relaxations_give_way_to_their_rows(seed: int) -> None:
     assert [(p.found.time, p.found.cost) for p in points] == whole_front(problems)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_limits_give_the_cheapest_choice_within_each(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     problems = [random_problem(rng) for _ in range(5)]
@@ -184,7 +185,7 @@ def test_limits_give_the_cheapest_choice_within_each(seed: int) -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_the_least_product_is_on_the_way(seed: int) -> None:
     rng = np.random.default_rng(200 + seed)
     problems = [random_problem(rng) for _ in range(5)]
@@ -194,7 +195,7 @@ def test_the_least_product_is_on_the_way(seed: int) -> None:
     assert len(points) <= len(whole_front(problems)) + 1
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_the_least_product_within_a_gap_is_proved_within_it(seed: int) -> None:
     """No choice is known between what is proved of the fastest one and its time."""
     gap = 0.2
@@ -223,7 +224,7 @@ def test_no_limit_below_the_soonest_choice_is_asked_for() -> None:
     assert [p.found.time for p in points] == [taken for taken, _ in front[:2]]
 
 
-@pytest.mark.parametrize("apart", range(-2, 7))
+@each("apart", range(-2, 7))
 def test_what_is_faster_by_the_rounding_alone_is_not_asked_for(apart: int) -> None:
     """The last point is `apart` above what no choice goes below, known to the rounding."""
     problems = [random_problem(np.random.default_rng(5)) for _ in range(3)]

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from solvers.stages.filling import Stages, least_bottleneck, most_layers
 
@@ -46,7 +47,7 @@ def stage_times(stages: Stages, row: int, stage: int, most: int) -> dict[int, fl
     return best
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_bottleneck_against_all_fillings(seed: int) -> None:
     rng = np.random.default_rng(seed)
     stages = random_stages(rng, later=seed % 2 == 0)

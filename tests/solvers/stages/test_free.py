@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from solvers.solution import Status
 from solvers.stages.free import Steps, least_peak, least_total
@@ -39,7 +40,7 @@ def every_path(steps: Steps) -> list[tuple[float, np.ndarray]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each("seed", range(300))
 def test_the_least_peak_within_a_budget(seed: int) -> None:
     steps = random_steps(seed)
     for budget in (2.0, 5.0, 9.0):
@@ -58,8 +59,8 @@ def test_the_least_peak_within_a_budget(seed: int) -> None:
         assert below.bound == found.objective
 
 
-@pytest.mark.parametrize("width", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(200))
+@each("width", [1, 2, 3])
+@each("seed", range(200))
 def test_the_least_total(seed: int, width: int) -> None:
     steps = random_steps(seed, width)
     for weights in ([0.0] * width, [1.0, 3.0, 2.0][:width]):
@@ -73,7 +74,7 @@ def test_the_least_total(seed: int, width: int) -> None:
         assert found.decision.length + np.dot(weights, found.decision.peaks) == found.objective
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "message"),
     [
         ({"level": np.zeros(0, dtype=int)}, "at least one state"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from linear_instances import drawn, raw_points
+from support.cases import each
 
 from solvers.stages.backend import COST, Question
 from solvers.stages.dynamic import Dynamic
@@ -44,7 +45,7 @@ def plain(**changes):
     return given | changes
 
 
-@pytest.mark.parametrize("seeds", [SEEDS[i::4] for i in range(4)])
+@each("seeds", [SEEDS[i::4] for i in range(4)])
 def test_solvers_over_columns_equal_every_raw_assignment(seeds):
     """Modes layer by layer, settings and splits; time alone, and cost within times."""
     infeasible = 0
@@ -80,7 +81,7 @@ def limits(seed, points):
     return int(times[0]) - 1, int(times[0]), int(times[drawn_at]), int(times[-1])
 
 
-@pytest.mark.parametrize("seed", range(0, 120, 2))
+@each("seed", range(0, 120, 2))
 def test_columns_below_a_time_keep_every_faster_choice(seed):
     tables = drawn(seed)
     points = raw_points(tables)
@@ -94,7 +95,7 @@ def test_columns_below_a_time_keep_every_faster_choice(seed):
     assert none is None or least_time(none).objective >= least
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_columns_are_what_their_counts_say(seed):
     tables = drawn(seed)
     made = linear_columns(tables)
@@ -171,7 +172,7 @@ def test_floats_are_rounded_against_what_is_allowed():
     assert tables.memory.tolist() == [30, 30]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "entry", "value", "why"),
     [
         ("time", (0, 0, 1), np.nan, "must be finite and at least 0"),
@@ -192,7 +193,7 @@ def test_a_bad_number_is_refused_by_table_and_entry(name, entry, value, why):
         rounded(**given)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "why"),
     [
         ({"held": np.zeros((2, 1))}, "held has shape (2, 1); by chunks and time it is (1, 1)"),

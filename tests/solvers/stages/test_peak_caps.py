@@ -5,8 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from stage_problems import line_ups, powered_problem
+from support.cases import each
 
 from solvers.solution import Status
 from solvers.stages.backend import COST, TIME, Question
@@ -50,7 +50,7 @@ def test_numbers_beyond_doubles_do_not_suit() -> None:
         assert suits(Question(problem=replace(problem, limits=(limit,)))) == held
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_choices_are_judged_as_by_their_definition(seed: int) -> None:
     """Objective, time and limits of some, those that take too long included."""
     draw = random.Random(seed)
@@ -67,7 +67,7 @@ def test_choices_are_judged_as_by_their_definition(seed: int) -> None:
         assert inside.tolist() == [faults(problem, choice, longest) == [] for choice in true]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_a_chain_on_the_edge_of_a_cap_is_kept(seed: int) -> None:
     """Weights that are no whole numbers add up with rounding, in an order that differs."""
     draw = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import stage_problems
 from family_instances import choices, random_problem
+from support.cases import each
 
 from solvers.stages.priced import priced_bound
 from solvers.stages.problem import Columns, Form, Limit, StageProblem
@@ -13,7 +14,7 @@ from solvers.stages.problem import Columns, Form, Limit, StageProblem
 PRICES = np.array([0.0, 0.5, 1.0, 2.0, 4.0])
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_no_choice_within_the_limit_costs_less(seed: int) -> None:
     problem = random_problem(np.random.default_rng(seed))
     known = choices(problem)
@@ -26,7 +27,7 @@ def test_no_choice_within_the_limit_costs_less(seed: int) -> None:
     assert close.at(None) >= 0.97 * min(c.cost for c in known)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_chunks_forms_crossings_and_limits_only_raise_the_truth(seed: int) -> None:
     problem = stage_problems.random_problem(seed, exact=False, largest=20)
     cost = replace(problem.cost, peaks=tuple(abs(w) for w in problem.cost.peaks), crossings=0)

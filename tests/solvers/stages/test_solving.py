@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from stage_problems import choices, random_problem, random_question, value
+from support.cases import each
 
 from solvers.solution import Solution, Status
 from solvers.stages import solving
@@ -26,7 +27,7 @@ from solvers.stages.solving import (
 CHUNKS, PER_CHUNK = 10, 40
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@each("chunk", range(CHUNKS))
 def test_every_solver_equals_plain_python(chunk):
     """400 random questions: one and two chunks, crossings, limits, cost, exact time."""
     for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
@@ -72,7 +73,7 @@ def test_random_questions_cover_every_need():
     assert frozenset().union(*seen) == frozenset(Need) - {Need.TOTALS}
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@each("chunk", range(4))
 def test_fronts_equal_plain_python(chunk):
     """100 fronts of time and cost, with limits and with costs that fall with time."""
     for seed in range(chunk * 25, (chunk + 1) * 25):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.cases import each
 
 from solvers.stages.backend import COST, Question
 from solvers.stages.checking import check_problem, check_question, evaluate, faults
@@ -43,7 +44,7 @@ def test_a_choice_is_valued_from_the_definitions():
     assert crossed.time == 1 + 11 + 3 * 5 + 2 * 7
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "longest", "words"),
     [
         ({"columns": np.array([0, 9])}, None, "not all among 0 .. 3"),
@@ -65,7 +66,7 @@ def test_faults_of_limits_and_ends():
     assert faults(two(layers=4), choice) == ["the last chunk ends at layer 3 of 4"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "words"),
     [
         ({"layers": -1}, "layers must be at least 0, not -1"),
@@ -97,7 +98,7 @@ def test_tables_that_no_solver_could_use_are_refused(changes, words):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "words"),
     [
         ({"minimize": "energy"}, "minimize must be 'time' or 'cost', not 'energy'"),

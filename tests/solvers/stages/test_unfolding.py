@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from stage_problems import choices, line_ups, random_problem, random_question
+from support.cases import each
 
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question
@@ -53,7 +53,7 @@ def fixed(problem, seed):
     return replace(problem, columns=columns, limits=limits)
 
 
-@pytest.mark.parametrize("chunks", [1, 2])
+@each("chunks", [1, 2])
 def test_totals_become_states(chunks):
     solved = 0
     for seed in range(120):

@@ -1,0 +1,29 @@
+"""Closed sets of words that plans and questions take.
+
+They stand here, away from the code that gives them their meaning, since the completion of words in
+shells reads them and must not wait for numpy.
+"""
+
+from __future__ import annotations
+
+MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep")
+SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
+RECOMPUTES = ("none", "selective", "full")
+CP_MODES = ("ring", "all-to-all")
+SPLITS = ("even", "even-counted", "front", "front-counted", "by-cost")
+CHOICES = (
+    "sharding",
+    "micro_batch",
+    "schedule",
+    "interleave",
+    "split",
+    "sequence_parallel",
+    "cp_mode",
+    "recompute",
+)
+"""Fields of a plan that can be fixed, beside the sizes of its axes."""
+SCALES = ("memory", "links", "network")
+"""What may grow with the processing elements of a chip."""
+COOLINGS = ("air", "liquid")
+PLACEMENTS = ("framework", "all", "torus")
+LAYOUTS = ("uniform", "uneven")

@@ -1,0 +1,129 @@
+"""Flags of commands that are fields of the question, and what they say as fields."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, get_type_hints
+
+from planner.base.errors import InputError
+from planner.base.messages import shortened, shown
+from planner.cli.completing import completer_of
+from planner.cli.options import option
+from planner.cli.output import number
+from planner.question.asked import BY_NAME, Asked
+
+_ASKED = "asked"
+_VALUES: dict[str, Any] = {"switch": bool | None, "texts": list[str] | None}
+_VALUES["choices"] = _VALUES["texts"]
+Command = Callable[..., None]
+
+
+def with_fields(
+    *names: str, replacing: bool = False, said: Mapping[str, str] | None = None
+) -> Callable[[Command], Command]:
+    """Gives a command flags of fields of the question in the place of its parameter `asked`.
+
+    The command gets a mapping from the names of those that are given to their values.
+
+    Args:
+        names: Of the fields, in the order of `--help`.
+        replacing: They replace what a plan file says; help says so, in no panel.
+        said: Help of this command, by name.
+    """
+    fields = [BY_NAME[name] for name in names]
+    others = said or {}
+
+    def decorate(command: Command) -> Command:
+        flags = [_flag(field, others.get(field.name), replacing=replacing) for field in fields]
+
+        @functools.wraps(command)
+        def asking(*given: Any, **values: Any) -> None:
+            asked = {field.name: _read(field, values.pop(field.name)) for field in fields}
+            asked = {name: value for name, value in asked.items() if value is not None}
+            command(*given, asked=asked, **values)
+
+        signature = inspect.Signature([*_parameters(command, flags)])
+        asking.__signature__ = signature  # type: ignore[attr-defined]
+        asking.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+        return asking
+
+    return decorate
+
+
+def field_option(name: str) -> Any:
+    """What annotates a parameter of a command that is the flag of a field."""
+    return _option(BY_NAME[name], None, replacing=False)
+
+
+def _parameters(command: Command, flags: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
+    """The parameters of a command, with flags for `asked`."""
+    hints = get_type_hints(command, include_extras=True)
+    for one in inspect.signature(command).parameters.values():
+        if one.name == _ASKED:
+            yield from flags
+        else:
+            yield one.replace(annotation=hints[one.name])
+
+
+def _flag(field: Asked, said: str | None, *, replacing: bool) -> inspect.Parameter:
+    """A field as a parameter of a command."""
+    value = _VALUES.get(field.kind, str | None)
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[value, _option(field, said, replacing=replacing)],
+    )
+
+
+def _option(field: Asked, said: str | None, *, replacing: bool) -> Any:
+    """A field as a flag in a panel of `--help`."""
+    names = (field.flag,) if field.kind == "switch" else ()
+    if said is not None or (replacing and field.replacing):
+        text, panel = said or f"{field.replacing}.", None
+    else:
+        text, panel = field.flag_help, field.panel
+    complete = completer_of(field.name)
+    return option(text, panel, *names, metavar=field.metavar, complete=complete)
+
+
+def _read(field: Asked, value: Any) -> Any:
+    """What a flag says, as a field of a question; None: nothing."""
+    if field.kind in ("share", "number"):
+        return number(value)
+    if field.kind in ("words", "names"):
+        return names_of(value)
+    if field.kind == "choices":
+        return fixes_of(value)
+    return None if value == [] else value
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """`fsdp, tp` as its words."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def fixes_of(texts: list[str] | None) -> dict[str, list[str]] | None:
+    """`["pp=8,16"]` as `{"pp": ["8", "16"]}`."""
+    if not texts:
+        return None
+    fixes: dict[str, list[str]] = {}
+    problems = []
+    for text in texts:
+        name, equals, values = text.partition("=")
+        field = name.strip().replace("-", "_")
+        if not field or not equals or not values:
+            problems.append(f"fix: {shown(text)} is not of the form FIELD=VALUES, e.g. pp=8")
+            continue
+        if field in fixes:
+            both = shortened(",".join([*fixes[field], values]))
+            problems.append(
+                f"fix: {field} is given twice; write its values at once: {field}={both}"
+            )
+            continue
+        fixes[field] = [value.strip() for value in values.split(",")]
+    if problems:
+        raise InputError("\n".join(problems))
+    return fixes

@@ -1,0 +1,86 @@
+"""What `planner solve` does with a question: answers it, writes the files, prints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from planner.base.messages import Origin
+from planner.cli.output import print_json, progress_bar
+from planner.cli.solve_files import Outputs
+
+if TYPE_CHECKING:
+    from planner.plan import Plan
+    from planner.question.request import Request
+    from planner.results.result import SolveResult
+
+
+def answered(
+    job_file: Path | None,
+    asked: dict[str, Any],
+    outputs: Outputs,
+    *,
+    as_json: bool,
+) -> None:
+    """Asks, writes the files, then prints: a reader that stops early must not cost the files."""
+    from planner.answers.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
+
+    request, origin = _question(job_file, asked)
+    outputs.check(job_file, request)
+    on_point = _say_point if not as_json and sys.stderr.isatty() else None
+    with progress_bar(wanted=not as_json) as on_progress:
+        result = solve_request(request, on_progress, origin, on_point)
+    outputs.write(request, result)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
+        from planner.report.tables.terminal import solve_view  # noqa: PLC0415
+
+        print_view(solve_view(result))
+        _print_leaning(result)
+    if result.best is None:
+        for line in outputs.missing(result):
+            print(line, file=sys.stderr)
+        raise typer.Exit(3 if result.status == "infeasible" else 4)
+
+
+def _say_point(plan: Plan, time_s: float, energy_j: float) -> None:
+    """A line on standard error for a proved point of the front; a bar stays below it."""
+    from planner.results.words import point_words  # noqa: PLC0415  (not for --help)
+
+    print(point_words(plan, time_s, energy_j), file=sys.stderr, flush=True)
+
+
+def _print_leaning(result: SolveResult) -> None:
+    """The numbers that the best plan leans on, from evaluations of its own."""
+    from planner.answers.explained import leaning_of  # noqa: PLC0415  (not for --help)
+    from planner.report.tables.explain import short_leaning_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+
+    with progress_bar(wanted=True, verb="changing") as on_progress:
+        found = leaning_of(result, on_progress)
+    if found:
+        print()
+        print_view(short_leaning_view(found))
+
+
+def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
+    """The request of a job file and flags, and which of them its fields come from."""
+    from planner.question.files.plan_file import read_job_file  # noqa: PLC0415  (not for --help)
+    from planner.question.request import request_from  # noqa: PLC0415
+
+    fields = {} if job_file is None else read_job_file(job_file)
+    origin = Origin(
+        file="" if job_file is None else str(job_file), arguments=frozenset(asked), dashes=True
+    )
+    return request_from({**fields, **asked}, origin, needed=_needed(asked | fields)), origin
+
+
+def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
+    """Chips, but where a budget ends their number, or pools have theirs."""
+    budgets = ("total_pes", "max_area", "pes", "topology", "pools")
+    return () if any(fields.get(name) is not None for name in budgets) else ("chips",)

@@ -1,0 +1,29 @@
+"""The fields of the question: name, help, unit, default and place of each, said once.
+
+`Request` takes descriptions and defaults from here, and so the JSON Schema has them; the flags of
+commands, the types of `planner.solve` and the table of the documentation are made from it too.
+Types and ranges stand in `Request`. Loads nothing heavy, since `--help` reads it. A new field
+begins in `job` or `search`; its type is a line of `Request`. Begin with `field`.
+"""
+
+from planner.question.asked.field import Asked
+from planner.question.asked.job import JOB_FIELDS
+from planner.question.asked.search import SEARCH_FIELDS
+
+__all__ = ["ASKED", "BY_NAME", "FEASIBLE", "REPLACED", "WHOLE_RUN", "Asked"]
+
+ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
+"""All fields, in the order of `planner solve --help`."""
+BY_NAME = {field.name: field for field in ASKED}
+FEASIBLE = (
+    "assumptions", "calibration", "collectives", "degrade_link", "mfu", "torus_axes", "seq_len",
+    "precision", "framework", "era", "max_memory", "memory_margin",
+)  # fmt: skip
+"""Those that `planner feasible` has beside its own."""
+REPLACED = (
+    "hardware", "precision", "framework", "era", "assumptions", "calibration", "collectives",
+    "degrade_link", "max_memory", "power_cap", "cooling", "pue", "memory_margin",
+)  # fmt: skip
+"""Those that may replace what a plan file says of its job."""
+WHOLE_RUN = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
+"""Those about the whole training run."""

@@ -1,0 +1,170 @@
+"""Fields that say what is trained, on what, and under which assumptions."""
+
+from __future__ import annotations
+
+from planner.question.asked.field import JOB, Asked
+
+JOB_FIELDS = (
+    Asked(
+        name="model",
+        help="Model name (planner models list) or YAML file",
+        panel=JOB,
+        kind="path",
+        default=...,
+    ),
+    Asked(
+        name="hardware",
+        help="Cluster or chip name (planner hardware list) or YAML file",
+        replacing="Another cluster or chip than the file's",
+        panel=JOB,
+        kind="path",
+        default="tpu-v5p",
+    ),
+    Asked(
+        name="chips",
+        help="Chips to plan for",
+        more="Of a torus also a slice such as 16x16x16; the front also ranges over smaller counts",
+        panel=JOB,
+        kind="whole",
+        unit="chips",
+    ),
+    Asked(
+        name="pools",
+        help=(
+            "Pools of different chips in one job, instead of --hardware and --chips, e.g. "
+            "dgx-h100-ndr=512,dgx-a100-80-hdr=512; with --layout uneven"
+        ),
+        panel=JOB,
+        kind="sizes",
+        metavar="HARDWARE=CHIPS,...",
+        page="uneven.md#pools-of-different-chips",
+    ),
+    Asked(
+        name="batch_tokens",
+        help="Tokens per step, e.g. 4Mi or 3e6",
+        more="Rounded to whole sequences",
+        panel=JOB,
+        kind="quantity",
+        default_text="4Mi",
+        unit="tokens",
+    ),
+    Asked(
+        name="seq_len",
+        help="Tokens per sequence",
+        panel=JOB,
+        kind="whole",
+        default_text="the model's own",
+        unit="tokens",
+    ),
+    Asked(
+        name="precision",
+        help="bf16, fp16, fp8, mxfp8, fp4, fp32 or int8",
+        more="Of the matrix multiplications",
+        replacing="Another precision",
+        panel=JOB,
+        kind="word",
+        default_text="the chip's 16 bits",
+    ),
+    Asked(
+        name="job",
+        help="pretrain, finetune or lora",
+        more="The first two train all parameters, the last trains adapters",
+        panel=JOB,
+        kind="word",
+        default="pretrain",
+    ),
+    Asked(
+        name="lora_rank",
+        help="Rank of LoRA adapters",
+        panel=JOB,
+        kind="whole",
+        default=16,
+    ),
+    Asked(
+        name="framework",
+        help=(
+            "{frameworks} (default: by chip); decides memory profile, schedules, layer splits and "
+            "rank layouts"
+        ),
+        replacing="Another framework, with its own era",
+        panel=JOB,
+        kind="name",
+        default_text="by chip",
+    ),
+    Asked(
+        name="era",
+        help="Software era of the time constants",
+        replacing="Another software era",
+        panel=JOB,
+        kind="word",
+        default_text="the framework's",
+    ),
+    Asked(
+        name="assumptions",
+        help=(
+            "calibrated, roofline (a textbook's limits), rack-zero or rack-energy (two reports on "
+            "racks), or YAML file of overrides"
+        ),
+        replacing="Preset, or YAML file of overrides",
+        panel=JOB,
+        kind="path",
+        default="calibrated",
+        page="model/within-chip.md#which-presets-are-the-two-reports-on-racks",
+    ),
+    Asked(
+        name="calibration",
+        help="Local calibration of your own measurements, as planner calibrate writes it",
+        replacing="Local calibration, as planner calibrate writes it",
+        panel=JOB,
+        kind="path",
+        default_text="none, the shipped constants",
+        page="calibration.md",
+    ),
+    Asked(
+        name="collectives",
+        help=(
+            "Collectives that plans assume: nccl (those of the library), synthesized (schedules "
+            "made for the wiring) or best (the faster of both at each size)"
+        ),
+        replacing=(
+            "Collectives that plans assume: nccl, synthesized (schedules made for the wiring) or "
+            "best (the faster of both)"
+        ),
+        panel=JOB,
+        kind="word",
+        default_text="nccl",
+        page="collectives/planner.md",
+    ),
+    Asked(
+        name="degrade_link",
+        help=(
+            "A link between two chips of a level that carries only a share of its rate, e.g. "
+            "nvlink:0-2=0.25, or 0 where it failed; in every domain"
+        ),
+        replacing=(
+            "A link between two chips of a level that carries only a share of its rate, e.g. "
+            "nvlink:0-2=0.25 (0: failed), in every domain (repeatable)"
+        ),
+        panel=JOB,
+        kind="texts",
+        default=(),
+        default_text="none",
+        metavar="LEVEL:CHIP-CHIP=SHARE",
+        page="collectives/planner.md",
+    ),
+    Asked(
+        name="mfu",
+        help="Under roofline: share of the peak, e.g. 0.4",
+        panel=JOB,
+        kind="share",
+        default_text="1",
+    ),
+    Asked(
+        name="torus_axes",
+        help="Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1",
+        panel=JOB,
+        kind="sizes",
+        default_text="as the placement has them",
+        metavar="AXIS=NUMBER,...",
+    ),
+)

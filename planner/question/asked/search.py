@@ -1,0 +1,281 @@
+"""Fields that say what is looked for, within which limits, and what of the whole run is wanted."""
+
+from __future__ import annotations
+
+from planner.question.asked.field import LIMITS, MACHINE, POWER, RUN, SEARCH, Asked
+
+SEARCH_FIELDS = (
+    Asked(
+        name="objective",
+        help="What the best plan minimizes: {objectives}",
+        panel=SEARCH,
+        kind="name",
+        default="time",
+    ),
+    Asked(
+        name="front",
+        help="Objectives of the front: {fronts}",
+        panel=SEARCH,
+        kind="names",
+        default=("time", "energy"),
+        default_text="that of the objective",
+    ),
+    Asked(
+        name="chips_exact",
+        help=(
+            "No smaller chip counts on the front (default: they are). The front over smaller "
+            "counts takes most of the time on large jobs; this leaves it out"
+        ),
+        panel=SEARCH,
+        kind="switch",
+        default=False,
+        default_text="they are",
+    ),
+    Asked(
+        name="axes",
+        help="Mesh axes that may exceed 1, e.g. fsdp,tp",
+        panel=SEARCH,
+        kind="words",
+        default_text="all",
+    ),
+    Asked(
+        name="fix",
+        help=(
+            "Fix a field of the plan, e.g. pp=8 or sharding=zero1,zero3 (repeatable). With uneven "
+            "stages sharding and recompute are what each stage and layer may take"
+        ),
+        panel=SEARCH,
+        kind="choices",
+        default={},
+        metavar="FIELD=VALUES",
+    ),
+    Asked(
+        name="layout",
+        help=(
+            "Pipeline stages: uniform, uneven (layers, recomputation, sharding and clock of each "
+            "are decided, proved over all meshes), or the layers of every chunk, e.g. 7,8*14,7 "
+            "(8*14: 14 chunks of 8), of which the rest is decided"
+        ),
+        panel=SEARCH,
+        kind="text",
+        default="uniform",
+        page="uneven.md",
+    ),
+    Asked(
+        name="gap",
+        help=(
+            "With uneven stages: stop when no plan can be better by more than this, e.g. 0.01 or 1%"
+        ),
+        panel=SEARCH,
+        kind="share",
+        default_text="proved optimal",
+    ),
+    Asked(
+        name="front_points",
+        help=(
+            "With uneven stages: at most so many time limits of the front, or all for the exact "
+            "whole front"
+        ),
+        panel=SEARCH,
+        kind="whole",
+        default_text="20",
+    ),
+    Asked(
+        name="offload",
+        help="State and activations may move to the host",
+        panel=SEARCH,
+        kind="switch",
+        default=False,
+        default_text="they stay",
+    ),
+    Asked(
+        name="placement",
+        help=(
+            "Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of "
+            "the axes along the physical axes of a torus)"
+        ),
+        panel=SEARCH,
+        kind="word",
+        default="framework",
+    ),
+    Asked(
+        name="runnable_in",
+        help=(
+            "Only plans that these can run and be told, e.g. {target}; several: runnable in all "
+            "of {all-targets} that are named, in the version that export writes by default"
+        ),
+        replacing=(
+            "Also warn of what these cannot run or be told in their default version, e.g. "
+            "{two-targets}"
+        ),
+        panel=SEARCH,
+        kind="names",
+        default_text="whatever the framework runs",
+        metavar="TARGET,...",
+        page="export.md",
+    ),
+    Asked(
+        name="clocks",
+        help="Clock levels are a decision where the chip has them, or full clock only",
+        panel=SEARCH,
+        kind="switch",
+        default=True,
+        default_text="they are",
+    ),
+    Asked(
+        name="time_limit",
+        help="Stop the search after this long, e.g. 10s; the bound stays valid",
+        panel=SEARCH,
+        kind="quantity",
+        default_text="no limit",
+        unit="seconds",
+    ),
+    Asked(
+        name="pes",
+        help="Processing elements per chip, e.g. 64,132,264; several are a decision",
+        panel=MACHINE,
+        kind="wholes",
+        default_text="the record's",
+    ),
+    Asked(
+        name="topology",
+        help=(
+            "Wirings of the scale-up level, e.g. ring,torus,switch; of the network cards after "
+            "scale-out=, e.g. scale-out=fat-tree,torus"
+        ),
+        panel=MACHINE,
+        kind="texts",
+        default=(),
+        default_text="the record's",
+        page="model/search.md#machines",
+    ),
+    Asked(
+        name="scale",
+        help="What grows with the PEs: memory, links, network",
+        panel=MACHINE,
+        kind="words",
+        default=(),
+        default_text="nothing",
+    ),
+    Asked(
+        name="total_pes",
+        help="Most PEs of all chips, e.g. 8192x132",
+        panel=MACHINE,
+        kind="whole",
+    ),
+    Asked(
+        name="max_area",
+        help="Most silicon of all chips, e.g. 6.7e6 (mm^2) or 6000mm2",
+        panel=MACHINE,
+        kind="quantity",
+        unit="mm^2",
+    ),
+    Asked(
+        name="max_links",
+        help="Most links of all levels",
+        panel=MACHINE,
+        kind="quantity",
+    ),
+    Asked(
+        name="max_ports",
+        help="Most ports of a chip; a switched level takes one",
+        panel=MACHINE,
+        kind="quantity",
+    ),
+    Asked(
+        name="max_memory",
+        help="Bytes per chip a plan may fill, e.g. 72GB",
+        replacing=(
+            "Bytes per chip a plan may fill, e.g. 72GB (default: the file's, or the framework's "
+            "share of the chip)"
+        ),
+        panel=LIMITS,
+        kind="quantity",
+        default_text="the framework's share",
+        unit="bytes",
+    ),
+    Asked(
+        name="memory_margin",
+        help=(
+            "Share of the chip's memory, less the framework's reserve, that a plan may fill, e.g. "
+            "0.8 or 80%"
+        ),
+        replacing=(
+            "Share of the chip's memory, less the framework's reserve, that a plan may fill, e.g. "
+            "0.8 (default: the file's, or the framework's)"
+        ),
+        panel=LIMITS,
+        kind="share",
+        default_text="the framework's, mostly 0.9",
+    ),
+    Asked(
+        name="max_power",
+        help="Mean power of the whole job, e.g. 10MW",
+        panel=LIMITS,
+        kind="quantity",
+        unit="watts",
+    ),
+    Asked(
+        name="max_step_time",
+        help="Longest step, e.g. 2s",
+        panel=LIMITS,
+        kind="quantity",
+        unit="seconds",
+    ),
+    Asked(
+        name="min_mfu",
+        help="Least MFU, e.g. 0.4 or 40%",
+        panel=LIMITS,
+        kind="share",
+    ),
+    Asked(
+        name="power_cap",
+        help="Power limit of each chip, e.g. 500W: lowers its clock",
+        panel=POWER,
+        kind="quantity",
+        default_text="rated power",
+        unit="watts",
+    ),
+    Asked(
+        name="cooling",
+        help="Of the nodes: air or liquid, where the chip's record has both",
+        panel=POWER,
+        kind="word",
+        default_text="air",
+    ),
+    Asked(
+        name="pue",
+        help="Power of the facility over that of its machines, 1 to 3",
+        panel=POWER,
+        kind="number",
+        default_text="1.1",
+        page="model/energy.md",
+    ),
+    Asked(
+        name="train_tokens",
+        help="Tokens of the whole run: adds days and MWh, e.g. 2e12",
+        replacing="Tokens of the whole run: adds days and MWh",
+        panel=RUN,
+        kind="quantity",
+        unit="tokens",
+    ),
+    Asked(
+        name="price_per_chip_hour",
+        help="Adds the price of the run",
+        more=(
+            "Money per chip and hour, which the objective money counts too; without it that counts "
+            "chip-hours"
+        ),
+        replacing="Adds the price of the run",
+        panel=RUN,
+        kind="number",
+    ),
+    Asked(
+        name="carbon_intensity",
+        help="Grams of CO2 per kWh: adds the CO2 of the run",
+        replacing="Grams of CO2 per kWh: adds the CO2 of the run",
+        panel=RUN,
+        kind="number",
+        unit="grams",
+    ),
+)

@@ -1,0 +1,185 @@
+"""The fields of the question as types, for editors and type checkers.
+
+Made by `python benchmarks/fields.py` from `planner.question.asked`; a test compares them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, Required, TypedDict
+
+FilePath = str | os.PathLike[str]
+"""A name of the database, or the path of a file."""
+Several = str | list[str] | tuple[str, ...]
+"""Words, or text with commas between them."""
+Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
+Job = Literal["pretrain", "finetune", "lora"]
+Era = Literal[
+    "jax",
+    "llm-foundry",
+    "megatron-2022",
+    "megatron-core",
+    "megatron-core-2025",
+    "megatron-core-2026.04",
+    "megatron-deepspeed",
+    "nanotron",
+    "neuron",
+    "torch-fsdp",
+]
+Collectives = Literal["nccl", "synthesized", "best"]
+Placement = Literal["framework", "all", "torus"]
+Cooling = Literal["air", "liquid"]
+
+
+class FeasibleFields(TypedDict, total=False):
+    """Fields of `planner.feasible`, beside its own."""
+
+    assumptions: FilePath
+    """calibrated, roofline (a textbook's limits), rack-zero or rack-energy (two reports on racks),
+    or YAML file of overrides. Default: calibrated."""
+    calibration: FilePath | None
+    """Local calibration of your own measurements, as planner calibrate writes it. Default: none,
+    the shipped constants."""
+    collectives: Collectives | None
+    """Collectives that plans assume: nccl (those of the library), synthesized (schedules made for
+    the wiring) or best (the faster of both at each size). Default: nccl."""
+    degrade_link: Several
+    """A link between two chips of a level that carries only a share of its rate, e.g.
+    nvlink:0-2=0.25, or 0 where it failed; in every domain. Default: none."""
+    mfu: float | str | None
+    """Under roofline: share of the peak, e.g. 0.4. Default: 1."""
+    torus_axes: Mapping[str, float | str] | str | None
+    """Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1. Default: as the
+    placement has them."""
+    seq_len: int | str | None
+    """Tokens per sequence. Default: the model's own."""
+    precision: Precision | None
+    """bf16, fp16, fp8, mxfp8, fp4, fp32 or int8. Of the matrix multiplications. Default: the chip's
+    16 bits."""
+    framework: str | None
+    """megatron, megatron-zb (zero-bubble), hai-llm (dualpipe), torchtitan, torchtitan-2024,
+    deepspeed, deepspeed-liger, fsdp, jax, nanotron or textbook; decides memory profile, schedules,
+    layer splits and rank layouts. Default: by chip."""
+    era: Era | None
+    """Software era of the time constants. Default: the framework's."""
+    max_memory: float | str | None
+    """Bytes per chip a plan may fill, e.g. 72GB. Default: the framework's share."""
+    memory_margin: float | str | None
+    """Share of the chip's memory, less the framework's reserve, that a plan may fill, e.g. 0.8 or
+    80%. Default: the framework's, mostly 0.9."""
+
+
+class CommonFields(FeasibleFields, total=False):
+    """Fields of every question about a plan."""
+
+    hardware: FilePath
+    """Cluster or chip name (planner hardware list) or YAML file. Default: tpu-v5p."""
+    chips: int | str | None
+    """Chips to plan for. Of a torus also a slice such as 16x16x16; the front also ranges over
+    smaller counts."""
+    pools: Mapping[str, float | str] | str | None
+    """Pools of different chips in one job, instead of hardware and chips, e.g.
+    dgx-h100-ndr=512,dgx-a100-80-hdr=512; with layout uneven."""
+    batch_tokens: float | str | None
+    """Tokens per step, e.g. 4Mi or 3e6. Rounded to whole sequences. Default: 4Mi."""
+    job: Job
+    """pretrain, finetune or lora. The first two train all parameters, the last trains adapters.
+    Default: pretrain."""
+    lora_rank: int | str
+    """Rank of LoRA adapters. Default: 16."""
+    front: Several
+    """Objectives of the front: time,energy, time,energy,memory, time,money or time,power. Default:
+    that of the objective."""
+    chips_exact: bool
+    """No smaller chip counts on the front. The front over smaller counts takes most of the time on
+    large jobs; this leaves it out. Default: false."""
+    axes: Several | None
+    """Mesh axes that may exceed 1, e.g. fsdp,tp. Default: all."""
+    fix: dict[str, Any]
+    """Fix a field of the plan, e.g. pp=8 or sharding=zero1,zero3. With uneven stages sharding and
+    recompute are what each stage and layer may take."""
+    layout: str
+    """Pipeline stages: uniform, uneven (layers, recomputation, sharding and clock of each are
+    decided, proved over all meshes), or the layers of every chunk, e.g. 7,8*14,7 (8*14: 14 chunks
+    of 8), of which the rest is decided. Default: uniform."""
+    gap: float | str | None
+    """With uneven stages: stop when no plan can be better by more than this, e.g. 0.01 or 1%.
+    Default: proved optimal."""
+    front_points: int | str | None
+    """With uneven stages: at most so many time limits of the front, or all for the exact whole
+    front. Default: 20."""
+    offload: bool
+    """State and activations may move to the host. Default: false."""
+    placement: Placement
+    """Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of the axes
+    along the physical axes of a torus). Default: framework."""
+    runnable_in: Several | None
+    """Only plans that these can run and be told, e.g. megatron; several: runnable in all of
+    megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
+    named, in the version that export writes by default. Default: whatever the framework runs."""
+    clocks: bool
+    """Clock levels are a decision where the chip has them, or full clock only. Default: true."""
+    time_limit: float | str | None
+    """Stop the search after this long, e.g. 10s; the bound stays valid. In seconds. Default: no
+    limit."""
+    pes: int | str | list[int] | tuple[int, ...] | None
+    """Processing elements per chip, e.g. 64,132,264; several are a decision. Default: the
+    record's."""
+    topology: Several
+    """Wirings of the scale-up level, e.g. ring,torus,switch; of the network cards after scale-out=,
+    e.g. scale-out=fat-tree,torus. Default: the record's."""
+    scale: Several
+    """What grows with the PEs: memory, links, network. Default: nothing."""
+    total_pes: int | str | None
+    """Most PEs of all chips, e.g. 8192x132."""
+    max_area: float | str | None
+    """Most silicon of all chips, e.g. 6.7e6 (mm^2) or 6000mm2."""
+    max_links: float | str | None
+    """Most links of all levels."""
+    max_ports: float | str | None
+    """Most ports of a chip; a switched level takes one."""
+    max_power: float | str | None
+    """Mean power of the whole job, e.g. 10MW. In watts."""
+    max_step_time: float | str | None
+    """Longest step, e.g. 2s. In seconds."""
+    min_mfu: float | str | None
+    """Least MFU, e.g. 0.4 or 40%."""
+    power_cap: float | str | None
+    """Power limit of each chip, e.g. 500W: lowers its clock. In watts. Default: rated power."""
+    cooling: Cooling | None
+    """Of the nodes: air or liquid, where the chip's record has both. Default: air."""
+    pue: float | None
+    """Power of the facility over that of its machines, 1 to 3. Default: 1.1."""
+    train_tokens: float | str | None
+    """Tokens of the whole run: adds days and MWh, e.g. 2e12."""
+    price_per_chip_hour: float | None
+    """Adds the price of the run. Money per chip and hour, which the objective money counts too;
+    without it that counts chip-hours."""
+    carbon_intensity: float | None
+    """Grams of CO2 per kWh: adds the CO2 of the run."""
+
+
+class SolveFields(CommonFields, total=False):
+    """Fields of `planner.solve`."""
+
+    model: Required[FilePath]
+    """Model name (planner models list) or YAML file."""
+    objective: str
+    """What the best plan minimizes: time, energy, edp, memory, money or power. Default: time."""
+
+
+class EvaluateFields(CommonFields, total=False):
+    """Fields of `planner.evaluate`."""
+
+    model: FilePath
+    """Model name (planner models list) or YAML file."""
+    objective: str
+    """What the best plan minimizes: time, energy, edp, memory, money or power. Default: time."""
+
+
+class ExplainFields(CommonFields, total=False):
+    """Fields of `planner.explain`, beside its objective."""
+
+    model: FilePath
+    """Model name (planner models list) or YAML file."""

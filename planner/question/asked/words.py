@@ -1,0 +1,118 @@
+"""Which words the fields of a question take: validation, schema, completion and types read them.
+
+Each set is asked for when it is needed; none takes numpy to list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from planner.base.vocabulary import COOLINGS, LAYOUTS, MESH_AXES, PLACEMENTS, SCALES
+
+
+def words_of(name: str) -> Collection[str]:
+    """The words that a field takes, or may take beside paths and other text.
+
+    Args:
+        name: Of a field; `FIELDS_WITH_WORDS` has those that take words.
+    """
+    return _WORDS[name]()
+
+
+def _precisions() -> Collection[str]:
+    from planner.assumptions.assumptions import PRECISIONS  # noqa: PLC0415  (pydantic; not for --help)
+
+    return PRECISIONS
+
+
+def _presets() -> Collection[str]:
+    from planner.assumptions.assumptions import PRESETS  # noqa: PLC0415  (pydantic; not for --help)
+
+    return PRESETS
+
+
+def _collectives() -> Collection[str]:
+    from planner.assumptions.assumptions import COLLECTIVES  # noqa: PLC0415  (pydantic; not for --help)
+
+    return COLLECTIVES
+
+
+def _jobs() -> Collection[str]:
+    from planner.cost.job import JOB_KINDS  # noqa: PLC0415  (pydantic; not for --help)
+
+    return JOB_KINDS
+
+
+def _eras() -> Collection[str]:
+    from planner.assumptions.software import ERAS  # noqa: PLC0415  (not for --help)
+
+    return sorted(ERAS)
+
+
+def _frameworks() -> Collection[str]:
+    from planner.frameworks.registry import FRAMEWORKS  # noqa: PLC0415  (not for --help)
+
+    return FRAMEWORKS
+
+
+def _targets() -> Collection[str]:
+    from planner.frameworks.registry import TARGETS  # noqa: PLC0415  (not for --help)
+
+    return TARGETS
+
+
+def _objectives() -> Collection[str]:
+    from planner.objectives import OBJECTIVES  # noqa: PLC0415  (not for --help)
+
+    return OBJECTIVES
+
+
+def _models() -> Collection[str]:
+    from models_db import list_models  # noqa: PLC0415  (not for --help)
+
+    return list_models()
+
+
+def _hardware() -> Collection[str]:
+    from hardware_db import list_chips, list_clusters  # noqa: PLC0415  (not for --help)
+
+    return (*list_clusters(), *list_chips())
+
+
+class _OfFronts(Collection[str]):
+    """The objectives that fronts are of; only to list them takes those of other packages."""
+
+    def __contains__(self, name: object) -> bool:
+        from planner.objectives import FRONTS, OBJECTIVES  # noqa: PLC0415  (not for --help)
+
+        own = OBJECTIVES[name].front if isinstance(name, str) and name in OBJECTIVES else ()
+        return any(name in front for front in (own, *FRONTS)) or any(name == one for one in self)
+
+    def __iter__(self) -> Iterator[str]:
+        from planner.objectives import fronts  # noqa: PLC0415  (not for --help)
+
+        return iter(dict.fromkeys(name for front in fronts() for name in front))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+_WORDS: dict[str, Callable[[], Collection[str]]] = {
+    "model": _models,
+    "hardware": _hardware,
+    "precision": _precisions,
+    "job": _jobs,
+    "framework": _frameworks,
+    "era": _eras,
+    "assumptions": _presets,
+    "collectives": _collectives,
+    "objective": _objectives,
+    "front": _OfFronts,
+    "axes": lambda: MESH_AXES,
+    "layout": lambda: LAYOUTS,
+    "placement": lambda: PLACEMENTS,
+    "runnable_in": _targets,
+    "scale": lambda: SCALES,
+    "cooling": lambda: COOLINGS,
+}
+FIELDS_WITH_WORDS = tuple(_WORDS)

@@ -1,1 +1,0 @@
-"""Tests of the public functions and of requests."""

@@ -1,0 +1,1 @@
+"""Published and measured runs against the model."""

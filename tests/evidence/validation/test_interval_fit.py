@@ -1,0 +1,195 @@
+"""Quantiles on synthetic sources with known coverage; the shipped section; its coverage."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm
+from support.cases import each
+
+from hardware_db import load_calibration
+from planner.evidence.validation import coverage as page
+from planner.evidence.validation.interval_fit import (
+    Entry,
+    Outcome,
+    classes,
+    few_sources,
+    fit_intervals,
+    is_sound,
+    pairs,
+    pooled,
+    weighted_quantiles,
+    weights,
+    within_site,
+)
+from strict_yaml.reading import load as load_yaml
+
+ROW = Outcome(
+    key="", source="a", cell="1", split="fit", gold=True, job="j", era="jax", framework="jax",
+    experts=False, adapters=False, fitted_chip=True, measured_s=1.0, predicted_s=1.0,
+)  # fmt: skip
+
+
+def rows(
+    rng: np.random.Generator, sources: int, cells: int, between: float, within: float, **fields: str
+) -> Iterator[Outcome]:
+    """Rows whose errors are normal on two levels."""
+    for source in range(sources):
+        shift = rng.normal(0, between)
+        for cell in range(cells):
+            error = shift + rng.normal(0, within)
+            yield replace(ROW, source=f"s{source}", cell=f"{cell}", measured_s=exp(error), **fields)
+
+
+def share_inside(low: float, high: float, sigma: float) -> float:
+    """How much of a normal distribution of logarithms lies between two factors."""
+    return float(norm.cdf(log(high) / sigma) - norm.cdf(log(low) / sigma))
+
+
+def test_quantiles_of_equal_weights_are_those_of_the_sample() -> None:
+    values = np.random.default_rng(1).normal(size=4001)
+    found = weighted_quantiles(values, np.ones(4001), (0.1, 0.5, 0.9))
+    assert found == pytest.approx(np.quantile(values, (0.1, 0.5, 0.9)), abs=2e-3)
+
+
+def test_a_weight_of_two_is_two_values() -> None:
+    values, levels = np.array([3.0, 1.0, 2.0]), (0.1, 0.4, 0.9)
+    twice = np.array([3.0, 1.0, 2.0, 2.0])
+    heavy = weighted_quantiles(values, np.array([1.0, 1.0, 2.0]), levels)
+    assert heavy[[0, 2]] == pytest.approx(
+        weighted_quantiles(twice, np.ones(4), levels)[[0, 2]], abs=0.4
+    )
+    assert weighted_quantiles(values, np.array([1.0, 1.0, 2.0]), (0.5,))[0] == 2.0
+
+
+def test_quantiles_of_nothing() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        weighted_quantiles(np.empty(0), np.empty(0), (0.5,))
+
+
+def test_a_source_weighs_the_root_of_its_cells() -> None:
+    some = [replace(ROW, cell=str(cell)) for cell in (1, 1, 1, 2, 3, 4)]
+    some += [replace(ROW, source="b", cell="9")]
+    found = weights(some)
+    assert found[:6].sum() == pytest.approx(2.0)
+    assert found[:3].sum() == pytest.approx(found[3])
+    assert found[6] == 1.0
+
+
+def test_intervals_hold_what_they_say_for_new_sources() -> None:
+    rng = np.random.default_rng(7)
+    found = [
+        share_inside(*pooled(list(rows(rng, 40, 10, 0.1, 0.05)), None), sqrt(0.1**2 + 0.05**2))
+        for _ in range(60)
+    ]
+    assert 0.77 <= np.mean(found) <= 0.83
+
+
+@each("sources", [2, 4])
+def test_few_sources_hold_at_least_what_they_say(sources: int) -> None:
+    """A little more, because `many` knows the spread between sources better than it counts for."""
+    rng = np.random.default_rng(3)
+    many = list(rows(rng, 400, 10, 0.1, 0.05))
+    found = [
+        share_inside(*few_sources(list(rows(rng, sources, 10, 0.1, 0.05)), many), sqrt(0.0125))
+        for _ in range(200)
+    ]
+    assert 0.79 <= np.mean(found) <= 0.86
+
+
+def test_other_eras_widen_an_era_with_one_source() -> None:
+    rng = np.random.default_rng(5)
+    others = list(rows(rng, 20, 4, 0.2, 0.05))
+    mine = [replace(o, source="mine", era="nanotron") for o in rows(rng, 1, 30, 0.0, 0.02)]
+    mine = [replace(o, cell=str(at)) for at, o in enumerate(mine)]
+    found = classes([*others, *mine])
+    narrow = pooled(mine, None)
+    low, high, own = found["dense.nanotron"]
+    assert low < narrow[0]
+    assert high > narrow[1]
+    assert found["dense.any"][0] < low
+    assert found["dense.any"][1] > high
+    assert len(own) == 30
+
+
+def test_a_site_factor_takes_the_shift_of_a_source_away() -> None:
+    rng = np.random.default_rng(11)
+    errors, some = within_site(list(rows(rng, 10, 12, 0.3, 0.02)), experts=False)
+    assert len(errors) == len(some) == 120
+    assert np.quantile(np.abs(errors), 0.8) < 0.06
+    assert within_site(list(rows(rng, 10, 3, 0.3, 0.02)), experts=False)[1] == []
+
+
+def test_pairs_share_the_error_of_their_job() -> None:
+    rng = np.random.default_rng(13)
+    some = [
+        replace(o, source=f"{at % 3}", job=str(at), predicted_s=p, measured_s=o.measured_s * p)
+        for at in range(12)
+        for o, p in zip(rows(rng, 1, 5, 0.5, 0.02), (1.0, 1.02, 1.05, 1.1, 9.0), strict=True)
+    ]
+    errors, mass, jobs, sources = pairs(some)
+    assert (jobs, sources) == (12, 3)
+    assert len(errors) == 12 * 6  # the fifth plan is no near one
+    assert mass.sum() == pytest.approx(3 * 4**0.5)
+    assert np.quantile(errors, 0.8) < 0.06
+
+
+def test_what_intervals_rest_on() -> None:
+    assert is_sound(ROW)
+    assert not is_sound(replace(ROW, gold=False))
+    assert is_sound(replace(ROW, gold=False, fitted_chip=False))
+    assert is_sound(replace(ROW, gold=False, source="mbridge26-moe"))
+    assert not is_sound(replace(ROW, source="nanotron-rest"))
+
+
+def test_the_section_replaces_itself_to_the_byte() -> None:
+    text = "name: x\nconstants:\n  one: {value: 1}\nsources:\n  fit: {title: t}\n"
+    entries = [
+        Entry(path="time.a.low", value=0.912345, note="why"),
+        Entry(path="time.a.rows", value=12),
+        Entry(path="tie.b", value=1.0),
+    ]
+    dated = page.with_section(text, [Entry(path="time.core-2026.04.low", value=0.9)])
+    found = load_yaml(dated)["constants"]["intervals"]["time"]["core-2026"]
+    assert found["04"]["low"]["value"] == 0.9
+    once = page.with_section(text, entries)
+    assert once.startswith("name: x\nconstants:\n  one: {value: 1}\n  intervals:\n    time:\n")
+    assert once.endswith("\nsources:\n  fit: {title: t}\n")
+    assert "value: 0.9123\n" in once
+    assert page.with_section(once, entries) == once
+    assert page.with_section(once, entries[:2]).count("\n") < once.count("\n")
+    with pytest.raises(ValueError, match="sources"):
+        page.with_section("name: x\n", entries)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Outcome]:
+    """Every shipped run, predicted."""
+    return page.outcomes()
+
+
+@pytest.mark.slow
+def test_the_shipped_section_is_what_the_data_give(found: list[Outcome]) -> None:
+    shipped = load_calibration().values
+    fitted = {f"intervals.{entry.path}": entry.value for entry in fit_intervals(found)}
+    assert {path for path in shipped if path.startswith("intervals.")} == set(fitted)
+    for path, value in fitted.items():
+        assert shipped[path] == float(f"{value:.4g}"), path
+
+
+@pytest.mark.slow
+def test_the_test_split_is_covered_as_often_as_it_says(found: list[Outcome]) -> None:
+    covered = {one.name: one for one in page.coverage(found)}
+    for name in ("dense", "gold"):
+        one = covered[name]
+        assert one.test is not None
+        assert one.test_rows >= 180
+        assert 0.75 <= one.test <= 0.85, (name, one.test)
+    few = covered["experts"]  # of 34 rows one is 3 %: no more can be told than a binomial test does
+    assert few.test is not None
+    assert binomtest(round(few.test * few.test_rows), few.test_rows, 0.8).pvalue > 0.2
+    left_out = covered["gold"].left_out
+    assert left_out is not None
+    assert 0.72 <= left_out <= 0.88

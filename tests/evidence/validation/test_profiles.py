@@ -1,0 +1,133 @@
+"""Which software and which defaults a published row gets."""
+
+import pytest
+from support.cases import each
+
+from planner.base.errors import InputError
+from planner.evidence.runs.profiles import profile_of
+from planner.evidence.runs.rows import run_of
+
+ROW = {
+    "id": "a",
+    "group": "g",
+    "source": "",
+    "model_name": "some decoder",
+    "n_layers": "16",
+    "d_model": "2048",
+    "n_heads": "16",
+    "n_kv_heads": "16",
+    "d_ff": "8192",
+    "gated_mlp": "0",
+    "vocab": "50304",
+    "seq_len": "2048",
+    "moe_experts": "",
+    "moe_topk": "",
+    "moe_d_ff": "",
+    "hardware": "h100-sxm5-80",
+    "n_chips": "64",
+    "chips_per_node": "8",
+    "inter_node_net": "",
+    "tp": "2",
+    "sp": "",
+    "pp": "1",
+    "interleave_v": "",
+    "cp": "1",
+    "ep": "",
+    "sharding": "zero1",
+    "sharding_as_printed": "",
+    "global_batch_seqs": "512",
+    "micro_batch_seqs": "2",
+    "precision": "bf16",
+    "recompute": "none",
+    "step_time_s": "1.0",
+    "notes": "",
+}
+
+
+@each(
+    ("source", "hardware", "era", "framework"),
+    [
+        ("vTrain (MICRO'24) open measurements", "a100-sxm4-80", "megatron-deepspeed", "megatron"),
+        ("NeMo 24.07 performance summary", "h100-sxm5-80", "megatron-core-2025", "megatron"),
+        ("Megatron-Bridge, NeMo 25.11 container", "b200-sxm-180", "megatron-core-2025", "megatron"),
+        (
+            "Megatron-Bridge, NeMo 26.04.01 container",
+            "b200-sxm-180",
+            "megatron-core-2026.04",
+            "megatron",
+        ),
+        ("Megatron-Bridge, NeMo 26.08 container", "gb300-nvl72-gpu", "megatron-core", "megatron"),
+        ("MLPerf Training v5.1 result logs", "b200-sxm-180", "megatron-core-2026.04", "megatron"),
+        ("MLPerf Training v4.1 result logs", "h100-sxm5-80", "megatron-core-2025", "megatron"),
+        ("AI-Hypercomputer/tpu-recipes", "tpu-v6e", "jax", "jax"),
+        ("somebody's blog", "tpu-v5p", "jax", "jax"),
+        ("somebody's blog", "trainium1", "neuron", "jax"),
+        ("somebody's blog", "h100-sxm5-80", "megatron-core", "megatron"),
+        ("mosaicml/llm-foundry README", "a100-sxm4-40", "llm-foundry", "fsdp"),
+        ("HF nanotron playbook", "h100-sxm5-80", "nanotron", "nanotron"),
+    ],
+)
+def test_the_rule_of_a_source(source: str, hardware: str, era: str, framework: str) -> None:
+    found = profile_of({**ROW, "source": source, "hardware": hardware})
+    assert (found.era, found.framework) == (era, framework)
+    assert found.rule
+
+
+def test_a_row_may_name_its_software() -> None:
+    found = profile_of({**ROW, "era": "jax", "framework": "jax"})
+    assert (found.era, found.rule) == ("jax", "given in the row")
+    with pytest.raises(InputError, match=r"^era: 'cobol' is not one of "):
+        profile_of({**ROW, "era": "cobol"})
+
+
+def test_known_models_bring_what_the_columns_do_not_say() -> None:
+    gemma = {**ROW, "model_name": "gemma3-12b", "n_layers": "48", "d_model": "3840"}
+    assert run_of(gemma).job.model.window is not None
+    other = run_of({**gemma, "n_layers": "12"}).job.model
+    assert other.window is None
+    assert other.layers == 12
+
+
+def test_a_mesh_of_cores_becomes_one_of_chips() -> None:
+    row = {**ROW, "hardware": "trainium1", "chips_per_node": "16", "tp": "8"}
+    counted = run_of({**row, "notes": "TP/PP/DP count NeuronCores (2 per chip)"})
+    assert (counted.plan.tp, counted.plan.dp) == (4, 16)
+    assert "cores" in counted.filled["tp"]
+    assert run_of(row).plan.tp == 8
+
+
+@each(
+    ("source", "notes", "hardware", "precision"),
+    [
+        ("MLPerf Training v5.1 result logs, AMD", "", "h100-sxm5-80", "fp8"),
+        ("AI-Hypercomputer/tpu-recipes", "probably int8 (AQT)", "tpu-v5p", "int8"),
+        ("a blog", "", "h100-sxm5-80", "bf16"),
+    ],
+)
+def test_a_precision_that_is_not_printed(
+    source: str, notes: str, hardware: str, precision: str
+) -> None:
+    row = {**ROW, "precision": "", "source": source, "notes": notes, "hardware": hardware}
+    found = run_of({**row, "tp": "1"})
+    assert found.job.precision == precision
+    assert found.filled["precision"] == precision
+
+
+def test_a_batch_that_does_not_divide_is_a_fault() -> None:
+    with pytest.raises(InputError, match=r"512 sequences does not divide among 32 .* nearest: 480"):
+        run_of({**ROW, "micro_batch_seqs": "3"})
+
+
+def test_what_a_row_without_a_micro_batch_gets() -> None:
+    row = {**ROW, "micro_batch_seqs": ""}
+    assert run_of(row).plan.micro_batch == 1
+    xla = run_of({**row, "hardware": "tpu-v5p", "tp": "1", "sharding": "zero3"})
+    assert xla.plan.micro_batch == 8
+    assert "8" in xla.filled["micro_batch"]
+
+
+def test_fewer_sequences_than_chips_are_cut_under_xla() -> None:
+    row = {**ROW, "hardware": "tpu-v5p", "tp": "1", "cp": "", "global_batch_seqs": "16"}
+    found = run_of({**row, "sharding": "zero3", "micro_batch_seqs": ""})
+    assert (found.plan.fsdp, found.plan.cp, found.plan.micro_batch) == (16, 4, 1)
+    assert found.filled["cp"].startswith("4")

@@ -1,0 +1,102 @@
+"""Plans that are written for a framework and read again are the same plans."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from support.cases import each
+
+from frameworks.export.cases import CASES, Case
+from frameworks.export.random_plans import runnable
+from planner.cost.stages.layout import plan_chunks
+from planner.frameworks.targets import target_named
+from planner.frameworks.writing import Export, export_plan
+from planner.plan import Plan
+from planner.question.launch import LaunchRead, read_launch
+
+FILES = {"megatron": "args.txt", "torchtitan": "torchtitan.sh", "deepspeed": "ds_config.json"}
+TOLD = {"megatron": (), "torchtitan": (), "deepspeed": ("pp", "tp", "cp", "recompute")}
+"""What the file of a target leaves to code, so that it is said beside it."""
+LAYERS_IN_CODE = ("deepspeed",)
+"""Targets that have the layers of listed stages in code."""
+
+
+def read_again(source: str, case: Case, export: Export, folder: Path) -> LaunchRead:
+    """The launch in the main file of an export."""
+    [text] = [file.text for file in export.files if file.name == FILES[source]]
+    path = folder / FILES[source]
+    path.write_text(text, encoding="utf-8")
+    changes = {"model": case.model, "hardware": case.hardware, "chips": case.plan.chips}
+    if source == "deepspeed":
+        changes["seq_len"] = case.seq_len
+    fixes = {name: [str(getattr(case.plan, name))] for name in TOLD[source]}
+    return read_launch(source, path, changes, fixes)
+
+
+def essence(plan: Plan, case: Case) -> dict[str, object]:
+    """What a plan says, where it makes a difference."""
+    model = case.cost().job.model
+    stages = plan.stages or ()
+    return {
+        **plan.mesh,
+        "micro_batch": plan.micro_batch,
+        "schedule": plan.schedule if plan.pp > 1 else "",
+        "interleave": plan.interleave,
+        "sharding": plan.sharding,
+        "sequence_parallel": plan.sequence_parallel,
+        "cp_mode": plan.cp_mode if plan.cp > 1 else "",
+        "recompute": (plan.recompute, [(one.recompute, one.full, one.selective) for one in stages])
+        if any(one != type(one)(layers=one.layers) for one in stages)
+        else plan.recompute,
+        "offload": plan.offload,
+        "ranks": [(axis, size) for axis, size in plan.ranks if size > 1],
+        "chunks": plan_chunks(plan, model),
+    }
+
+
+def check(source: str, case: Case, export: Export, folder: Path) -> None:
+    found = read_again(source, case, export, folder)
+    assert essence(found.plan, case) == essence(case.plan, case)
+    assert found.imported.unknown == ()
+    assert found.request.seq_len == case.seq_len
+    assert found.request.batch_tokens == case.seq_len * case.global_batch
+    assert found.request.precision == case.precision
+
+
+@each("name", [name for name in CASES if CASES[name].hardware != "tpu-v5p"])
+def test_cases_for_megatron(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    export = export_plan(case.cost(), case.plan, target_named("megatron"), allow_lossy=True)
+    check("megatron", case, export, tmp_path)
+
+
+@each(
+    ("source", "name"),
+    [
+        ("megatron", "dense-tp-pp"),
+        ("megatron", "dense-sharded"),
+        ("megatron", "experts"),
+        ("megatron", "long"),
+        ("torchtitan", "dense-tp-pp"),
+        ("torchtitan", "dense-sharded"),
+        ("deepspeed", "dense-sharded"),
+    ],
+)
+def test_random_plans(source: str, name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    for random_case, plan, export in runnable(target_named(source), case, 4, seed=5):
+        if plan.stages is None or source not in LAYERS_IN_CODE:
+            check(source, random_case, export, tmp_path)
+
+
+@each(
+    ("source", "split"),
+    [("megatron", "even"), ("torchtitan", "front-counted"), ("deepspeed", "front")],
+)
+def test_a_plan_without_a_pipeline_has_the_split_of_its_framework(
+    source: str, split: str, tmp_path: Path
+) -> None:
+    case = replace(CASES["dense-sharded"], framework=source)
+    plan = replace(case.plan, split=split, sharding="zero1" if source == "megatron" else "zero3")
+    plan = replace(plan, dp=64, fsdp=1) if source == "megatron" else plan
+    export = export_plan(case.cost(), plan, target_named(source))
+    assert read_again(source, replace(case, plan=plan), export, tmp_path).plan == plan

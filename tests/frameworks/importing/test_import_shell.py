@@ -1,0 +1,101 @@
+"""Shell text as launch scripts use it: words, variables, arrays, conditions."""
+
+import pytest
+from support.cases import each
+
+from planner.base.errors import InputError
+from planner.frameworks.reading.commands import command_in
+from planner.frameworks.reading.shell_run import Shell, whole_sum
+
+KNOWN = ("--lr", "--bf16", "--split", "--seed")
+
+
+def words(text: str) -> list[str]:
+    return command_in(text, "run.sh", KNOWN, "a program").words
+
+
+@each(
+    "text",
+    [
+        "python train.py --lr 1 --bf16",
+        "python train.py \\\n  --lr 1 \\\n  --bf16 # all",
+        "--lr 1\n--bf16\n",
+        'A="--lr 1 --bf16"\npython train.py $A',
+        'A=(--lr 1)\nA+=(\n  --bf16 # short\n)\ntorchrun train.py "${A[@]}"',
+        'A=("--lr 1" --bf16)\npython train.py ${A[@]}',
+        "LR=$((2 - 1))\npython train.py --lr ${LR} --bf16",
+        "python train.py --lr ${LR:-1} --bf16 2>&1 | tee log",
+        'CMD="python train.py --lr 1 --bf16"\nsrun -l sh -c "$CMD"',
+        'ARGS="--lr 1 --bf16"',
+        "X=8\nif [[ \"$X\" == 8 ]]; then\n A='--lr 1'\nelse\n A='--lr 2'\nfi\nx t.py $A --bf16",
+        "if [ -z \"\" ] && [ 1 -lt 2 ]; then\n A='--lr 1'\nfi\nx t.py $A --bf16",
+        "for i in 1 2; do\n python train.py --lr 3 --seed 1 --split 2\ndone\nx t.py --lr 1 --bf16",
+        "run() {\n python train.py --lr 1 --bf16\n}\nrun",
+    ],
+)
+def test_words_of_a_command(text: str) -> None:
+    assert words(text) == ["--lr", "1", "--bf16"]
+
+
+def test_what_the_text_does_not_define_stays() -> None:
+    assert words("python train.py --lr $LR --split $(cat split) --seed $1 ${MORE[@]}") == [
+        "--lr", "$LR", "--split", "$(cat split)", "--seed", "$1", "${MORE[@]}",
+    ]  # fmt: skip
+
+
+def test_unknown_conditions_and_loops_are_left_out_with_a_note() -> None:
+    text = 'if [ -n "$X" ]; then\nA=1\nelse\nA=2\nfi\nfor x in 1; do\nB=1\ndone\nC=3\n'
+    shell = Shell("run.sh").read(text)
+    assert shell.variables == {"C": "3"}
+    assert shell.notes == [
+        "line 1: an `if` whose condition is not known from the text is left out",
+        "line 6: `for` and what it repeats or chooses is left out",
+    ]
+
+
+@each(
+    ("text", "chips"),
+    [
+        ("torchrun --nnodes 4 --nproc-per-node 8 train.py --lr 1", 32),
+        ("torchrun --nnodes=4 --nproc_per_node=8 train.py --lr 1", 32),
+        ("torchrun --nproc_per_node=8 train.py --lr 1", 8),
+        ("srun -n 64 python train.py --lr 1", 64),
+        ("#SBATCH --nodes=16\n#SBATCH --ntasks-per-node=8\nsrun python train.py --lr 1", 128),
+        ('N=2\ntorchrun --nnodes "${N}" --nproc-per-node 4 train.py --lr 1', 8),
+        ("torchrun --nnodes $N --nproc-per-node 4 train.py --lr 1", None),
+        ("python train.py --lr 1", None),
+    ],
+)
+def test_chips_of_launchers(text: str, chips: int | None) -> None:
+    assert command_in(text, "run.sh", KNOWN, "a program").chips == chips
+
+
+@each(
+    ("text", "line"),
+    [
+        ("--lr 'x", "run.sh: line 1: the quote ' is not closed"),
+        ('a\n--lr "x', 'run.sh: line 2: the quote " is not closed'),
+        ("A=(1\n2", "run.sh: line 1: the parenthesis is not closed"),
+        ("--lr ${A", "run.sh: line 1: the bracket { is not closed"),
+        ("--lr `x", "run.sh: line 1: the quote ` is not closed"),
+        ("echo hello", "run.sh: has no argument of a program, such as --lr"),
+    ],
+)
+def test_bad_text(text: str, line: str) -> None:
+    with pytest.raises(InputError) as error:
+        words(text)
+    assert str(error.value) == line
+
+
+def test_values_do_not_grow_without_bounds() -> None:
+    text = "A=xxxxxxxx\n" + 'A="$A$A"\n' * 40 + "--lr $A"
+    with pytest.raises(InputError, match="has more than 1,048,576 letters"):
+        words(text)
+
+
+@each(
+    ("text", "value"),
+    [("8*4", 32), ("(1+2)*3 - 4%3", 8), ("7/2", 3), ("1/0", None), ("2**9", None), ("x", None)],
+)
+def test_sums(text: str, value: int | None) -> None:
+    assert whole_sum(text) == value

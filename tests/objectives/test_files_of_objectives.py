@@ -1,0 +1,45 @@
+"""Pictures, pages, fronts and comparisons of answers that minimize money or mean power."""
+
+import csv
+from pathlib import Path
+
+from cli.command import planner
+from support.cases import each
+
+JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4", "--batch-tokens",
+       "32Ki", "--fix", "micro_batch=1,4")  # fmt: skip
+ASKED = {
+    "money": ("--objective", "money", "--price-per-chip-hour", "4", "--train-tokens", "3e9"),
+    "power": ("--objective", "power", "--max-step-time", "300ms"),
+}
+
+
+@each("name", ASKED)
+def test_whatever_an_answer_is_written_to_names_its_objective(name: str, tmp_path: Path) -> None:
+    front, picture, answer = (tmp_path / file for file in ("front.csv", "front.svg", "answer.json"))
+    files = ("--pareto", front, "--plot", picture)
+    outcome = planner("solve", *JOB, *ASKED[name], *files, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    answer.write_text(outcome.out, encoding="utf-8")
+    plans = outcome.document["front"]["plans"]
+    assert f"Exact Pareto front of time and {name}" in picture.read_text(encoding="utf-8")
+    with front.open(encoding="utf-8") as file:
+        written = [float(row[f"objectives.{name}"]) for row in csv.DictReader(file)]
+    assert written == [plan["objectives"][name] for plan in plans]
+    assert written == sorted(written, reverse=True)
+    assert min(written) == outcome.document["certificate"]["objective"]
+
+    assert planner("report", answer).code == 0
+    assert name in answer.with_suffix(".html").read_text(encoding="utf-8")
+    again = planner("evaluate", front, "--row", str(len(plans)), "--json").document
+    assert again["step_time_s"] == plans[-1]["step_time_s"]
+
+
+@each("name", ASKED)
+def test_a_plan_is_explained_by_its_objective(name: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    outcome = planner("solve", *JOB, *ASKED[name], "-o", plan, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    explained = planner("explain", plan, "--objective", name, "--json")
+    assert (explained.code, explained.err) == (0, "")
+    assert explained.document["objective_name"] == name

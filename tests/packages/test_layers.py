@@ -1,0 +1,225 @@
+"""The house: rooms and their arrows, sizes, documentation, and what no file may contain.
+
+A rule is one test that names every offender at once.
+"""
+
+import ast
+import functools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml")
+MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+CODE = MODULES + [
+    path for folder in ("tests", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))
+]
+TEXTS = [
+    path
+    for pattern in (
+        "**/*.py",
+        "**/*.md",
+        "**/*.yaml",
+        "**/*.yml",
+        "**/*.toml",
+        "**/*.cff",
+        "**/*.csv",
+    )
+    for folder in (*PACKAGES, "tests", "docs", "benchmarks", ".ci")
+    for path in sorted((ROOT / folder).glob(pattern))
+] + [
+    path
+    for path in sorted(ROOT.glob("*"))
+    if path.is_file() and path.name not in ("LICENSE", ".git")  # a file in a second work tree
+]
+MOST_MODULES = 12
+HEAVY = ("ortools", "networkx", "pandas", "plotly", "matplotlib", "dask")
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    """The syntax tree of every module."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a module."""
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def within(name: str, package: str) -> bool:
+    """Whether a dotted name is a package or inside it."""
+    return name == package or name.startswith(f"{package}.")
+
+
+def _at_import(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run when a module is imported; not those under TYPE_CHECKING."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        if isinstance(node, ast.If | ast.Try | ast.ClassDef):
+            yield from _at_import(node.body)
+
+
+def _imported(nodes: Iterable[ast.AST]) -> set[str]:
+    """Dotted names that statements import, of modules and of what is taken from them."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_the_contract_of_imports_is_kept() -> None:
+    before = os.getcwd()
+    os.chdir(ROOT)
+    try:
+        assert lint_imports(no_cache=True) == EXIT_STATUS_SUCCESS
+    finally:
+        os.chdir(before)
+
+
+def test_the_contract_excuses_nothing() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert "ignore_imports" not in text
+
+
+def test_planner_holds_rooms_alone() -> None:
+    files = {path.name for path in (ROOT / "planner").iterdir() if path.is_file()}
+    assert files == {"__init__.py", "__main__.py", "py.typed"}
+
+
+def test_folders_are_small_or_say_why_not() -> None:
+    large = []
+    for init in sorted((ROOT / "planner").rglob("__init__.py")):
+        modules = [path for path in init.parent.glob("*.py") if path != init]
+        reason = "one file per" in (ast.get_docstring(trees()[init]) or "")
+        if len(modules) > MOST_MODULES and not reason:
+            large.append((name_of(init), len(modules)))
+    assert large == []
+
+
+def test_modules_of_planner_do_not_import_each_other_in_circles() -> None:
+    names = {name_of(path) for path in MODULES}
+    left = {
+        name_of(path): {
+            other
+            for other in _imported(_at_import(tree.body)) & names
+            if not within(name_of(path), other)
+        }
+        for path, tree in trees().items()
+    }
+    while left:
+        free = [name for name, others in left.items() if not others & set(left)]
+        assert free, f"a circle among {sorted(left)}"
+        for name in free:
+            del left[name]
+
+
+def test_heavy_libraries_are_imported_where_they_are_used() -> None:
+    early = {
+        name_of(path): sorted(heavy)
+        for path, tree in trees().items()
+        if (
+            heavy := {
+                name
+                for name in _imported(_at_import(tree.body))
+                if any(within(name, one) for one in HEAVY)
+            }
+        )
+    }
+    assert early == {}
+
+
+def test_every_import_inside_a_function_has_its_reason() -> None:
+    """A comment on its line, or one for the whole command at its first line."""
+    bare = []
+    for path, tree in trees().items():
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            imports = [
+                node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom)
+            ]
+            for node in imports[:1]:
+                if not re.search(r"#.*\(.*\)", lines[node.lineno - 1]):
+                    bare.append(f"{name_of(path)}:{node.lineno}")
+    assert bare == []
+
+
+def test_a_file_is_short_enough_to_read() -> None:
+    lengths = {name_of(path): path.read_text(encoding="utf-8").count("\n") for path in CODE}
+    assert {name: lines for name, lines in lengths.items() if lines > 400} == {}
+
+
+def test_functions_are_short_enough_to_see_whole() -> None:
+    long = {}
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                doc = ast.get_docstring(node, clean=False)
+                length -= len(doc.splitlines()) if doc else 0
+                signature = node.body[0].lineno - node.lineno
+                if length - signature > 40:
+                    long[f"{name_of(path)}.{node.name}"] = length - signature
+    assert long == {}
+
+
+def test_everything_public_is_documented() -> None:
+    bare = []
+    for path, tree in trees().items():
+        if not ast.get_docstring(tree):
+            bare.append(name_of(path))
+        bare += [
+            f"{name_of(path)}.{top.name}"
+            for top in tree.body
+            if isinstance(top, ast.ClassDef | ast.FunctionDef)
+            and not top.name.startswith("_")
+            and not ast.get_docstring(top)
+        ]
+    assert bare == []
+
+
+def test_every_package_is_typed() -> None:
+    assert [package for package in PACKAGES if not (ROOT / package / "py.typed").exists()] == []
+
+
+def _forbidden() -> list[re.Pattern[str]]:
+    """Built from pieces, so that this file does not contain what it forbids."""
+    pieces = [
+        r"/wo" + r"rk/", r"/tm" + r"p/", r"/ho" + r"me/", r"/ro" + r"ot/", r"\bTO" + r"DO\b",
+        r"\bFIX" + r"ME\b", r"\bX" + r"XX\b", r"\bHA" + r"CK\b",
+        r"\bNotImplemented" + r"Error\b",
+    ]  # fmt: skip
+    return [re.compile(piece) for piece in pieces]
+
+
+def _found_in(text: str) -> list[tuple[int, str]]:
+    """Lines and words of a text that are forbidden."""
+    return [
+        (text[: found.start()].count("\n") + 1, found.group())
+        for pattern in _forbidden()
+        for found in pattern.finditer(text)
+    ]
+
+
+def test_no_file_contains_forbidden_words() -> None:
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in TEXTS}
+    found = {str(path.relative_to(ROOT)): _found_in(text) for path, text in texts.items()}
+    assert {name: words for name, words in found.items() if words} == {}
+
+
+def test_the_forbidden_words_would_be_found() -> None:
+    """The test above can fail."""
+    samples = ["see /wo" + "rk/main", "# TO" + "DO: later", "raise NotImplemented" + "Error"]
+    assert all(_found_in(sample) for sample in samples)

@@ -1,0 +1,86 @@
+"""The public surface is pinned: adding a name is a decision, not an accident."""
+
+import inspect
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from support.cases import each
+
+import hardware_db
+import models_db
+import planner
+import solvers
+
+SURFACE = [
+    "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
+    "__version__", "collective_front", "compare", "evaluate", "explain", "export_file",
+    "feasible", "ridgelines", "solve",
+]  # fmt: skip
+
+
+def test_the_names() -> None:
+    assert planner.__all__ == SURFACE
+    assert sorted(planner.__all__) == planner.__all__
+
+
+@each("name", SURFACE)
+def test_every_name_is_there_and_documented(name: str) -> None:
+    thing = getattr(planner, name)
+    if name == "__version__":
+        assert thing.count(".") == 2
+    else:
+        assert inspect.getdoc(thing)
+
+
+@each("package", [planner, solvers, hardware_db, models_db])
+def test_packages_are_documented(package: object) -> None:
+    assert inspect.getdoc(package)
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'solv'"):
+        _ = planner.solv
+    assert not hasattr(planner, "nothing")
+
+
+def test_names_that_load_late_are_listed() -> None:
+    """`dir(planner)` and tab completion must show solve and evaluate."""
+    assert {"solve", "evaluate", "feasible", "Plan", "Stage"} <= set(dir(planner))
+
+
+def test_the_tree_of_errors() -> None:
+    codes = {
+        planner.InputError: 2, planner.InfeasibleError: 3, planner.TimeLimitError: 4,
+        planner.PlannerError: 1,
+    }  # fmt: skip
+    for error, code in codes.items():
+        assert issubclass(error, planner.PlannerError)
+        assert issubclass(error, Exception)
+        assert error.exit_code == code
+
+
+@each(
+    "name",
+    ["solve", "evaluate", "feasible", "explain", "compare", "ridgelines", "collective_front"],
+)
+def test_docstrings_say_what_is_raised(name: str) -> None:
+    doc = inspect.getdoc(getattr(planner, name)) or ""
+    assert "Args:" in doc
+    assert "Raises:" in doc
+
+
+def test_errors_of_the_tree_are_raised_somewhere() -> None:
+    """An exception class that nothing raises is a promise that is not kept."""
+    package = Path(planner.__file__).parent
+    text = "\n".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+    for name in ("InputError", "InfeasibleError", "TimeLimitError"):
+        assert f"raise {name}(" in text, name
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    try:
+        installed = version("parallelism-planner")
+    except PackageNotFoundError:
+        pytest.skip("the package is not installed")
+    assert planner.__version__ == installed

@@ -1,0 +1,111 @@
+"""The fields of the question: whatever shows one takes it from the one table of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from cli.command import planner, refused
+from typer.main import get_command
+
+from planner.cli.main import app
+from planner.objectives import fronts
+from planner.question.asked import ASKED, BY_NAME, FEASIBLE, REPLACED, WHOLE_RUN, Asked
+from planner.question.asked.field import JOB
+from planner.question.asked.named import filled
+from planner.question.asked.words import FIELDS_WITH_WORDS, words_of
+from planner.question.request import Request
+
+SCHEMA: dict[str, Any] = Request.model_json_schema()["properties"]
+
+
+def options_of(command: str) -> dict[str, Any]:
+    """The options of a command by name, in the order of its help."""
+    found: Any = get_command(app)
+    params = found.commands[command].params
+    return {one.name: one for one in params if one.param_type_name == "option"}
+
+
+def test_every_field_is_in_the_table_once() -> None:
+    assert len(BY_NAME) == len(ASKED)
+    assert set(BY_NAME) == set(Request.model_fields)
+
+
+@pytest.mark.parametrize("field", ASKED, ids=lambda field: field.name)
+def test_schema_and_flag_say_what_the_table_says(field: Asked) -> None:
+    made = Request.model_fields[field.name]
+    assert made.is_required() == (field.default is ...)
+    assert made.is_required() or made.default == field.default
+    assert SCHEMA[field.name]["description"] == filled(field.description)
+    flag = options_of("solve")[field.name]
+    assert [flag.help, flag.rich_help_panel] == [field.flag_help, field.panel]
+    assert "/".join([*flag.opts, *flag.secondary_opts]) == field.flag
+
+
+@pytest.mark.parametrize(("command", "names"), [
+    ("solve", tuple(BY_NAME)), ("feasible", FEASIBLE), ("explain", REPLACED),
+    ("evaluate", (*REPLACED, "runnable_in", *WHOLE_RUN)),
+])  # fmt: skip
+def test_a_command_has_its_fields_in_one_row(command: str, names: tuple[str, ...]) -> None:
+    given = list(options_of(command))
+    first = given.index(names[0])
+    assert tuple(given[first : first + len(names)]) == names
+
+
+def test_fields_that_replace_those_of_a_file_say_so() -> None:
+    flags = options_of("evaluate")
+    assert flags["hardware"].help == "Another cluster or chip than the file's."
+    assert flags["hardware"].rich_help_panel is None
+    assert flags["pue"].help == BY_NAME["pue"].flag_help  # which says the same of both
+
+
+def listed(schema: Any) -> list[str]:
+    """The words that a part of a schema lists, or its items."""
+    if isinstance(schema, dict):
+        found = schema["enum"] if "enum" in schema else [*schema.values()]
+        return found if "enum" in schema else [w for part in found for w in listed(part)]
+    return [word for part in schema for word in listed(part)] if isinstance(schema, list) else []
+
+
+@pytest.mark.parametrize("name", FIELDS_WITH_WORDS)
+def test_the_words_of_a_field_are_those_of_its_schema(name: str) -> None:
+    if BY_NAME[name].kind in ("path", "text"):
+        assert listed(SCHEMA[name]) == []  # beside the words it takes paths or layers
+    else:
+        assert sorted(listed(SCHEMA[name])) == sorted(words_of(name))
+
+
+def test_a_front_is_of_what_fronts_are_of() -> None:
+    names = {name for front in fronts() for name in front}
+    assert set(listed(SCHEMA["front"])) == names
+    assert "edp" not in names
+    assert all(name in words_of("front") for name in names)
+    for unknown in ("edp", "speed", 3):
+        assert unknown not in words_of("front")
+    (line,) = refused("solve", "--model", "gpt3-125m", "--chips", 8, "--front", "time,edp")
+    assert line == "front: 'edp' is not one of time, energy, memory, money, power"
+
+
+def test_texts_for_files_name_fields_and_not_flags() -> None:
+    for field in ASKED:
+        assert not re.search(r"--[a-z]|repeatable", field.description), field.name
+        assert field.description.endswith("."), field.name
+        assert ".." not in field.description, field.name
+
+
+def test_a_default_and_a_unit_are_said_once() -> None:
+    field = Asked(name="most_heat", help="Most heat, unlike --max-power", panel=JOB,
+                  kind="quantity", unit="watts", default=3.0)  # fmt: skip
+    assert field.flag == "--most-heat"
+    assert field.flag_help == "Most heat, unlike --max-power (default: 3.0)."
+    assert field.description == "Most heat, unlike max_power. In watts. Default: 3.0."
+    switch = Asked(name="on", help="It is on", panel=JOB, kind="switch", default=True,
+                   default_text="it is")  # fmt: skip
+    assert switch.flag == "--on/--no-on"
+    assert switch.description == "It is on. Default: true."
+
+
+def test_the_help_of_solve_has_every_field() -> None:
+    shown = planner("solve", "--help").out
+    assert not [field.name for field in ASKED if field.flag.partition("/")[0] not in shown]

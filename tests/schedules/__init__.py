@@ -1,0 +1,1 @@
+"""Pipeline schedules: registry, simulation, timelines, traces, packages from outside."""

@@ -1,0 +1,1 @@
+"""Questions beside the main one."""

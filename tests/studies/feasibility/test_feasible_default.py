@@ -1,0 +1,150 @@
+"""Thresholds under the fitted model against a loop over batches, meshes and micro-batches."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.cases import each
+from support.jobs import cost_model, dense_model, moe_model
+
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.frameworks.rules import violations
+from planner.plan import ORDERS, PlanTable
+from planner.question.options import SpaceOptions
+from planner.search.limits import Limits
+from planner.search.uniform.meshes import enumerate_meshes
+from planner.search.uniform.space import cross_choices, cross_partial_plans
+from planner.studies.feasibility.fitted import default_rows, largest_chips, most_tokens
+from planner.studies.feasibility.strategies import NAMES, STRATEGIES, Strategy, with_batch
+from planner.studies.feasibility.sweep import EXPOSED, plans_of, runs, sweep
+
+BY_NAME = dict(zip(NAMES, STRATEGIES, strict=True))
+SEQ = 2048
+
+
+def small(framework: str = "megatron", hardware: str = "dgx-h100-ndr") -> CostModel:
+    """A model of 0.3 G parameters."""
+    model = dense_model(layers=8, hidden=1024, heads=8, kv_heads=4, width=4096)
+    return cost_model(model, hardware, global_batch=8, seq_len=SEQ, framework=framework)
+
+
+def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tuple[float, float]:
+    """Time and exposed share of the fastest plan of the ordinary space at a batch; inf: none."""
+    sized = with_batch(model, batch)
+    options = SpaceOptions(
+        axes=frozenset(strategy.axes), fixed={"sharding": frozenset({strategy.code})}
+    )
+    meshes = enumerate_meshes(sized, (chips,), options)
+    space = cross_choices(sized, cross_partial_plans(sized, meshes, options), options)
+    best = (np.inf, np.inf)
+    for row in range(len(space)):
+        plan = space.plans.plan(row)
+        if any(getattr(plan, axis) == 1 for axis in strategy.needs):
+            continue
+        for order in sized.framework.orders or ORDERS:
+            one = PlanTable.from_plans([replace(plan, order=order)])
+            if violations(sized, one):
+                continue
+            costs = evaluate_table(sized, one)
+            if not Limits().memory(sized, costs.memory)[0][0]:
+                continue
+            share = sum(costs.time_parts[name][0] for name in EXPOSED) / costs.step_time_s[0]
+            best = min(best, (float(costs.step_time_s[0]), float(share)))
+    return best
+
+
+@each(
+    ("name", "framework"),
+    [("dp", "megatron"), ("zero1", "megatron"), ("zero3", "torchtitan"), ("tp", "megatron"),
+     ("hsdp", "fsdp"), ("fsdp+tp", "deepspeed"), ("fsdp+tp+pp", "torchtitan")],
+)  # fmt: skip
+def test_thresholds_against_a_loop(name: str, framework: str) -> None:
+    model, strategy, most = small(framework), BY_NAME[name], 24
+    found = sweep(model, strategy, 8, Limits(), most)
+    loop = {batch: fastest(model, strategy, 8, batch) for batch in range(1, most + 1)}
+    there = [batch for batch, (time, _) in loop.items() if np.isfinite(time)]
+    assert found.sequences.tolist() == there
+    assert found.time_s == pytest.approx([loop[batch][0] for batch in there])
+    assert found.share == pytest.approx([loop[batch][1] for batch in there], abs=1e-9)
+    good = [b for b in there if all(loop[c][1] <= 0.01 for c in there if c >= b)]
+    at = found.threshold()
+    assert (None if at is None else found.sequences[at]) == (good[0] if good else None)
+    for index, batch in enumerate(there):
+        one = PlanTable.from_plans([found.plan_at(index)])
+        sized = with_batch(model, batch)
+        assert not violations(sized, one)
+        assert evaluate_table(sized, one).step_time_s[0] == pytest.approx(loop[batch][0])
+
+
+@each("framework", ["megatron", "torchtitan", "jax", "deepspeed"])
+def test_rules_about_micro_batches_are_those_of_the_search(framework: str) -> None:
+    model = small(framework)
+    plans = plans_of(model, BY_NAME["fsdp+tp+pp"], 16)
+    for batch in (16, 24, 40):
+        sized = with_batch(model, batch)
+        whole = np.flatnonzero(batch % plans.data_ranks == 0)
+        some = plans.take(whole[:: max(len(whole) // 40, 1)])
+        allowed = runs(model, some, batch // some.data_ranks)
+        for row in range(len(some)):
+            one = some.take(np.array([row]))
+            assert bool(allowed[row]) == (not violations(sized, one)), some.plan(row)
+
+
+@each("name", ["zero1", "zero3", "fsdp+tp"])
+def test_the_largest_count_against_a_loop(name: str) -> None:
+    model, strategy, batch = small("megatron"), BY_NAME[name], 512
+    counts = (1, 2, 4, 8, 16, 24, 32, 64)
+    good = []
+    for chips in counts:
+        found = sweep(model, strategy, chips, Limits(), batch)
+        at = found.at(batch)
+        if at is not None and found.share[at] <= 0.01:
+            good.append(chips)
+    row = largest_chips(model, strategy, counts, Limits(), float(batch * SEQ))
+    assert row.max_chips == max(good, default=None)
+
+
+def test_a_verdict_reads_the_sweep() -> None:
+    model, strategy = small(), BY_NAME["zero1"]
+    (plain,) = default_rows(model, strategy, 8, Limits())
+    least = plain.min_batch_tokens_compute_bound
+    assert least is not None
+    assert plain.max_batch_tokens_fit is None
+    below, at, odd = default_rows(
+        model, strategy, 8, Limits(), [least - 8 * SEQ, least, least + SEQ]
+    )
+    assert (below.feasible, at.feasible, odd.feasible) == (False, True, False)
+    assert (below.fits, at.fits, odd.fits) == (True, True, False)
+    assert (at.margin, at.binds, odd.binds) == (1.0, "nothing", "batch granularity")
+    assert below.binds == "dp communication"
+
+
+def test_a_gather_at_the_end_of_the_step_is_exposed() -> None:
+    """Software that does not hide it needs larger batches to be compute-bound, not smaller ones."""
+    model, least = small(), []
+    for hides in (True, False):
+        own = replace(model, assumptions=replace(model.assumptions, hides_gather=hides))
+        (row,) = default_rows(own, BY_NAME["zero1"], 8, Limits())
+        assert row.min_batch_tokens_compute_bound is not None
+        least.append(row.min_batch_tokens_compute_bound)
+    assert least[0] < least[1]
+
+
+def test_what_binds_without_room() -> None:
+    model = small()
+    (row,) = default_rows(model, BY_NAME["dp"], 8, Limits(memory_bytes=1e9))
+    assert (row.binds, row.min_batch_tokens_fit) == ("memory: state", None)
+    (row,) = default_rows(model, BY_NAME["across-pods"], 8, Limits())
+    assert row.binds == "cluster"
+
+
+def test_experts_have_thresholds_too() -> None:
+    model = cost_model(moe_model(5, 8), "dgx-h100-ndr", global_batch=8, seq_len=SEQ)
+    (row,) = default_rows(model, BY_NAME["zero1"], 8, Limits())
+    assert row.min_batch_tokens_fit is not None
+
+
+@each(("chips", "most"), [(8, 4), (256, 4), (512, 8), (4096, 64), (9000, 64)])
+def test_the_largest_batch_that_is_looked_at(chips: int, most: int) -> None:
+    assert most_tokens(chips) == most * 2**20
