@@ -29,9 +29,10 @@ from planner.frameworks.rules import offloads_allowed
 from planner.objectives import ENERGY, MEMORY, TIME
 from planner.plan import AXES, OFFLOADS, ORDERS
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver, Found
 from planner.search.limits import Limits
 from planner.search.uniform.batch import Tally, build_batch
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import PartialPlans, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
@@ -108,10 +109,10 @@ def counted(model: CostModel, chips: int, options: SpaceOptions, clocks: int) ->
     )
 
 
-def solved(model: CostModel, chips: int, options: SpaceOptions) -> tuple[Search, Found]:
+def solved(model: CostModel, chips: int, options: SpaceOptions) -> tuple[UniformSpace, Found]:
     """A fresh search for the proved front on exactly `chips`."""
-    search = Search(model=model, options=options, limits=Limits())
-    return search, search.run((chips,))
+    search = UniformSpace(model=model, options=options, limits=Limits())
+    return search, Driver().run(search.on(chips))
 
 
 def reproduced(model: CostModel, found: Found) -> bool:
@@ -148,7 +149,7 @@ def swept(
 
 
 def compared(
-    model: CostModel, chips: int, search: Search, found: Found, seconds: float
+    model: CostModel, chips: int, search: UniformSpace, found: Found, seconds: float
 ) -> tuple[Table, bool]:
     """Costs everything; says what that took and whether both fronts are equal."""
     results: list[tuple[RunningFront, dict[str, int]]] = []

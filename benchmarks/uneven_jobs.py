@@ -21,11 +21,12 @@ from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.certificate import UnevenFound
+from planner.search.driver import Driver, Found
 from planner.search.limits import Limits
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.clocks import clock_front
 from planner.search.uneven.front import energy_front
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 Made = TypeVar("Made")
@@ -64,8 +65,8 @@ class Asked:
 
     def uniform(self, limits: Limits | None = None) -> Found:
         """The front of uniform plans."""
-        search = Search(model=self.model, options=self.options, limits=limits or self.limits)
-        return search.run((self.job.chips,))
+        search = UniformSpace(model=self.model, options=self.options, limits=limits or self.limits)
+        return Driver().run(search.on(self.job.chips))
 
     def fastest(self, known: Found, options: SpaceOptions | None = None) -> UnevenFound:
         """The fastest plan with its proof; `known` plans are of the space."""

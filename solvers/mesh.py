@@ -27,6 +27,10 @@ Points = npt.NDArray[np.float64]
 Corners = npt.NDArray[np.float64]
 
 
+_LOOKED_AT = 128
+"""Nodes that are compared with the front at a time, at least."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """The candidates of some nodes.
@@ -38,6 +42,8 @@ class Opened:
         dropped: Candidates that broke each limit, by name.
         complete: False when time ran out before all candidates of the nodes were looked at; the
             nodes then count as left.
+        again: Nodes that are not settled, of which the caller made the corners better: they take
+            their new place among the others.
     """
 
     points: Points
@@ -45,6 +51,7 @@ class Opened:
     allowed: npt.NDArray[np.bool_] | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     complete: bool = True
+    again: Index | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +86,13 @@ class RunningFront:
         self.points: Points = np.empty((0, objectives))
         self.labels: Index = np.empty((0, label_columns), dtype=np.int64)
 
+    def hides(self, points: Points) -> npt.NDArray[np.bool_]:
+        """(c,) points, or corners, that cannot improve it."""
+        return covered(self.points, points)
+
     def add(self, points: Points, labels: Index) -> None:
         """Merges (c, d) points; of equal points the earliest added stays."""
-        fresh = ~covered(self.points, points)
+        fresh = ~self.hides(points)
         if not fresh.any():
             return
         merged = np.concatenate([self.points, points[fresh]])
@@ -107,7 +118,8 @@ def search_front(
         open_nodes: Evaluates the candidates of the given nodes (indices into `corners`).
         front: Points found so far; grows in place.
         batch: Nodes opened at a time.
-        seeds: Nodes opened first: the best few by each objective, so that the front prunes early.
+        seeds: Nodes opened first: the best few by each objective, so that the front prunes early;
+            0 where opened nodes may come `again`.
         deadline: Value of `time.perf_counter` after which no further nodes are opened.
         on_progress: Called with (nodes settled, nodes in all) after every batch.
 
@@ -124,9 +136,14 @@ def search_front(
         before, wanted = at, seeds if at == 0 and seeds else batch
         alive, at = _next_alive(front, corners, queue, at, wanted)
         counts["nodes_dropped_by_bound"] += at - before - len(alive)
-        if len(alive) and not _absorb(front, open_nodes(alive), counts):
-            rest = alive
-            break
+        if len(alive):
+            opened = open_nodes(alive)
+            if not _absorb(front, opened, counts):
+                rest = alive
+                break
+            if opened.again is not None:
+                at -= len(opened.again)
+                queue[at:] = _put_back(corners, opened.again, queue[at + len(opened.again) :])
         if on_progress is not None:
             on_progress(at, len(queue))
     rest = np.concatenate([rest, queue[at:]])
@@ -148,7 +165,7 @@ def search_front(
 def _alive(front: RunningFront, corners: Corners) -> npt.NDArray[np.bool_]:
     """(b,) nodes with a corner that no point of the front covers."""
     nodes, each, objectives = corners.shape
-    hidden = covered(front.points, corners.reshape(nodes * each, objectives))
+    hidden = front.hides(corners.reshape(nodes * each, objectives))
     return np.asarray(~hidden.reshape(nodes, each).all(axis=1))
 
 
@@ -162,11 +179,19 @@ def _next_alive(
     found: list[Index] = []
     missing = wanted
     while at < len(queue) and 2 * missing > wanted:
-        chosen = queue[at : at + missing]
-        found.append(chosen[_alive(front, corners[chosen])])
-        at += len(chosen)
-        missing -= len(found[-1])
+        chosen = queue[at : at + max(missing, _LOOKED_AT)]
+        alive = np.flatnonzero(_alive(front, corners[chosen]))[:missing]
+        found.append(chosen[alive])
+        missing -= len(alive)
+        at += len(chosen) if missing else int(alive[-1]) + 1
     return np.concatenate(found), at
+
+
+def _put_back(corners: Corners, again: Index, queue: Index) -> Index:
+    """A queue in the order of the first objective, with nodes that come back to it."""
+    keys, known = (corners[nodes, :, 0].min(axis=1) for nodes in (again, queue))
+    order = np.argsort(keys, kind="stable")
+    return np.insert(queue, np.searchsorted(known, keys[order]), again[order])
 
 
 def _lowest(points: Points, corners: Corners) -> npt.NDArray[np.float64]:

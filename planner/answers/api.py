@@ -29,9 +29,10 @@ from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import NO_CHIPS, resolve
 from planner.results.result import EvaluateResult, SolveResult
-from planner.search.machines.joint import joint_search
+from planner.search.driver import Progress
+from planner.search.machines.joint import machines_of
 from planner.search.uneven.front import OnPoint
-from planner.search.uniform.engine import Progress, Search
+from planner.search.uniform.engine import UniformSpace
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
 
@@ -111,8 +112,7 @@ def solve_request(
     deadline = None if request.time_limit is None else started + request.time_limit
     asked = options_of(request), limits_of(request)
     if kind is Kind.MACHINES:
-        joint = joint_search(request, *asked, on_progress, origin, deadline)
-        return solve_machines(joint, started)
+        return solve_machines(machines_of(request, *asked, origin, deadline), started, on_progress)
     if request.chips is None:
         raise InputError(NO_CHIPS)
     resolved = resolve(request, origin)
@@ -121,17 +121,17 @@ def solve_request(
     allocation = _allocation(resolved.cost, request.chips, origin)
     check_layers(request, resolved.cost.job.model, origin)
     options, limits = asked
-    search = Search(
+    space = UniformSpace(
         model=resolved.cost,
         options=options,
         limits=limits,
+        chips=(request.chips,),
         columns=request.compared,
         deadline=deadline,
-        on_progress=on_progress,
     )
     if kind is Kind.UNEVEN:
-        return solve_uneven(resolved, search, allocation.losses, started, on_point)
-    return solve_uniform(resolved, search, allocation.losses, started)
+        return solve_uneven(resolved, space, allocation.losses, started, on_progress, on_point)
+    return solve_uniform(resolved, space, allocation.losses, started, on_progress)
 
 
 def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:

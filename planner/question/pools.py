@@ -81,12 +81,11 @@ class ResolvedPools:
 
     def plan_job(self, folder: Path | None = None) -> dict[str, Any]:
         """The job as plan files in a folder hold it."""
-        assert self.request.pools is not None
         found = [job_of(resolved, folder) for resolved in self.each]
         names = [one["hardware"] for one in found]
         own = ("hardware", "cooling") if self.request.cooling is None else ("hardware",)
         shared = {name: value for name, value in found[0].items() if name not in own}
-        pools = dict(zip(names, self.request.pools.values(), strict=True))
+        pools = dict(zip(names, (pool.chips for pool in self.pools), strict=True))
         return {"model": shared.pop("model"), "pools": pools, **shared}
 
     @property
@@ -112,9 +111,9 @@ def resolve_pools(request: Request, origin: Origin) -> ResolvedPools:
         InputError: What cannot be used, one line per mistake.
     """
     check_hardware(request, origin)
-    assert request.pools is not None
+    asked = dict(request.pools or {})
     tried = Attempts(origin, Request.model_fields)
-    each = tuple(_alone(tried, request, name, chips) for name, chips in request.pools.items())
+    each = tuple(_alone(tried, request, name, chips) for name, chips in asked.items())
     known = [resolved for resolved in each if resolved is not None]
     if tried.problems:
         raise InputError("\n".join(dict.fromkeys(tried.problems)))
@@ -122,13 +121,13 @@ def resolve_pools(request: Request, origin: Origin) -> ResolvedPools:
     tried.add(_differences(known))
     if not tried.problems:
         model = known[0].cost.job.model
-        if line := too_many_stages(request.pools, model.layers, model.name):
+        if line := too_many_stages(asked, model.layers, model.name):
             tried.add([line])
     if tried.problems:
         raise InputError("\n".join(dict.fromkeys(tried.problems)))
     pools = tuple(
         Pool(name=pool_name(name), chips=chips, model=resolved.cost)
-        for (name, chips), resolved in zip(request.pools.items(), known, strict=True)
+        for (name, chips), resolved in zip(asked.items(), known, strict=True)
     )
     return ResolvedPools(request=request, each=tuple(known), pools=pools)
 

@@ -106,7 +106,7 @@ class Candidates:
         neighbors: Real evaluations of plans one step away from the best.
         counts: What was considered, dropped for each reason, left when time ran out, and passed,
             at each stage of the search that proved the best plan, on exactly the chips asked for;
-            see `planner.search.uniform.engine.Found`.
+            see `planner.search.uniform.engine.UniformSpace`.
         front_counts: The same for the rest of the front.
         machines: Where PEs or wirings are a decision, what was searched of each machine.
         seconds: Wall time of the search.

@@ -22,7 +22,9 @@ from planner.search.columns import proving
 from planner.search.objective import values
 from planner.search.ties import SAME
 from planner.search.uniform.batch import Batch, Tally, build_batch
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
+from planner.search.uniform.nodes import Nodes
+from planner.search.uniform.space import PartialPlans
 
 _PARTIAL_PLANS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
@@ -76,18 +78,20 @@ class _Kept:
             self.best[key] = (rank, value, plan)
 
 
-def best_few(search: Search, objective: Objective, first: PlanTable, count: int = 3) -> BestFew:
-    """The best plans of the latest run of a search that differ in mesh or micro-batch.
+def best_few(
+    space: UniformSpace, nodes: Nodes, objective: Objective, first: PlanTable, count: int = 3
+) -> BestFew:
+    """The best plans of a space that differ in mesh or micro-batch.
 
     Args:
-        search: After a `run` that found plans; its limits hold for every plan.
+        space: What was searched; its limits hold for every plan.
+        nodes: Its partial plans after the search, which found plans.
         objective: Of step time and energy.
         first: One row, the optimum of that objective; it stays the first.
         count: How many are wanted; fewer where the space has fewer.
     """
-    assert search.last is not None
     kept = _Kept(count=count)
-    costs = evaluate_table(search.model, first)
+    costs = evaluate_table(space.model, first)
     own = Costs(
         step_time_s=float(costs.step_time_s[0]),
         energy_j=float(costs.energy.total[0]),
@@ -95,19 +99,18 @@ def best_few(search: Search, objective: Objective, first: PlanTable, count: int 
     )
     value = objective.value_of(own)
     kept.offer(_keys(first)[0], (-np.inf, 0.0), value, first.plan(0))
-    least = values(_flat(search.last.corners), objective, search.last.columns).reshape(
-        search.last.corners.shape[:2]
-    )
+    least = values(_flat(nodes.corners), objective, nodes.columns).reshape(nodes.corners.shape[:2])
     least = least.min(axis=1)
     order = np.argsort(least, kind="stable")
     at, step, proved = 0, _PARTIAL_PLANS_AT_A_TIME[0], True
     while at < len(order) and least[order[at]] <= kept.last:
-        if search.deadline is not None and time.perf_counter() >= search.deadline:
+        if space.deadline is not None and time.perf_counter() >= space.deadline:
             proved = False
             break
         chosen = order[at : at + step]
         at, step = at + step, _PARTIAL_PLANS_AT_A_TIME[1]
-        _open(search, objective, chosen[least[chosen] <= kept.last], kept)
+        taken = nodes.partial_plans.take(chosen[least[chosen] <= kept.last])
+        _open(space, objective, taken, kept)
     plans = [kept.best[key][2] for _, key in kept.ordered[:count]]
     return BestFew(plans=PlanTable.from_plans(plans), proved=proved)
 
@@ -116,17 +119,17 @@ def _flat(corners: FloatArray) -> FloatArray:
     return corners.reshape(-1, corners.shape[2])
 
 
-def _open(search: Search, objective: Objective, partial_plans: IntArray, kept: _Kept) -> None:
+def _open(
+    space: UniformSpace, objective: Objective, partial_plans: PartialPlans, kept: _Kept
+) -> None:
     """Offers the plans on some partial plans that may be of interest."""
-    assert search.last is not None
     tally = Tally(plans={}, candidates={})
-    taken = search.last.partial_plans.take(partial_plans)
     batch = build_batch(
-        search.model,
-        taken,
-        search.options,
-        search.limits,
-        search.clocks,
+        space.model,
+        partial_plans,
+        space.options,
+        space.limits,
+        space.clocks,
         tally,
         columns=proving(objective),
     )

@@ -40,6 +40,11 @@ class Limits:
         """Whether time, power or utilization is limited."""
         return not (self.step_time_s is None and self.power_w is None and self.mfu is None)
 
+    @property
+    def most_w(self) -> float:
+        """The limit on power; inf without one."""
+        return np.inf if self.power_w is None else self.power_w
+
     def without_costs(self) -> Limits:
         """The limit on memory alone."""
         return replace(self, step_time_s=None, power_w=None, mfu=None)

@@ -1,140 +1,100 @@
-"""What a search for the fastest plan looks through: rows with lower bounds, each solved exactly."""
+"""What a search looks through: nodes of plans with lower bounds, which it opens.
+
+One loop serves every space, `solvers.mesh.search_front` under `planner.search.driver.Driver`: nodes
+wait in the order of their corners, a front drops those that cannot improve it, the best are opened,
+and a time limit leaves the rest. A space says what a node is:
+
+- `planner.search.uniform.engine.UniformSpace`: partial plans, thousands opened at a time; inside
+  them the same loop goes over plans, under the same front.
+- `planner.search.rows.RowSpace`, for `UnevenSpace` and `PoolSpace`: rows, each with one corner, the
+  bound of its time. One is opened at a time, by its stage problem; a row whose bound can still be
+  made better comes again. The front of one objective is the incumbent.
+- Machines (`planner.search.machines.joint`) are a union: a uniform space for each, one after the
+  other under one front, the large first. They are not one queue of nodes, because the corners of
+  all machines with all chip counts would be in memory at once, and a batch of nodes of many
+  machines would be as many small batches, which are dearer.
+
+The front of time and energy of uneven stages stands beside: `planner.search.uneven.front` asks for
+the cheapest plan within one time after another, and each answer needs the bounds of all rows at
+that time (`solvers.stages.family`), which corners in one queue do not have. A certificate is made
+where its bounds are: `RowSpace` for the fastest plan, `front` for the least energy.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from planner.base.arrays import FloatArray, IntArray
-from planner.plan import Plan
-from planner.results.certificate import FunnelStage
-from planner.search.deadline import Deadline
-from planner.search.uneven.columns.integers import Units
-from solvers.stages.problem import Choice, StageProblem
+from planner.cost.context import CostModel
+from planner.plan import PlanTable
+from planner.search.columns import Columns
+from planner.search.infeasible.near_misses import NearMisses
+from solvers.mesh import FrontSolution, Opened, RunningFront
+
+if TYPE_CHECKING:
+    from planner.search.driver import Driver
 
 
-class RowsOf(Protocol):
-    """Rows of a space: groups of plans that differ in their stages alone."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, index: IntArray) -> Self:
-        """Some of the rows."""
-
-    @property
-    def logical_meshes(self) -> set[tuple[int, ...]]:
-        """Their meshes, as tp, cp and pp."""
+LABEL = 4
+"""Integers of a label."""
 
 
-R = TypeVar("R", bound=RowsOf)
-
-
-class ColumnsOf(Protocol):
-    """The stage problem of a row, with what its columns stand for."""
+class Holder(Protocol):
+    """Plans in nodes, and behind labels."""
 
     @property
-    def problem(self) -> StageProblem:
-        """Every plan within the limits obeys it."""
+    def model(self) -> CostModel:
+        """The cost model of the plans."""
 
-    @property
-    def inside(self) -> StageProblem | None:
-        """The same, of which every choice is within the limits; None: it is the problem itself."""
+    def open(self, nodes: IntArray, number: int) -> Opened:
+        """The plans of some nodes, with labels that begin with a number."""
 
-    @property
-    def units(self) -> Units:
-        """What its integers count."""
-
-    @property
-    def rounding(self) -> int:
-        """A choice takes less than this many units of time more than its integers say."""
-
-    def plan(self, choice: Choice) -> Plan:
-        """The plan of a choice."""
+    def plan_at(self, plan: int, placement: int, clock: int) -> PlanTable:
+        """The one-row table behind a label."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Step times among which plans are looked for.
+class Space(ABC):
+    """Plans in nodes, each with lower bounds; one search goes through it, once.
 
     Attributes:
-        above_s: No plan takes less.
-        within_s: Plans that take longer are not wanted.
+        columns: What is minimized.
+        noun: What its nodes are, in progress.
+        at_a_time, seeds: Nodes that are opened together; the first time `seeds`.
+        deadline: `time.perf_counter` value after which no further nodes are opened.
+        misses: What came nearest to the limits, while nothing met them.
     """
 
-    above_s: float
-    within_s: float
+    noun: ClassVar[str]
+    columns: Columns
+    at_a_time: int
+    seeds: int
+    deadline: float | None
+    misses: NearMisses
 
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a plan takes: seconds and joules of a step."""
-
-    time_s: float
-    energy_j: float
-
-
-class Space(ABC, Generic[R]):
-    """Rows of plans, the bounds that drop some of them, and what solves one of them exactly.
-
-    `planner.search.driver.Driver` looks through it, the least bound first. A space keeps the steps
-    of its funnel and how many rows are open, so that a search that runs out of time can say so.
-
-    Attributes:
-        funnel: What each bound of the last `narrowed` dropped, in order.
-        open: Rows that no bound has dropped so far.
-        longest_s: Seconds that the limits allow a step; inf: as long as it wants.
-        tightens: Whether `tightened` has better bounds than `narrowed`.
-        refused: Rows that each rule of a target dropped.
-    """
-
-    tightens = False
-
-    def __init__(self, longest_s: float) -> None:
-        self.funnel: list[FunnelStage] = []
-        self.open = 0
-        self.longest_s = longest_s
-        self.refused: dict[str, int] = {}
+    def front(self) -> RunningFront:
+        """An empty front."""
+        return RunningFront(len(self.columns), LABEL)
 
     @abstractmethod
-    def begin(self, deadline: Deadline) -> float:
-        """Enumerates the rows; seconds that no plan goes below.
+    def rounds(self, front: RunningFront) -> Iterator[FloatArray]:
+        """(n, q, d) corners of the nodes: every plan of a node is no better than one of them.
+
+        More than once where nodes are searched below one ceiling after another.
 
         Raises:
             OutOfTime: The deadline passed.
         """
 
-    @abstractmethod
-    def ranges(self, wanted_s: float) -> Iterator[Range]:
-        """Ranges of step times, one after the other, until one holds a plan.
-
-        Args:
-            wanted_s: Only faster plans are looked for; inf where neither a plan nor a limit is
-                known.
-        """
+    def closed(self, solution: FrontSolution) -> bool:
+        """Whether the round that ended was the last."""
+        return True
 
     @abstractmethod
-    def narrowed(self, wanted_s: float) -> list[tuple[R, FloatArray]]:
-        """The rows that may hold a plan below `wanted_s`, in parts, each with its (n,) bounds.
+    def open(self, chosen: IntArray, driver: Driver) -> Opened:
+        """The plans of some nodes; what is in the front of the driver already need not return."""
 
-        Raises:
-            OutOfTime: The deadline passed.
-        """
-
-    def tightened(self, rows: R, wanted_s: float) -> FloatArray:
-        """(n,) better bounds of some rows, where `tightens`."""
-        raise TypeError
-
-    @abstractmethod
-    def columns(self, rows: R, row: int, wanted_s: float) -> ColumnsOf | None:
-        """The stage problem of a row; None: no plan of it is below `wanted_s`.
-
-        Raises:
-            OutOfTime: The deadline passed.
-            TooManyColumnsError: It has too many columns to be solved.
-        """
-
-    @abstractmethod
-    def costs(self, plan: Plan) -> Costs | None:
-        """What a plan takes, as the cost model evaluates it; None: it is not within the limits."""
+    def counts(self, solution: FrontSolution | None) -> dict[str, dict[str, int]]:
+        """What happened to the candidates; None: time ran out before there were nodes."""
+        return {}

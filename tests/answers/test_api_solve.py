@@ -19,8 +19,9 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
+from planner.search.driver import Driver
 from planner.search.limits import Limits
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 
 ASKED: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
 FLAGS = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8")
@@ -224,12 +225,12 @@ def test_a_plan_can_be_demanded() -> None:
 def everything(**fields: Any) -> np.ndarray:
     """(c, 3) the whole front of time, energy and memory without any bound."""
     resolved = resolve(request_from({**ASKED, **fields}))
-    search = Search(
+    search = UniformSpace(
         model=resolved.cost, options=SpaceOptions(), limits=Limits(),
         columns=(TIME, ENERGY, MEMORY),
         bounded=False,
     )  # fmt: skip
-    points: np.ndarray = search.run((8,)).points
+    points: np.ndarray = Driver().run(search.on(8)).points
     return points
 
 

@@ -19,9 +19,10 @@ from planner.cost.energy.energy import standing_w
 from planner.objectives import OBJECTIVES, TIME, Bounds, Costs, Objective
 from planner.question.options import SpaceOptions
 from planner.results.result import SolveResult
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.frontier import apart as apart_by
 from solvers.frontier import nondominated
 from solvers.solution import Status
@@ -68,10 +69,10 @@ def test_front_and_optimum_equal_brute_force(objective: Objective) -> None:
         points = np.stack([costs.step_time_s, objective.values(costs)], axis=1)
         allowed = points[costs.step_time_s <= limit]
         columns = (TIME, objective)
-        search = Search(
+        search = UniformSpace(
             model=model, options=options, limits=Limits(step_time_s=limit), columns=columns
         )
-        found = search.run(counts)
+        found = Driver().run(search.on(*counts))
         front = allowed[nondominated(allowed)]
         np.testing.assert_array_equal(found.points, front[apart_by(front, ROUNDING)])
         assert found.status is Status.OPTIMAL

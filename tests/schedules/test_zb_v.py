@@ -25,11 +25,12 @@ from planner.schedules.durations import Durations
 from planner.schedules.orders import BACKWARD, FORWARD, WEIGHT_GRAD
 from planner.schedules.passes import SplitPasses
 from planner.schedules.simulate import simulate
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uniform import engine
 from planner.search.uniform.bounds import partial_plan_corners
 from planner.search.uniform.candidates import Candidates
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
@@ -206,12 +207,23 @@ def test_the_search_proves_the_best_of_all_plans(monkeypatch: pytest.MonkeyPatch
         model, chips = job_with(seed)
         options = SpaceOptions(all_orders=True)
         found = [
-            Search(model=model, options=options, limits=Limits(), bounded=bounded).run((chips,))
+            Driver().run(
+                UniformSpace(
+                    model=model, options=options, limits=Limits(), bounded=bounded, chips=(chips,)
+                )
+            )
             for bounded in (True, False)
         ]
         np.testing.assert_array_equal(found[0].points, found[1].points)
         fixed = SpaceOptions(all_orders=True, fixed={"schedule": frozenset({code})})
-        used += len(Search(model=model, options=fixed, limits=Limits()).run((chips,)).points) > 0
+        used += (
+            len(
+                Driver()
+                .run(UniformSpace(model=model, options=fixed, limits=Limits(), chips=(chips,)))
+                .points
+            )
+            > 0
+        )
     assert used > 2
 
 

@@ -21,6 +21,7 @@ from planner.question.options import SpaceOptions
 from planner.results.result import PASSED
 from planner.search.columns import Columns
 from planner.search.deadline import Deadline, OutOfTime
+from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
@@ -31,7 +32,7 @@ from planner.search.infeasible.remedies import (
 )
 from planner.search.limits import Limits
 from planner.search.uniform.bounds import PartialPlanBounds
-from planner.search.uniform.engine import Found, Search, least_memory
+from planner.search.uniform.engine import UniformSpace, least_memory
 from planner.search.uniform.mesh_memory import partial_plan_bytes
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import PARTIAL_PLAN, cross_choices, cross_partial_plans
@@ -57,10 +58,11 @@ def chips_of(text: str) -> int:
 def test_a_diagnosis_without_time_does_not_guess() -> None:
     """With time this is memory; without, the search for the leanest plan finds nothing at all."""
     model, options, limits = small_model(), SpaceOptions(), Limits(memory_bytes=1e6)
-    found = Search(model=model, options=options, limits=limits).run((8,))
+    space = UniformSpace(model=model, options=options, limits=limits, chips=(8,))
+    found = Driver().run(space)
     assert found.status is Status.INFEASIBLE
-    assert diagnose(model, 8, options, limits, found).constraint == "memory"
-    hurried = diagnose(model, 8, options, limits, found, deadline=time.perf_counter() - 1)
+    assert diagnose(space, 8, found).constraint == "memory"
+    hurried = diagnose(replace(space, deadline=time.perf_counter() - 1), 8, found)
     assert hurried.constraint == "memory or divisibility"
     assert "time limit" in hurried.explanation
     assert not hurried.remedies
@@ -82,7 +84,7 @@ def test_more_chips_are_found_by_doubling_where_the_next_ones_do_not_help(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = cost_model(dense_model(8, 4096, 32, 32, 16384), "dgx-h100-ndr", global_batch=64)
-    search = Search(model=model, options=SpaceOptions(), limits=Limits(memory_bytes=1.5e9))
+    search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(memory_bytes=1.5e9))
     assert [chips_of(text) for text in more_chips(search, 8)] == [48]
     for name, number in (("_COUNTS_AT_FIRST", 1), ("_MOST_COUNTS", 3)):  # 16, 24 and 32 chips
         monkeypatch.setattr(f"planner.search.infeasible.remedies.{name}", number)
@@ -95,7 +97,7 @@ def test_counts_add_up_at_every_stage(seed: int) -> None:
     chips = random_chips(model, seed, most=8)
     narrow = {"recompute": fixed_values("recompute", ["none", "full"])} if seed % 4 == 2 else {}
     options = SpaceOptions(offload=seed % 3 == 0, fixed=narrow)
-    free = Search(model=model, options=options, limits=Limits()).run((chips,))
+    free = Driver().run(UniformSpace(model=model, options=options, limits=Limits(), chips=(chips,)))
     limits = Limits()
     if seed % 2 and len(free.points):
         limits = Limits(step_time_s=float(free.points[0, 0]) * 1.5, memory_bytes=40e9)
@@ -105,7 +107,9 @@ def test_counts_add_up_at_every_stage(seed: int) -> None:
         {"columns": (MEMORY,)},
         {"bounded": False},
     ):
-        found = Search(model=model, options=options, limits=limits, **kind).run((chips,))  # type: ignore[arg-type]
+        found = Driver().run(
+            UniformSpace(model=model, options=options, limits=limits, **kind, chips=(chips,))
+        )  # type: ignore[arg-type]
         for stage, counts in found.counts.items():
             rest = sum(number for name, number in counts.items() if name != "considered")
             assert counts.get("considered", 0) == rest, (stage, counts)
@@ -153,7 +157,7 @@ def test_the_least_memory_is_the_least_and_the_fastest_of_equals(seed: int) -> N
     if seed % 2 and len(brute):
         limits = Limits(step_time_s=float(np.quantile(brute[:, 0], 0.05)))
         brute = brute[brute[:, 0] <= limits.step_time_s]
-    found = least_memory(model, chips, options, limits)
+    found = least_memory(UniformSpace(model=model, options=options, limits=limits, chips=(chips,)))
     assert found.status is (Status.OPTIMAL if len(brute) else Status.INFEASIBLE)
     if len(brute):
         best = brute[np.lexsort((brute[:, 1], brute[:, 0], brute[:, 2]))[0]]
@@ -168,7 +172,9 @@ def whole_front(columns: Columns) -> Found:
     """The front of the job that is stopped below."""
     model = cost_model(load_model("llama2-7b"), "dgx-h100-ndr", global_batch=64)
     options, limits = SpaceOptions(), Limits()
-    return Search(model=model, options=options, limits=limits, columns=columns).run((32,))
+    return Driver().run(
+        UniformSpace(model=model, options=options, limits=limits, columns=columns, chips=(32,))
+    )
 
 
 @pytest.mark.parametrize("looks", range(0, 40, 3))
@@ -181,10 +187,10 @@ def test_a_search_stopped_anywhere_keeps_its_bound(
     whole = whole_front(columns)
     clock = itertools.count()
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
-    search = Search(
+    search = UniformSpace(
         model=model, options=SpaceOptions(), limits=Limits(), deadline=looks, columns=columns
     )
-    stopped = search.run((32,))
+    stopped = Driver().run(search.on(32))
     assert np.all(stopped.bound <= whole.points.min(axis=0))
     assert np.all(np.isfinite(stopped.bound))
     assert np.all(stopped.bound >= 0)
@@ -201,9 +207,9 @@ def test_chip_counts_in_parts_give_the_same_nodes() -> None:
     """Under a time limit the counts are enumerated in parts."""
     model = small_model()
     counts = model.cluster.chip_counts(1024)
-    plain = Search(model=model, options=SpaceOptions(), limits=Limits())
+    plain = UniformSpace(model=model, options=SpaceOptions(), limits=Limits())
     timed = replace(plain, deadline=1e18)
-    one, other = plain.nodes(counts), timed.nodes(counts)
+    one, other = plain.on(*counts).nodes(), timed.on(*counts).nodes()
     assert len(counts) > 64
     assert one.counts == other.counts
     columns = ("mesh_id", "chips")
@@ -227,10 +233,10 @@ def test_a_deadline() -> None:
         Deadline(0.0).check()
 
 
-def misses(limits: Limits) -> tuple[Search, object]:
+def misses(limits: Limits) -> tuple[UniformSpace, object]:
     """What came nearest to limits that no plan meets."""
-    search = Search(model=small_model(), options=SpaceOptions(), limits=limits)
-    found = search.run((8,))
+    search = UniformSpace(model=small_model(), options=SpaceOptions(), limits=limits)
+    found = Driver().run(search.on(8))
     assert found.status is Status.INFEASIBLE
     return search, found.misses
 
@@ -256,8 +262,10 @@ def test_needless_offloads_count_when_power_is_limited() -> None:
     options = SpaceOptions(offload=True)
     brute = everything(small_model(), (8,), options, Limits())
     least = float((brute[:, 1] / brute[:, 0]).min())
-    search = Search(model=small_model(), options=options, limits=Limits(power_w=least * 1.0001))
-    assert search.run((8,)).status is Status.OPTIMAL
+    search = UniformSpace(
+        model=small_model(), options=options, limits=Limits(power_w=least * 1.0001)
+    )
+    assert Driver().run(search.on(8)).status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize(
@@ -288,21 +296,27 @@ def test_a_looser_limit_allows_its_witness_as_it_is_printed(seed: int) -> None:
 
 def test_more_chips_are_the_fewest_that_help() -> None:
     model = cost_model(load_model("llama2-70b"), "dgx-h100-ndr", global_batch=64)
-    search = Search(model=model, options=SpaceOptions(), limits=Limits(memory_bytes=20e9))
+    search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(memory_bytes=20e9))
     (remedy,) = more_chips(search, 8)
     chips = chips_of(remedy)
     for count in model.cluster.chip_counts(chips):
-        found = replace(search).run((count,))
+        found = Driver().run(search.on(count))
         assert (found.status is Status.OPTIMAL) == (count == chips), count
 
 
 @pytest.mark.parametrize("share", [0.7, 0.4, 0.2])
 def test_chips_for_a_step_time_are_the_fewest_that_help(share: float) -> None:
     model = small_model()
-    fastest = Search(model=model, options=SpaceOptions(), limits=Limits()).run((8,)).points[0, 0]
-    search = Search(model=model, options=SpaceOptions(), limits=Limits(step_time_s=fastest * share))
+    fastest = (
+        Driver()
+        .run(UniformSpace(model=model, options=SpaceOptions(), limits=Limits(), chips=(8,)))
+        .points[0, 0]
+    )
+    search = UniformSpace(
+        model=model, options=SpaceOptions(), limits=Limits(step_time_s=fastest * share)
+    )
     above = [n for n in model.cluster.chip_counts(128) if n > 8]
-    helps = [n for n in above if replace(search).run((n,)).status is Status.OPTIMAL]
+    helps = [n for n in above if Driver().run(search.on(n)).status is Status.OPTIMAL]
     assert [chips_of(remedy) for remedy in more_chips(search, 8)] == helps[:1]
 
 
@@ -311,15 +325,14 @@ def test_chips_for_a_power_are_the_most_that_help(share: float) -> None:
     model = small_model()
     points = all_plans(8)
     least = float((points[:, 1] / points[:, 0]).min())
-    search = Search(model=model, options=SpaceOptions(), limits=Limits(power_w=least * share))
+    search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(power_w=least * share))
     below = [n for n in model.cluster.chip_counts(7)]
-    helps = [n for n in below if replace(search).run((n,)).status is Status.OPTIMAL]
+    helps = [n for n in below if Driver().run(search.on(n)).status is Status.OPTIMAL]
     assert [chips_of(remedy) for remedy in fewer_chips(search, 8)] == helps[-1:]
 
 
 def test_the_first_count_is_in_the_order_given() -> None:
-    search = Search(model=small_model(), options=SpaceOptions(), limits=Limits())
+    search = UniformSpace(model=small_model(), options=SpaceOptions(), limits=Limits())
     assert first_possible(search, (32, 16, 8)) == 32
     assert first_possible(search, ()) is None
     assert first_possible(replace(search, limits=Limits(memory_bytes=1.0)), (32, 16)) is None
-    assert len(search.front.points) == 0

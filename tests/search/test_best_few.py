@@ -1,5 +1,7 @@
 """The best few plans of different mesh or micro-batch are those of looking at every candidate."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.jobs import random_chips, random_cost_model
@@ -9,10 +11,11 @@ from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME, Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.best_few import best_few
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum, values
 from planner.search.uniform.batch import Tally, build_batch
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 
 
 def keys_of(plans: PlanTable) -> list[tuple[int, ...]]:
@@ -22,7 +25,7 @@ def keys_of(plans: PlanTable) -> list[tuple[int, ...]]:
     return [tuple(int(column[row]) for column in columns) for row in range(len(plans))]
 
 
-def every_best(search: Search, objective: Objective) -> dict[tuple[int, ...], float]:
+def every_best(search: UniformSpace, objective: Objective) -> dict[tuple[int, ...], float]:
     """The least value of each mesh and micro-batch, from every candidate within the limits."""
     assert search.last is not None
     tally = Tally(plans={}, candidates={})
@@ -43,16 +46,17 @@ def every_best(search: Search, objective: Objective) -> dict[tuple[int, ...], fl
     return best
 
 
-def few_of(search: Search, chips: int, objective: Objective) -> tuple[PlanTable, bool]:
-    found = search.run((chips,))
+def few_of(search: UniformSpace, objective: Objective) -> tuple[PlanTable, bool]:
+    found = Driver().run(search)
     if len(found.points) == 0:
         pytest.skip("nothing fits in this random job")
     row = optimum(found.points, found.bound, found.status, objective).row
-    few = best_few(search, objective, found.plans.take(np.array([row])))
+    assert search.last is not None
+    few = best_few(search, search.last, objective, found.plans.take(np.array([row])))
     return few.plans, few.proved
 
 
-def value_of(search: Search, plans: PlanTable, objective: Objective) -> list[float]:
+def value_of(search: UniformSpace, plans: PlanTable, objective: Objective) -> list[float]:
     costs = evaluate_table(search.model, plans)
     points = np.stack([costs.step_time_s, costs.energy.total], axis=1)
     return [float(value) for value in values(points, objective)]
@@ -63,14 +67,15 @@ def value_of(search: Search, plans: PlanTable, objective: Objective) -> list[flo
 def test_the_best_few_are_those_of_every_candidate(seed: int, name: str) -> None:
     model = random_cost_model(seed)
     options = SpaceOptions(all_orders=seed % 4 == 0, offload=seed % 5 == 1)
-    search = Search(
+    search = UniformSpace(
         model=model,
         options=options,
         limits=Limits(),
         columns=(TIME, ENERGY, MEMORY) if seed % 6 == 2 else (TIME, ENERGY),
+        chips=(random_chips(model, seed, most=8),),
     )
     objective = OBJECTIVES[name]
-    plans, proved = few_of(search, random_chips(model, seed, most=8), objective)
+    plans, proved = few_of(search, objective)
     best = sorted(every_best(search, objective).values())[:3]
     assert proved
     assert len(plans) == len(best)
@@ -82,11 +87,11 @@ def test_the_best_few_are_those_of_every_candidate(seed: int, name: str) -> None
 def test_limits_hold_for_all_of_them(seed: int) -> None:
     model = random_cost_model(seed)
     chips = random_chips(model, seed, most=8)
-    free = Search(model=model, options=SpaceOptions(), limits=Limits())
-    plans, _ = few_of(free, chips, ENERGY)
+    free = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(), chips=(chips,))
+    plans, _ = few_of(free, ENERGY)
     slowest = float(evaluate_table(model, plans).step_time_s.max()) * 0.999
-    bound = Search(model=model, options=SpaceOptions(), limits=Limits(step_time_s=slowest))
-    plans, proved = few_of(bound, chips, ENERGY)
+    bound = replace(free, limits=Limits(step_time_s=slowest))
+    plans, proved = few_of(bound, ENERGY)
     best = sorted(every_best(bound, ENERGY).values())[:3]
     assert proved
     assert value_of(bound, plans, ENERGY) == pytest.approx(best, rel=1e-9)
@@ -95,18 +100,20 @@ def test_limits_hold_for_all_of_them(seed: int) -> None:
 
 def test_the_first_stays_the_first() -> None:
     model = random_cost_model(3)
-    search = Search(model=model, options=SpaceOptions(), limits=Limits())
-    found = search.run((8,))
+    search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(), chips=(8,))
+    found = Driver().run(search)
+    assert search.last is not None
     first = found.plans.take(np.array([0]))
-    assert best_few(search, TIME, first).plans.plan(0) == first.plan(0)
+    assert best_few(search, search.last, TIME, first).plans.plan(0) == first.plan(0)
 
 
 def test_without_time_nothing_is_proved() -> None:
     model = random_cost_model(3)
-    search = Search(model=model, options=SpaceOptions(), limits=Limits())
-    found = search.run((8,))
+    search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(), chips=(8,))
+    found = Driver().run(search)
+    assert search.last is not None
     search.deadline = 0.0
-    few = best_few(search, TIME, found.plans.take(np.array([0])))
+    few = best_few(search, search.last, TIME, found.plans.take(np.array([0])))
     assert not few.proved
     assert len(few.plans) == 1
 
@@ -114,8 +121,9 @@ def test_without_time_nothing_is_proved() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_corners_of_opened_partial_plans_stay_lower_bounds(seed: int) -> None:
     model = random_cost_model(seed)
-    search = Search(model=model, options=SpaceOptions(), limits=Limits())
-    if len(search.run((random_chips(model, seed, most=8),)).points) == 0:
+    chips = (random_chips(model, seed, most=8),)
+    search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits(), chips=chips)
+    if len(Driver().run(search).points) == 0:
         pytest.skip("nothing fits in this random job")
     assert search.last is not None
     for row in range(len(search.last.partial_plans)):

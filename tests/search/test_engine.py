@@ -14,11 +14,12 @@ from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME
 from planner.plan import ORDERS, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver, Found
 from planner.search.limits import Limits, usable_bytes
 from planner.search.objective import optimum, values
 from planner.search.uniform.bounds import partial_plan_corners
 from planner.search.uniform.candidates import Candidates
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.mesh_memory import NOTHING_FITS, least_recompute
 from planner.search.uniform.meshes import enumerate_meshes, factorizations
 from planner.search.uniform.space import PARTIAL_PLAN, cross_choices, cross_partial_plans
@@ -70,8 +71,8 @@ def totals(model: CostModel, plans: PlanTable) -> np.ndarray:
 def run(
     model: CostModel, counts: tuple[int, ...], options: SpaceOptions, **kwargs: object
 ) -> Found:
-    search = Search(model=model, options=options, limits=Limits(), **kwargs)  # type: ignore[arg-type]
-    return search.run(counts)
+    search = UniformSpace(model=model, options=options, limits=Limits(), **kwargs)  # type: ignore[arg-type]
+    return Driver().run(search.on(*counts))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -222,11 +223,11 @@ def test_limits_drop_and_are_counted() -> None:
     brute = everything(model, (16,), options, limits)
     allowed = (brute[:, 0] <= slow) & (brute[:, 1] <= power * brute[:, 0])
     expected = brute[allowed]
-    found = Search(model=model, options=options, limits=limits).run((16,))
+    found = Driver().run(UniformSpace(model=model, options=options, limits=limits, chips=(16,)))
     np.testing.assert_array_equal(found.points, expected[nondominated(expected[:, :2])][:, :2])
     assert found.counts["plans"]["memory"] > 0
-    none = Search(model=model, options=options, limits=Limits(step_time_s=float(fast) * 1e-3))
-    assert none.run((16,)).status is Status.INFEASIBLE
+    none = UniformSpace(model=model, options=options, limits=Limits(step_time_s=float(fast) * 1e-3))
+    assert Driver().run(none.on(16)).status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("objective", ["time", "energy", "edp", "memory"])
@@ -261,7 +262,8 @@ def test_several_counts_share_one_front() -> None:
     model = cost_model(dense_model(12, 1024, 8, 8, 4096), "dgx-h100-ndr", global_batch=64)
     counts = model.cluster.chip_counts(32)
     together = run(model, counts, SpaceOptions())
-    search = Search(model=model, options=SpaceOptions(), limits=Limits())
-    search.run((32,))
-    apart = search.run(tuple(count for count in counts if count != 32))
+    search = UniformSpace(model=model, options=SpaceOptions(), limits=Limits())
+    driver = Driver()
+    driver.run(search.on(32))
+    apart = driver.run(search.on(*(count for count in counts if count != 32)))
     np.testing.assert_array_equal(together.points, apart.points)

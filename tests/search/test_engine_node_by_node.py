@@ -19,11 +19,12 @@ from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import NO_RECOMPUTE, ORDERS
 from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uniform import engine
 from planner.search.uniform.bounds import partial_plan_corners
 from planner.search.uniform.candidates import Candidates
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import PartialPlans, Space, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
@@ -75,7 +76,13 @@ def test_pipelines(seed: int, schedule: int) -> None:
     model, chips = pipelined_job(seed, experts=schedule == DUALPIPE and seed % 2 == 0)
     options = SpaceOptions(all_orders=True, fixed={"schedule": frozenset({schedule})})
     fronts = [
-        Search(model=model, options=options, limits=Limits(), bounded=bounded).run((chips,)).points
+        Driver()
+        .run(
+            UniformSpace(
+                model=model, options=options, limits=Limits(), bounded=bounded, chips=(chips,)
+            )
+        )
+        .points
         for bounded in (True, False)
     ]
     np.testing.assert_array_equal(*fronts)
@@ -88,7 +95,13 @@ def test_any_job(seed: int) -> None:
     chips = random_chips(model, seed, most=8)
     options = SpaceOptions(offload=seed % 3 == 0)
     fronts = [
-        Search(model=model, options=options, limits=Limits(), bounded=bounded).run((chips,)).points
+        Driver()
+        .run(
+            UniformSpace(
+                model=model, options=options, limits=Limits(), bounded=bounded, chips=(chips,)
+            )
+        )
+        .points
         for bounded in (True, False)
     ]
     np.testing.assert_array_equal(*fronts)

@@ -16,8 +16,9 @@ from planner.machine.variants import Budgets, choices_of, counts_within, use_of
 from planner.machine.wiring import rewired
 from planner.question.request import request_from
 from planner.question.resolved import resolve
+from planner.search.driver import Driver
 from planner.search.oracle.oracle import mesh_problem
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.factored_cpsat import front
 from solvers.frontier import nondominated
 from solvers.machines import Option, master_problem
@@ -79,8 +80,10 @@ def apart(asked: dict[str, Any], *, counts_apart: bool) -> tuple[np.ndarray, int
         )
         pairs += len(every)
         for counts in [(chips,) for chips in every] if counts_apart else [every]:
-            search = Search(model=model, options=options_of(request), limits=limits_of(request))
-            points.append(search.run(counts).points)
+            search = UniformSpace(
+                model=model, options=options_of(request), limits=limits_of(request)
+            )
+            points.append(Driver().run(search.on(*counts)).points)
     found = np.vstack(points)
     return found[nondominated(found)], pairs
 
@@ -194,15 +197,13 @@ def test_chip_counts_of_budgets_are_those_that_keep_to_them() -> None:
     assert 0 < len(allowed) < len(cluster.chip_counts(100))
 
 
-def test_a_search_that_follows_another_keeps_its_front() -> None:
+def test_spaces_share_the_front_of_a_driver() -> None:
     asked = request_from({**BASE, "chips": 8})
     model = resolve(asked).cost
     options, limits = options_of(asked), limits_of(asked)
-    first = Search(model=model, options=options, limits=limits)
-    alone = first.run((8,))
-    second = Search(model=model, options=options, limits=limits)
-    second.follow(first)
-    both = second.run((8,))
+    space, driver = UniformSpace(model=model, options=options, limits=limits), Driver()
+    alone = driver.run(space.on(8))
+    both = driver.run(space.on(8))
     assert np.array_equal(both.points, alone.points)
     assert all(one is model for one in both.models)
     assert both.counts["candidates"].get("evaluated", 0) <= alone.counts["candidates"]["evaluated"]

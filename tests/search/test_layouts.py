@@ -18,13 +18,14 @@ from planner.network.fabric import Torus
 from planner.plan import AXES, ORDERS, PlanTable
 from planner.plan.ranks import Layout
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.oracle.oracle import mesh_problem
 from planner.search.placements.layouts import torus_of
 from planner.search.placements.patterns import layouts_of, patterns, unbeaten
 from planner.search.uniform.bounds import PartialPlanBounds
 from planner.search.uniform.candidates import Candidates
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import Space, cross_choices, cross_partial_plans
 from planner.search.uniform.tables import build_placements
@@ -129,8 +130,8 @@ def test_the_front_is_that_of_every_layout(number: int) -> None:
     brute = everything(model, chips, replace(options, all_orders=True))
     expected = brute[nondominated(brute)]
     for limits in (Limits(), Limits(power_w=1e12)):  # a limit on power keeps every layout
-        search = Search(model=model, options=replace(options, torus=True), limits=limits)
-        found = search.run((chips,))
+        search = UniformSpace(model=model, options=replace(options, torus=True), limits=limits)
+        found = Driver().run(search.on(chips))
         assert len(expected)
         np.testing.assert_allclose(found.points, expected, rtol=1e-12)
         cost = evaluate_table(model, found.plans)
@@ -146,12 +147,12 @@ def test_a_limit_on_power_is_met_by_slower_layouts(number: int) -> None:
     limit = float(np.median(brute[:, 1] / brute[:, 0]))
     allowed = brute[brute[:, 1] <= limit * brute[:, 0]]
     expected = allowed[nondominated(allowed)]
-    search = Search(
+    search = UniformSpace(
         model=model,
         options=replace(options, torus=True),
         limits=Limits(power_w=limit * (1 + 1e-12)),
     )
-    found = search.run((chips,)).points
+    found = Driver().run(search.on(chips)).points
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
     np.testing.assert_allclose(found[:, 1].min(), expected[:, 1].min(), rtol=1e-9)
 
@@ -178,7 +179,9 @@ def test_the_second_engine_agrees(chips: int, axes: str) -> None:
     )
     problem = mesh_problem(model, chips, options)
     proof = minimize(problem.problem, "time")
-    found = Search(model=model, options=options, limits=Limits()).run((chips,))
+    found = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(chips,))
+    )
     assert proof.decision is not None
     decoded = evaluate_totals(model, problem.decode([proof.decision])).step_time_s[0]
     np.testing.assert_allclose(decoded, found.points[0, 0], rtol=1e-3)

@@ -17,15 +17,18 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.plan import PlanResult, plan_results
 from planner.schedules import SCHEDULES
+from planner.search.driver import Driver
 from planner.search.limits import Limits
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 
 CHOICES = {"split": SPLITS, "schedule": SCHEDULES, "sharding": SHARDINGS, "recompute": RECOMPUTES}
 
 
 def fastest(model: CostModel, chips: int, options: SpaceOptions) -> PlanResult | None:
     """The fastest plan of a question."""
-    found = Search(model=model, options=options, limits=Limits()).run((chips,))
+    found = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(chips,))
+    )
     if len(found.points) == 0:
         return None
     plans = found.plans.take(np.array([0]))

@@ -20,9 +20,10 @@ from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.frameworks.rules import violations
 from planner.question.options import SpaceOptions
 from planner.schedules import SCHEDULES, code_of_schedule, schedule_of
+from planner.search.driver import Driver
 from planner.search.limits import Limits, usable_bytes
 from planner.search.oracle.oracle import MeshProblem, mesh_problem
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 from solvers.factored import ARRAY_OPS, brute_force_front, enumerate_assignments
@@ -126,7 +127,9 @@ def check_agreement(jobs: list[tuple[CostModel, int, SpaceOptions, Limits]]) -> 
         errors, counts = everything(model, problem)
         assert counts["evaluated"] == problem.assignments
         assert np.abs(errors).max() < ROUNDING
-        found = Search(model=model, options=options, limits=limits).run((chips,))
+        found = Driver().run(
+            UniformSpace(model=model, options=options, limits=limits, chips=(chips,))
+        )
         joined = list(brute_force_front(problem.problem, ("time", "energy")))
         solved = list(front(problem.problem, ("time", "energy")))
         assert [point[:2] for point in solved] == [point[:2] for point in joined]

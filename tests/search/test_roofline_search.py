@@ -12,10 +12,11 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals, evaluate_table, evaluate_totals, memory_table
 from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.oracle.oracle import mesh_problem
 from planner.search.ties import Ties
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 from solvers.factored import brute_force_minimum
@@ -57,8 +58,8 @@ def test_the_front_is_that_of_all_plans_and_ties_go_in_the_stated_order(seed: in
     model, chips = random_model(seed)
     options = SpaceOptions(clocks=False)
     plans, totals = all_plans(model, chips, options)
-    search = Search(model=model, options=options, limits=Limits())
-    found = search.run((chips,))
+    search = UniformSpace(model=model, options=options, limits=Limits(), chips=(chips,))
+    found = Driver().run(search)
     assert found.status is Status.OPTIMAL
     points = np.stack([totals.step_time_s, totals.energy_j], axis=1)
     exact = points[nondominated(points)]
@@ -99,7 +100,9 @@ def test_the_integer_program_agrees(seed: int) -> None:
     """The oracle solves the same problem without bubbles and latencies."""
     model, chips = random_model(seed)
     options = SpaceOptions(clocks=False, axes=frozenset({"fsdp", "dp", "tp", "pp"}))
-    found = Search(model=model, options=options, limits=Limits()).run((chips,))
+    found = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(chips,))
+    )
     oracle = mesh_problem(model, chips, options, Limits())
     solution = brute_force_minimum(oracle.problem, "time")
     assert solution.status is Status.OPTIMAL

@@ -18,8 +18,9 @@ from planner.frameworks.rules import all_rules, applicable, broken, judged_for
 from planner.frameworks.targets import TARGETS, Target
 from planner.plan import ALL_TO_ALL, ORDERS, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver, Found
 from planner.search.limits import Limits
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 from solvers.frontier import nondominated
@@ -94,7 +95,9 @@ def check(seed: int) -> bool:
 def compared(model: CostModel, chips: int, options: SpaceOptions) -> PlanTable:
     """What the search finds, after it was held against every plan."""
     brute = everything(model, chips, options)
-    found = Search(model=model, options=options, limits=Limits()).run((chips,))
+    found = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(chips,))
+    )
     expected = brute[nondominated(brute)] if len(brute) else brute
     np.testing.assert_array_equal(found.points, expected)
     assert found.status is (Status.OPTIMAL if len(brute) else Status.INFEASIBLE)
@@ -170,8 +173,8 @@ def test_exchanges_stay_in_slices(fixed: dict[str, int], *, near: bool, seed: in
 def test_the_fastest_order_is_left_out_where_it_crosses_slices(*, offload: bool) -> None:
     model, options = exchanging(2, near=True, cp=2, fsdp=4, cp_mode=ALL_TO_ALL)
     options = replace(options, offload=offload)
-    anywhere = Search(model=model, options=replace(options, runnable_in=()), limits=Limits())
-    assert broken(model, anywhere.run((8,)).plans, target=TARGETS["maxtext"])
+    anywhere = UniformSpace(model=model, options=replace(options, runnable_in=()), limits=Limits())
+    assert broken(model, Driver().run(anywhere.on(8)).plans, target=TARGETS["maxtext"])
     assert len(compared(model, 8, options))
 
 
@@ -185,7 +188,7 @@ def test_an_axis_outside_of_the_slice_is_laid_inside() -> None:
 
 def test_an_axis_larger_than_the_slice_has_no_order() -> None:
     model, options = exchanging(0, cp=8, cp_mode=ALL_TO_ALL)
-    found = Search(model=model, options=options, limits=Limits()).run((8,))
+    found = Driver().run(UniformSpace(model=model, options=options, limits=Limits(), chips=(8,)))
     assert found.status is Status.INFEASIBLE
     assert found.counts["plans"]["maxtext: maxtext-all-to-all-slices"] > 0
 

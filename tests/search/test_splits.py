@@ -20,8 +20,9 @@ from planner.plan import (
     PlanTable,
 )
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver
 from planner.search.limits import Limits, usable_bytes
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import PartialPlans, cross_choices, cross_partial_plans
 
@@ -117,7 +118,9 @@ def test_megatron_offloads_weights_and_activations_without_pipelines(moved: str)
     words = f"megatron moves {moved} to the host without a pipeline only, not with pp 4"
     assert lines == ([] if moved == "optimizer" else [words])
     options = SpaceOptions(offload=True)
-    found = Search(model=model, options=options, limits=Limits(memory_bytes=20e9)).run((16,))
+    found = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(memory_bytes=20e9), chips=(16,))
+    )
     assert any(plan.offload for plan in map(found.plans.plan, range(len(found.plans))))
     assert not violations(model, found.plans)
 
@@ -128,7 +131,9 @@ def test_selective_recomputation_that_drops_nothing_can_be_asked_for() -> None:
 
     def best(recompute: int) -> float:
         options = SpaceOptions(fixed={"recompute": frozenset({recompute})})
-        found = Search(model=model, options=options, limits=Limits()).run((16,))
+        found = Driver().run(
+            UniformSpace(model=model, options=options, limits=Limits(), chips=(16,))
+        )
         assert found.plans.recompute[0] == recompute
         return float(found.points[0, 0])
 
@@ -143,9 +148,10 @@ def explained(offload_bytes: float | None, chips: int, chip_bytes: float | None 
         model = replace(model, cluster=replace(model.cluster, chip=chip))
         assert usable_bytes(model) == 0.0
     options, limits = SpaceOptions(offload=True), Limits(host_bytes=offload_bytes)
-    found = Search(model=model, options=options, limits=limits).run((chips,))
+    space = UniformSpace(model=model, options=options, limits=limits, chips=(chips,))
+    found = Driver().run(space)
     assert len(found.points) == 0
-    diagnosis = diagnose(model, chips, options, limits, found)
+    diagnosis = diagnose(space, chips, found)
     assert diagnosis.needed is not None
     assert diagnosis.available is not None
     assert diagnosis.needed > diagnosis.available

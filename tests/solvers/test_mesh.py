@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -302,3 +303,34 @@ def test_progress_reaches_all_boxes():
     total = len(instance.corners)
     assert seen[-1] == (total, total)
     assert [at for at, _ in seen] == sorted({at for at, _ in seen})
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None)
+def test_nodes_that_come_again_take_their_new_place(seed):
+    """Half of the nodes get their true corner when they are first looked at, and come again."""
+    case = Instance(seed, objectives=1, limit=False)
+    plain = search_front(case.corners.copy(), case.open_nodes, RunningFront(1, 2), seeds=0)
+    rng = np.random.default_rng(seed)
+    corners, case.opened = case.corners.copy(), []
+    loose = rng.random(len(corners)) < 0.5
+    corners[loose] -= rng.integers(1, 6, (int(loose.sum()), 1, 1))
+    looked, keys = [], []
+
+    def open_nodes(chosen):
+        again = chosen[loose[chosen]]
+        corners[again], loose[again] = case.corners[again], False
+        looked.append(len(again))
+        rest = chosen[~np.isin(chosen, again)]
+        keys.extend(corners[rest].min(axis=(1, 2)).tolist())
+        none = Opened(points=np.empty((0, 1)), labels=np.empty((0, 2), dtype=np.int64))
+        return replace(case.open_nodes(rest) if len(rest) else none, again=again)
+
+    found = search_front(corners, open_nodes, RunningFront(1, 2), batch=1, seeds=0)
+    assert np.array_equal(found.points, plain.points)
+    assert found.status is plain.status
+    assert len(set(case.opened)) == len(case.opened)
+    assert keys == sorted(keys)
+    assert sum(looked) <= len(corners)
+    opened = len(case.opened) + found.counts["nodes_left"]
+    assert found.counts["nodes_dropped_by_bound"] == len(corners) - opened

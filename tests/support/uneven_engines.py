@@ -11,7 +11,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import Plan, PlanTable
 from planner.results.certificate import Certificate, FunnelStage, UnevenFound
-from planner.search.uniform.engine import Found
+from planner.search.driver import Found
 from solvers.solution import Status
 
 FUNNEL = (

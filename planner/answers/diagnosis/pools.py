@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from planner.answers.diagnosis.uniform import cost_diagnosis
 from planner.answers.spaces.pool_plan import pool_uses
@@ -18,12 +17,12 @@ from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.results.pool_use import PoolUse
 from planner.results.words import choice_words, mesh_words
-from planner.search.infeasible.remedies import rounded_up
+from planner.search.infeasible.remedies import first_few, room_for, rounded_up
 from planner.search.limits import Limits, model_flop, usable_bytes
-from planner.search.pools.pools import PooledFound, best_on_pools
+from planner.search.pools.pools import best_on_pools
 from planner.search.pools.shortage import ANY, lean_plan
+from planner.search.rows import Fastest
 
-_MOST = 4
 _MORE_CHIPS = (2, 4, 8, 16)
 SECONDS = 20.0
 """For the search for reasons."""
@@ -48,7 +47,7 @@ class PooledQuestion:
         """Some plan; None where there is none, or none is found in time."""
         return self.searched(ANY).plan
 
-    def searched(self, gap: float = 0.0) -> PooledFound:
+    def searched(self, gap: float = 0.0) -> Fastest:
         """The fastest plan, within a gap."""
         return best_on_pools(self.pools, self.options, self.limits, gap=gap, deadline=self.deadline)
 
@@ -65,7 +64,7 @@ def diagnose_pools(asked: PooledQuestion, rows: int) -> Diagnosis:
             constraint="rules",
             explanation="no mesh with as many chips on every stage obeys the rules and what is "
             "fixed",
-            remedies=_first(_freer(asked)),
+            remedies=first_few(_freer(asked)),
         )
     if asked.limits.on_costs:
         fastest = replace(asked, limits=asked.limits.without_costs()).searched()
@@ -88,9 +87,11 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
         return Diagnosis(
             constraint="memory",
             explanation=f"memory: {within} ({room})",
-            remedies=_first(_freer(asked), _more_chips(asked)),
+            remedies=first_few(_freer(asked), _more_chips(asked)),
         )
-    use, stage = _most_lacking(asked, plan)
+    uses, use, stage = _most_lacking(asked, plan)
+    most = max(use.memory_bytes for use in uses)
+    usable = min(usable_bytes(pool.model) for pool in asked.pools)
     needed, limit = use.memory_bytes, use.memory_limit_bytes
     return Diagnosis(
         constraint="memory",
@@ -102,31 +103,17 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
         ),
         needed=needed,
         available=limit,
-        remedies=_first(_more_memory(asked, plan), _freer(asked), _more_chips(asked)),
+        remedies=first_few(room_for(asked.limits, most, usable), _freer(asked), _more_chips(asked)),
     )
 
 
-def _most_lacking(asked: PooledQuestion, plan: Plan) -> tuple[PoolUse, int]:
-    """The pool that a plan overfills the most, and its fullest stage."""
+def _most_lacking(asked: PooledQuestion, plan: Plan) -> tuple[tuple[PoolUse, ...], PoolUse, int]:
+    """What a plan does on each pool, the one that it overfills the most, its fullest stage."""
     cost = evaluate_pooled(asked.pools, plan)
     uses = pool_uses(asked.pools, cost, asked.limits)
     use = max(uses, key=lambda use: use.memory_bytes - use.memory_limit_bytes)
     held = cost.costs.memory.total[0]
-    return use, max(use.stages, key=lambda stage: float(held[stage]))
-
-
-def _more_memory(asked: PooledQuestion, plan: Plan) -> Iterator[str]:
-    """The limit under which the leanest plan fits, where all chips have so much."""
-    if asked.limits.memory_bytes is None:
-        return
-    needed = max(
-        use.memory_bytes
-        for use in pool_uses(asked.pools, evaluate_pooled(asked.pools, plan), asked.limits)
-    )
-    text = rounded_up(needed / 1e9)
-    most = min(usable_bytes(pool.model) for pool in asked.pools)
-    if float(text) * 1e9 <= most and asked.limits.memory_margin is None:
-        yield f"--max-memory {text}GB"
+    return uses, use, max(use.stages, key=lambda stage: float(held[stage]))
 
 
 def _freer(asked: PooledQuestion) -> Iterator[str]:
@@ -156,18 +143,18 @@ def _more_chips(asked: PooledQuestion) -> Iterator[str]:
             return
 
 
-def _costs(asked: PooledQuestion, fastest: PooledFound) -> Diagnosis:
+def _costs(asked: PooledQuestion, fastest: Fastest) -> Diagnosis:
     """Plans fit in memory, but none meets the limits on time, utilization and power."""
     limits, pools = asked.limits, asked.pools
     time_s, power_w = fastest.time_s, fastest.energy_j / fastest.time_s
     peak = sum(pool.chips * peak_flop_per_s(pool.model) for pool in pools)
     mfu = model_flop(pools[0].model) / (peak * time_s)
     which = "the fastest plan on the pools"
-    remedies = _first(_looser(asked, fastest), _freer(asked), _more_chips(asked))
+    remedies = first_few(_looser(asked, fastest), _freer(asked), _more_chips(asked))
     return cost_diagnosis(limits, which, (time_s, mfu, power_w), f"; {which}", remedies)
 
 
-def _looser(asked: PooledQuestion, fastest: PooledFound) -> Iterator[str]:
+def _looser(asked: PooledQuestion, fastest: Fastest) -> Iterator[str]:
     """The limits on costs that the fastest plan breaks, as it keeps them."""
     limits, flags = asked.limits, []
     if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
@@ -177,8 +164,3 @@ def _looser(asked: PooledQuestion, fastest: PooledFound) -> Iterator[str]:
         flags.append(f"--max-power {rounded_up(power_w / 1e3)}kW")
     if flags and limits.mfu is None:
         yield " ".join(flags)
-
-
-def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
-    """The first few remedies."""
-    return tuple(islice((remedy for some in remedies for remedy in some), _MOST))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
 
 import numpy as np
 
@@ -20,28 +19,28 @@ from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
 from planner.results.certificate import UnevenFound
 from planner.results.parts import Diagnosis
 from planner.results.words import choice_words, mesh_words
+from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
-    in_time_only,
+    first_few,
     looser_limits,
     mfu_of,
     more_chips,
     other_options,
     possible,
-    rounded_up,
+    room_for,
 )
 from planner.search.limits import usable_bytes
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.shortage import shortage
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 
-_MOST = 4
 _MOST_ROWS = 2_000
 
 
-def diagnose_uneven(search: Search, chips: int, uniform: Found) -> Diagnosis:
+def diagnose_uneven(space: UniformSpace, chips: int, uniform: Found) -> Diagnosis:
     """What forbids every plan on exactly `chips` chips.
 
     Args:
@@ -49,21 +48,21 @@ def diagnose_uneven(search: Search, chips: int, uniform: Found) -> Diagnosis:
         chips: Chips asked for.
         uniform: What that found: nothing, but where a layout is given.
     """
-    model, options, limits = search.model, search.options, search.limits
+    model, options, limits = space.model, space.options, space.limits
     rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options)
     if not len(rows):
-        return _no_row(search, chips, uniform)
+        return _no_row(space, chips, uniform)
     if (short := shortage(model, options, limits, chips)) is not None:
-        return _memory(search, chips, short.plan, short.stage, short.needed_bytes)
-    free = _without_costs(search, chips) if limits.on_costs else None
+        return _memory(space, chips, short.plan, short.stage, short.needed_bytes)
+    free = _without_costs(space, chips) if limits.on_costs else None
     if free is not None and len(free.plans):
-        return _costs(search, chips, free)
+        return _costs(space, chips, free)
     if options.layers is not None:
-        return _of_layout(search, chips, rows)
-    return diagnose(model, chips, options, limits, uniform, search.deadline)
+        return _of_layout(space, chips, rows)
+    return diagnose(space, chips, uniform)
 
 
-def too_little_power(search: Search, chips: int, uniform: Found) -> Diagnosis | None:
+def too_little_power(space: UniformSpace, chips: int, uniform: Found) -> Diagnosis | None:
     """That chips which wait draw more than the limit on power; None where they do not.
 
     Args:
@@ -71,12 +70,12 @@ def too_little_power(search: Search, chips: int, uniform: Found) -> Diagnosis | 
         chips: Chips asked for.
         uniform: What that found.
     """
-    model, limit = search.model, search.limits.power_w
+    model, limit = space.model, space.limits.power_w
     least = standing_w(model, chips) * chips
     if limit is None or least <= limit:
         return None
     coolest = uniform.misses.coolest
-    looser = iter(()) if coolest is None else looser_limits(model, search.limits, coolest)
+    looser = iter(()) if coolest is None else looser_limits(model, space.limits, coolest)
     return Diagnosis(
         constraint="max-power",
         explanation=f"power: every plan draws more than {show_watts(least)}, which "
@@ -84,36 +83,36 @@ def too_little_power(search: Search, chips: int, uniform: Found) -> Diagnosis | 
         f"limit is {show_watts(limit)}",
         needed=least,
         available=limit,
-        remedies=_first(looser, fewer_chips(search, chips)),
+        remedies=first_few(looser, fewer_chips(space, chips)),
     )
 
 
-def _no_row(search: Search, chips: int, uniform: Found) -> Diagnosis:
+def _no_row(space: UniformSpace, chips: int, uniform: Found) -> Diagnosis:
     """No mesh can run such a pipeline."""
-    layers = search.options.layers
+    layers = space.options.layers
     if layers is None:
-        return diagnose(search.model, chips, search.options, search.limits, uniform)
+        return diagnose(replace(space, deadline=None), chips, uniform)
     return Diagnosis(
         constraint="layout",
         explanation=(
             f"layout: no mesh of {plural(chips, 'chip')} runs a pipeline of "
             f"{plural(len(layers), 'chunk')} (pp x interleave) under the rules of "
-            f"{search.model.framework.name} and the values that were asked for"
+            f"{space.model.framework.name} and the values that were asked for"
         ),
-        remedies=_first(_free_layout(search, chips)),
+        remedies=first_few(_free_layout(space, chips)),
     )
 
 
-def _free_layout(search: Search, chips: int) -> Iterator[str]:
+def _free_layout(space: UniformSpace, chips: int) -> Iterator[str]:
     """To leave the layers to the search, where that helps."""
-    if possible(search, chips):
+    if possible(space, chips):
         yield "--layout uneven (the layers are decided)"
 
 
-def _memory(search: Search, chips: int, plan: Plan, stage: int, needed: float) -> Diagnosis:
+def _memory(space: UniformSpace, chips: int, plan: Plan, stage: int, needed: float) -> Diagnosis:
     """The leanest plan that is known, and the stage on which it does not fit."""
-    model = search.model
-    limit = search.limits.chip_bytes(model)
+    model = space.model
+    limit = space.limits.chip_bytes(model)
     where = f" on stage {stage}" if plan.pp > 1 else ""
     return Diagnosis(
         constraint="memory",
@@ -125,20 +124,13 @@ def _memory(search: Search, chips: int, plan: Plan, stage: int, needed: float) -
         ),
         needed=needed,
         available=limit,
-        remedies=_first(
-            _more_memory(search, needed),
-            _free_layout(search, chips) if search.options.layers else iter(()),
-            _uniform(other_options(search, chips)),
-            more_chips(search, chips),
+        remedies=first_few(
+            room_for(space.limits, needed, usable_bytes(space.model)),
+            _free_layout(space, chips) if space.options.layers else iter(()),
+            _uniform(other_options(space, chips)),
+            more_chips(space, chips),
         ),
     )
-
-
-def _more_memory(search: Search, needed: float) -> Iterator[str]:
-    """The limit under which the leanest plan fits, where the chip has so much."""
-    text = rounded_up(needed / 1e9)
-    if search.limits.memory_bytes is not None and float(text) * 1e9 <= usable_bytes(search.model):
-        yield f"--max-memory {text}GB"
 
 
 def _uniform(remedies: Iterator[str]) -> Iterator[str]:
@@ -147,37 +139,37 @@ def _uniform(remedies: Iterator[str]) -> Iterator[str]:
         yield f"--layout uniform {remedy}" if "offload" in remedy else remedy
 
 
-def _without_costs(search: Search, chips: int) -> UnevenFound:
+def _without_costs(space: UniformSpace, chips: int) -> UnevenFound:
     """The fastest plan within the memory alone."""
-    limits = search.limits.without_costs()
-    model, options = search.model, search.options
-    free = Search(model=model, options=options, limits=limits, deadline=search.deadline)
-    uniform = free.run((chips,)) if options.layers is None else None
-    return best_time(model, options, limits, chips, uniform=uniform, deadline=search.deadline)
+    limits = space.limits.without_costs()
+    model, options = space.model, space.options
+    free = replace(space.on(chips), limits=limits)
+    uniform = Driver().run(free) if options.layers is None else None
+    return best_time(model, options, limits, chips, uniform=uniform, deadline=space.deadline)
 
 
-def _costs(search: Search, chips: int, free: UnevenFound) -> Diagnosis:
+def _costs(space: UniformSpace, chips: int, free: UnevenFound) -> Diagnosis:
     """Plans fit in memory, but none meets the limits on time, utilization and power."""
-    model, limits = search.model, search.limits
+    model, limits = space.model, space.limits
     time_s, energy_j = map(float, free.points[0])
     fastest = Witness(plan=free.plans, chips=chips, time_s=time_s, energy_j=energy_j)
-    remedies = _first(
+    remedies = first_few(
         looser_limits(model, limits, fastest),
-        _uniform(other_options(search, chips)),
-        more_chips(search, chips),
+        _uniform(other_options(space, chips)),
+        more_chips(space, chips),
     )
     which = "the fastest plan, whatever its stages,"
     costs = (time_s, mfu_of(model, fastest), fastest.power_w)
     return cost_diagnosis(limits, which, costs, ", whatever its stages; the fastest", remedies)
 
 
-def _of_layout(search: Search, chips: int, rows: Rows) -> Diagnosis:
+def _of_layout(space: UniformSpace, chips: int, rows: Rows) -> Diagnosis:
     """The leanest plan with the layers that were given."""
     plans = PlanTable.from_plans(list(_lean_plans(rows)))
-    held = memory_table(search.model, plans)
+    held = memory_table(space.model, plans)
     row = int(np.argmin(held.peak))
     stage = int(held.binding_stage[row])
-    return _memory(search, chips, plans.plan(row), stage, float(held.peak[row]))
+    return _memory(space, chips, plans.plan(row), stage, float(held.peak[row]))
 
 
 def _lean_plans(rows: Rows) -> Iterator[Plan]:
@@ -196,9 +188,3 @@ def _lean_plans(rows: Rows) -> Iterator[Plan]:
                 Stage(layers=count, recompute=most, sharding=name) for count in rows.layers
             )
             yield replace(shared, sharding=name, stages=stages)
-
-
-def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
-    """The first few remedies, each once."""
-    found = dict.fromkeys(in_time_only(chain(*remedies)))
-    return tuple(islice(found, _MOST))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from dataclasses import replace
 
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
@@ -13,11 +13,13 @@ from planner.plan import Plan, PlanTable
 from planner.plan.words import recompute_words
 from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
+from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
+from planner.search.driver import Found
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
-    in_time_only,
+    first_few,
     larger_batch,
     least_host,
     looser_limits,
@@ -30,10 +32,9 @@ from planner.search.infeasible.remedies import (
     possible_on_any,
 )
 from planner.search.limits import Limits
-from planner.search.uniform.engine import Found, Search, least_memory
+from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.solution import Status
 
-_MOST = 4
 _RULES = {
     "axes": "the axes and values that were asked for",
     "fixed": "the values that were asked for",
@@ -53,39 +54,31 @@ _WAYS = {
 }
 
 
-def diagnose(
-    model: CostModel,
-    chips: int,
-    options: SpaceOptions,
-    limits: Limits,
-    found: Found,
-    deadline: float | None = None,
-) -> Diagnosis:
+def diagnose(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
     """What forbids every plan on exactly `chips` chips.
 
     Args:
-        model: Job, cluster, assumptions.
+        space: What was searched; its deadline is that of the search for reasons too.
         chips: Chips asked for.
-        options, limits: What was searched, and within what.
         found: The search that proved that nothing fits.
-        deadline: `time.perf_counter` value after which nothing further is looked for.
     """
-    search = Search(model=model, options=options, limits=limits, deadline=deadline)
-    if refused := refused_jobs(model, chips, options):
+    space = replace(space.on(chips), columns=BOTH)
+    if refused := refused_jobs(space.model, chips, space.options):
         return Diagnosis(
             constraint="runnable-in",
             explanation="; ".join(refused),
-            remedies=_first(other_precision(search, chips), other_options(search, chips)),
+            remedies=first_few(other_precision(space, chips), other_options(space, chips)),
         )
-    if found.misses.fastest is not None:
-        return _cost_limit(search, chips, found.misses)
+    misses = found.misses
+    if misses.fastest is not None and misses.coolest is not None:
+        return _cost_limit(space, chips, misses, misses.fastest, misses.coolest)
     roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
-    leanest = least_memory(model, chips, options, roomy, deadline)
+    leanest = least_memory(replace(space, limits=roomy))
     if leanest.status not in (Status.OPTIMAL, Status.INFEASIBLE):
-        return _unfinished(limits)
+        return _unfinished(space.limits)
     if len(leanest.points) == 0:
-        return _rules(search, chips, leanest)
-    return _memory(search, chips, leanest.plans, _kept_out(search, chips, found))
+        return _rules(space, chips, leanest)
+    return _memory(space, chips, leanest.plans, _kept_out(space, chips, found))
 
 
 def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[str]:
@@ -117,7 +110,7 @@ def _unfinished(limits: Limits) -> Diagnosis:
     )
 
 
-def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
+def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
     """The rules leave nothing, whatever the memory: at the stage after which nothing is left."""
     stage = next(name for name in reversed(_WAYS) if found.counts[name].get("considered"))
     counts = found.counts[stage]
@@ -132,14 +125,14 @@ def _rules(search: Search, chips: int, found: Found) -> Diagnosis:
     return Diagnosis(
         constraint="divisibility",
         explanation=(
-            f"no {way} can run {search.model.job.model.name}: {counts['considered']:,} were "
+            f"no {way} can run {space.model.job.model.name}: {counts['considered']:,} were "
             f"excluded, {reasons}"
         ),
-        remedies=_first(
-            other_options(search, chips),
-            fewer_chips(search, chips),
-            more_chips(search, chips),
-            other_batch(search, chips),
+        remedies=first_few(
+            other_options(space, chips),
+            fewer_chips(space, chips),
+            more_chips(space, chips),
+            other_batch(space, chips),
         ),
     )
 
@@ -150,7 +143,7 @@ def _of_framework(name: str) -> str:
     return f"the rule {name} ({rule.source})"
 
 
-def _kept_out(search: Search, chips: int, found: Found) -> str:
+def _kept_out(space: UniformSpace, chips: int, found: Found) -> str:
     """The rules of targets that drop plans which fit; empty where there are none."""
     dropped = [
         f"{count:,} {stage} by {_of_framework(name)}"
@@ -158,33 +151,33 @@ def _kept_out(search: Search, chips: int, found: Found) -> str:
         for name, count in counts.items()
         if TARGET in name
     ]
-    if not dropped or not _fits_without_targets(search, chips):
+    if not dropped or not _fits_without_targets(space, chips):
         return ""
     return f"; plans that fit are dropped by what is to run them: {'; '.join(dropped)}"
 
 
-def _fits_without_targets(search: Search, chips: int) -> bool:
+def _fits_without_targets(space: UniformSpace, chips: int) -> bool:
     try:
-        return possible_on_any(search, chips)
+        return possible_on_any(space, chips)
     except OutOfTime:
         return False
 
 
-def _memory(search: Search, chips: int, leanest: PlanTable, kept_out: str) -> Diagnosis:
+def _memory(space: UniformSpace, chips: int, leanest: PlanTable, kept_out: str) -> Diagnosis:
     """What holds the fewest bytes does not fit on the chip, or what fits there not on the host.
 
     `kept_out` says which rules of targets drop plans that do fit, if any do.
     """
-    model, limits = search.model, search.limits
+    model, limits = space.model, space.limits
     limit, host_limit = limits.chip_bytes(model), limits.host_limit(model)
     needed = float(memory_table(model, leanest).peak[0])
     if limit == 0.0:
-        return _no_room(search, chips, needed)
+        return _no_room(space, chips, needed)
     plan, which, over = leanest, "the leanest plan", []
     if needed > limit:
         what = f"that may be filled on each {model.chip.name}"
         over = [("memory", needed, limit, what)]
-    elif (fitting := _least_host(search, chips)) is not None:
+    elif (fitting := _least_host(space, chips)) is not None:
         plan, which = fitting, "of the plans that fit on the chip the leanest on the host"
     host = float(memory_table(model, plan).host_peak[0])
     if host > host_limit:
@@ -201,25 +194,25 @@ def _memory(search: Search, chips: int, leanest: PlanTable, kept_out: str) -> Di
         ),
         needed=over[0][1],
         available=over[0][2],
-        remedies=_first(
-            more_memory(search, chips),
-            larger_batch(search, chips) if kept_out else iter(()),
-            other_options(search, chips),
-            more_chips(search, chips),
+        remedies=first_few(
+            more_memory(space, chips),
+            larger_batch(space, chips) if kept_out else iter(()),
+            other_options(space, chips),
+            more_chips(space, chips),
         ),
     )
 
 
-def _least_host(search: Search, chips: int) -> PlanTable | None:
+def _least_host(space: UniformSpace, chips: int) -> PlanTable | None:
     try:
-        return least_host(search, chips)
+        return least_host(space, chips)
     except OutOfTime:
         return None
 
 
-def _no_room(search: Search, chips: int, needed: float) -> Diagnosis:
+def _no_room(space: UniformSpace, chips: int, needed: float) -> Diagnosis:
     """The framework's reserve leaves nothing of the chip's memory."""
-    chip, framework = search.model.chip, search.model.framework
+    chip, framework = space.model.chip, space.model.framework
     return Diagnosis(
         constraint="memory",
         explanation=(
@@ -230,7 +223,7 @@ def _no_room(search: Search, chips: int, needed: float) -> Diagnosis:
         ),
         needed=needed,
         available=0.0,
-        remedies=_first(other_options(search, chips), more_chips(search, chips)),
+        remedies=first_few(other_options(space, chips), more_chips(space, chips)),
     )
 
 
@@ -241,17 +234,16 @@ def _said(plan: Plan) -> str:
     return f"{mesh}, micro-batch {plan.micro_batch}, recompute {recompute_words(plan)}{moved}"
 
 
-def _cost_limit(search: Search, chips: int, misses: NearMisses) -> Diagnosis:
+def _cost_limit(
+    space: UniformSpace, chips: int, misses: NearMisses, fastest: Witness, coolest: Witness
+) -> Diagnosis:
     """Plans fit in memory, but none meets the limits on time, utilization and power."""
-    limits = search.limits
+    limits = space.limits
     if misses.coolest_fast is None:
-        assert misses.fastest is not None
-        return _too_slow(search, chips, misses.fastest, misses)
+        return _too_slow(space, chips, fastest, misses)
     if misses.fastest_cool is None:
-        assert misses.coolest is not None
-        return _too_hot(search, chips, misses.coolest, misses.coolest_fast)
-    assert limits.power_w is not None
-    cool, fast = misses.fastest_cool, misses.coolest_fast
+        return _too_hot(space, chips, coolest, misses.coolest_fast)
+    cool, fast, power_w = misses.fastest_cool, misses.coolest_fast, limits.most_w
     names = [
         name
         for name, limit in (("max-step-time", limits.step_time_s), ("min-mfu", limits.mfu))
@@ -261,16 +253,16 @@ def _cost_limit(search: Search, chips: int, misses: NearMisses) -> Diagnosis:
         constraint=" and ".join([*names, "max-power"]),
         explanation=(
             f"the limits exclude each other: within {_allowed_time(limits)} the least power is "
-            f"{show_watts(fast.power_w)}, the limit is {show_watts(limits.power_w)}; within that "
+            f"{show_watts(fast.power_w)}, the limit is {show_watts(power_w)}; within that "
             f"power the fastest plan takes {show_seconds(cool.time_s)}"
-            + (f" (MFU {show_percent(mfu_of(search.model, cool))})" if limits.mfu else "")
+            + (f" (MFU {show_percent(mfu_of(space.model, cool))})" if limits.mfu else "")
         ),
         needed=fast.power_w,
-        available=limits.power_w,
-        remedies=_first(
-            looser_limits(search.model, limits, fast),
-            looser_limits(search.model, limits, cool),
-            _other_searches(search, chips),
+        available=power_w,
+        remedies=first_few(
+            looser_limits(space.model, limits, fast),
+            looser_limits(space.model, limits, cool),
+            _other_searches(space, chips),
         ),
     )
 
@@ -296,13 +288,13 @@ def cost_diagnosis(
         return _slower(limits.step_time_s, which, time_s, remedies)
     if limits.mfu is not None and mfu < limits.mfu:
         return _less_used(limits.mfu, which, mfu, remedies)
-    assert limits.power_w is not None
+    limit = limits.most_w
     return Diagnosis(
         constraint="max-power",
-        explanation=f"power: no plan within the other limits draws at most "
-        f"{show_watts(limits.power_w)}{power_words} draws {show_watts(power_w)}",
+        explanation=f"power: no plan within the other limits draws at most {show_watts(limit)}"
+        f"{power_words} draws {show_watts(power_w)}",
         needed=power_w,
-        available=limits.power_w,
+        available=limit,
         remedies=remedies,
     )
 
@@ -336,21 +328,20 @@ def _allowed_time(limits: Limits) -> str:
     return " and ".join(words)
 
 
-def _too_slow(search: Search, chips: int, fastest: Witness, misses: NearMisses) -> Diagnosis:
-    limits, model = search.limits, search.model
-    remedies = _first(
+def _too_slow(space: UniformSpace, chips: int, fastest: Witness, misses: NearMisses) -> Diagnosis:
+    limits, model = space.limits, space.model
+    remedies = first_few(
         *(looser_limits(model, limits, w) for w in (misses.fastest_cool, fastest) if w),
-        _other_searches(search, chips),
+        _other_searches(space, chips),
     )
     if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
         return _slower(limits.step_time_s, "the fastest plan", fastest.time_s, remedies)
-    assert limits.mfu is not None
-    return _less_used(limits.mfu, "the best plan", mfu_of(model, fastest), remedies)
+    return _less_used(limits.mfu or 0.0, "the best plan", mfu_of(model, fastest), remedies)
 
 
-def _too_hot(search: Search, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
-    limit = search.limits.power_w or 0.0
-    given = _allowed_time(search.limits)
+def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:
+    limit = space.limits.most_w
+    given = _allowed_time(space.limits)
     more = f"; within {given} the least is {show_watts(fast.power_w)}" if given else ""
     return Diagnosis(
         constraint="max-power",
@@ -360,28 +351,18 @@ def _too_hot(search: Search, chips: int, coolest: Witness, fast: Witness) -> Dia
         ),
         needed=coolest.power_w,
         available=limit,
-        remedies=_first(
-            looser_limits(search.model, search.limits, fast), _other_searches(search, chips)
+        remedies=first_few(
+            looser_limits(space.model, space.limits, fast), _other_searches(space, chips)
         ),
     )
 
 
-def _other_searches(search: Search, chips: int) -> Iterator[str]:
+def _other_searches(space: UniformSpace, chips: int) -> Iterator[str]:
     """Changes of anything but the limits on time, utilization and power."""
-    limits = search.limits
-    yield from more_memory(search, chips)
-    yield from other_options(search, chips)
+    limits = space.limits
+    yield from more_memory(space, chips)
+    yield from other_options(space, chips)
     if limits.step_time_s is not None:
-        yield from more_chips(search, chips)
+        yield from more_chips(space, chips)
     if limits.step_time_s is None or limits.power_w is not None or limits.mfu is not None:
-        yield from fewer_chips(search, chips)
-
-
-def _first(*remedies: Iterator[str]) -> tuple[str, ...]:
-    """The first few remedies, each once; none is looked for in vain."""
-    found: dict[str, None] = {}
-    for remedy in in_time_only(chain(*remedies)):
-        found[remedy] = None
-        if len(found) == _MOST:
-            break
-    return tuple(found)
+        yield from fewer_chips(space, chips)

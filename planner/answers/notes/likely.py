@@ -14,7 +14,7 @@ from planner.plan import PlanTable
 from planner.results.parts import Spread
 from planner.results.plan import PlanResult, RankedPlan, plan_results
 from planner.search.best_few import best_few
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 
@@ -36,21 +36,21 @@ def spread_of(model: CostModel) -> Spread | None:
 
 
 def ranked(
-    search: Search, objective: Objective, best: PlanTable, status: Status
+    space: UniformSpace, objective: Objective, best: PlanTable, status: Status
 ) -> tuple[tuple[RankedPlan, ...], bool]:
     """The best three plans that differ in mesh or micro-batch, and whether that is proved.
 
     Args:
-        search: After its run on exactly the chips asked for.
+        space: After its search on exactly the chips asked for.
         objective: What is minimized; of memory only the best plan is returned.
         best: One row, the best plan.
         status: Of the search that proved it.
     """
     plans, proved = best, False
-    if not objective.of_memory and search.last is not None:
-        few = best_few(search, objective, best)
+    if not objective.of_memory and space.last is not None:
+        few = best_few(space, space.last, objective, best)
         plans, proved = few.plans, few.proved and status is Status.OPTIMAL
-    model = search.model
+    model = space.model
     results = plan_results(model, plans, evaluate_table(model, plans))
     return against_first(model, results, objective), proved
 

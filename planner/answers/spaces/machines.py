@@ -1,4 +1,4 @@
-"""The answer of a joint search: its best machine, its front, and what stands in the way."""
+"""The answer of a search over machines: its best machine, its front, and what stands in the way."""
 
 from __future__ import annotations
 
@@ -18,20 +18,24 @@ from planner.answers.building import (
     without_plan,
 )
 from planner.answers.diagnosis.uniform import diagnose
-from planner.answers.spaces.uniform import chosen_of, proof_of
+from planner.answers.spaces.uniform import certificate_of, chosen_of
 from planner.base.units import plural, show_watts
+from planner.cost.evaluate import evaluate_table
 from planner.machine.variants import counts_within, use_of
 from planner.question.files.plan_file import asked_of
 from planner.question.resolved import Resolved
 from planner.results.certificate import Certificate
-from planner.results.parts import Diagnosis
+from planner.results.parts import Diagnosis, MachineSearch
+from planner.results.plan import PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
+from planner.search.columns import BOTH
+from planner.search.driver import Driver, Found, Progress
 from planner.search.infeasible.remedies import rounded_up
-from planner.search.limits import Limits
-from planner.search.machines.joint import JointFound, JointSearch
-from planner.search.machines.machines import Candidate
-from planner.search.uniform.engine import Found, Search
+from planner.search.machines.joint import Machines, MachinesFound, search_machines
+from planner.search.machines.machines import Candidate, reticle_words, use_words
+from planner.search.objective import optimum
+from planner.search.uniform.engine import least_memory
 from solvers.solution import Status
 
 _FURTHER = 64  # times the chips of a budget: how far a larger one is looked for
@@ -42,86 +46,88 @@ _NOUNS = {"total_pes": "PE", "max_links": "link", "max_ports": "port"}
 _WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 
-def solve_machines(joint: JointSearch, started: float) -> SolveResult:
+def solve_machines(machines: Machines, started: float, on_progress: Progress | None) -> SolveResult:
     """The best plan on the best machine, and the front over all machines.
 
     Args:
-        joint: The machines; nothing has run.
+        machines: Not searched yet.
         started: `time.perf_counter` value at which the work began.
+        on_progress: Called with (what, done, of).
     """
-    found = joint.run()
-    if found.best is None:
-        return _without_plan(joint, found, started)
-    at = joint.of_model(found.best.model)
-    one = joint.candidates[at]
-    resolved = _on(one, found.best.chips)
-    search = joint.search(at)
-    proof = _alone(found) if joint.late else proof_of(resolved, search)
+    found, request = search_machines(machines, on_progress), machines.request
+    proof = found.proof
     if len(proof.points) == 0:
-        proof = _alone(found)
-    exact = proof
-    if joint.request.minimized.of_memory and not joint.late:
-        exact = search.run((found.best.chips,))
-    chosen, _ = chosen_of(resolved, search, proof, exact, search)
-    losses = resolved.cost.allocation(found.best.chips).losses
-    setting = _setting(joint, resolved, (*losses, *joint.losses(at)), started)
-    chosen = _with_machines(joint, found, at, chosen)
-    front = Counter(point.machine.words for point in chosen.front if point.machine)
-    answer = with_plan(
-        setting, _certificate(joint, found), chosen, found.counts, found.front_counts
-    )
-    return _searched(joint, answer, front)
+        return _without_plan(machines, found, started)
+    row = optimum(proof.points, proof.bound, proof.status, request.minimized, proof.columns).row
+    at, chips = machines.of_model(proof.models[row]), proof.plans.plan(row).chips
+    resolved = _on(machines.candidates[at], chips)
+    certificate = certificate_of(resolved, proof)
+    space, rows = machines.space(at, chips), np.array([row])
+    best = replace(proof, plans=proof.plans.take(rows), points=proof.points[rows])
+    driver, exact = Driver(), best
+    if not machines.late:
+        own = driver.run(space)
+        exact = own if len(own.points) or request.minimized.of_memory else best
+        own = least_memory(space) if request.minimized.of_memory else own
+        best = own if len(own.points) else best
+    chosen, _ = chosen_of(resolved, space, best, exact, driver)
+    losses = resolved.cost.allocation(chips).losses
+    wishes = reticle_words(resolved.cost, request)
+    setting = _setting(machines, resolved, (*losses, *wishes), started)
+    chosen = _with_machines(machines, found, at, chosen)
+    front = Counter(point.machine.words for point in chosen.front.plans if point.machine)
+    answer = with_plan(setting, certificate, chosen, proof.counts, found.front_counts)
+    return _searched(machines, found, answer, front)
 
 
 def _setting(
-    joint: JointSearch, resolved: Resolved, losses: tuple[str, ...], started: float
+    machines: Machines, resolved: Resolved, losses: tuple[str, ...], started: float
 ) -> Setting:
     """What an answer says of a machine, of a question about several."""
     setting = setting_of(resolved, losses, started)
-    return replace(setting, question=replace(setting.question, asked=asked_of(joint.request)))
+    return replace(setting, question=replace(setting.question, asked=asked_of(machines.request)))
 
 
-def _searched(joint: JointSearch, answer: SolveResult, front: Mapping[str, int]) -> SolveResult:
+def _searched(
+    machines: Machines, found: MachinesFound, answer: SolveResult, front: Mapping[str, int]
+) -> SolveResult:
     """The answer with what was searched of each machine; `front`: plans by its words."""
-    candidates = replace(answer.candidates, machines=joint.searched(front))
-    return replace(answer, candidates=candidates)
+    records = []
+    for at, one in enumerate(machines.candidates):
+        runs = [run.counts for machine, run in found.runs if machine == at]
+        partial_plans, candidates = (
+            sum((Counter(run[stage]) for run in runs), Counter[str]())
+            for stage in ("partial_plans", "candidates")
+        )
+        most = one.counts[-1] if one.counts else 0
+        words = one.machine(most or 1).words
+        records.append(
+            MachineSearch(
+                words=words,
+                most_chips=most,
+                limited_by=one.limited_by,
+                chip_counts=len(machines.full(at)) + len(machines.rest(at)),
+                partial_plans=partial_plans["considered"],
+                bound=partial_plans["bound"],
+                evaluated=candidates["evaluated"],
+                front=front.get(words, 0),
+            )
+        )
+    return replace(answer, candidates=replace(answer.candidates, machines=tuple(records)))
 
 
-def _certificate(joint: JointSearch, found: JointFound) -> Certificate:
-    """That no plan on any machine is better."""
-    best = found.best
-    return Certificate(
-        status=found.proof.status.value,
-        objective_name=joint.request.objective,
-        objective=None if best is None else best.value,
-        bound=None if best is None else best.bound,
-        uniform=None if best is None else best.value,
-    )
-
-
-def _without_plan(joint: JointSearch, found: JointFound, started: float) -> SolveResult:
+def _without_plan(machines: Machines, found: MachinesFound, started: float) -> SolveResult:
     """The answer without a plan, which names the machine that comes nearest."""
-    resolved, alone = _nearest_miss(joint, found)
-    certificate = replace(_certificate(joint, found), status=alone.status.value)
+    at, alone = _nearest_miss(machines, found)
+    one = machines.candidates[at]
+    resolved = _on(one, machines.request.chips or (one.counts[-1] if found.alone else 1))
+    certificate = Certificate(status=alone.status.value, objective_name=machines.request.objective)
     why = None
     if alone.status is Status.INFEASIBLE:
-        why = _diagnosis(joint, found) or diagnose(
-            resolved.cost, resolved.chips, joint.options, joint.limits, alone, joint.deadline
-        )
-    setting = _setting(joint, resolved, (), started)
-    return _searched(joint, without_plan(setting, certificate, alone.counts, why), {})
-
-
-def _alone(found: JointFound) -> Found:
-    """The best plan alone, as the outcome of a search."""
-    rows, proof = np.array([0 if found.best is None else found.best.row]), found.proof
-    return replace(
-        proof,
-        plans=proof.plans.take(rows),
-        points=proof.points[rows],
-        models=tuple(proof.models[row] for row in rows),
-        counts=found.counts,
-    )
+        why = _diagnosis(machines, found) or diagnose(machines.space(at), resolved.chips, alone)
+    setting = _setting(machines, resolved, (), started)
+    answer = without_plan(setting, certificate, alone.counts, why)
+    return _searched(machines, found, answer, {})
 
 
 def _on(one: Candidate, chips: int) -> Resolved:
@@ -131,58 +137,68 @@ def _on(one: Candidate, chips: int) -> Resolved:
     return replace(one.resolved, request=request)
 
 
-def _with_machines(joint: JointSearch, found: JointFound, at: int, chosen: Chosen) -> Chosen:
+def _with_machines(machines: Machines, found: MachinesFound, at: int, chosen: Chosen) -> Chosen:
     """The best plan of a machine with the front of all machines."""
-    one, chips = joint.candidates[at], chosen.best.chips
+    one, chips = machines.candidates[at], chosen.best.chips
     best = replace(chosen.best, machine=one.machine(chips))
-    front = as_best(joint.results(found.whole), best, joint.request.compared)
+    front = as_best(_results(machines, found.whole), best, machines.request.compared)
     complete = found.whole.status is Status.OPTIMAL
     return replace(
         chosen,
         best=best,
         front=Front(
             plans=front,
-            objectives=joint.request.front,
+            objectives=machines.request.front,
             complete=complete,
-            note=_note(joint, len(front), complete=complete),
+            note=_note(machines, len(front), complete=complete),
         ),
         top=tuple(
             replace(plan, result=replace(plan.result, machine=one.machine(plan.result.chips)))
             for plan in chosen.top
         ),
-        why=(*chosen.why, *joint.use(at, chips)),
+        why=(*chosen.why, *use_words(one.model, machines.budgets, chips)),
     )
 
 
-def _note(joint: JointSearch, points: int, *, complete: bool) -> str:
+def _note(machines: Machines, points: int, *, complete: bool) -> str:
     """What the front ranges over."""
-    machines = plural(len(joint.candidates), "machine")
-    most = max(one.counts[-1] for one in joint.candidates if one.counts)
-    exactly = joint.request.chips_exact
+    several = plural(len(machines.candidates), "machine")
+    most = max(one.counts[-1] for one in machines.candidates if one.counts)
+    exactly = machines.request.chips_exact
     chips = f"{'the most' if exactly else 'all'} chips that the budgets allow (up to {most:,})"
-    if joint.request.chips is not None:
-        chips = f"{'exactly' if exactly else 'up to'} {plural(joint.request.chips, 'chip')}"
-    scope = f"plans on {machines} (PEs per chip and wiring) of {chips}"
+    if machines.request.chips is not None:
+        chips = f"{'exactly' if exactly else 'up to'} {plural(machines.request.chips, 'chip')}"
+    scope = f"plans on {several} (PEs per chip and wiring) of {chips}"
     if not complete:
         return f"The front of {scope} is incomplete: the time limit ended the search."
     return f"The exact front of {scope}: {plural(points, 'plan')}; proved complete."
 
 
-def _nearest_miss(joint: JointSearch, found: JointFound) -> tuple[Resolved, Found]:
+def _results(machines: Machines, found: Found) -> list[PlanResult]:
+    """The plans of a search with their costs and machines."""
+    results: dict[int, PlanResult] = {}
+    owners = np.array([machines.of_model(model) for model in found.models], dtype=np.int64)
+    for at in np.unique(owners):
+        one, rows = machines.candidates[int(at)], np.flatnonzero(owners == at)
+        plans = found.plans.take(rows)
+        costed = plan_results(one.model, plans, evaluate_table(one.model, plans))
+        for row, result in zip(rows, costed, strict=True):
+            results[int(row)] = replace(result, machine=one.machine(result.chips))
+    return [results[row] for row in sorted(results)]
+
+
+def _nearest_miss(machines: Machines, found: MachinesFound) -> tuple[int, Found]:
     """The machine with the most memory that was searched, or the first; and its outcome."""
 
     def room(at: int) -> float:
-        one = joint.candidates[at]
+        one = machines.candidates[at]
         return one.counts[-1] * one.model.allocatable_bytes
 
-    searched = sorted(joint.alone, key=room)
-    if not searched:
-        return _on(joint.candidates[0], joint.request.chips or 1), found.proof
-    one, alone = joint.candidates[searched[-1]], joint.alone[searched[-1]]
-    return _on(one, joint.request.chips or one.counts[-1]), alone
+    searched = sorted(found.alone, key=room)
+    return (searched[-1], found.alone[searched[-1]]) if searched else (0, found.proof)
 
 
-def _diagnosis(joint: JointSearch, found: JointFound) -> Diagnosis | None:
+def _diagnosis(machines: Machines, found: MachinesFound) -> Diagnosis | None:
     """Which budget leaves no machine with a plan; None where it is none of them.
 
     A budget is to blame where a plan exists without it; the least use of it that was found to be
@@ -190,34 +206,35 @@ def _diagnosis(joint: JointSearch, found: JointFound) -> Diagnosis | None:
     """
     if found.proof.status is not Status.INFEASIBLE:
         return None
-    names = [name for name in joint.budgets.given if name != "chips"]
+    names = [name for name in machines.budgets.given if name != "chips"]
     # Beside limits on time, the diagnosis of one machine says what excludes what.
-    timed = joint.limits.step_time_s is not None or joint.limits.mfu is not None
-    alone = [(name,) for name in names if name != "max_power" or not (joint.alone and timed)]
-    freed = [one for one in (_enough(joint, group) for group in alone) if one is not None]
-    if not freed and not joint.alone:
-        together = _enough(joint, tuple(names))
+    timed = machines.limits.step_time_s is not None or machines.limits.mfu is not None
+    alone = [(name,) for name in names if name != "max_power" or not (found.alone and timed)]
+    freed = [one for one in (_enough(machines, group) for group in alone) if one is not None]
+    if not freed and not found.alone:
+        together = _enough(machines, tuple(names))
         freed = [] if together is None else [together]
     if not freed:
-        return None if joint.alone else _nothing_allowed(joint)
+        return None if found.alone else _nothing_allowed(machines)
+    given = machines.budgets.given
     name, needed = next(iter(freed[0].needed.items()))
     return Diagnosis(
         constraint=" and ".join(map(_label, freed[0].needed)),
         explanation="; ".join(
-            f"{_label(name)}: no machine within {_amount(name, joint.budgets.given[name])} has a "
+            f"{_label(name)}: no machine within {_amount(name, given[name])} has a "
             f"plan; enough: {_amount(name, needed)}"
             for one in freed
             for name, needed in one.needed.items()
         ),
         needed=needed,
-        available=joint.budgets.given[name],
+        available=given[name],
         remedies=tuple(one.remedy for one in freed[:_MOST_REMEDIES]),
     )
 
 
-def _nothing_allowed(joint: JointSearch) -> Diagnosis:
+def _nothing_allowed(machines: Machines) -> Diagnosis:
     """No machine has a chip count, and larger budgets of any kind give none a plan."""
-    names = [_label(name) for name in joint.budgets.given]
+    names = [_label(name) for name in machines.budgets.given]
     return Diagnosis(
         constraint=" and ".join(names),
         explanation=f"no machine has a chip count that {', '.join(names)} allow together",
@@ -261,21 +278,21 @@ class _Freed:
         return f"{flags} ({plural(self.chips, 'chip')} of {self.one.machine(self.chips).words})"
 
 
-def _enough(joint: JointSearch, names: tuple[str, ...]) -> _Freed | None:
+def _enough(machines: Machines, names: tuple[str, ...]) -> _Freed | None:
     """The machine and chips with a plan that use the least of budgets above them.
 
     Of machines that need as much of the first budget, the one that needs the least of the next.
     """
     best, least = None, (math.inf,) * len(names)
-    for at, one in enumerate(joint.candidates):
-        chips = _first_with_plan(joint, at, _without(joint, one, names), least[0], names)
+    for at, one in enumerate(machines.candidates):
+        chips = _first_with_plan(machines, at, _without(machines, one, names), least[0], names)
         if chips is None:
             continue
         use = use_of(one.model, chips)
         if "max_power" in names:
-            power_w = _least_power(joint, at, chips)
+            power_w = _least_power(machines, at, chips)
             use["max_power"] = math.inf if power_w is None else power_w
-        given = joint.budgets.given
+        given = machines.budgets.given
         needed = {name: use[name] for name in names if use[name] > given[name]}
         taken = tuple(use[name] for name in names)
         if needed and taken < least and all(map(math.isfinite, needed.values())):
@@ -283,52 +300,46 @@ def _enough(joint: JointSearch, names: tuple[str, ...]) -> _Freed | None:
     return best
 
 
-def _without(joint: JointSearch, one: Candidate, names: tuple[str, ...]) -> tuple[int, ...]:
+def _without(machines: Machines, one: Candidate, names: tuple[str, ...]) -> tuple[int, ...]:
     """The chip counts of a machine that some budgets alone forbid.
 
     Power limits the plans on every count too.
     """
-    asked = joint.request.chips
+    asked = machines.request.chips
     most = max(_FEWEST, _FURTHER * (one.counts[-1] if one.counts else 1))
-    freed = replace(joint.budgets, **dict.fromkeys(names), chips=float(asked or most))
+    freed = replace(machines.budgets, **dict.fromkeys(names), chips=float(asked or most))
     counts = counts_within(one.model, freed)
     allowed = () if "max_power" in names else one.counts
     return tuple(n for n in counts if n not in allowed and asked in (None, n))
 
 
 def _first_with_plan(
-    joint: JointSearch, at: int, counts: tuple[int, ...], cheaper: float, names: tuple[str, ...]
+    machines: Machines, at: int, counts: tuple[int, ...], cheaper: float, names: tuple[str, ...]
 ) -> int | None:
     """The smallest count with a plan and a use of at most `cheaper`; None where none has one.
 
     Runs of counts, each twice as long as the one before, until one holds a plan; then its counts.
     """
-    model = joint.candidates[at].model
+    model = machines.candidates[at].model
     start, length = 0, _FIRST_RUN
     while start < len(counts) and use_of(model, counts[start])[names[0]] <= cheaper:
         run = counts[start : start + length]
-        if _has_plan(joint, at, run, names):
-            return next(chips for chips in run if _has_plan(joint, at, (chips,), names))
+        if _has_plan(machines, at, run, names):
+            return next(chips for chips in run if _has_plan(machines, at, (chips,), names))
         start, length = start + length, 2 * length
     return None
 
 
-def _quick(joint: JointSearch, at: int, limits: Limits) -> Search:
-    """A search of one machine for any plan."""
-    search = joint.search(at)
-    return Search(
-        model=search.model, options=search.options, limits=limits, deadline=joint.deadline
-    )
-
-
-def _has_plan(joint: JointSearch, at: int, counts: tuple[int, ...], names: tuple[str, ...]) -> bool:
-    limits = joint.limits
+def _has_plan(machines: Machines, at: int, counts: tuple[int, ...], names: tuple[str, ...]) -> bool:
+    limits = machines.limits
     if "max_power" in names:
         limits = replace(limits, power_w=None)
-    return len(_quick(joint, at, limits).run(counts).points) > 0
+    space = replace(machines.space(at, *counts), columns=BOTH, limits=limits)
+    return len(Driver().run(space).points) > 0
 
 
-def _least_power(joint: JointSearch, at: int, chips: int) -> float | None:
+def _least_power(machines: Machines, at: int, chips: int) -> float | None:
     """Watts of the plan that draws the least within all other limits."""
-    coolest = _quick(joint, at, joint.limits).run((chips,)).misses.coolest_fast
+    found = Driver().run(replace(machines.space(at, chips), columns=BOTH))
+    coolest = found.misses.coolest_fast
     return None if coolest is None else coolest.power_w

@@ -40,10 +40,12 @@ from planner.results.plan import PlanResult, RankedPlan
 from planner.results.pool_use import PoolUse
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Front, Stages
+from planner.search.driver import Driver, Progress
 from planner.search.limits import Limits
-from planner.search.pools.pools import PooledFound, best_on_pools
+from planner.search.pools.pools import best_on_pools
+from planner.search.rows import Fastest
 from planner.search.uneven.certificate import best_time
-from planner.search.uniform.engine import Progress, Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 _NOTE = (
@@ -118,16 +120,14 @@ def _notes(resolved: ResolvedPools) -> Notes:
     )
 
 
-def _counts(found: PooledFound) -> dict[str, dict[str, int]]:
+def _counts(found: Fastest) -> dict[str, dict[str, int]]:
     """Rows considered, dropped and kept."""
     dropped = sum(count for name, count in found.counts.items() if name != "considered")
     considered = found.counts.get("considered", 0)
     return {"rows before placement": {**found.counts, "kept": considered - dropped}}
 
 
-def _chosen(
-    resolved: ResolvedPools, found: PooledFound, plan: Plan, deadline: float | None
-) -> Chosen:
+def _chosen(resolved: ResolvedPools, found: Fastest, plan: Plan, deadline: float | None) -> Chosen:
     """The fastest plan, beside what each pool does alone."""
     pools, request = resolved.pools, resolved.request
     limits, options = limits_of(request), options_of(request)
@@ -158,8 +158,10 @@ def _with_alone(
 ) -> PoolUse:
     """A pool with the step time of the best plan on it alone, of any mesh and layers."""
     free = _of_any_mesh(options)
-    search = Search(model=pool.model, options=free, limits=limits, deadline=deadline)
-    uniform = search.run((pool.chips,))
+    space = UniformSpace(
+        model=pool.model, options=free, limits=limits, chips=(pool.chips,), deadline=deadline
+    )
+    uniform = Driver().run(space)
     found = best_time(pool.model, free, limits, pool.chips, uniform=uniform, deadline=deadline)
     known = float(found.points[0, 0]) if len(found.points) else None
     return replace(use, alone_s=known, alone=found.status.value)
@@ -195,7 +197,7 @@ def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tu
     return tuple(lines)
 
 
-def _diagnosis(resolved: ResolvedPools, found: PooledFound, deadline: float | None) -> Diagnosis:
+def _diagnosis(resolved: ResolvedPools, found: Fastest, deadline: float | None) -> Diagnosis:
     """Why no plan fits."""
     latest = time.perf_counter() + SECONDS
     asked = PooledQuestion(
@@ -207,7 +209,7 @@ def _diagnosis(resolved: ResolvedPools, found: PooledFound, deadline: float | No
     return diagnose_pools(asked, found.rows)
 
 
-def _bound(resolved: ResolvedPools, found: PooledFound) -> float | None:
+def _bound(resolved: ResolvedPools, found: Fastest) -> float | None:
     """The objective that no plan goes below; None: nothing is known."""
     if not found.bound_s:
         return None

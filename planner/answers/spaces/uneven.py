@@ -24,54 +24,57 @@ from planner.results.parts import Diagnosis
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
+from planner.search.driver import Driver, Found, Progress
 from planner.search.objective import optimum
 from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import OnPoint, energy_front
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 
 def solve_uneven(
     resolved: Resolved,
-    search: Search,
+    space: UniformSpace,
     losses: tuple[str, ...],
     started: float,
+    on_progress: Progress | None = None,
     on_point: OnPoint | None = None,
 ) -> SolveResult:
     """The best plan whose stages may differ, why none is better, and the front of time and energy.
 
     Args:
         resolved: The job on its machine, with the chips to plan for.
-        search: Of plans with uniform stages; it has not run.
+        space: Plans with uniform stages on those chips, not searched yet.
         losses: What the cluster gives away at this number of chips.
         started: `time.perf_counter` value at which the work began.
+        on_progress: Called with (what, done, of).
         on_point: Called with every point of the front that is proved.
     """
     request, model, chips = resolved.request, resolved.cost, resolved.chips
     setting = setting_of(resolved, losses, started)
-    uniform = search.run((chips,))
-    if (excess := too_little_power(search, chips, uniform)) is not None:
+    uniform = Driver(on_progress).run(space)
+    if (excess := too_little_power(space, chips, uniform)) is not None:
         return _without_plan(setting, uniform, Status.INFEASIBLE, diagnosis=excess)
-    known = uniform if search.options.layers is None else _none_of(uniform)
+    known = uniform if space.options.layers is None else _none_of(uniform)
     found = best_time(
         model,
-        search.options,
-        search.limits,
+        space.options,
+        space.limits,
         chips,
         uniform=known,
         gap=request.gap or 0.0,
-        deadline=search.deadline,
-        on_progress=search.on_progress,
+        deadline=space.deadline,
+        on_progress=on_progress,
     )
     if found.status is Status.INFEASIBLE:
-        why = diagnose_uneven(search, chips, uniform)
+        why = diagnose_uneven(space, chips, uniform)
         return _without_plan(setting, uniform, found.status, diagnosis=why)
     if len(found.plans) == 0:
         least = _least(resolved, float(found.bound[0]))
         return _without_plan(setting, uniform, found.status, bound=least)
-    front, proved = _front(resolved, search, known, found, on_point)
-    return _with_plan(resolved, setting, search, uniform, found, front, proved)
+    front, proved = _front(resolved, space, known, found, on_progress, on_point)
+    return _with_plan(resolved, setting, space, uniform, found, front, proved)
 
 
 def _least(resolved: Resolved, step_s: float) -> float | None:
@@ -99,9 +102,10 @@ def _without_plan(
 
 def _front(
     resolved: Resolved,
-    search: Search,
+    space: UniformSpace,
     known: Found,
     found: UnevenFound,
+    on_progress: Progress | None,
     on_point: OnPoint | None,
 ) -> tuple[UnevenFound, list[tuple[float, float]]]:
     """The front, and seconds and joules of those of its points that are proved."""
@@ -119,19 +123,19 @@ def _front(
 
     front = energy_front(
         resolved.cost,
-        search.options,
-        search.limits,
+        space.options,
+        space.limits,
         resolved.chips,
         start=found,
         uniform=known,
         points=limits_on_front(request),
         objective=proved_by(request.minimized),
         gap=request.gap or 0.0,
-        deadline=search.deadline,
-        on_progress=search.on_progress,
+        deadline=space.deadline,
+        on_progress=on_progress,
         on_point=proved_point,
     )
-    return laid_out(front, found, search.options.layers, request.minimized), proved
+    return laid_out(front, found, space.options.layers, request.minimized), proved
 
 
 def _none_of(uniform: Found) -> Found:
@@ -143,20 +147,20 @@ def _none_of(uniform: Found) -> Found:
 def _with_plan(
     resolved: Resolved,
     setting: Setting,
-    search: Search,
+    space: UniformSpace,
     uniform: Found,
     found: UnevenFound,
     front: UnevenFound,
     proved: list[tuple[float, float]],
 ) -> SolveResult:
     """The answer when there is a plan: `found` is the fastest, `front` all that it is part of."""
-    request, limits, minimized = resolved.request, search.limits, resolved.request.minimized
+    request, limits, minimized = resolved.request, space.limits, resolved.request.minimized
     proof = _fastest(found, front) if minimized.uneven == BY_TIME else front
     best = optimum(proof.points, proof.bound, proof.status, minimized, chips=resolved.chips)
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
     alike = _best_uniform(resolved, uniform)
     certificate = _certificate(resolved, proof, alike)
-    why, near = reasons(resolved, result, limits, search.options, minimized)
+    why, near = reasons(resolved, result, limits, space.options, minimized)
     rows, front_limits = how_proved(request, front, proved)
     chosen = Chosen(
         best=result,

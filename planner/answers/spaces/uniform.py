@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -32,53 +31,51 @@ from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
 from planner.search.columns import prover_of
+from planner.search.deadline import Deadline
+from planner.search.driver import Driver, Found, Progress
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.ties import Ties
-from planner.search.uniform.engine import Found, Search, least_memory
+from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.solution import Status
 
 
 def solve_uniform(
-    resolved: Resolved, search: Search, losses: tuple[str, ...], started: float
+    resolved: Resolved,
+    space: UniformSpace,
+    losses: tuple[str, ...],
+    started: float,
+    on_progress: Progress | None,
 ) -> SolveResult:
     """The best plan whose stages are equal, and the exact front of the objectives asked for.
 
     Args:
         resolved: The job on its machine, with the chips to plan for.
-        search: Of its plans; it has not run.
+        space: Its plans on those chips, not searched yet.
         losses: What the cluster gives away at this number of chips.
         started: `time.perf_counter` value at which the work began.
+        on_progress: Called with (what, done, of).
     """
-    request, setting = resolved.request, setting_of(resolved, losses, started)
-    columns = prover_of(request.minimized, search.columns)
-    prover = search if columns == search.columns else replace(search, columns=columns)
-    proof = proof_of(resolved, prover)
+    minimized, setting = resolved.request.minimized, setting_of(resolved, losses, started)
+    prover = replace(space, columns=prover_of(minimized, space.columns))
+    prover = prover.on(*counts_of_best(resolved))
+    apart = minimized.of_memory or prover.columns != space.columns
+    driver = Driver(on_progress)
+    first = driver if not apart else Driver(on_progress)
+    proof = least_memory(space) if minimized.of_memory else first.run(prover)
     if len(proof.points) == 0:
-        certificate = Certificate(status=proof.status.value, objective_name=request.objective)
-        why = None
-        if proof.status is Status.INFEASIBLE:
-            why = diagnose(
-                resolved.cost, resolved.chips, search.options, search.limits, proof, search.deadline
-            )
+        certificate = Certificate(status=proof.status.value, objective_name=minimized.name)
+        infeasible = proof.status is Status.INFEASIBLE
+        why = diagnose(space, resolved.chips, proof) if infeasible else None
         return without_plan(setting, certificate, proof.counts, why)
-    apart = request.minimized.of_memory or prover is not search
-    exact = search.run((resolved.chips,)) if apart else proof
-    chosen, whole = chosen_of(resolved, search, proof, exact, prover)
+    exact = driver.run(space) if apart else proof
+    searched = space if minimized.of_memory else prover
+    chosen, whole = chosen_of(resolved, searched, proof, exact, driver)
     counts = {} if whole is proof else whole.counts
     if chosen.best.chips != resolved.chips:
         left = resolved.cost.allocation(chosen.best.chips).losses
         setting = replace(setting, notes=replace(setting.notes, losses=left))
     return with_plan(setting, certificate_of(resolved, proof), chosen, proof.counts, counts)
-
-
-def proof_of(resolved: Resolved, search: Search) -> Found:
-    """The search that proves the best plan on the chips that it may have."""
-    if resolved.request.minimized.of_memory:
-        return least_memory(
-            search.model, resolved.chips, search.options, search.limits, search.deadline
-        )
-    return search.run(counts_of_best(resolved))
 
 
 def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
@@ -95,16 +92,16 @@ def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
 
 
 def chosen_of(
-    resolved: Resolved, search: Search, proof: Found, exact: Found, prover: Search
+    resolved: Resolved, prover: UniformSpace, proof: Found, exact: Found, driver: Driver
 ) -> tuple[Chosen, Found]:
     """The best plan with what is known of others, and the search that holds the whole front.
 
     Args:
         resolved: The job on its machine.
-        search: That of the front, after its run on exactly the chips asked for.
+        prover: The space of the best plan, after its search.
         proof: Holds the best plan.
-        exact: Starts the front.
-        prover: The search of the best plan.
+        exact: The front of exactly the chips asked for.
+        driver: That of the front.
     """
     request, model, minimized = resolved.request, resolved.cost, resolved.request.minimized
     best = optimum(proof.points, proof.bound, proof.status, minimized, proof.columns)
@@ -112,16 +109,16 @@ def chosen_of(
     result = plan_results(model, named, evaluate_table(model, named))[0]
     top, top_complete = ranked(prover, minimized, named, proof.status)
     over_all = exact is proof and minimized.over_chips  # the proof went over all counts
-    whole = exact if over_all else _front(resolved, search, exact)
+    whole = exact if over_all else _front(resolved, prover, exact, driver)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
     points = plan_results(model, known, evaluate_table(model, known))
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, len(front), proved=complete)
-    why, near = reasons(resolved, result, search.limits, search.options, minimized)
+    why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
     chosen = Chosen(
         best=result,
-        facts=plan_facts(model, result.plan, search.limits.chip_bytes(model)),
+        facts=plan_facts(model, result.plan, prover.limits.chip_bytes(model)),
         front=Front(
             plans=front,
             objectives=request.front,
@@ -160,33 +157,32 @@ def reasons(
     return (*why, *fewer, *untold), ranked_neighbors(resolved.cost, result, near, objective)
 
 
-def _first_of_ties(search: Search, objective: Objective, found: PlanTable) -> PlanTable:
+def _first_of_ties(space: UniformSpace, objective: Objective, found: PlanTable) -> PlanTable:
     """The plan that is named of those that are as fast and take as much energy as an optimum."""
-    late = search.deadline is not None and time.perf_counter() >= search.deadline
-    if late or search.last is None:
+    if Deadline(space.deadline).passed or space.last is None:
         return found
-    costs = evaluate_table(search.model, found)
-    counts = any(one.of_memory for one in (objective, *search.columns))
+    costs = evaluate_table(space.model, found)
+    counts = any(one.of_memory for one in (objective, *space.columns))
     lean = float(costs.memory_per_chip_bytes[0]) if counts else None
-    limits = search.limits if lean is None else replace(search.limits, memory_bytes=lean)
+    limits = space.limits if lean is None else replace(space.limits, memory_bytes=lean)
     return Ties(
-        model=search.model,
-        options=search.options,
+        model=space.model,
+        options=space.options,
         limits=limits,
-        clocks=search.clocks,
-        nodes=search.last,
+        clocks=space.clocks,
+        nodes=space.last,
         time_s=float(costs.step_time_s[0]),
         energy_j=float(costs.energy.total[0]),
     ).first(found)
 
 
-def _front(resolved: Resolved, search: Search, exact: Found) -> Found:
+def _front(resolved: Resolved, space: UniformSpace, exact: Found, driver: Driver) -> Found:
     """The front over smaller chip counts as well, unless it keeps to one count."""
     model, chips = resolved.cost, resolved.chips
-    if keeps_to_chips(resolved.request, model):
+    counts = [n for n in model.cluster.chip_counts(chips) if n < chips]
+    if keeps_to_chips(resolved.request, model) or not counts:
         return exact
-    counts = tuple(n for n in model.cluster.chip_counts(chips) if n < chips)
-    whole = search.run(counts) if counts else exact
+    whole = driver.run(replace(space.on(*counts), columns=driver.columns))
     if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
         whole = replace(whole, status=exact.status)
     return whole

@@ -7,8 +7,10 @@ a time, so the nearest count that helps is found without searching those between
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import chain
 
 import numpy as np
 
@@ -27,13 +29,14 @@ from planner.search.columns import BOTH, column_of
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import Witness
 from planner.search.limits import Limits, model_flop, usable_bytes
-from planner.search.uniform.engine import Search, least_memory
+from planner.search.uniform.engine import UniformSpace, least_memory
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.nodes import Nodes
 from planner.search.uniform.space import PartialPlans
 from solvers.solution import Status
 
 _DIGITS = 4
+_MOST = 4  # remedies
 _NAMES = {
     "sharding": SHARDINGS,
     "recompute": RECOMPUTES,
@@ -52,38 +55,38 @@ _LARGER_BATCHES = (2, 4, 8)
 _FARTHEST = 64  # times the chips asked for
 
 
-def possible(search: Search, chips: int) -> bool:
+def possible(space: UniformSpace, chips: int) -> bool:
     """Whether any plan on a chip count satisfies every constraint; may raise `OutOfTime`."""
-    return first_possible(search, (chips,)) is not None
+    return first_possible(space, (chips,)) is not None
 
 
-def possible_on_any(search: Search, chips: int) -> bool:
+def possible_on_any(space: UniformSpace, chips: int) -> bool:
     """As `possible`, whatever is to run the plan."""
-    return possible(_with(search, options=replace(search.options, runnable_in=())), chips)
+    return possible(replace(space, options=replace(space.options, runnable_in=())), chips)
 
 
-def first_possible(search: Search, counts: Sequence[int]) -> int | None:
+def first_possible(space: UniformSpace, counts: Sequence[int]) -> int | None:
     """The first of some chip counts on which a plan satisfies every constraint, or None.
 
     Args:
-        search: The question; its front stays as it is.
+        space: The question.
         counts: Chip counts, the preferred first.
 
     Raises:
         OutOfTime: The deadline of the search passed.
     """
-    if search.model.assumptions.token_granularity:  # every count has its own shares
-        return _first_sharing(search, counts[:_MOST_COUNTS])
+    if space.model.assumptions.token_granularity:  # every count has its own shares
+        return _first_sharing(space, counts[:_MOST_COUNTS])
     searched, at, size = 0, 0, _COUNTS_AT_FIRST
     while at < min(len(counts), _MOST_COUNTS):
         block = tuple(counts[at : at + size])
-        nodes = search.nodes(block)
-        hopeful = _hopeful(search, nodes)
+        nodes = space.on(*block).nodes()
+        hopeful = _hopeful(space, nodes)
         for count in block:
             here = hopeful[nodes.partial_plans.chips[hopeful] == count]
             if len(here) == 0:
                 continue
-            if _any_plan(search, nodes.partial_plans.take(here)):
+            if _any_plan(space, nodes.partial_plans.take(here)):
                 return count
             searched += 1
             if searched == _MOST_SEARCHES:
@@ -92,20 +95,20 @@ def first_possible(search: Search, counts: Sequence[int]) -> int | None:
     return None
 
 
-def _first_sharing(search: Search, counts: Sequence[int]) -> int | None:
+def _first_sharing(space: UniformSpace, counts: Sequence[int]) -> int | None:
     """As `first_possible`, where chips share the tokens of a step evenly."""
     for count in counts:
-        here = _with(search, model=search.model.on(count))
-        nodes = here.nodes((count,))
+        here = replace(space, model=space.model.on(count))
+        nodes = here.on(count).nodes()
         hopeful = _hopeful(here, nodes)
         if len(hopeful) and _any_plan(here, nodes.partial_plans.take(hopeful)):
             return count
     return None
 
 
-def _hopeful(search: Search, nodes: Nodes) -> IntArray:
+def _hopeful(space: UniformSpace, nodes: Nodes) -> IntArray:
     """Partial plans that no bound excludes, the most promising first."""
-    model, limits = search.model, search.limits
+    model, limits = space.model, space.limits
     chips = nodes.partial_plans.chips
     if not limits.on_costs or len(chips) == 0:
         return np.argsort(nodes.partial_plans.columns["micro_batch"], kind="stable")
@@ -123,18 +126,18 @@ def _hopeful(search: Search, nodes: Nodes) -> IntArray:
     return order[ok[order]]
 
 
-def _any_plan(search: Search, partial_plans: PartialPlans) -> bool:
+def _any_plan(space: UniformSpace, partial_plans: PartialPlans) -> bool:
     for start in range(0, len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
         at = np.arange(start, min(start + _PARTIAL_PLANS_AT_A_TIME, len(partial_plans)))
-        batch = search.batch(partial_plans.take(at))
+        batch = space.batch(partial_plans.take(at))
         if batch is None:
             continue
-        if batch.candidates is None or not search.limits.on_costs:
+        if batch.candidates is None or not space.limits.on_costs:
             return True
         times = column_of(batch.corners(bounded=True), batch.columns, TIME)
         assert times is not None
         soonest = times.min(axis=1)
-        timely = search.limits.in_time(search.model, soonest, batch.candidates.chips)
+        timely = space.limits.in_time(space.model, soonest, batch.candidates.chips)
         plans = np.flatnonzero(timely)
         for first in range(0, len(plans), _PLANS_AT_A_TIME):
             opened = batch.open(plans[first : first + _PLANS_AT_A_TIME], 0)
@@ -143,37 +146,37 @@ def _any_plan(search: Search, partial_plans: PartialPlans) -> bool:
     return False
 
 
-def least_host(search: Search, chips: int) -> PlanTable | None:
+def least_host(space: UniformSpace, chips: int) -> PlanTable | None:
     """The plan, a table of one row, that fits on the chip and needs the least of the host.
 
     Raises:
         OutOfTime: The deadline of the search passed.
     """
-    roomy = replace(search.limits.without_costs(), host_bytes=float("inf"))
-    wide = _with(search, limits=roomy, columns=(MEMORY,))
-    partial_plans = wide.nodes((chips,)).partial_plans
+    roomy = replace(space.limits.without_costs(), host_bytes=float("inf"))
+    wide = replace(space, limits=roomy, columns=(MEMORY,))
+    partial_plans = wide.on(chips).nodes().partial_plans
     best, least = None, float("inf")
     for start in range(0, len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
         at = np.arange(start, min(start + _PARTIAL_PLANS_AT_A_TIME, len(partial_plans)))
         batch = wide.batch(partial_plans.take(at))
         if batch is None:
             continue
-        host = memory_table(search.model, batch.space.plans).host_peak
+        host = memory_table(space.model, batch.space.plans).host_peak
         row = int(np.argmin(host))
         if host[row] < least:
             best, least = batch.space.plans.take(np.array([row])), float(host[row])
     return best
 
 
-def other_options(search: Search, chips: int) -> Iterator[str]:
+def other_options(space: UniformSpace, chips: int) -> Iterator[str]:
     """Single changes of what is searched that make a plan possible on the same chips."""
-    options = search.options
+    options = space.options
     for name, values in options.fixed.items():
         free = {key: value for key, value in options.fixed.items() if key != name}
         names = _NAMES.get(name)
         shown = ",".join(names[v] if names else str(v) for v in sorted(values))
-        changed = replace(search.options, fixed=free)
-        if possible(_with(search, options=changed), chips):
+        changed = replace(space.options, fixed=free)
+        if possible(replace(space, options=changed), chips):
             yield f"without --fix {name}={shown}"
     wider = {
         "without --axes": replace(options, axes=None),
@@ -181,13 +184,13 @@ def other_options(search: Search, chips: int) -> Iterator[str]:
         "--offload (state and activations may move to the host)": replace(options, offload=True),
     }
     for text, changed in wider.items():
-        if changed != options and possible(_with(search, options=changed), chips):
+        if changed != options and possible(replace(space, options=changed), chips):
             yield text
 
 
-def other_precision(search: Search, chips: int) -> Iterator[str]:
+def other_precision(space: UniformSpace, chips: int) -> Iterator[str]:
     """bf16, where a plan is possible in it; only under the shipped constants, which it has too."""
-    model, wider = search.model, "bf16"
+    model, wider = space.model, "bf16"
     job, chip, given = model.job, model.chip, model.assumptions
     if job.precision == wider or wider not in chip.peak_flop_per_s:
         return
@@ -196,7 +199,7 @@ def other_precision(search: Search, chips: int) -> Iterator[str]:
         return
     assumptions = replace(others, collectives=given.collectives)
     changed = replace(model, job=replace(job, precision=wider), assumptions=assumptions)
-    if possible(_with(search, model=changed), chips):
+    if possible(replace(space, model=changed), chips):
         yield f"--precision {wider}"
 
 
@@ -211,13 +214,13 @@ def _fewer_targets(options: SpaceOptions) -> dict[str, SpaceOptions]:
     return changes
 
 
-def more_memory(search: Search, chips: int) -> Iterator[str]:
+def more_memory(space: UniformSpace, chips: int) -> Iterator[str]:
     """The least `--max-memory` or `--memory-margin` that lets a plan fit in the usual limit."""
-    limits, usable = search.limits, usable_bytes(search.model)
-    if limits.chip_bytes(search.model) >= usable:
+    limits, usable = space.limits, usable_bytes(space.model)
+    if limits.chip_bytes(space.model) >= usable:
         return
     roomy = replace(limits, memory_bytes=None, memory_margin=None)
-    found = least_memory(search.model, chips, search.options, roomy, search.deadline)
+    found = least_memory(replace(space.on(chips), limits=roomy))
     if found.status is not Status.OPTIMAL:
         return
     least = float(found.points[0, 0])
@@ -226,84 +229,84 @@ def more_memory(search: Search, chips: int) -> Iterator[str]:
         text = rounded_up(least / 1e9)
         wishes += [f"--max-memory {text}GB"] if float(text) * 1e9 <= usable else [""]
     margin = limits.memory_margin
-    if margin is not None and margin * search.model.allocatable_bytes < least:
-        text = rounded_up(least / search.model.allocatable_bytes)
+    if margin is not None and margin * space.model.allocatable_bytes < least:
+        text = rounded_up(least / space.model.allocatable_bytes)
         wishes += [f"--memory-margin {text}"]
     if all(wishes):
         yield " ".join(wishes)
 
 
-def more_chips(search: Search, chips: int) -> Iterator[str]:
+def more_chips(space: UniformSpace, chips: int) -> Iterator[str]:
     """The fewest chips above those asked for on which a plan is possible.
 
     Where too many counts would have to be searched for that, the first that doubling reaches.
     """
-    cluster = search.model.cluster
+    cluster = space.model.cluster
     counts = cluster.chip_counts(min(cluster.max_chips, _FARTHEST * chips))
-    count = first_possible(search, [n for n in counts if n > chips])
+    count = first_possible(space, [n for n in counts if n > chips])
     if count is None:
         doubled = {chips << power for power in range(1, _FARTHEST.bit_length())}
-        count = first_possible(search, [n for n in counts if n in doubled])
+        count = first_possible(space, [n for n in counts if n in doubled])
     if count is not None:
         yield f"--chips {count} (more chips)"
 
 
-def fewer_chips(search: Search, chips: int) -> Iterator[str]:
+def fewer_chips(space: UniformSpace, chips: int) -> Iterator[str]:
     """The most chips below those asked for on which a plan is possible."""
-    counts = [n for n in search.model.cluster.chip_counts(chips) if n < chips]
-    count = first_possible(search, counts[::-1])
+    counts = [n for n in space.model.cluster.chip_counts(chips) if n < chips]
+    count = first_possible(space, counts[::-1])
     if count is not None:
         yield f"--chips {count} (fewer chips)"
 
 
-def other_batch(search: Search, chips: int) -> Iterator[str]:
+def other_batch(space: UniformSpace, chips: int) -> Iterator[str]:
     """The nearest global batch with which a plan is possible."""
-    if search.model.assumptions.token_granularity:
-        yield from _fewer_tokens(search, chips)
+    if space.model.assumptions.token_granularity:
+        yield from _fewer_tokens(space, chips)
         return
-    for sequences in _batches_nearby(search, chips)[:_MOST_SEARCHES]:
-        job = replace(search.model.job, global_batch=int(sequences))
-        if possible(_with(search, model=replace(search.model, job=job)), chips):
+    for sequences in _batches_nearby(space, chips)[:_MOST_SEARCHES]:
+        job = replace(space.model.job, global_batch=int(sequences))
+        if possible(replace(space, model=replace(space.model, job=job)), chips):
             yield f"--batch-tokens {job.batch_tokens}"
             return
 
 
-def larger_batch(search: Search, chips: int) -> Iterator[str]:
+def larger_batch(space: UniformSpace, chips: int) -> Iterator[str]:
     """The first doubling of the global batch with which a plan is possible, up to 8 times."""
-    job = search.model.job
-    for times in () if search.model.assumptions.token_granularity else _LARGER_BATCHES:
+    job = space.model.job
+    for times in () if space.model.assumptions.token_granularity else _LARGER_BATCHES:
         larger = replace(job, global_batch=times * job.global_batch)
         if larger.global_batch > LARGEST_BATCH:
             return
-        if possible(_with(search, model=replace(search.model, job=larger)), chips):
+        if possible(replace(space, model=replace(space.model, job=larger)), chips):
             yield f"--batch-tokens {larger.batch_tokens}"
             return
 
 
-def _fewer_tokens(search: Search, chips: int) -> Iterator[str]:
+def _fewer_tokens(space: UniformSpace, chips: int) -> Iterator[str]:
     """The largest half, quarter, ... of the tokens of a step with which a plan is possible."""
-    job = search.model.job
+    job = space.model.job
     tokens = job.batch_tokens // 2
     while tokens >= chips:
         smaller = replace(job, seq_len=tokens / chips)
-        if possible(_with(search, model=replace(search.model, job=smaller)), chips):
+        if possible(replace(space, model=replace(space.model, job=smaller)), chips):
             yield f"--batch-tokens {tokens:.0f}"
             return
         tokens //= 2
 
 
-def _batches_nearby(search: Search, chips: int) -> IntArray:
+def _batches_nearby(space: UniformSpace, chips: int) -> IntArray:
     """Sequences next to the present batch that the data ranks of some mesh divide, nearest first.
 
     Beside that, micro-batches that were asked for must divide them, and pipelines of some
     frameworks need a multiple of their stages.
     """
-    job = search.model.job
+    job = space.model.job
     every_rank = replace(job, global_batch=chips)  # whatever divides the chips divides it
-    meshes = enumerate_meshes(replace(search.model, job=every_rank), (chips,), search.options)
+    meshes = enumerate_meshes(replace(space.model, job=every_rank), (chips,), space.options)
     columns = meshes.columns
     ranks = columns["dp"] * columns["fsdp"]
-    sizes = np.array(sorted(search.options.fixed.get("micro_batch", {1})))
+    sizes = np.array(sorted(space.options.fixed.get("micro_batch", {1})))
     rows = np.concatenate([ranks, ranks * columns["pp"]])
     units = np.unique(rows[:, None] * sizes)
     below = job.global_batch // units * units
@@ -363,20 +366,26 @@ def _rounded(value: float, mode: str) -> str:
     return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"
 
 
-def _with(search: Search, **changes: object) -> Search:
-    """A search for a changed question, with the same deadline."""
-    fields = {
-        "model": search.model,
-        "options": search.options,
-        "limits": search.limits,
-        "deadline": search.deadline,
-    }
-    return Search(**{**fields, **changes})  # type: ignore[arg-type]
+def room_for(limits: Limits, needed: float, usable: float) -> Iterator[str]:
+    """The `--max-memory` under which a plan that is known fits, where chips have so much.
+
+    Args:
+        limits: What was asked for.
+        needed: Bytes that the plan needs on a chip.
+        usable: Bytes that a plan may fill.
+    """
+    text = rounded_up(needed / 1e9)
+    alone = limits.memory_bytes is not None and limits.memory_margin is None
+    if alone and float(text) * 1e9 <= usable:
+        yield f"--max-memory {text}GB"
 
 
-def in_time_only(remedies: Iterator[str]) -> Iterator[str]:
-    """The remedies that were found before the deadline."""
-    try:
-        yield from remedies
-    except OutOfTime:
-        return
+def first_few(*remedies: Iterator[str]) -> tuple[str, ...]:
+    """The first few remedies, each once, found before the deadline; none is looked for in vain."""
+    found: dict[str, None] = {}
+    with suppress(OutOfTime):
+        for remedy in chain(*remedies):
+            found[remedy] = None
+            if len(found) == _MOST:
+                break
+    return tuple(found)

@@ -9,7 +9,6 @@ there is one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -17,33 +16,20 @@ from planner.base.arrays import FloatArray
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pools.evaluate import evaluate_stages
 from planner.cost.pools.pools import Pool, owners, without_pools
+from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
-from planner.search.deadline import Deadline
-from planner.search.driver import Driver, Fastest, Progress
+from planner.search.driver import Progress
 from planner.search.limits import Limits, model_flop
 from planner.search.pools.bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.pools.columns import PooledColumns, pooled_columns, pooled_standing_w
 from planner.search.pools.rows import PooledRows, pooled_rows
-from planner.search.space import Costs, Range, Space
+from planner.search.rows import Fastest, Range, RowSpace
 from planner.search.uneven.counts import funnel_stage
 
 _AT_A_TIME = 50_000  # rows whose bounds are in memory at once
 _RISES = (1.02, 1.1, 1.3, 2.0, 4.0, 16.0, 256.0, 1e6)
 """Ceilings over the least bound."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PooledFound(Fastest):
-    """The outcome of a search over plans on pools.
-
-    Attributes:
-        rows: Rows searched.
-        counts: Rows considered before placement, and what each rule drops.
-    """
-
-    rows: int
-    counts: dict[str, int]
 
 
 def best_on_pools(
@@ -54,7 +40,7 @@ def best_on_pools(
     gap: float = 0.0,
     deadline: float | None = None,
     on_progress: Progress | None = None,
-) -> PooledFound:
+) -> Fastest:
     """The fastest plan on all chips of all pools.
 
     Args:
@@ -64,42 +50,44 @@ def best_on_pools(
         deadline: `time.perf_counter` value at which it ends.
         on_progress: Called with (what, done, of).
     """
-    space = PoolSpace(tuple(pools), options, limits)
-    found = Driver(space, gap, Deadline(deadline), on_progress).run()
-    known = {one.name: getattr(found, one.name) for one in fields(found)}
-    return PooledFound(**known, rows=space.count, counts=space.counts)
+    return PoolSpace(tuple(pools), options, limits, gap, deadline).fastest(on_progress)
 
 
-class PoolSpace(Space[PooledRows]):
+class PoolSpace(RowSpace[PooledRows]):
     """Plans on pools of different chips, at full clock.
 
     LB1 and LB2 drop rows (`planner.search.pools.bounds`).
     """
 
-    def __init__(self, pools: tuple[Pool, ...], options: SpaceOptions, limits: Limits) -> None:
-        super().__init__(_longest_s(pools, limits))
+    def __init__(
+        self,
+        pools: tuple[Pool, ...],
+        options: SpaceOptions,
+        limits: Limits,
+        gap: float,
+        deadline: float | None,
+    ) -> None:
+        super().__init__(_longest_s(pools, limits), gap, deadline)
         self.pools, self.options, self.limits = pools, options, limits
         self.clocks = tuple(pool.model.clocks(wanted=False) for pool in pools)
-        self.count, self.counts = 0, dict[str, int]()
-        self.parts: list[tuple[PooledRows, PooledForms, FloatArray]] = []
+        self.formed: list[tuple[PooledRows, PooledForms, FloatArray]] = []
 
-    def begin(self, deadline: Deadline) -> float:
+    def start(self) -> float:
         """Rows with their forms and LB1; the least of it."""
-        self.deadline = deadline
-        rows = pooled_rows(self.pools, self.options, deadline)
-        self.count, self.counts = len(rows), rows.own[0].counts
-        self.open = self.count
+        rows = pooled_rows(self.pools, self.options, self.until)
+        self.count, self.considered = len(rows), rows.own[0].counts
+        self.remaining = self.count
         if not self.count or self._waits_for_too_much():
             return 0.0
-        self.parts = [self._formed(part) for part in _parts(rows)]
-        return min((float(first.min()) for _, _, first in self.parts if len(first)), default=0.0)
+        self.formed = [self._formed(part) for part in _parts(rows)]
+        return min((float(first.min()) for _, _, first in self.formed if len(first)), default=0.0)
 
     def ranges(self, wanted_s: float) -> Iterator[Range]:
         """Below ceilings that rise until a plan is known."""
-        lowest = min((float(first.min()) for _, _, first in self.parts if len(first)), default=0.0)
-        for rise in _RISES if self.parts else ():
+        lowest = min((float(first.min()) for _, _, first in self.formed if len(first)), default=0.0)
+        for rise in _RISES if self.formed else ():
             yield Range(lowest, lowest * rise)
-            if lowest * rise >= self.longest_s:
+            if lowest * rise >= self.best.longest_s:
                 return
 
     def _waits_for_too_much(self) -> bool:
@@ -109,20 +97,20 @@ class PoolSpace(Space[PooledRows]):
 
     def _formed(self, rows: PooledRows) -> tuple[PooledRows, PooledForms, FloatArray]:
         """Rows with their forms and LB1."""
-        self.deadline.check()
+        self.until.check()
         forms = pooled_forms(rows, self.clocks)
         return rows, forms, forms.step_s(forms.slowest)
 
     def narrowed(self, wanted_s: float) -> list[tuple[PooledRows, FloatArray]]:
         """What LB1 and LB2 leave."""
-        self.open = self.count
-        first = np.concatenate([bound for _, _, bound in self.parts])
-        meshes = _meshes([rows for rows, _, _ in self.parts])
+        self.remaining = self.count
+        first = np.concatenate([bound for _, _, bound in self.formed])
+        meshes = _meshes([rows for rows, _, _ in self.formed])
         whole = np.flatnonzero(first < wanted_s)
         self.funnel = [funnel_stage("LB1", meshes, first, whole)]
         left, second, open_rows = [], [], []
-        for all_rows, forms, lower in self.parts:
-            self.deadline.check()
+        for all_rows, forms, lower in self.formed:
+            self.until.check()
             at = np.flatnonzero(lower < wanted_s)
             rows = all_rows.take(at)
             bound = pooled_second(self.limits, rows, forms.take(at), wanted_s)
@@ -136,9 +124,9 @@ class PoolSpace(Space[PooledRows]):
         self.funnel.append(funnel_stage("LB2", _meshes(left), lower, roomy))
         return open_rows
 
-    def columns(self, rows: PooledRows, row: int, wanted_s: float) -> PooledColumns | None:
+    def stage_problem(self, rows: PooledRows, row: int, wanted_s: float) -> PooledColumns | None:
         """The stage problem of a row."""
-        return pooled_columns(self.limits, rows, row, self.clocks, wanted_s, self.deadline)
+        return pooled_columns(self.limits, rows, row, self.clocks, wanted_s, self.until)
 
     def costs(self, plan: Plan) -> Costs | None:
         """What a plan takes; None where it draws more than the limit."""
@@ -147,7 +135,7 @@ class PoolSpace(Space[PooledRows]):
         time_s, joules = float(step.time[0, 0]), float(step.energy[0, 0])
         if self.limits.power_w is not None and joules > self.limits.power_w * time_s:
             return None
-        return Costs(time_s, joules)
+        return Costs(step_time_s=time_s, energy_j=joules)
 
 
 def _parts(rows: PooledRows) -> list[PooledRows]:

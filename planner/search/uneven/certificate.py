@@ -18,13 +18,13 @@ from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.frameworks.rules import TARGET, broken
+from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import TOLD, UnevenFound
-from planner.search.deadline import Deadline
-from planner.search.driver import SAME, Driver, Progress
+from planner.search.driver import Found, Progress
 from planner.search.limits import Limits
-from planner.search.space import Costs, Range, Space
+from planner.search.rows import SAME, Range, RowSpace
 from planner.search.uneven.bounds.launchable_memory import launchable_bound
 from planner.search.uneven.bounds.memory import fits_in_memory, second_step_s
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
@@ -41,7 +41,6 @@ from planner.search.uneven.counts import Counted, funnel_stage, mesh_count
 from planner.search.uneven.launchable import launchable_rows
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.terms import row_terms
-from planner.search.uniform.engine import Found
 from planner.search.uniform.space import PartialPlans
 
 _AT_A_TIME = 200_000  # rows whose bounds are in memory at once
@@ -72,12 +71,11 @@ def best_time(
         deadline: `time.perf_counter` value at which it ends.
         on_progress: Called with (what, done, of).
     """
-    space = UnevenSpace(model, options, limits, chips)
-    driver = Driver(space, gap, Deadline(deadline), on_progress)
+    space = UnevenSpace(model, options, limits, chips, gap, deadline)
     if uniform is not None and len(uniform.points):
         at = int(np.argmin(uniform.points[:, 0]))
-        driver.start_from(uniform.plans.plan(at), *map(float, uniform.points[at, :2]))
-    found = driver.run()
+        space.start_from(uniform.plans.plan(at), *map(float, uniform.points[at, :2]))
+    found = space.fastest(on_progress)
     some = found.plan is not None
     return UnevenFound(
         plans=PlanTable.from_plans([] if found.plan is None else [found.plan]),
@@ -90,25 +88,33 @@ def best_time(
     )
 
 
-class UnevenSpace(Space[Rows]):
+class UnevenSpace(RowSpace[Rows]):
     """Plans on one machine whose stages may differ.
 
     LB0 drops meshes with micro-batch and schedule, LB1, LB2 and a limit on power drop rows
     (`planner.search.uneven.bounds.time`, `power`).
     """
 
-    def __init__(self, model: CostModel, options: SpaceOptions, limits: Limits, chips: int) -> None:
-        super().__init__(limits.longest_s(model, chips))
+    def __init__(
+        self,
+        model: CostModel,
+        options: SpaceOptions,
+        limits: Limits,
+        chips: int,
+        gap: float,
+        deadline: float | None,
+    ) -> None:
+        super().__init__(limits.longest_s(model, chips), gap, deadline)
         self.model, self.options, self.limits, self.chips = model, options, limits, chips
         self.clocks = model.clocks(wanted=options.clocks)
         self.tightens = limits.power_w is not None
 
-    def begin(self, deadline: Deadline) -> float:
+    def start(self) -> float:
         """Meshes with micro-batch and schedule; the least of their bounds."""
-        self.deadline = deadline
         self.partial_plans = uneven_partial_plans(self.model, (self.chips,), self.options)
-        self.open = len(self.partial_plans)
-        self.lower = partial_plan_lower(self.model, self.partial_plans, self.options, deadline)
+        self.count = self.remaining = len(self.partial_plans)
+        self.considered = self.partial_plans.counts
+        self.lower = partial_plan_lower(self.model, self.partial_plans, self.options, self.until)
         return float(self.lower.min(initial=np.inf))
 
     def ranges(self, wanted_s: float) -> Iterator[Range]:
@@ -126,12 +132,12 @@ class UnevenSpace(Space[Rows]):
 
     def _range(self, partial_plans: PartialPlans) -> tuple[float, float]:
         """Seconds between which plans take; 0 where none fits in memory or is within the power."""
-        rows = cross_rows(self.model, partial_plans, self.options, self.deadline)
+        rows = cross_rows(self.model, partial_plans, self.options, self.until)
         rows = rows.take(np.flatnonzero(fits_in_memory(self.model, self.limits, rows)))
         lowest = 0.0
         if self.limits.power_w is not None and len(rows):
             forms = clocked_forms(self.model, rows, self.clocks)
-            powered = self._powered(rows, forms, self.longest_s * (1 + SAME))
+            powered = self._powered(rows, forms, self.best.longest_s * (1 + SAME))
             rows = rows.take(np.flatnonzero(np.isfinite(powered)))
             lowest = float(powered.min())
         if not len(rows):
@@ -142,12 +148,12 @@ class UnevenSpace(Space[Rows]):
     def narrowed(self, wanted_s: float) -> list[tuple[Rows, FloatArray]]:
         """What LB0, LB1, LB2 and a limit on power leave."""
         kept = np.flatnonzero(self.lower < wanted_s)
-        self.open, refused, counted = len(kept), Counter[str](), Counted()
+        self.remaining, refused, counted = len(kept), Counter[str](), Counted()
         self.funnel = [funnel_stage("LB0", mesh_count(self.partial_plans), self.lower, kept)]
         parts = []
         for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
-            self.deadline.check()
-            rows = cross_rows(self.model, self.partial_plans.take(at), self.options, self.deadline)
+            self.until.check()
+            rows = cross_rows(self.model, self.partial_plans.take(at), self.options, self.until)
             refused.update({n: c for n, c in rows.counts.items() if TARGET in n})
             self.refused = dict(refused)
             parts.append(self._bounded(rows, counted, wanted_s))
@@ -195,22 +201,22 @@ class UnevenSpace(Space[Rows]):
         return rows.take(kept), forms.take(kept), second[kept]
 
     def _powered(self, rows: Rows, forms: RowForms, wanted_s: float) -> FloatArray:
-        at = (self.model, self.limits, rows, forms, self.clocks, self.deadline)
+        at = (self.model, self.limits, rows, forms, self.clocks, self.until)
         return powered_bound(*at, wanted_s)
 
     def tightened(self, rows: Rows, wanted_s: float) -> FloatArray:
         """(n,) better bounds of rows under a limit on power."""
         forms = clocked_forms(self.model, rows, self.clocks)
-        at = (self.model, self.limits, rows, forms, self.clocks, self.deadline)
+        at = (self.model, self.limits, rows, forms, self.clocks, self.until)
         return ranged_bound(*at, wanted_s)
 
-    def columns(self, rows: Rows, row: int, wanted_s: float) -> RowColumns | None:
+    def stage_problem(self, rows: Rows, row: int, wanted_s: float) -> RowColumns | None:
         """The stage problem of a row, with the clocks that may pay."""
         slowed = gains_from_waiting(self.model, rows.plans.take(np.array([row])))[0]
         lower = self.limits.power_w is not None or slowed
         clocks = self.clocks if lower else self.clocks[:1]
         at = (self.model, self.limits, rows, row, clocks, wanted_s)
-        return row_columns(*at, deadline=self.deadline)
+        return row_columns(*at, deadline=self.until)
 
     def costs(self, plan: Plan) -> Costs | None:
         """What a plan takes; None where a target refuses it, or it is not within the limits."""
@@ -224,4 +230,4 @@ class UnevenSpace(Space[Rows]):
         )
         if not fits[0] or not (allowed is None or allowed[0]):
             return None
-        return Costs(float(totals.step_time_s[0]), float(totals.energy_j[0]))
+        return Costs(step_time_s=float(totals.step_time_s[0]), energy_j=float(totals.energy_j[0]))

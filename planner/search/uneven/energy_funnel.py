@@ -55,7 +55,7 @@ class Funnel:
         refused: See `Certificate`.
     """
 
-    family: EnergyRows | None = None
+    family: EnergyRows = field(init=False)
     watts: float
     open_rows: int = 0
     left: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -80,7 +80,6 @@ class Funnel:
 
     def close(self, search: FamilySearch, point: Point) -> None:
         """Notes what each bound of the search dropped for its first point, and what is left."""
-        assert self.family is not None
         low = search.bounds(point.limit)
         self._leave(low, np.asarray(low < search.enough(point.found)))
         joules = np.where(low >= UNLIMITED, np.inf, low) * self.family.units.joules
@@ -95,7 +94,6 @@ class Funnel:
 
     def open_without(self, search: FamilySearch) -> None:
         """Notes what is left where no point was found."""
-        assert self.family is not None
         low = search.bounds(int(self.family.upper_s / self.family.units.time_s))
         self._leave(low, low < UNLIMITED)
 
@@ -107,7 +105,6 @@ class Funnel:
             above_s: Its plans are slower.
             js: Joule seconds.
         """
-        assert self.family is not None
         unit = self.family.units.joules
         left: BoolArray = np.array(
             [low * unit * s < js for low, s in zip(lows, above_s, strict=False)]
@@ -117,7 +114,6 @@ class Funnel:
 
     def _leave(self, low: IntArray, left: BoolArray) -> None:
         """Notes rows that are left, with the bounds of all."""
-        assert self.family is not None
         self.left = left
         self.lowest_left = float(low[left].min()) * self.family.units.joules if left.any() else None
 

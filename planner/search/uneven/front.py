@@ -26,12 +26,12 @@ from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import ROUNDING, Certificate, TimeStep, UnevenFound, within
 from planner.search.deadline import Deadline, OutOfTime
+from planner.search.driver import Found, Progress
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.known_plans import KnownPlans, known_plans, seconds_and_joules
-from planner.search.uniform.engine import Found, Progress
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question, UnansweredError

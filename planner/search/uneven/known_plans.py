@@ -12,7 +12,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.plan import Plan, PlanTable
 from planner.results.certificate import UnevenFound
-from planner.search.uniform.engine import Found
+from planner.search.driver import Found
 from solvers.frontier import nondominated
 
 

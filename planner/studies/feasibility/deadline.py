@@ -12,9 +12,10 @@ from planner.cost.context import CostModel
 from planner.objectives import TIME
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from planner.studies.feasibility.answer import DeadlineRow
 from planner.studies.feasibility.strategies import Strategy, with_batch
 from planner.studies.feasibility.textbook.meshes import mesh_limits
@@ -128,7 +129,8 @@ def _by_search(model: CostModel, chips: int, limits: Limits, goal: Goal) -> _Fas
     """The fastest plan on so many chips, if one meets the deadline."""
     sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
     bounded = replace(limits, step_time_s=goal.step_s)
-    found = Search(model=sized, options=SpaceOptions(clocks=False), limits=bounded).run((chips,))
+    options = SpaceOptions(clocks=False)
+    found = Driver().run(UniformSpace(model=sized, options=options, limits=bounded, chips=(chips,)))
     if len(found.points) == 0:
         return None
     best = optimum(found.points, found.bound, found.status, TIME)

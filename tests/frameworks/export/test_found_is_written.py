@@ -20,8 +20,9 @@ from planner.frameworks.targets import TARGETS, Target
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver, Found
 from planner.search.limits import Limits
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 
 MODELS = ("gpt3-125m", "llama3-8b", "qwen3-8b", "gemma2-9b", "mixtral-8x7b", "deepseek-v2-lite",
           "gpt-oss-20b", "llama4-scout", "phi-4", "olmo2-7b")  # fmt: skip
@@ -50,7 +51,7 @@ def cost_of(model: str, hardware: str, precision: str, kind: str, target: Target
 
 def searched(cost: CostModel, target: Target) -> Found:
     options = SpaceOptions(runnable_in=(target,), clocks=False)
-    return Search(model=cost, options=options, limits=Limits()).run((CHIPS,))
+    return Driver().run(UniformSpace(model=cost, options=options, limits=Limits(), chips=(CHIPS,)))
 
 
 def written(cost: CostModel, target: Target) -> int:

@@ -17,6 +17,7 @@ from planner.frameworks.rules import violations
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
 from planner.search.deadline import Deadline
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.memory import second_bound
 from planner.search.uneven.bounds.time import first_bound, partial_plan_lower, row_forms
@@ -24,7 +25,7 @@ from planner.search.uneven.certificate import best_time
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.shortage import shortage
 from planner.search.uneven.terms import row_terms
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 ROUNDED = 1 + 2e-12
@@ -122,7 +123,7 @@ def small() -> CostModel:
 
 def test_time_limit_keeps_a_bound() -> None:
     model = small()
-    uniform = Search(model=model, options=OPTIONS, limits=Limits()).run((8,))
+    uniform = Driver().run(UniformSpace(model=model, options=OPTIONS, limits=Limits(), chips=(8,)))
     ended = best_time(model, OPTIONS, Limits(), 8, uniform=uniform, deadline=time.perf_counter())
     assert ended.status is Status.FEASIBLE
     assert ended.certificate is not None
@@ -134,7 +135,7 @@ def test_time_limit_keeps_a_bound() -> None:
 
 def test_gap_ends_early() -> None:
     model = small()
-    uniform = Search(model=model, options=OPTIONS, limits=Limits()).run((8,))
+    uniform = Driver().run(UniformSpace(model=model, options=OPTIONS, limits=Limits(), chips=(8,)))
     proved = best_time(model, OPTIONS, Limits(), 8, uniform=uniform)
     close = best_time(model, OPTIONS, Limits(), 8, uniform=uniform, gap=0.5)
     assert close.certificate is not None
@@ -156,7 +157,9 @@ def test_limits_are_obeyed() -> None:
     clocked = replace(OPTIONS, clocks=True)
     capped = best_time(model, clocked, Limits(power_w=power), 8)
     assert capped.points[0, 1] <= power * capped.points[0, 0]
-    uniform = Search(model=model, options=clocked, limits=Limits(power_w=power)).run((8,))
+    uniform = Driver().run(
+        UniformSpace(model=model, options=clocked, limits=Limits(power_w=power), chips=(8,))
+    )
     assert least < capped.points[0, 0] <= uniform.points[0, 0] * (1 + 1e-4)
 
 

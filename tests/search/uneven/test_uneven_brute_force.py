@@ -12,6 +12,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uneven.aligned import fullest_devices
 from planner.search.uneven.bounds.memory import fits_in_memory, second_bound
@@ -20,7 +21,7 @@ from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns.columns import RowColumns, row_columns
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 from solvers.stages.backend import Question
 from solvers.stages.solving import solve_stages
@@ -112,7 +113,11 @@ def test_certificate_against_all_plans(seed: int, known: bool) -> None:
     limit = float(np.quantile(memory, rng.choice([0.0, 0.05, 0.5, 1.0])))
     best = float(cost.step_time_s[memory <= limit].min())
     options, limits = SpaceOptions(fixed=fixed, clocks=False), Limits(memory_bytes=limit)
-    uniform = Search(model=model, options=options, limits=limits).run((4,)) if known else None
+    uniform = (
+        Driver().run(UniformSpace(model=model, options=options, limits=limits, chips=(4,)))
+        if known
+        else None
+    )
     found = best_time(model, options, limits, 4, uniform=uniform)
     assert found.status is Status.OPTIMAL
     assert found.certificate is not None

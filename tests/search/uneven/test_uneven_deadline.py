@@ -15,15 +15,17 @@ from planner.objectives import OBJECTIVES
 from planner.question.options import SpaceOptions
 from planner.results.gains import nothing_found_words
 from planner.search.deadline import Deadline, OutOfTime
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.pools import pools
 from planner.search.pools.columns import pooled_columns
+from planner.search.rows import Fastest
 from planner.search.uneven import certificate, energy_rows
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.front import energy_front
 from planner.search.uneven.rows import cross_rows, uneven_partial_plans
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 CHIPS = 4
@@ -114,7 +116,9 @@ def test_a_front_whose_columns_take_too_long_keeps_what_is_known(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, options = job(), options_of(pp=2, tp=1, cp=1, micro_batch=1, interleave=1)
-    uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
+    uniform = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(CHIPS,))
+    )
     start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
     whole = energy_front(model, options, Limits(), CHIPS, start=start, uniform=uniform)
     monkeypatch.setattr(energy_rows, "row_columns", clock.late_within(row_columns))
@@ -130,7 +134,9 @@ def test_a_front_whose_columns_take_too_long_keeps_what_is_known(
 def test_time_that_ends_before_rows_are_bounded_leaves_them_all(clock: Clock) -> None:
     """At many of the moments at which the clock is asked for, in turn."""
     model, options = job(), options_of(pp=2, tp=1, cp=1, micro_batch=1, interleave=1)
-    uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
+    uniform = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(CHIPS,))
+    )
     asked = {"uniform": uniform, "deadline": SOON}
     start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
     partial_plans = len(uneven_partial_plans(model, (CHIPS,), options))
@@ -153,7 +159,9 @@ def test_time_that_ends_before_rows_are_bounded_leaves_them_all(clock: Clock) ->
 
 def test_time_that_is_over_at_once_leaves_the_bound_of_arithmetic(clock: Clock) -> None:
     model, options = job(), options_of(cp=1)
-    uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
+    uniform = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(CHIPS,))
+    )
     whole = best_time(model, options, Limits(), CHIPS, uniform=uniform)
     clock.now = LATE
     asked = {"uniform": uniform, "deadline": SOON}
@@ -176,7 +184,9 @@ def test_time_that_is_over_at_once_leaves_the_bound_of_arithmetic(clock: Clock) 
 def test_rows_are_dropped_by_bounds_alone_and_others_left(clock: Clock, objective: str) -> None:
     """At many of the moments at which the clock is asked for, in turn."""
     model, options = job(), options_of(tp=1, cp=1)
-    uniform = Search(model=model, options=options, limits=Limits()).run((CHIPS,))
+    uniform = Driver().run(
+        UniformSpace(model=model, options=options, limits=Limits(), chips=(CHIPS,))
+    )
     start = best_time(model, options, Limits(), CHIPS, uniform=uniform)
     asked = {
         "start": start,
@@ -261,5 +271,5 @@ def test_a_row_of_pools_that_stays_open_is_left(
     assert asked > 2
 
 
-def best_on_pools(own: tuple[pools.Pool, ...], options: SpaceOptions) -> pools.PooledFound:
+def best_on_pools(own: tuple[pools.Pool, ...], options: SpaceOptions) -> Fastest:
     return pools.best_on_pools(own, options, Limits(), deadline=SOON)

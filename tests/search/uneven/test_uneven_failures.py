@@ -13,12 +13,13 @@ from support.jobs import cost_model, dense_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.question.options import SpaceOptions
-from planner.search import driver
+from planner.search import rows as rows_searched
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uneven import certificate, energy_rows, front
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import energy_front
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Solution, Status
 from solvers.stages.answers import out_of_time
 from solvers.stages.backend import Question, UnansweredError
@@ -84,7 +85,7 @@ def test_rows_without_an_answer_leave_the_search_open(
     options = SpaceOptions(fixed=FIXED, clocks=False)
     best = best_time(job, options, Limits(), CHIPS)
     limits = Limits(step_time_s=1.2 * float(best.points[0, 0])) if limited else Limits()
-    with failing(failure, driver, certificate):
+    with failing(failure, rows_searched, certificate):
         found = best_time(job, options, limits, CHIPS)
     assert found.status is Status.TIME_LIMIT
     assert found.certificate.objective is None
@@ -99,9 +100,11 @@ def test_what_is_known_outlives_rows_without_an_answer(top_heavy: CostModel, fai
     """
     options = SpaceOptions(fixed=FIXED, clocks=False)
     best = best_time(top_heavy, options, Limits(), CHIPS)
-    uniform = Search(model=top_heavy, options=options, limits=Limits()).run((CHIPS,))
+    uniform = Driver().run(
+        UniformSpace(model=top_heavy, options=options, limits=Limits(), chips=(CHIPS,))
+    )
     assert uniform.points[:, 0].min() > 1.05 * best.points[0, 0]
-    with failing(failure, driver, certificate):
+    with failing(failure, rows_searched, certificate):
         found = best_time(top_heavy, options, Limits(), CHIPS, uniform=uniform)
     assert found.status is Status.FEASIBLE
     assert found.points[0, 0] == uniform.points[:, 0].min()
@@ -115,7 +118,9 @@ def test_the_front_keeps_what_is_known(job: CostModel, failure: str) -> None:
     chip = replace(job.cluster.chip, clock_levels=(1.0, 0.7))
     job = replace(job, cluster=replace(job.cluster, chip=chip))
     options = SpaceOptions(fixed=FIXED)
-    uniform = Search(model=job, options=options, limits=Limits()).run((CHIPS,))
+    uniform = Driver().run(
+        UniformSpace(model=job, options=options, limits=Limits(), chips=(CHIPS,))
+    )
     start = best_time(job, options, Limits(), CHIPS, uniform=uniform)
     exact = energy_front(job, options, Limits(), CHIPS, start=start, uniform=uniform)
     with failing(failure, front, energy_rows):

@@ -17,13 +17,14 @@ from planner.objectives import OBJECTIVES
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import UnevenFound
+from planner.search.driver import Driver, Found
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.energy import full_work, mean_bounds, memory_bounds
 from planner.search.uneven.bounds.time import row_forms
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import energy_front
 from planner.search.uneven.terms import row_terms
-from planner.search.uniform.engine import Found, Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.energy_bounds import bottleneck_bound
@@ -108,7 +109,9 @@ def all_points(model: CostModel, fixed: dict[str, frozenset[int]]) -> tuple[Floa
 def searched(
     model: CostModel, options: SpaceOptions, limits: Limits, chips: int = 4
 ) -> tuple[Found, UnevenFound]:
-    uniform = Search(model=model, options=options, limits=limits).run((chips,))
+    uniform = Driver().run(
+        UniformSpace(model=model, options=options, limits=limits, chips=(chips,))
+    )
     return uniform, best_time(model, options, limits, chips, uniform=uniform)
 
 
@@ -292,7 +295,7 @@ def test_time_and_gap_end_early_with_bounds() -> None:
 def test_a_gap_ends_the_search_for_the_least_product() -> None:
     """Also where the fastest plan is known within the gap alone."""
     model, options = medium()
-    uniform = Search(model=model, options=options, limits=Limits()).run((8,))
+    uniform = Driver().run(UniformSpace(model=model, options=options, limits=Limits(), chips=(8,)))
     exact_start = best_time(model, options, Limits(), 8, uniform=uniform)
     start = replace(exact_start, bound=exact_start.bound * 0.95, status=Status.FEASIBLE)
     asked = {"uniform": uniform, "objective": OBJECTIVES["edp"]}
@@ -315,7 +318,7 @@ def test_a_gap_ends_the_search_for_the_least_product() -> None:
 def test_a_gap_that_is_told_is_never_above_the_one_asked_for(gap: float) -> None:
     """To the last digit."""
     model, options = medium()
-    uniform = Search(model=model, options=options, limits=Limits()).run((8,))
+    uniform = Driver().run(UniformSpace(model=model, options=options, limits=Limits(), chips=(8,)))
     start = best_time(model, options, Limits(), 8, uniform=uniform, gap=gap)
     asked = {"start": start, "uniform": uniform, "gap": gap}
     fronts = [

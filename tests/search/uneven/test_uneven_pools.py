@@ -17,7 +17,7 @@ from planner.cost.pools.evaluate import evaluate_pooled, evaluate_stages
 from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.plan import SHARDINGS, Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
-from planner.search import driver
+from planner.search import rows as rows_searched
 from planner.search.limits import Limits
 from planner.search.pools.bounds import pooled_forms, pooled_second
 from planner.search.pools.pools import best_on_pools
@@ -213,7 +213,7 @@ def test_limits_on_power_are_exact_and_rows_without_an_answer_stay_open() -> Non
         assert found.plan is None or found.energy_j <= limit.power_w * found.time_s
         assert found.plan is None or found.time_s >= best.time_s * (1 - 1e-9)
         assert below == 1e-6 or found.bound_s <= best.time_s
-    with patch.object(driver, "solve_stages", side_effect=UnansweredError):
+    with patch.object(rows_searched, "solve_stages", side_effect=UnansweredError):
         unanswered = best_on_pools(pools, options, Limits())
     assert unanswered.status is Status.TIME_LIMIT
     assert 0.3 * best.time_s < unanswered.bound_s <= best.time_s

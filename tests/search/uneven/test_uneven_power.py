@@ -1,7 +1,9 @@
 """Limits on the mean power that some plan just obeys, or just does not."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from planner.question.options import SpaceOptions
 from planner.results.certificate import UnevenFound
 from planner.search.deadline import NEVER, OutOfTime
 from planner.search.limits import Limits
-from planner.search.open_rows import OpenRows
+from planner.search.rows import Range, RowSpace
 from planner.search.uneven import certificate
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
 from planner.search.uneven.bounds.time import row_forms
@@ -153,27 +155,56 @@ def test_power_that_leaves_kernels_nothing_needs_no_solver(
     assert found.status is Status.INFEASIBLE
 
 
+class Tightened(RowSpace[Rows]):
+    """Rows with given bounds, none of which holds a plan below 4 s."""
+
+    tightens = True
+
+    def __init__(self, parts: list[tuple[Rows, np.ndarray]], better: Any) -> None:
+        super().__init__(np.inf, 0.0, None)
+        self.given, self.better, self.order = parts, better, list[int]()
+
+    def start(self) -> float:
+        return 0.0
+
+    def ranges(self, _: float) -> Iterator[Range]:
+        yield Range(0.0, 4.0)
+
+    def narrowed(self, _: float) -> list[tuple[Rows, np.ndarray]]:
+        return self.given
+
+    def tightened(self, rows: Rows, _: float) -> np.ndarray:
+        return np.asarray(self.better(rows))
+
+    def stage_problem(self, _: Rows, row: int, wanted_s: float) -> None:
+        assert wanted_s == 4.0
+        self.order.append(row)
+
+    def costs(self, _: object) -> None:
+        raise AssertionError
+
+
 def test_rows_are_tightened_where_it_counts() -> None:
     """The first of 200 rows in order of their bounds; what is not reached keeps its own."""
     model = small(8)
     rows = rows_of(model, CHIPS)
     rows = rows.take(np.arange(200) % len(rows))
-    bounds = np.arange(200) / 10
+    bounds, better = np.arange(200) / 10, np.linspace(9.0, 3.0, 40)
     asked: list[int] = []
 
-    def better(some: Rows) -> np.ndarray:
+    def tightened(some: Rows) -> np.ndarray:
         asked.append(len(some))
-        return np.linspace(3.0, 9.0, len(some))
+        return better
 
-    open_rows = OpenRows([(rows, bounds)], better)
-    taken = []
-    while (row := open_rows.pop(4.0)) is not None:
-        taken.append(row.bound)
+    space = Tightened([(rows, bounds)], tightened)
+    assert space.fastest(None).status is Status.INFEASIBLE
     assert asked == [40]
-    assert taken == np.maximum(bounds[:40], np.linspace(3.0, 9.0, 40))[: len(taken)].tolist()
-    assert len(taken) + len(open_rows) == 200
-    assert min(open_rows.bounds) >= 4.0
-    assert OpenRows([(rows, bounds)], None).pop(0.1) is not None
+    known = np.maximum(bounds[:40], better)
+    assert space.order == [row for row in np.argsort(known).tolist() if known[row] < 4.0]
+    assert np.array_equal(space.bounds, np.concatenate([known, bounds[40:]]))
+    assert space.last is not None
+    assert (space.last.rows, space.last.dropped) == (200, 200 - len(space.order))
+    assert space.last.lowest == min([*known[known >= 4.0], *bounds[40:]])
 
 
 def test_rows_are_kept_when_time_ends() -> None:
@@ -184,7 +215,6 @@ def test_rows_are_kept_when_time_ends() -> None:
     def late(_: Rows) -> np.ndarray:
         raise OutOfTime
 
-    open_rows = OpenRows([(rows, bounds), (rows, bounds)], late)
-    with pytest.raises(OutOfTime):
-        open_rows.pop(np.inf)
-    assert sorted(open_rows.bounds) == sorted([*bounds, *bounds])
+    space = Tightened([(rows, bounds), (rows, bounds)], late)
+    assert space.fastest(None).status is Status.TIME_LIMIT
+    assert sorted(space.unproved) == sorted([*bounds, *bounds])

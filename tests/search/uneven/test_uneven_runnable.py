@@ -14,10 +14,11 @@ from planner.frameworks.rules import broken, demands_of, freedom_of
 from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uneven.certificate import best_time
 from planner.search.uneven.front import energy_front
-from planner.search.uniform.engine import Search
+from planner.search.uniform.engine import UniformSpace
 from solvers.frontier import nondominated
 from solvers.solution import Status
 
@@ -76,7 +77,7 @@ def test_the_fastest_plan_against_all_that_the_rules_pass(
     best = first_runnable(model, [plans[row] for row in at], cost.step_time_s[at], target)
     options = SpaceOptions(fixed=fixed, clocks=False, runnable_in=(TARGETS[target],))
     limits = Limits(memory_bytes=limit)
-    uniform = Search(model=model, options=options, limits=limits).run((4,))
+    uniform = Driver().run(UniformSpace(model=model, options=options, limits=limits, chips=(4,)))
     found = best_time(model, options, limits, 4, uniform=uniform if seed % 2 else None)
     if best is None:
         assert found.status is Status.INFEASIBLE
@@ -114,7 +115,7 @@ def test_the_front_against_all_that_the_rules_pass(target: str, seed: int) -> No
             best.append(points[row])
     options = SpaceOptions(fixed=fixed, runnable_in=(TARGETS[target],))
     limits = Limits(memory_bytes=limit)
-    uniform = Search(model=model, options=options, limits=limits).run((4,))
+    uniform = Driver().run(UniformSpace(model=model, options=options, limits=limits, chips=(4,)))
     start = best_time(model, options, limits, 4, uniform=uniform)
     found = energy_front(model, options, limits, 4, start=start, uniform=uniform)
     assert found.front_complete

@@ -85,13 +85,12 @@ def ranged_bound(
 
     Arguments and errors are the same, but there is a limit on power, and `upper_s` is finite.
     """
-    assert limits.power_w is not None
     mean = mean_bounds(model, rows, forms, clocks, deadline)
-    prices = price_within(mean, limits.power_w)[:, None]
+    prices = price_within(mean, limits.most_w)[:, None]
     beyond = np.full(len(rows), upper_s * _LATER)
     work = full_work(model, limits, rows, forms, clocks)
     ranges = bottleneck_bound(work, slowest_ranges(forms, beyond), prices, beyond)
-    found = ranges_within(ranges, limits.power_w).least.min(axis=1)
+    found = ranges_within(ranges, limits.most_w).least.min(axis=1)
     return np.asarray(np.minimum(found, upper_s))
 
 
