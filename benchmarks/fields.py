@@ -8,6 +8,7 @@ writes `planner/question/asked/typed.py` and the table of `docs/files.md`, both 
 
 from __future__ import annotations
 
+import argparse
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -180,6 +181,7 @@ def with_table(page: str) -> str:
 
 def main() -> None:
     """Writes both files."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     TYPED.write_text(typed(), encoding="utf-8")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -31,6 +31,9 @@ from measuring import Report, Table
 
 from planner.base.errors import InputError
 from planner.question.options import SpaceOptions
+from planner.search.driver import Driver
+from planner.search.limits import Limits
+from planner.search.uniform.engine import UniformSpace
 
 _DENSE = ("tp", "pp", "cp", "fsdp")
 _EXPERTS = ("tp", "pp", "ep", "cp", "fsdp")
@@ -74,9 +77,10 @@ def run(case: Case) -> dict[str, Any]:
 
     def work() -> None:
         nonlocal front
-        search, _ = solved(model, chips, options)
+        space, driver = UniformSpace(model=model, options=options, limits=Limits()), Driver()
+        driver.run(space.on(chips))
         if case.smaller and smaller:
-            front = len(search.run(smaller).points)
+            front = len(driver.run(space.on(*smaller)).points)
 
     seconds = measuring.cpu_seconds(work, case.repeats).best
     return {
