@@ -1,4 +1,4 @@
-"""Asks some 200 questions, and saves the answers or compares them with the saved ones.
+"""Asks every kept question, and saves the answers or compares them with the saved ones.
 
 The net under a change that must not change answers: questions through the public Python functions
 and the command line, declared in `tests/answers/*.toml`, their answers beside them.
