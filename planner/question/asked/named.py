@@ -44,7 +44,7 @@ def _objectives() -> str:
 
 def _fronts() -> str:
     """`time,energy or time,energy,memory`."""
-    return _listed([",".join(names) for names in fronts()], " or")
+    return " or ".join(",".join(names) for names in fronts())
 
 
 def _launches() -> str:

@@ -89,8 +89,8 @@ class CommonFields(FeasibleFields, total=False):
     lora_rank: int | str
     """Rank of LoRA adapters. Default: 16."""
     front: Several
-    """Objectives of the front: time,energy, time,energy,memory, time,money or time,power. Default:
-    that of the objective."""
+    """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
+    Default: that of the objective."""
     chips_exact: bool
     """No smaller chip counts on the front. The front over smaller counts takes most of the time on
     large jobs; this leaves it out. Default: false."""
