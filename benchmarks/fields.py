@@ -137,8 +137,9 @@ def table() -> str:
 
 def _values(field: Asked, schema: Any) -> str:
     """How values are written: unit and range of a number, or what else it is."""
-    if field.kind in ("word", "words") and any(
-        word not in field.meaning for word in words_of(field.name)
+    meaning = filled(field.meaning)
+    if field.kind in ("word", "words", "name") and any(
+        word not in meaning for word in words_of(field.name)
     ):
         return ", ".join(f"`{word}`" for word in words_of(field.name))
     kind = {

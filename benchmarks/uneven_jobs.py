@@ -137,7 +137,7 @@ def proof_cells(asked: Asked) -> tuple[dict[str, Cell], dict[str, Cell]]:
     name: dict[str, Cell] = {"job": asked.job.title}
     said(f"{asked.job.title}: {first.wall_s:.1f} + {second.wall_s:.1f} s")
     certificate = found.certificate
-    if certificate is None:
+    if certificate.objective is None:
         raise SystemExit(f"error: {asked.job.title}: no plan")
     proof: dict[str, Cell] = {
         "uniform, CPU s": first.cpu_s,

@@ -96,7 +96,7 @@ JOB_FIELDS = (
         help="Software era of the time constants",
         replacing="Another software era",
         panel=JOB,
-        kind="word",
+        kind="name",
         default_text="the framework's",
     ),
     Asked(

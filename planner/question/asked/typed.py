@@ -15,18 +15,6 @@ Several = str | list[str] | tuple[str, ...]
 """Words, or text with commas between them."""
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
 Job = Literal["pretrain", "finetune", "lora"]
-Era = Literal[
-    "jax",
-    "llm-foundry",
-    "megatron-2022",
-    "megatron-core",
-    "megatron-core-2025",
-    "megatron-core-2026.04",
-    "megatron-deepspeed",
-    "nanotron",
-    "neuron",
-    "torch-fsdp",
-]
 Collectives = Literal["nccl", "synthesized", "best"]
 Placement = Literal["framework", "all", "torus"]
 Cooling = Literal["air", "liquid"]
@@ -61,7 +49,7 @@ class FeasibleFields(TypedDict, total=False):
     """megatron, megatron-zb (zero-bubble), hai-llm (dualpipe), torchtitan, torchtitan-2024,
     deepspeed, deepspeed-liger, fsdp, jax, nanotron or textbook; decides memory profile, schedules,
     layer splits and rank layouts. Default: by chip."""
-    era: Era | None
+    era: str | None
     """Software era of the time constants. Default: the framework's."""
     max_memory: float | str | None
     """Bytes per chip a plan may fill, e.g. 72GB. Default: the framework's share."""

@@ -49,9 +49,13 @@ def cost_of(model: str, hardware: str, precision: str, kind: str, target: Target
     return CostModel.build(job, cluster, calibrated(cluster.chip, framework.era, precision))
 
 
-def searched(cost: CostModel, target: Target) -> Found:
+def space_of(cost: CostModel, target: Target) -> UniformSpace:
     options = SpaceOptions(runnable_in=(target,), clocks=False)
-    return Driver().run(UniformSpace(model=cost, options=options, limits=Limits(), chips=(CHIPS,)))
+    return UniformSpace(model=cost, options=options, limits=Limits(), chips=(CHIPS,))
+
+
+def searched(cost: CostModel, target: Target) -> Found:
+    return Driver().run(space_of(cost, target))
 
 
 def written(cost: CostModel, target: Target) -> int:
@@ -97,7 +101,6 @@ def test_an_answer_without_plans_says_what_is_allowed() -> None:
     cost = cost_of("mixtral-8x7b", "dgx-h200-ndr", "bf16", "pretrain", target)
     found = searched(cost, target)
     assert len(found.plans) == 0
-    options = SpaceOptions(runnable_in=(target,), clocks=False)
-    explanation = diagnose(cost, CHIPS, options, Limits(), found).explanation
+    explanation = diagnose(space_of(cost, target), CHIPS, found).explanation
     assert explanation.startswith("torchtitan: torchtitan 0.3 has no model")
     assert "it has those of llama3, qwen3, deepseek_v3, gpt_oss" in explanation
