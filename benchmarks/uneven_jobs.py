@@ -163,12 +163,10 @@ def proof_cells(asked: Asked) -> tuple[dict[str, Cell], dict[str, Cell]]:
 
 
 def _rows(found: UnevenFound, name: str) -> int:
-    assert found.certificate is not None
     return sum(step.rows for step in found.certificate.funnel if step.name == name)
 
 
 def _meshes(found: UnevenFound, name: str) -> int:
-    assert found.certificate is not None
     return sum(step.meshes for step in found.certificate.funnel if step.name == name)
 
 
@@ -189,7 +187,6 @@ def front_cells(asked: Asked, points: int) -> tuple[dict[str, Cell], list[dict[s
     rows = [_point(point, known.points) for point in front.points]
     saved = [row["saved, %"] for row in rows]
     certificate = front.certificate
-    assert certificate is not None
     cells: dict[str, Cell] = {
         "job": asked.job.title,
         "fastest, CPU s": first.cpu_s,

@@ -199,8 +199,6 @@ def test_uneven_stages_of_least_money_are_the_fastest() -> None:
     asked = {**JOB, "chips": 4, "layout": "uneven", "fix": {"pp": ["2", "4"], "tp": ["1"]}}
     time = planner.solve(**asked)
     money = planner.solve(**asked, objective="money", price_per_chip_hour=3.0)
-    assert time.certificate is not None
-    assert money.certificate is not None
     assert time.best is not None
     assert money.best is not None
     per_second = 3.0 * 4 / 3600

@@ -143,7 +143,6 @@ def test_the_front_is_that_of_all_plans(seed: int) -> None:
     assert np.allclose(cost.step_time_s, found.points[:, 0], rtol=1e-12)
     assert (cost.memory_per_chip_bytes <= limits.chip_bytes(model)).all()
     assert len(streamed) >= 1
-    assert found.certificate is not None
     assert found.certificate.gap < 1e-6
     assert found.certificate.objective == found.points[:, 1].min()
 
@@ -269,7 +268,6 @@ def test_the_least_product_is_that_of_the_whole_front() -> None:
     asked = {"start": start, "uniform": uniform}
     whole = energy_front(model, options, Limits(), 8, **asked)
     least = energy_front(model, options, Limits(), 8, objective=OBJECTIVES["edp"], **asked)
-    assert least.certificate is not None
     product = float(whole.points.prod(axis=1).min())
     assert least.certificate.objective == pytest.approx(product, rel=1e-6)
     assert least.certificate.bound <= product
@@ -286,7 +284,6 @@ def test_time_and_gap_end_early_with_bounds() -> None:
     assert not late.front_complete
     assert late.bound[1] <= whole.points[:, 1].min()
     close = energy_front(model, options, Limits(), 8, gap=0.2, **asked)
-    assert close.certificate is not None
     assert close.certificate.stage_solves <= whole.certificate.stage_solves
     assert close.certificate.bound <= whole.points[:, 1].min() * (1 + 1e-9)
     assert close.certificate.gap <= 0.2
@@ -301,8 +298,6 @@ def test_a_gap_ends_the_search_for_the_least_product() -> None:
     asked = {"uniform": uniform, "objective": OBJECTIVES["edp"]}
     exact = energy_front(model, options, Limits(), 8, start=exact_start, **asked)
     close = energy_front(model, options, Limits(), 8, start=start, gap=0.05, **asked)
-    assert close.certificate is not None
-    assert exact.certificate is not None
     assert exact.status is Status.OPTIMAL
     assert close.status is Status.FEASIBLE
     assert 1e-6 < close.certificate.gap <= 0.05
@@ -328,7 +323,6 @@ def test_a_gap_that_is_told_is_never_above_the_one_asked_for(gap: float) -> None
         for objective, points in (("energy", 1), ("edp", None))
     ]
     for found in (start, *fronts):
-        assert found.certificate is not None
         assert found.certificate.gap <= gap
         assert found.certificate.left == 0
 

@@ -102,7 +102,6 @@ def test_every_row_is_dropped_or_solved_though_limits_grow(seed: int) -> None:
     fastest = best_time(model, options, Limits(), 8)
     held = memory_table(model, fastest.plans).peak[0]
     found = best_time(model, options, Limits(memory_bytes=0.7 * float(held)), 8)
-    assert found.certificate is not None
     stages = {step.name: step for step in found.certificate.funnel}["stages"]
     assert stages.rows == stages.dropped + found.certificate.solved + found.certificate.left
 

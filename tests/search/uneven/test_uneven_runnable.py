@@ -86,7 +86,6 @@ def test_the_fastest_plan_against_all_that_the_rules_pass(
         found = best_time(model, options, limits, 4, uniform=uniform)
     assert found.status is Status.OPTIMAL
     assert found.points[0, 0] == pytest.approx(best, rel=1e-9)
-    assert found.certificate is not None
     assert found.certificate.gap < 1e-6
     assert runnable(model, found.plans.plan(0), target)
 
