@@ -11,7 +11,8 @@ from search.test_engine import everything
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
 from models_db import load_model
-from planner.answers.diagnosis.uniform import diagnose
+from planner.answers.diagnosis.diagnosis import diagnose
+from planner.answers.diagnosis.uniform import UniformReasons
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.objectives import ENERGY, MEMORY, TIME
@@ -61,8 +62,9 @@ def test_a_diagnosis_without_time_does_not_guess() -> None:
     space = UniformSpace(model=model, options=options, limits=limits, chips=(8,))
     found = Driver().run(space)
     assert found.status is Status.INFEASIBLE
-    assert diagnose(space, 8, found).constraint == "memory"
-    hurried = diagnose(replace(space, deadline=time.perf_counter() - 1), 8, found)
+    assert diagnose(UniformReasons(searched=space, chips=8, found=found)).constraint == "memory"
+    late = replace(space, deadline=time.perf_counter() - 1)
+    hurried = diagnose(UniformReasons(searched=late, chips=8, found=found))
     assert hurried.constraint == "memory or divisibility"
     assert "time limit" in hurried.explanation
     assert not hurried.remedies

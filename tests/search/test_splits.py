@@ -7,7 +7,8 @@ import pytest
 from support.jobs import cost_model
 
 from models_db import load_model
-from planner.answers.diagnosis.uniform import diagnose
+from planner.answers.diagnosis.diagnosis import diagnose
+from planner.answers.diagnosis.uniform import UniformReasons
 from planner.frameworks.rules import violations
 from planner.plan import (
     EVEN,
@@ -151,7 +152,7 @@ def explained(offload_bytes: float | None, chips: int, chip_bytes: float | None 
     space = UniformSpace(model=model, options=options, limits=limits, chips=(chips,))
     found = Driver().run(space)
     assert len(found.points) == 0
-    diagnosis = diagnose(space, chips, found)
+    diagnosis = diagnose(UniformReasons(searched=space, chips=chips, found=found))
     assert diagnosis.needed is not None
     assert diagnosis.available is not None
     assert diagnosis.needed > diagnosis.available

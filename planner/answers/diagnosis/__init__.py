@@ -1,5 +1,5 @@
 """Why no plan fits, by how much, and the smallest change that frees one; each remedy is checked.
 
-One module per space of plans; remedies are those of `planner.search.infeasible`. Begin with
-`uniform`.
+One `diagnose` asks the reasons of a space in one order; a module per space gives them. Remedies are
+those of `planner.search.infeasible`. Begin with `diagnosis`.
 """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from planner.answers.diagnosis.uniform import cost_diagnosis
+from planner.answers.diagnosis.diagnosis import Reasons, broken_limit, lacking_memory
 from planner.answers.spaces.pool_plan import pool_uses
 from planner.base.errors import InputError
 from planner.base.units import show_bytes
@@ -16,7 +17,6 @@ from planner.plan import Plan
 from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.results.pool_use import PoolUse
-from planner.results.words import choice_words, mesh_words
 from planner.search.infeasible.remedies import first_few, room_for, rounded_up
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.pools.pools import best_on_pools
@@ -52,38 +52,56 @@ class PooledQuestion:
         return best_on_pools(self.pools, self.options, self.limits, gap=gap, deadline=self.deadline)
 
 
-def diagnose_pools(asked: PooledQuestion, rows: int) -> Diagnosis:
-    """What forbids every plan on the pools.
+@dataclass(frozen=True, kw_only=True)
+class PooledReasons(Reasons):
+    """Why no plan on pools fits.
 
-    Args:
-        asked: The question, of which it is proved that no plan answers it.
+    Attributes:
+        asked: The question.
         rows: Rows that the rules leave.
     """
-    if not rows:
+
+    asked: PooledQuestion
+    rows: int
+
+    @cached_property
+    def free(self) -> Fastest:
+        """The fastest plan within the memory alone."""
+        return replace(self.asked, limits=self.asked.limits.without_costs()).searched()
+
+    def of_rules(self) -> Diagnosis | None:
+        """No mesh gives every stage as many chips."""
+        if self.rows:
+            return None
         return Diagnosis(
             constraint="rules",
             explanation="no mesh with as many chips on every stage obeys the rules and what is "
             "fixed",
-            remedies=first_few(_freer(asked)),
+            remedies=first_few(_freer(self.asked)),
         )
-    if asked.limits.on_costs:
-        fastest = replace(asked, limits=asked.limits.without_costs()).searched()
-        if fastest.plan is not None:
-            return _costs(asked, fastest)
-    return _memory(asked, rows)
+
+    def of_memory(self) -> Diagnosis | None:
+        """The leanest plan that is known overfills a stage of some pool."""
+        if self.asked.limits.on_costs and self.free.plan is not None:
+            return None
+        return _memory(self.asked, self.rows)
+
+    def of_costs(self) -> Diagnosis:
+        """The fastest plan breaks a limit."""
+        return _costs(self.asked, self.free)
 
 
 def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
     """The leanest plan that is known, and the stage on which it lacks the most memory."""
-    room = ", ".join(
-        f"{show_bytes(asked.limits.chip_bytes(pool.model))} of each chip of {pool.name}"
-        for pool in asked.pools
-    )
     within = (
         f"on none of {rows:,} rows do the stages of all pools hold all layers within the limits"
     )
     plan = lean_plan(asked.pools, asked.options, asked.limits, asked.deadline)
     if plan is None:
+        room = ", ".join(
+            f"{show_bytes(asked.limits.chip_bytes(pool.model))} of each chip of {pool.name}"
+            for pool in asked.pools
+        )
         return Diagnosis(
             constraint="memory",
             explanation=f"memory: {within} ({room})",
@@ -92,18 +110,12 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
     uses, use, stage = _most_lacking(asked, plan)
     most = max(use.memory_bytes for use in uses)
     usable = min(usable_bytes(pool.model) for pool in asked.pools)
-    needed, limit = use.memory_bytes, use.memory_limit_bytes
-    return Diagnosis(
-        constraint="memory",
-        explanation=(
-            f"memory: {within}; the leanest plan that is known ({mesh_words(plan)}; "
-            f"{choice_words(plan)}) needs {show_bytes(needed)} of the {show_bytes(limit)} that may "
-            f"be filled on each {use.chip} of {use.name}, on stage {stage}: "
-            f"{show_bytes(needed - limit)} too much"
-        ),
-        needed=needed,
-        available=limit,
-        remedies=first_few(room_for(asked.limits, most, usable), _freer(asked), _more_chips(asked)),
+    return lacking_memory(
+        f"{within}; the leanest plan that is known",
+        plan,
+        (use.memory_bytes, use.memory_limit_bytes),
+        f"{use.chip} of {use.name}, on stage {stage}",
+        first_few(room_for(asked.limits, most, usable), _freer(asked), _more_chips(asked)),
     )
 
 
@@ -151,7 +163,7 @@ def _costs(asked: PooledQuestion, fastest: Fastest) -> Diagnosis:
     mfu = model_flop(pools[0].model) / (peak * time_s)
     which = "the fastest plan on the pools"
     remedies = first_few(_looser(asked, fastest), _freer(asked), _more_chips(asked))
-    return cost_diagnosis(limits, which, (time_s, mfu, power_w), f"; {which}", remedies)
+    return broken_limit(limits, which, (time_s, mfu, power_w), f"; {which}", remedies)
 
 
 def _looser(asked: PooledQuestion, fastest: Fastest) -> Iterator[str]:

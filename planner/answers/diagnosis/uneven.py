@@ -7,18 +7,24 @@ of the uniform search are therefore offered beside those that only uneven stages
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from planner.answers.diagnosis.uniform import cost_diagnosis, diagnose
-from planner.base.units import plural, show_bytes, show_watts
+from planner.answers.diagnosis.diagnosis import (
+    Reasons,
+    broken_limit,
+    diagnose,
+    lacking_memory,
+)
+from planner.answers.diagnosis.uniform import UniformReasons
+from planner.base.units import plural, show_watts
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
 from planner.results.certificate import UnevenFound
 from planner.results.parts import Diagnosis
-from planner.results.words import choice_words, mesh_words
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import (
@@ -40,33 +46,68 @@ from planner.search.uniform.engine import UniformSpace
 _MOST_ROWS = 2_000
 
 
-def diagnose_uneven(space: UniformSpace, chips: int, uniform: Found) -> Diagnosis:
-    """What forbids every plan on exactly `chips` chips.
+@dataclass(frozen=True, kw_only=True)
+class UnevenReasons(Reasons):
+    """Why no plan whose stages may differ fits on exactly so many chips.
 
-    Args:
-        search: Of plans with uniform stages, under the same limits.
+    Attributes:
+        space: Of plans with uniform stages, under the same limits.
         chips: Chips asked for.
-        uniform: What that found: nothing, but where a layout is given.
+        uniform: What its search found: nothing, but where a layout is given.
     """
-    model, options, limits = space.model, space.options, space.limits
-    rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options)
-    if not len(rows):
-        return _no_row(space, chips, uniform)
-    if (short := shortage(model, options, limits, chips)) is not None:
-        return _memory(space, chips, short.plan, short.stage, short.needed_bytes)
-    free = _without_costs(space, chips) if limits.on_costs else None
-    if free is not None and len(free.plans):
-        return _costs(space, chips, free)
-    if options.layers is not None:
-        return _of_layout(space, chips, rows)
-    return diagnose(space, chips, uniform)
+
+    space: UniformSpace
+    chips: int
+    uniform: Found
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Pipelines that obey the rules."""
+        model, options = self.space.model, self.space.options
+        return cross_rows(model, uneven_partial_plans(model, (self.chips,), options), options)
+
+    @cached_property
+    def free(self) -> UnevenFound:
+        """The fastest plan within the memory alone."""
+        model, options, limits = self.space.model, self.space.options, self.space.limits
+        roomy = replace(self.space.on(self.chips), limits=limits.without_costs())
+        known = Driver().run(roomy) if options.layers is None else None
+        at = (model, options, roomy.limits, self.chips)
+        return best_time(*at, uniform=known, deadline=self.space.deadline)
+
+    def of_rules(self) -> Diagnosis | None:
+        """No mesh can run such a pipeline."""
+        if len(self.rows):
+            return None
+        if self.space.options.layers is None:
+            return self._of_uniform(replace(self.space, deadline=None))
+        return _no_pipeline(self.space, self.chips, self.space.options.layers)
+
+    def of_memory(self) -> Diagnosis | None:
+        """The leanest plan that is known overfills a stage."""
+        space, chips = self.space, self.chips
+        short = shortage(space.model, space.options, space.limits, chips)
+        if short is not None:
+            return _memory(space, chips, short.plan, short.stage, short.needed_bytes)
+        if space.limits.on_costs and len(self.free.plans):
+            return None
+        if space.options.layers is not None:
+            return _of_layout(space, chips, self.rows)
+        return self._of_uniform(space)
+
+    def of_costs(self) -> Diagnosis:
+        """The fastest plan breaks a limit."""
+        return _costs(self.space, self.chips, self.free)
+
+    def _of_uniform(self, space: UniformSpace) -> Diagnosis:
+        return diagnose(UniformReasons(searched=space, chips=self.chips, found=self.uniform))
 
 
 def too_little_power(space: UniformSpace, chips: int, uniform: Found) -> Diagnosis | None:
     """That chips which wait draw more than the limit on power; None where they do not.
 
     Args:
-        search: Of plans with uniform stages, under the same limits.
+        space: Of plans with uniform stages, under the same limits.
         chips: Chips asked for.
         uniform: What that found.
     """
@@ -87,11 +128,7 @@ def too_little_power(space: UniformSpace, chips: int, uniform: Found) -> Diagnos
     )
 
 
-def _no_row(space: UniformSpace, chips: int, uniform: Found) -> Diagnosis:
-    """No mesh can run such a pipeline."""
-    layers = space.options.layers
-    if layers is None:
-        return diagnose(replace(space, deadline=None), chips, uniform)
+def _no_pipeline(space: UniformSpace, chips: int, layers: tuple[int, ...]) -> Diagnosis:
     return Diagnosis(
         constraint="layout",
         explanation=(
@@ -111,25 +148,19 @@ def _free_layout(space: UniformSpace, chips: int) -> Iterator[str]:
 
 def _memory(space: UniformSpace, chips: int, plan: Plan, stage: int, needed: float) -> Diagnosis:
     """The leanest plan that is known, and the stage on which it does not fit."""
-    model = space.model
-    limit = space.limits.chip_bytes(model)
     where = f" on stage {stage}" if plan.pp > 1 else ""
-    return Diagnosis(
-        constraint="memory",
-        explanation=(
-            f"memory: of plans whose stages may differ the leanest that is known "
-            f"({mesh_words(plan)}; {choice_words(plan)}) needs {show_bytes(needed)} of the "
-            f"{show_bytes(limit)} that may be filled on each {model.chip.name}{where}: "
-            f"{show_bytes(needed - limit)} too much"
-        ),
-        needed=needed,
-        available=limit,
-        remedies=first_few(
-            room_for(space.limits, needed, usable_bytes(space.model)),
-            _free_layout(space, chips) if space.options.layers else iter(()),
-            _uniform(other_options(space, chips)),
-            more_chips(space, chips),
-        ),
+    remedies = first_few(
+        room_for(space.limits, needed, usable_bytes(space.model)),
+        _free_layout(space, chips) if space.options.layers else iter(()),
+        _uniform(other_options(space, chips)),
+        more_chips(space, chips),
+    )
+    return lacking_memory(
+        "of plans whose stages may differ the leanest that is known",
+        plan,
+        (needed, space.limits.chip_bytes(space.model)),
+        space.model.chip.name + where,
+        remedies,
     )
 
 
@@ -137,15 +168,6 @@ def _uniform(remedies: Iterator[str]) -> Iterator[str]:
     """Changes that only plans with uniform stages know, with that."""
     for remedy in remedies:
         yield f"--layout uniform {remedy}" if "offload" in remedy else remedy
-
-
-def _without_costs(space: UniformSpace, chips: int) -> UnevenFound:
-    """The fastest plan within the memory alone."""
-    limits = space.limits.without_costs()
-    model, options = space.model, space.options
-    free = replace(space.on(chips), limits=limits)
-    uniform = Driver().run(free) if options.layers is None else None
-    return best_time(model, options, limits, chips, uniform=uniform, deadline=space.deadline)
 
 
 def _costs(space: UniformSpace, chips: int, free: UnevenFound) -> Diagnosis:
@@ -160,7 +182,7 @@ def _costs(space: UniformSpace, chips: int, free: UnevenFound) -> Diagnosis:
     )
     which = "the fastest plan, whatever its stages,"
     costs = (time_s, mfu_of(model, fastest), fastest.power_w)
-    return cost_diagnosis(limits, which, costs, ", whatever its stages; the fastest", remedies)
+    return broken_limit(limits, which, costs, ", whatever its stages; the fastest", remedies)
 
 
 def _of_layout(space: UniformSpace, chips: int, rows: Rows) -> Diagnosis:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
@@ -54,31 +56,68 @@ _WAYS = {
 }
 
 
-def diagnose(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
-    """What forbids every plan on exactly `chips` chips.
+@dataclass(frozen=True, kw_only=True)
+class UniformReasons(Reasons):
+    """Why no plan with uniform stages fits on exactly so many chips.
 
-    Args:
-        space: What was searched; its deadline is that of the search for reasons too.
+    Attributes:
+        searched: What was searched; its deadline is that of the search for reasons too.
         chips: Chips asked for.
         found: The search that proved that nothing fits.
     """
-    space = replace(space.on(chips), columns=BOTH)
-    if refused := refused_jobs(space.model, chips, space.options):
-        return Diagnosis(
-            constraint="runnable-in",
-            explanation="; ".join(refused),
-            remedies=first_few(other_precision(space, chips), other_options(space, chips)),
-        )
-    misses = found.misses
-    if misses.fastest is not None and misses.coolest is not None:
-        return _cost_limit(space, chips, misses, misses.fastest, misses.coolest)
-    roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
-    leanest = least_memory(replace(space, limits=roomy))
-    if leanest.status not in (Status.OPTIMAL, Status.INFEASIBLE):
-        return _unfinished(space.limits)
-    if len(leanest.points) == 0:
-        return _rules(space, chips, leanest)
-    return _memory(space, chips, leanest.plans, _kept_out(space, chips, found))
+
+    searched: UniformSpace
+    chips: int
+    found: Found
+
+    @cached_property
+    def space(self) -> UniformSpace:
+        """That of exactly the chips asked for, with times and energies."""
+        return replace(self.searched.on(self.chips), columns=BOTH)
+
+    @cached_property
+    def leanest(self) -> Found:
+        """The plan that holds the fewest bytes, whatever fits."""
+        roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
+        return least_memory(replace(self.space, limits=roomy))
+
+    @property
+    def _some_fit(self) -> bool:
+        return self.found.misses.fastest is not None
+
+    def of_rules(self) -> Diagnosis | None:
+        """The job cannot run at all, or no plan obeys the rules."""
+        space, chips = self.space, self.chips
+        if refused := refused_jobs(space.model, chips, space.options):
+            return Diagnosis(
+                constraint="runnable-in",
+                explanation="; ".join(refused),
+                remedies=first_few(other_precision(space, chips), other_options(space, chips)),
+            )
+        if self._some_fit or len(self.leanest.points) or not _ended(self.leanest):
+            return None
+        return _rules(space, chips, self.leanest)
+
+    def of_memory(self) -> Diagnosis | None:
+        """The leanest plan does not fit."""
+        if self._some_fit:
+            return None
+        if not _ended(self.leanest):
+            return _unfinished(self.space.limits)
+        kept_out = _kept_out(self.space, self.chips, self.found)
+        return _memory(self.space, self.chips, self.leanest.plans, kept_out)
+
+    def of_costs(self) -> Diagnosis:
+        """The plans that come nearest to the limits break one, or each another."""
+        misses = self.found.misses
+        fastest, coolest = misses.fastest, misses.coolest
+        if fastest is None or coolest is None:
+            raise ValueError("no plan fits in memory: no limit on costs is the reason")
+        return _cost_limit(self.space, self.chips, misses, fastest, coolest)
+
+
+def _ended(found: Found) -> bool:
+    return found.status in (Status.OPTIMAL, Status.INFEASIBLE)
 
 
 def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[str]:
@@ -267,60 +306,6 @@ def _cost_limit(
     )
 
 
-def cost_diagnosis(
-    limits: Limits,
-    which: str,
-    costs: tuple[float, float, float],
-    power_words: str,
-    remedies: tuple[str, ...],
-) -> Diagnosis:
-    """The first limit that the fastest plan breaks: on the step time, on utilization, on power.
-
-    Args:
-        limits: What was asked for; the plan breaks one of them.
-        which: What the plan is called.
-        costs: Its step in seconds, its MFU, its mean power in watts.
-        power_words: What is said of the power, after the limit.
-        remedies: What frees it.
-    """
-    time_s, mfu, power_w = costs
-    if limits.step_time_s is not None and time_s > limits.step_time_s:
-        return _slower(limits.step_time_s, which, time_s, remedies)
-    if limits.mfu is not None and mfu < limits.mfu:
-        return _less_used(limits.mfu, which, mfu, remedies)
-    limit = limits.most_w
-    return Diagnosis(
-        constraint="max-power",
-        explanation=f"power: no plan within the other limits draws at most {show_watts(limit)}"
-        f"{power_words} draws {show_watts(power_w)}",
-        needed=power_w,
-        available=limit,
-        remedies=remedies,
-    )
-
-
-def _slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...]) -> Diagnosis:
-    return Diagnosis(
-        constraint="max-step-time",
-        explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
-        f"{show_seconds(limit_s)}",
-        needed=time_s,
-        available=limit_s,
-        remedies=remedies,
-    )
-
-
-def _less_used(limit: float, which: str, mfu: float, remedies: tuple[str, ...]) -> Diagnosis:
-    return Diagnosis(
-        constraint="min-mfu",
-        explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit is "
-        f"{show_percent(limit)}",
-        needed=limit,
-        available=mfu,
-        remedies=remedies,
-    )
-
-
 def _allowed_time(limits: Limits) -> str:
     """The limits on time and utilization in words."""
     words = [] if limits.step_time_s is None else [f"a step of {show_seconds(limits.step_time_s)}"]
@@ -335,8 +320,8 @@ def _too_slow(space: UniformSpace, chips: int, fastest: Witness, misses: NearMis
         _other_searches(space, chips),
     )
     if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
-        return _slower(limits.step_time_s, "the fastest plan", fastest.time_s, remedies)
-    return _less_used(limits.mfu or 0.0, "the best plan", mfu_of(model, fastest), remedies)
+        return slower(limits.step_time_s, "the fastest plan", fastest.time_s, remedies)
+    return less_used(limits.mfu or 0.0, "the best plan", mfu_of(model, fastest), remedies)
 
 
 def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -> Diagnosis:

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from planner.answers.building import Chosen, Setting, with_plan, without_plan
-from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, diagnose_pools
+from planner.answers.diagnosis.diagnosis import diagnose
+from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, PooledReasons
 from planner.answers.evaluation import limits_of, options_of, training_run
 from planner.answers.notes.caveats import caveats
 from planner.answers.spaces.pool_plan import (
@@ -206,7 +207,7 @@ def _diagnosis(resolved: ResolvedPools, found: Fastest, deadline: float | None) 
         limits=limits_of(resolved.request),
         deadline=latest if deadline is None else min(deadline, latest),
     )
-    return diagnose_pools(asked, found.rows)
+    return diagnose(PooledReasons(asked=asked, rows=found.rows))
 
 
 def _bound(resolved: ResolvedPools, found: Fastest) -> float | None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from planner.answers.building import Chosen, Setting, as_best, setting_of, with_plan, without_plan
-from planner.answers.diagnosis.uneven import diagnose_uneven, too_little_power
+from planner.answers.diagnosis.diagnosis import diagnose
+from planner.answers.diagnosis.uneven import UnevenReasons, too_little_power
 from planner.answers.notes.likely import against_first
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
@@ -68,7 +69,7 @@ def solve_uneven(
         on_progress=on_progress,
     )
     if found.status is Status.INFEASIBLE:
-        why = diagnose_uneven(space, chips, uniform)
+        why = diagnose(UnevenReasons(space=space, chips=chips, uniform=uniform))
         return _without_plan(setting, uniform, found.status, diagnosis=why)
     if len(found.plans) == 0:
         least = _least(resolved, float(found.bound[0]))

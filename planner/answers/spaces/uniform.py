@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
-from planner.answers.diagnosis.uniform import diagnose
+from planner.answers.diagnosis.diagnosis import diagnose
+from planner.answers.diagnosis.uniform import UniformReasons
 from planner.answers.notes.front import (
     better_on_fewer,
     counts_of_best,
@@ -65,8 +66,8 @@ def solve_uniform(
     proof = least_memory(space) if minimized.of_memory else first.run(prover)
     if len(proof.points) == 0:
         certificate = Certificate(status=proof.status.value, objective_name=minimized.name)
-        infeasible = proof.status is Status.INFEASIBLE
-        why = diagnose(space, resolved.chips, proof) if infeasible else None
+        asked = UniformReasons(searched=space, chips=resolved.chips, found=proof)
+        why = diagnose(asked) if proof.status is Status.INFEASIBLE else None
         return without_plan(setting, certificate, proof.counts, why)
     exact = driver.run(space) if apart else proof
     searched = space if minimized.of_memory else prover

@@ -9,7 +9,8 @@ from support.cases import each
 from frameworks.export.cases import CASES
 from hardware_db import load_cluster
 from models_db import load_model
-from planner.answers.diagnosis.uniform import diagnose
+from planner.answers.diagnosis.diagnosis import diagnose
+from planner.answers.diagnosis.uniform import UniformReasons
 from planner.assumptions.assumptions import PRECISIONS, calibrated
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
@@ -101,6 +102,7 @@ def test_an_answer_without_plans_says_what_is_allowed() -> None:
     cost = cost_of("mixtral-8x7b", "dgx-h200-ndr", "bf16", "pretrain", target)
     found = searched(cost, target)
     assert len(found.plans) == 0
-    explanation = diagnose(space_of(cost, target), CHIPS, found).explanation
+    reasons = UniformReasons(searched=space_of(cost, target), chips=CHIPS, found=found)
+    explanation = diagnose(reasons).explanation
     assert explanation.startswith("torchtitan: torchtitan 0.3 has no model")
     assert "it has those of llama3, qwen3, deepseek_v3, gpt_oss" in explanation

@@ -1,0 +1,122 @@
+"""One diagnosis of "no plan fits": what the rules forbid, then memory, then the limits on costs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
+from planner.plan import Plan
+from planner.results.parts import Diagnosis
+from planner.results.words import choice_words, mesh_words
+from planner.search.limits import Limits
+
+
+class Reasons(ABC):
+    """What a space knows of why none of its plans fits; to be written for each space.
+
+    `diagnose` asks for the reasons in the order of the methods. Each gives the figures of what
+    comes nearest, and remedies of `planner.search.infeasible` that were checked.
+    """
+
+    @abstractmethod
+    def of_rules(self) -> Diagnosis | None:
+        """That rules leave no plan, whatever its memory and costs; None where they leave some."""
+
+    @abstractmethod
+    def of_memory(self) -> Diagnosis | None:
+        """That no plan which the rules leave has room; None where one has."""
+
+    @abstractmethod
+    def of_costs(self) -> Diagnosis:
+        """Which limits on time, utilization and power forbid every plan that has room."""
+
+
+def diagnose(reasons: Reasons) -> Diagnosis:
+    """What forbids every plan of a space, of which it is proved that none fits."""
+    return reasons.of_rules() or reasons.of_memory() or reasons.of_costs()
+
+
+def lacking_memory(
+    leanest: str,
+    plan: Plan,
+    figures: tuple[float, float],
+    where: str,
+    remedies: tuple[str, ...],
+) -> Diagnosis:
+    """That the leanest plan which is known overfills a stage.
+
+    Args:
+        leanest: What the plan is called, with what else is known.
+        plan: The plan.
+        figures: Bytes that the stage needs, and that may be filled.
+        where: The chip, and the stage.
+        remedies: What frees it.
+    """
+    needed, limit = figures
+    return Diagnosis(
+        constraint="memory",
+        explanation=(
+            f"memory: {leanest} ({mesh_words(plan)}; {choice_words(plan)}) needs "
+            f"{show_bytes(needed)} of the {show_bytes(limit)} that may be filled on each {where}: "
+            f"{show_bytes(needed - limit)} too much"
+        ),
+        needed=needed,
+        available=limit,
+        remedies=remedies,
+    )
+
+
+def broken_limit(
+    limits: Limits,
+    which: str,
+    costs: tuple[float, float, float],
+    power_words: str,
+    remedies: tuple[str, ...],
+) -> Diagnosis:
+    """The first limit that the fastest plan breaks: on the step time, on utilization, on power.
+
+    Args:
+        limits: What was asked for; the plan breaks one of them.
+        which: What the plan is called.
+        costs: Its step in seconds, its MFU, its mean power in watts.
+        power_words: What is said of the power, after the limit.
+        remedies: What frees it.
+    """
+    time_s, mfu, power_w = costs
+    if limits.step_time_s is not None and time_s > limits.step_time_s:
+        return slower(limits.step_time_s, which, time_s, remedies)
+    if limits.mfu is not None and mfu < limits.mfu:
+        return less_used(limits.mfu, which, mfu, remedies)
+    limit = limits.most_w
+    return Diagnosis(
+        constraint="max-power",
+        explanation=f"power: no plan within the other limits draws at most {show_watts(limit)}"
+        f"{power_words} draws {show_watts(power_w)}",
+        needed=power_w,
+        available=limit,
+        remedies=remedies,
+    )
+
+
+def slower(limit_s: float, which: str, time_s: float, remedies: tuple[str, ...]) -> Diagnosis:
+    """That a plan, the fastest, takes longer than the limit."""
+    return Diagnosis(
+        constraint="max-step-time",
+        explanation=f"step time: {which} takes {show_seconds(time_s)}, the limit is "
+        f"{show_seconds(limit_s)}",
+        needed=time_s,
+        available=limit_s,
+        remedies=remedies,
+    )
+
+
+def less_used(limit: float, which: str, mfu: float, remedies: tuple[str, ...]) -> Diagnosis:
+    """That a plan, the best, uses less of the chips than the limit."""
+    return Diagnosis(
+        constraint="min-mfu",
+        explanation=f"utilization: {which} reaches an MFU of {show_percent(mfu)}, the limit is "
+        f"{show_percent(limit)}",
+        needed=limit,
+        available=mfu,
+        remedies=remedies,
+    )
