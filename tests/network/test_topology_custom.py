@@ -174,7 +174,7 @@ def test_traffic_files(rack: Wiring, tmp_path: Path) -> None:
         ("t.txt", "0", "files end in"),
         ("t.csv", "0,1\n1,0", "is 2 x 2; 4 chips need 4 x 4"),
         ("t.csv", "0,1\n1", "equally many"),
-        ("t.csv", "0,x\n1,0", "could not convert"),
+        ("t.csv", "0,1\n\nx,0", "line 3: 'x' is not a number of bytes"),
         ("t.csv", "0,1,1,1\n" * 4, "to itself"),
         ("t.csv", "0,-1,0,0\n0,0,0,0\n0,0,0,0\n0,0,0,0", "from a to b: bytes are finite"),
         ("t.csv", "0,nan,0,0\n0,0,0,0\n0,0,0,0\n0,0,0,0", "bytes are finite"),

@@ -144,14 +144,27 @@ def _checked(matrix: FloatArray, path: Path, wiring: Wiring) -> FloatArray:
 
 
 def _csv(path: Path, _: Wiring) -> FloatArray:
-    rows = [line.split(",") for line in read_text(path).splitlines() if line.strip()]
-    if len({len(row) for row in rows}) != 1:
+    lines = enumerate(read_text(path).splitlines(), start=1)
+    rows = {at: line.split(",") for at, line in lines if line.strip()}
+    if len({len(row) for row in rows.values()}) != 1:
         raise InputError(f"traffic: {path}: the lines must have equally many numbers")
     try:
-        return np.asarray(rows, dtype=np.float64)
+        return np.asarray(list(rows.values()), dtype=np.float64)
     except ValueError as error:
-        raise InputError(f"traffic: {path}: {one_line(str(error))[:_LONGEST]}") from error
+        words = ((at, word.strip()) for at, row in rows.items() for word in row)
+        at, word = next((at, word) for at, word in words if not _is_number(word))
+        shown_word = one_line(repr(word))[:_LONGEST]
+        raise InputError(
+            f"traffic: {path}: line {at}: {shown_word} is not a number of bytes"
+        ) from error
 
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 def _npy(path: Path, wiring: Wiring) -> FloatArray:
     """A matrix as `numpy.save` writes it.

@@ -104,7 +104,9 @@ def _scale(name: str, values: Sequence[float], unit: str) -> _Scale:
     low, high = (log10(min(shown)), log10(max(shown))) if wide else (min(shown), max(shown))
     margin = _MARGIN * (high - low) if high > low else 0.1 * abs(high) or 1.0
     low, high = low - margin, high + margin
-    label = f"{name} ({unit_name}{', logarithmic' if wide else ''})"
+    words = [] if unit_name in name.split() else [unit_name]  # money is its own unit
+    words += ["logarithmic"] if wide else []
+    label = f"{name} ({', '.join(words)})" if words else name
     ends = (10.0**low, 10.0**high) if wide else (low, high)
     return _Scale(axis=Axis(label=label, low=ends[0], high=ends[1], logarithmic=wide), unit=size)
 
