@@ -67,7 +67,7 @@ def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> Eva
     if isinstance(source, Plan):
         request = request_from(fields)
         if kind_of(request) is not Kind.POOLS:
-            check_chips(request.chips, source, "chips")
+            check_chips(request.chips, source, ARGUMENTS)
         return _evaluated(request, source, ARGUMENTS)
     return _evaluated(*read_plan_file(Path(source), fields))
 

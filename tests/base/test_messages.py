@@ -77,6 +77,12 @@ def test_the_nearest_names() -> None:
     (Origin(file="plan.yaml", section="job."), "plan.yaml: job.seq_len"),
     (Origin(file="job.yaml", arguments=frozenset({"seq_len"}), dashes=True), "seq-len"),
     (Origin(file="a\nb.yaml"), "a\\nb.yaml: seq_len"),
+    (Origin(file="job.yaml", content=b"chips: 8\n\nseq_len: 0\n"), "job.yaml: line 3: seq_len"),
+    (Origin(file="plan.yaml", section="job.", content="seq_len: 1\njob:\n  seq_len: 2\n"),
+     "plan.yaml: line 3: job.seq_len"),
+    (Origin(file="plan.yaml", section="job.", content="plan: 1\njob: {}\n"),
+     "plan.yaml: line 2: job.seq_len"),
+    (Origin(file="job.yaml", content=b"chips: 8\n"), "job.yaml: seq_len"),
 ])  # fmt: skip
 def test_a_field_is_named_as_it_was_written(origin: Origin, label: str) -> None:
     assert origin.label(["seq_len"]) == label
