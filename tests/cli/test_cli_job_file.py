@@ -253,31 +253,6 @@ def test_what_is_no_job_says_what_it_is(tmp_path: Path) -> None:
         assert refused("solve", front) == [line]
 
 
-def test_each_mistake_has_its_line_and_says_what_is_expected(job: Any) -> None:
-    path = job(
-        "model: gpt3-125m\n\nchips: 8\ntime_limit: 1:30\noffload: on\n# more\nmax_powr: 3\n"
-        "pools:\n  a: 1\n  b:\n    - 2\n"
-    )
-    lines = refused("solve", path, "--seq-len", "x")
-    assert lines[:4] == [
-        f"{path}: line 8: pools: 'b': [2] is not a number of chips",
-        "seq-len: 'x' is not a number with a unit; write it like 4096, 3e6, 4Mi or 1.5T",
-        f"{path}: line 5: offload: 'on': must be true or false",
-        f"{path}: line 4: time_limit: '1:30' is not a number with a unit; write it like 90s, "
-        "250ms, 2h or 30d",
-    ]
-    assert lines[4].startswith(f"{path}: line 7: max_powr: unknown field; did you mean 'max_power'")
-
-
-def test_what_is_wrong_only_beside_the_other_fields_has_its_line_too(job: Any) -> None:
-    path = job("model: gpt3-125m\nchips: 8\n\nlora_rank: 4\n")
-    assert refused("solve", path)[0].startswith(f"{path}: line 4: lora_rank: 4 has no effect")
-    path = job("model: gpt3-125m\nchips: 8\n\nhardware: gpu\nchips: 3\n")
-    assert refused("solve", path) == [
-        f"{path}: line 5: the key 'chips' occurs twice, first in line 2"
-    ]
-
-
 def test_all_mistakes_at_once_each_with_its_path(job: Any) -> None:
     path = job(
         {"modle": "gpt3-125m", "chips": 0, "seq_len": "x", "min_mfu": 3, "fix": {"tp": 2},
