@@ -189,6 +189,16 @@ class Attempts:
         """Notes mistakes, each named as the user wrote it."""
         self.problems += [self.origin.blame(line, self.fields) for line in lines]
 
+    def needed(self, found: T | None) -> T:
+        """What an attempt returned, once all were made.
+
+        Raises:
+            InputError: That attempt or another failed; all mistakes.
+        """
+        if found is None or self.problems:
+            raise self.error()
+        return found
+
     def error(self) -> InputError:
         """All of them."""
         return InputError("\n".join(self.problems))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import each
@@ -118,3 +119,16 @@ def test_the_first_lines_say_how_many_more_there_are() -> None:
     assert first_lines(["a", "b"], most=2) == ["a", "b"]
     assert first_lines(["a", "b", "c"], most=2) == ["a", "b", "and 1 more mistake"]
     assert first_lines(["a"], most=2, unread=1200) == ["a", "and 1,200 more mistakes"]
+
+
+def test_what_is_needed_is_there_or_all_mistakes_are_raised() -> None:
+    tried = Attempts(Origin(dashes=True), {"seq_len"})
+    assert tried.needed(tried.attempt(int, "7")) == 7
+
+    def refuse() -> int:
+        raise InputError("seq_len: 0 is too short")
+
+    assert tried.attempt(refuse) is None
+    for found in (None, 7):
+        with pytest.raises(InputError, match=r"^seq-len: 0 is too short$"):
+            tried.needed(found)
