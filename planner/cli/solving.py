@@ -82,6 +82,8 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
 
 
 def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Chips, but where a budget ends their number, or pools have theirs."""
-    budgets = ("total_pes", "max_area", "pes", "topology", "pools")
-    return () if any(fields.get(name) is not None for name in budgets) else ("chips",)
+    """Chips, but of a question over machines, which may leave them open, or on pools."""
+    from planner.question.kinds.kind import OF_MACHINES  # noqa: PLC0415  (not for --help)
+
+    without = any(fields.get(name) is not None for name in (*OF_MACHINES, "pools"))
+    return () if without else ("chips",)
