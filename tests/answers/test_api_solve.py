@@ -110,7 +110,7 @@ def test_chips_that_contradict_the_plan_are_refused_as_in_a_file(
     )
     with pytest.raises(planner.InputError) as caught:
         planner.evaluate(path)
-    assert str(caught.value) == f"{path}: job.{words}"
+    assert str(caught.value) == f"{path}: line 2: job.{words}"
 
 
 def test_evaluate_takes_a_path_as_text_or_path(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def apart(asked: dict[str, Any], *, counts_apart: bool) -> tuple[np.ndarray, int
     )
     for pes, words in choices_of(request.pes, request.topology):
         one = request.model_copy(update={"pes": (pes,), "topology": words})
-        model = resolve(one).cost
+        model = resolve(one, chips=1).cost
         every = tuple(
             chips
             for chips in model.cluster.chip_counts(64)
@@ -142,7 +142,7 @@ def test_cpsat_chooses_the_same_machines_chips_and_plans(seed: int) -> None:
     request, options, points = request_from(asked), [], {}
     for at, (pes, words) in enumerate(choices_of(request.pes, request.topology)):
         one = request.model_copy(update={"pes": (pes,), "topology": words})
-        model = resolve(one).cost
+        model = resolve(one, chips=1).cost
         for chips in (count for count in model.cluster.chip_counts(4) if count in (1, 2, 4)):
             problem = mesh_problem(model, chips, options_of(request))
             solved = [decision for *_, decision in front(problem.problem, ("time", "energy"))]
@@ -182,7 +182,7 @@ def test_chip_counts_of_budgets_are_those_that_keep_to_them() -> None:
     """Filtering every count by hand gives the same."""
     cluster = with_pes(rewired(load_cluster("dgx-h100-ndr"), ["ring"]), 264)
     request = request_from({**BASE, "pes": 264, "topology": "ring"})
-    model = resolve(request).cost
+    model = resolve(request, chips=1).cost
     assert model.cluster == cluster
     budgets = Budgets(chips=100, total_pes=20000, max_area=80_000, max_links=150)
     allowed = [

@@ -132,7 +132,7 @@ def _on(one: Candidate, chips: int) -> Resolved:
     """The job on a machine and its chips."""
     changes = {"chips": chips, "chips_exact": True}
     request = one.resolved.request.model_copy(update=changes)
-    return replace(one.resolved, request=request)
+    return replace(one.resolved, request=request, chips=chips)
 
 
 def _with_machines(machines: Machines, found: MachinesFound, at: int, chosen: Chosen) -> Chosen:

@@ -154,7 +154,7 @@ def reasons(
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
     untold = not_launched(resolved.request, resolved.cost, result.plan)
-    fewer = fewer_chips(resolved.request, result)
+    fewer = fewer_chips(resolved, result)
     return (*why, *fewer, *untold), ranked_neighbors(resolved.cost, result, near, objective)
 
 

@@ -11,15 +11,13 @@ from planner.base.units import plural
 from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_PRODUCT, BY_TIME, FRONTS, OBJECTIVES
 from planner.plan.layout_text import parse_layout
+from planner.question.asked.usual import FRONT_POINTS
 from planner.question.fields import ALL_POINTS
-from planner.question.kinds.kind import Kind, kind_of
+from planner.question.kinds.kind import OF_MACHINES, Kind, kind_of
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
 UNIFORM, UNEVEN = LAYOUTS
-FRONT_POINTS = 20
-"""Time limits of a front of uneven pipelines where the question does not say how many."""
-_OF_MACHINES = ("pes", "topology", "total_pes", "max_area", "max_links", "max_ports")
 _OF_CHUNKS = ("pp", "interleave")
 _USE = "leave it out, or use layout uniform"
 
@@ -69,7 +67,7 @@ def _refused(request: Request) -> Iterator[str]:
             yield f"front: {name} is no objective of uneven pipelines; allowed: 'time, energy'"
     if request.offload:
         yield f"offload: no stage of layout uneven moves its state to the host; {_USE}"
-    for name in _OF_MACHINES:
+    for name in OF_MACHINES:
         if getattr(request, name):
             yield f"{name}: machines are not decided together with layout uneven; {_USE}"
     yield from _of_schedules(request.fix.get("schedule", ()))

@@ -15,6 +15,7 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.cost.context import CostModel
 from planner.machine.variants import Budgets, choices_of
+from planner.question.kinds.kind import ENDING_CHIPS
 from planner.question.options import SpaceOptions
 from planner.question.request import Request
 from planner.question.resolved import resolve
@@ -25,7 +26,6 @@ from planner.search.machines.machines import Candidate, budgets_of, candidate_of
 from planner.search.uniform.engine import UniformSpace, least_memory
 
 _MOST_MACHINES = 512
-_OPEN = ("chips", "total_pes", "max_area", "max_power")  # one of them has to end the chip counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,10 +153,11 @@ def machines_of(
     Raises:
         InputError: Nothing ends the chip counts, or a machine cannot be built; one line each.
     """
-    if all(getattr(request, name) is None for name in _OPEN):
+    if all(getattr(request, name) is None for name in ENDING_CHIPS):
+        *budgets, last = (name.replace("_", "-") for name in ENDING_CHIPS[1:])
         raise InputError(
             f"{origin.label(['chips'])}: is missing; say how many chips to plan for, e.g. 4096, or "
-            "give a budget: total-pes, max-area or max-power"
+            f"give a budget: {', '.join(budgets)} or {last}"
         )
     if request.minimized.of_memory and request.chips is None:
         raise InputError(
@@ -178,7 +179,7 @@ def machines_of(
     for pes, words in choices:
         changes = {"pes": None if pes is None else (pes,), "topology": words}
         try:
-            resolved = resolve(request.model_copy(update=changes), origin)
+            resolved = resolve(request.model_copy(update=changes), origin, chips=1)
             candidates.append(candidate_of(request, resolved))
         except InputError as error:
             problems |= dict.fromkeys(str(error).split("\n"))
