@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower
+from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
@@ -140,12 +140,10 @@ def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[st
 def _unfinished(limits: Limits) -> Diagnosis:
     """No plan meets the limits, but no time is left to find the leanest that the rules allow."""
     given = "" if limits.memory_bytes is None else f" of {show_bytes(limits.memory_bytes)}"
-    return Diagnosis(
-        constraint="memory or divisibility",
-        explanation=(
-            f"no plan that the rules of divisibility allow fits in the memory limit{given}; the "
-            "time limit ended the search for the leanest one, and for changes that would free it"
-        ),
+    return unfinished(
+        ["memory", "divisibility"],
+        f"no plan that the rules of divisibility allow fits in the memory limit{given}",
+        "the leanest one",
     )
 
 
