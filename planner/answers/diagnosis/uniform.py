@@ -18,6 +18,7 @@ from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.driver import Found
+from planner.search.infeasible.chunks import unequal_chunks_alone
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
@@ -163,7 +164,7 @@ def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
         constraint="divisibility",
         explanation=(
             f"no {way} can run {space.model.job.model.name}: {counts['considered']:,} were "
-            f"excluded, {reasons}"
+            f"excluded, {reasons}{_unequal_chunks(space, chips)}"
         ),
         remedies=first_few(
             other_options(space, chips),
@@ -171,6 +172,16 @@ def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
             more_chips(space, chips),
             other_batch(space, chips),
         ),
+    )
+
+
+def _unequal_chunks(space: UniformSpace, chips: int) -> str:
+    """That chunks have to be equal, where what was asked for has no equal ones; else nothing."""
+    if not unequal_chunks_alone(space.model, chips, space.options):
+        return ""
+    return (
+        "; more than one chunk per stage is searched with equal chunks only (planner evaluate "
+        "costs a plan with others)"
     )
 
 
