@@ -2,6 +2,8 @@
 
 import math
 import random
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ from planner.machine.variants import Budgets, choices_of, counts_within, use_of
 from planner.machine.wiring import rewired
 from planner.question.request import request_from
 from planner.question.resolved import resolve
-from planner.search.driver import Driver
+from planner.search.driver import Driver, Found
+from planner.search.machines import joint
 from planner.search.oracle.oracle import mesh_problem
-from planner.search.uniform.engine import UniformSpace
+from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.factored_cpsat import front
 from solvers.frontier import nondominated
 from solvers.machines import Option, master_problem
@@ -207,3 +210,47 @@ def test_spaces_share_the_front_of_a_driver() -> None:
     assert np.array_equal(both.points, alone.points)
     assert all(one is model for one in both.models)
     assert both.counts["candidates"].get("evaluated", 0) <= alone.counts["candidates"]["evaluated"]
+
+
+@pytest.fixture
+def after_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has time end once the leanest plan of so many machines is found."""
+    searched, now = [0], [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def set_last(machines: int) -> None:
+        def searched_then_late(space: UniformSpace) -> Found:
+            found = least_memory(space)
+            searched[0] += 1
+            now[0] = 2.0 if searched[0] >= machines else now[0]
+            return found
+
+        monkeypatch.setattr(joint, "least_memory", searched_then_late)
+
+    return set_last
+
+
+LEAN = {**BASE, "pes": (66, 132), "topology": ("ring",), "chips": 4, "objective": "memory"}
+
+
+def test_memory_on_machines_that_were_not_searched_has_no_bound(
+    after_memory: Callable[[int], None],
+) -> None:
+    proved = planner.solve(**LEAN)
+    assert (proved.status, proved.gap) == ("optimal", 0.0)
+    after_memory(1)
+    found = planner.solve(**LEAN, time_limit=1.0)
+    assert found.best is not None
+    assert (found.status, found.bound, found.gap) == ("feasible", 0.0, 1.0)
+
+
+def test_time_that_ends_before_the_front_begins_leaves_the_best_plan_on_it(
+    after_memory: Callable[[int], None],
+) -> None:
+    after_memory(2)
+    found = planner.solve(**LEAN, time_limit=1.0)
+    assert found.best is not None
+    assert (found.status, found.gap) == ("optimal", 0.0)
+    assert [plan.machine for plan in found.front] == [found.best.machine]
+    assert not found.front.complete
+    assert "incomplete" in found.front.note

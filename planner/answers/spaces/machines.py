@@ -139,7 +139,8 @@ def _with_machines(machines: Machines, found: MachinesFound, at: int, chosen: Ch
     """The best plan of a machine with the front of all machines."""
     one, chips = machines.candidates[at], chosen.best.chips
     best = replace(chosen.best, machine=one.machine(chips))
-    front = as_best(_results(machines, found.whole), best, machines.request.compared)
+    known = _results(machines, found.whole) or [best]  # time may end before the front begins
+    front = as_best(known, best, machines.request.compared)
     complete = found.whole.status is Status.OPTIMAL
     return replace(
         chosen,

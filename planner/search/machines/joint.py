@@ -20,7 +20,7 @@ from planner.question.options import SpaceOptions
 from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.search.columns import prover_of
-from planner.search.driver import Driver, Found, Progress, status_of
+from planner.search.driver import Driver, Found, Progress, bound_of, status_of
 from planner.search.limits import Limits
 from planner.search.machines.machines import Candidate, budgets_of, candidate_of
 from planner.search.uniform.engine import UniformSpace, least_memory
@@ -141,8 +141,11 @@ def search_machines(machines: Machines, on_progress: Progress | None = None) -> 
 def _leanest(found: list[Found]) -> Found:
     """The least memory over machines; as sure as it is on all of them."""
     some = [one for one in found if len(one.points)]
-    least = min(some, key=lambda one: float(one.points[0, 0]), default=Driver().run())
-    return replace(least, status=status_of([one.status for one in found], len(least.points)))
+    if not some:
+        return replace(Driver().run(), status=status_of([one.status for one in found], 0))
+    least = min(some, key=lambda one: float(one.points[0, 0]))
+    status = status_of([one.status for one in found], len(least.points))
+    return replace(least, status=status, bound=bound_of(found))
 
 
 def machines_of(
