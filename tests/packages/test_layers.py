@@ -12,6 +12,8 @@ from pathlib import Path
 
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
+from planner.schedules import BUILT_IN
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml")
 MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
@@ -90,6 +92,18 @@ def test_the_contract_of_imports_is_kept() -> None:
 def test_the_contract_excuses_nothing() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert "ignore_imports" not in text
+
+
+def test_the_file_of_a_schedule_is_imported_by_its_registry_alone() -> None:
+    """Whatever else needs of a schedule is a method or an attribute of `Schedule`."""
+    files = {type(schedule).__module__ for schedule in BUILT_IN}
+    found = {
+        name_of(path): sorted(taken)
+        for path, tree in trees().items()
+        if not within(name_of(path), "planner.schedules")
+        and (taken := _imported(ast.walk(tree)) & files)
+    }
+    assert found == {}
 
 
 def test_planner_holds_rooms_alone() -> None:
