@@ -7,6 +7,7 @@ import ast
 import functools
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -87,6 +88,46 @@ def test_the_contract_of_imports_is_kept() -> None:
         assert lint_imports(no_cache=True) == EXIT_STATUS_SUCCESS
     finally:
         os.chdir(before)
+
+
+def _room_of(name: str) -> str:
+    """The room of a dotted name of `planner`, or the package beside it."""
+    return re.sub(r"^planner\.", "", name).partition(".")[0]
+
+
+def _rooms() -> list[str]:
+    """Rooms from the top down, then the packages beside them."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = [one.get("layers") for one in contracts["tool"]["importlinter"]["contracts"]]
+    return [*max(filter(None, layers), key=len)[1:], *PACKAGES[1:]]
+
+
+def test_rooms_say_what_they_import() -> None:
+    """`Imports A, B and what lies below`: A, B, and nothing between or above them; else A, B alone.
+
+    The command line says that it imports everything.
+    """
+    rooms, wrong = _rooms(), {}
+    for at, room in enumerate(rooms):
+        init = ROOT / "planner" / room / "__init__.py"
+        if room in PACKAGES:
+            continue
+        doc = " ".join((ast.get_docstring(trees()[init]) or "").split())
+        if "Imports everything" in doc:
+            continue
+        said = re.search(r"\b[Ii]mports?(?: (?:`[\w.]+`,?|what lies below|and|alone))+", doc)
+        words = said[0] if said else ""
+        named = [_room_of(name) for name in re.findall(r"`([\w.]+)`", words)]
+        taken = {
+            _room_of(name)
+            for path, tree in trees().items()
+            if within(name_of(path), f"planner.{room}")
+            for name in _imported(ast.walk(tree))
+        } & {*rooms[:at], *rooms[at + 1 :]}
+        below = rooms[1 + max(map(rooms.index, named)) :] if "below" in words else []
+        if not named or not taken >= {*named} or taken - {*named, *below}:
+            wrong[room] = (words, sorted(taken, key=rooms.index))
+    assert wrong == {}
 
 
 def test_the_contract_excuses_nothing() -> None:
