@@ -278,3 +278,19 @@ def test_the_forbidden_words_would_be_found() -> None:
     """The test above can fail."""
     samples = ["see /wo" + "rk/main", "# TO" + "DO: later", "raise NotImplemented" + "Error"]
     assert all(_found_in(sample) for sample in samples)
+
+
+def test_each_attribute_is_an_entry_of_its_own() -> None:
+    """No line that goes on about one attribute begins with the name of another and a colon."""
+    wrong = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            targets = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
+            fields = {target.id for target in targets if isinstance(target, ast.Name)}
+            entries = (ast.get_docstring(node) or "").partition("Attributes:")[2]
+            for names in re.findall(r"^ {8,}(\w+(?:, \w+)*): ", entries, re.MULTILINE):
+                if set(names.split(", ")) <= fields:
+                    wrong.append(f"{name_of(path)}.{node.name}: {names}")
+    assert wrong == []
