@@ -1,5 +1,6 @@
 """The public surface is pinned: adding a name is a decision, not an accident."""
 
+import ast
 import inspect
 import re
 import tomllib
@@ -105,3 +106,13 @@ def test_packages_ask_for_the_distribution_by_its_own_name() -> None:
         wrong += [f"{path.relative_to(ROOT)}: {words}" for words in foreign]
     assert not wrong
     assert asked >= 2 * len([*ROOT.glob("tests/outside/*")])  # each package and its page
+
+
+@each(("script", "tool"), [("run", "mypy"), ("oracles", "pyright")])
+def test_type_checkers_read_the_kept_calls(script: str, tool: str) -> None:
+    """Where the file of the calls says so."""
+    calls = ROOT / "tests" / "types" / "calls.py"
+    said = ast.get_docstring(ast.parse(calls.read_text(encoding="utf-8"))) or ""
+    assert f"`.ci/{script}`" in said
+    lines = (ROOT / ".ci" / script).read_text(encoding="utf-8").splitlines()
+    assert any(tool in line and "tests/types/calls.py" in line for line in lines)
