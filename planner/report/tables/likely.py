@@ -54,9 +54,9 @@ def tie_words(spread: Spread | None, objective: Objective = TIME) -> str:
         return ""
     factor = spread.tie_factor ** max(objective.degree, 1)
     return (
-        f"tie: {objective.told_apart} of two plans of one job less than {show_percent(factor - 1)} "
-        "apart cannot be told apart. Plans that differ in the clock alone share their error: they "
-        "never tie."
+        f"tie: {objective.distinguished_by} of two plans of one job less than "
+        f"{show_percent(factor - 1)} apart cannot be told apart. Plans that differ in the clock "
+        "alone share their error: they never tie."
     )
 
 
