@@ -63,7 +63,7 @@ class Schedule(ABC):
     Attributes:
         name, source: See above.
         rule_source: Where `runs`, `runs_on` are enforced; empty where every plan runs.
-        copies: Copies of each layer's weights among the ranks of a pipeline; with 2, half of the
+        replicas: Copies of each layer's weights among the ranks of a pipeline; with 2, half of the
             micro-batches runs through each, in opposite directions.
         side_by_side: Whether a forward pass runs beside a backward pass, and hides a part of its
             communication.
@@ -79,7 +79,7 @@ class Schedule(ABC):
     name: ClassVar[str]
     source: ClassVar[str]
     rule_source: ClassVar[str] = ""
-    copies: ClassVar[int] = 1
+    replicas: ClassVar[int] = 1
     side_by_side: ClassVar[bool] = False
     splits_backward: ClassVar[bool] = False
     fills_bubbles: ClassVar[bool] = False
@@ -91,7 +91,7 @@ class Schedule(ABC):
     @property
     def bidirectional(self) -> bool:
         """Whether pipelines in opposite directions share the ranks."""
-        return self.copies > 1
+        return self.replicas > 1
 
     @property
     def on_pools(self) -> bool:
