@@ -35,6 +35,7 @@ from planner.report.drawing.chart import (
     Words,
 )
 from planner.report.tables.ridgeline import point_names, short, step_title
+from planner.results.words import join_words
 from planner.studies.ridgeline.answer import RidgelineResult
 from planner.studies.ridgeline.plane import REGIONS, Placed, Ridge
 
@@ -90,13 +91,8 @@ def planes(result: RidgelineResult) -> list[Chart]:
             for at, other in enumerate(result.ridges)
             if look == (other.network_bytes_per_s, tuple(result.counts.network_bytes[:, at]))
         ]
-        charts.append(plane(result, index, listed(same)))
+        charts.append(plane(result, index, join_words(same)))
     return charts
-
-
-def listed(names: Sequence[str]) -> str:
-    """`leaf`, `leaf and spine`, `leaf, spine and core`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def plane(result: RidgelineResult, index: int, name: str) -> Chart:
@@ -188,7 +184,7 @@ def _table(
 
 def _words(ridge: Ridge, name: str, regions: Sequence[str]) -> str:
     counts = [(regions.count(region), region) for region in REGIONS if region in regions]
-    found = listed([f"{count} {region}-bound" for count, region in counts]) if counts else ""
+    found = join_words([f"{count} {region}-bound" for count, region in counts]) if counts else ""
     points = f" {plural(len(regions), 'point')}: {found}." if counts else ""
     return (
         f"Plane of memory bytes per network byte and FLOP per memory byte for {name}: left of "

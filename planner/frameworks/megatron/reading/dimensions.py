@@ -13,7 +13,7 @@ from typing import Any
 
 from models_db import Model
 from planner.base.messages import shown
-from planner.frameworks.megatron.reading.patterns import listed, period_of
+from planner.frameworks.megatron.reading.patterns import numbers_of, period_of
 from planner.frameworks.reading.settings import LaunchSettings
 
 _KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -112,7 +112,7 @@ def _check_experts(launch: LaunchSettings, model: Model) -> None:
         return
     text = launch.text(_FREQUENCY, "1")
     layers, every = model.layers, period_of(text)
-    dealt = [int(at % every == 0) for at in range(layers)] if every else listed(text, layers)
+    dealt = [int(at % every == 0) for at in range(layers)] if every else numbers_of(text, layers)
     if dealt != [int(kind == "moe") for kind in model.layer_kinds]:
         launch.wrong(_FREQUENCY, f"{shown(text)} is not how {model.name} deals experts")
     width = model.moe.shared_experts * model.moe.shared_expert_hidden
@@ -146,7 +146,7 @@ def _check_windows(launch: LaunchSettings, model: Model, seq_len: int) -> None:
 def _check_skipped(launch: LaunchSettings, model: Model, text: str) -> None:
     """All layers have windows unless a list or a period says which."""
     layers, every = model.layers, period_of(text)
-    dealt = listed(text, layers) if text else [1] * layers
+    dealt = numbers_of(text, layers) if text else [1] * layers
     if every:
         dealt = [int(at % every != 0) for at in range(1, layers + 1)]
     if dealt != [int(tokens is not None) for tokens in model.attention_windows]:
