@@ -145,7 +145,7 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
 
 def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
     """What stages choose for themselves and the framework cannot be told, or cannot run."""
-    return [*_empty_stages(plan), *(f"stages: {line}" for line, _ in untold(model, plan))]
+    return [*_empty_stages(plan), *(f"stages: {line}" for line, _ in not_launchable(model, plan))]
 
 
 def _empty_stages(plan: Plan) -> list[str]:
@@ -160,7 +160,7 @@ def _empty_stages(plan: Plan) -> list[str]:
     ]
 
 
-def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
+def not_launchable(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
     """What a framework cannot be told of the stages of a plan, and a flag that avoids it."""
     profile, framework = model.framework, framework_of(model.framework.name)
     if plan.stages is None or (framework is not None and framework.preset):

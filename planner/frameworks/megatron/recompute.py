@@ -46,7 +46,7 @@ def recomputed_layers(stages: StageTable, kinds: tuple[str, ...]) -> tuple[IntAr
     return found[0], found[1]
 
 
-def told_at_once(model: Model, plans: PlanTable) -> BoolArray:
+def recompute_is_launchable(model: Model, plans: PlanTable) -> BoolArray:
     """(n,) plans whose stages recompute in a way that Megatron-LM can be told.
 
     Nothing, the cores of all layers, or the first N layers of every chunk. Stages that do not add
@@ -73,11 +73,11 @@ def told_at_once(model: Model, plans: PlanTable) -> BoolArray:
     return np.asarray(~right | cores | blocks)
 
 
-def stages_told_at_once(model: Model, plan: Plan) -> bool:
-    """`told_at_once` for one plan, whatever chips its stages are on."""
+def stages_are_launchable(model: Model, plan: Plan) -> bool:
+    """`recompute_is_launchable` for one plan, whatever chips its stages are on."""
     stages = tuple(replace(stage, pool=None) for stage in plan.stages or ())
     table = PlanTable.from_plans([replace(plan, stages=stages or None)])
-    return bool(told_at_once(model, table)[0])
+    return bool(recompute_is_launchable(model, table)[0])
 
 
 def _first_layers(model: Model, layers: IntArray, full: IntArray) -> BoolArray:
