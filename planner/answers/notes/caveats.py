@@ -144,7 +144,7 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
 
 
 def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """What stages choose for themselves and the framework cannot be told, or cannot run."""
+    """What stages choose for themselves and the framework cannot launch, or cannot run."""
     return [*_empty_stages(plan), *(f"stages: {line}" for line, _ in not_launchable(model, plan))]
 
 
@@ -161,7 +161,7 @@ def _empty_stages(plan: Plan) -> list[str]:
 
 
 def not_launchable(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
-    """What a framework cannot be told of the stages of a plan, and a flag that avoids it."""
+    """What of the stages of a plan a framework has no setting for, and a flag that avoids it."""
     profile, framework = model.framework, framework_of(model.framework.name)
     if plan.stages is None or (framework is not None and framework.preset):
         return []

@@ -61,7 +61,7 @@ def _uniform_simulated_s(
 
 
 def _not_launchable(resolved: Resolved, best: PlanResult) -> list[str]:
-    """What the framework cannot be told of the stages, and what avoids it."""
+    """What of the stages the framework has no setting for, and what avoids it."""
     return [
         f"{line[0].upper()}{line[1:]}: {flag} finds a plan without that."
         for line, flag in not_launchable(resolved.cost, best.plan)

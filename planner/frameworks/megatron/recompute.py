@@ -47,7 +47,7 @@ def recomputed_layers(stages: StageTable, kinds: tuple[str, ...]) -> tuple[IntAr
 
 
 def recompute_is_launchable(model: Model, plans: PlanTable) -> BoolArray:
-    """(n,) plans whose stages recompute in a way that Megatron-LM can be told.
+    """(n,) plans whose stages recompute in a way that Megatron-LM has settings for.
 
     Nothing, the cores of all layers, or the first N layers of every chunk. Stages that do not add
     up to the model are the matter of another rule.
@@ -93,7 +93,7 @@ def _first_layers(model: Model, layers: IntArray, full: IntArray) -> BoolArray:
 
 
 def recomputation(model: Model, plan: Plan) -> Recomputation:
-    """What Megatron-LM is told; for stages that it cannot be told of, what needs no more memory."""
+    """What Megatron-LM is set to; where it has no setting, what needs no more memory."""
     if plan.stages is None:
         return {"none": NONE, "selective": CORE, "full": ALL}[plan.recompute]
     table = PlanTable.from_plans([plan]).stages
