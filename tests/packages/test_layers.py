@@ -280,6 +280,33 @@ def test_the_forbidden_words_would_be_found() -> None:
     assert all(_found_in(sample) for sample in samples)
 
 
+PRIVATE_WORDS = {"told", "untold", "taking", "skeleton", "skeletons"}
+"""Words that standard ones replaced; `docs/glossary.md` explains those that remain."""
+
+
+def _public_names(body: list[ast.stmt], within_class: str = "") -> Iterator[str]:
+    """Classes, functions and names of a module that others may use, those of classes too."""
+    for node in body:
+        names = [node.name] if isinstance(node, ast.ClassDef | ast.FunctionDef) else []
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        names += [target.id for target in targets if isinstance(target, ast.Name)]
+        yield from (within_class + name for name in names if not name.startswith("_"))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public_names(node.body, f"{node.name}.")
+
+
+def test_public_names_are_made_of_standard_words() -> None:
+    found = []
+    for path, tree in trees().items():
+        for name in (path.stem, *_public_names(tree.body)):
+            words = {word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)}
+            alone = name.rpartition(".")[2] in ("listed", "Room")
+            if words & PRIVATE_WORDS or alone:
+                found.append(f"{name_of(path)}: {name}")
+    assert found == []
+
+
 def test_each_attribute_is_an_entry_of_its_own() -> None:
     """No line that goes on about one attribute begins with the name of another and a colon."""
     wrong = []

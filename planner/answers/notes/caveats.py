@@ -172,7 +172,7 @@ def not_launchable(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
     if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:
         line = f"{name} has one sharding for all stages, not {sharding_words(plan)}"
         found.append((line, f"--fix sharding={_most_common(plan)}"))
-    at_once = framework is not None and framework.recomputes_as_listed(model, plan)
+    at_once = framework is not None and framework.recomputes_by_stage(model, plan)
     if recompute_words(plan) == "by stage" and not at_once:
         alike = profile.recomputes_alike
         line = f"{name} recomputes {alike} in one way, the same on all stages; these differ"

@@ -67,7 +67,7 @@ class Megatron(Framework):
 
         return read(text, asked)
 
-    def recomputes_as_listed(self, model: CostModel, plan: Plan) -> bool:
+    def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Megatron-Core can; what is built on it says nothing of it."""
         from planner.frameworks.megatron.recompute import stages_are_launchable  # noqa: PLC0415  (most questions need no rules of it)
 
