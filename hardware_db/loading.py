@@ -13,6 +13,7 @@ from hardware_db.cluster import Cluster
 from hardware_db.constants import Calibration, Reference
 from hardware_db.errors import HardwareError, nearest
 from hardware_db.reading import read_file, read_record, record_names
+from strict_yaml.text import YamlText
 
 Name = str | Path
 
@@ -44,7 +45,7 @@ def load_chip(name: Name) -> Chip:
         HardwareError: The name is unknown, or the file is not a valid chip record.
     """
     if _is_path(name):
-        return _chip(read_file(Path(name)), str(name))
+        return _chip(*read_file(Path(name)))
     return _shipped_chip(_as_shipped(str(name)))
 
 
@@ -58,10 +59,10 @@ def load_cluster(name: Name) -> Cluster:
         HardwareError: The name is unknown, or the file is not a valid cluster or chip record.
     """
     if _is_path(name):
-        data = read_file(Path(name))
+        data, text = read_file(Path(name))
         if "levels" in data or "power" not in data:
-            return _cluster(data, str(name))
-        return _with_chip(_chip(data, str(name)))
+            return _cluster(data, text)
+        return _with_chip(_chip(data, text))
     return _shipped_cluster(_as_shipped(str(name)))
 
 
@@ -72,7 +73,7 @@ def load_calibration(name: Name = "default") -> Calibration:
         HardwareError: The name is unknown, or the file is not a valid calibration.
     """
     if _is_path(name):
-        return _calibration(read_file(Path(name)), str(name))
+        return _calibration(*read_file(Path(name)))
     return _shipped_calibration(str(name))
 
 
@@ -83,8 +84,8 @@ def load_reference(name: Name) -> Reference:
         HardwareError: The name is unknown, or the file is not a valid table.
     """
     if _is_path(name):
-        return _reference(read_file(Path(name)), str(name))
-    return _reference(read_record("reference", name), f"reference/{name}.yaml")
+        return _reference(*read_file(Path(name)))
+    return _reference(read_record("reference", name), YamlText(f"reference/{name}.yaml"))
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
@@ -131,13 +132,13 @@ def _as_shipped(name: str) -> str:
 
 @functools.cache
 def _shipped_chip(name: str) -> Chip:
-    return _chip(read_record("chips", name), f"chips/{name}.yaml")
+    return _chip(read_record("chips", name), YamlText(f"chips/{name}.yaml"))
 
 
 @functools.cache
 def _shipped_cluster(name: str) -> Cluster:
     if name in list_clusters():
-        return _cluster(read_record("clusters", name), f"clusters/{name}.yaml")
+        return _cluster(read_record("clusters", name), YamlText(f"clusters/{name}.yaml"))
     if name in list_chips():
         return _with_chip(_shipped_chip(name))
     raise unknown_name(name)
@@ -166,14 +167,14 @@ def _with_chip(chip: Chip) -> Cluster:
 
 @functools.cache
 def _shipped_calibration(name: str) -> Calibration:
-    return _calibration(read_record("calibration", name), f"calibration/{name}.yaml")
+    return _calibration(read_record("calibration", name), YamlText(f"calibration/{name}.yaml"))
 
 
-def _chip(data: dict[str, Any], origin: str) -> Chip:
+def _chip(data: dict[str, Any], text: YamlText) -> Chip:
     from hardware_db.conversion import to_chip  # noqa: PLC0415  (imports pydantic)
     from hardware_db.validation import chip_model  # noqa: PLC0415
 
-    return to_chip(chip_model(data, origin, _gemm_keys()), data)
+    return to_chip(chip_model(data, text, _gemm_keys()), data)
 
 
 def _gemm_keys() -> tuple[str, ...]:
@@ -181,27 +182,27 @@ def _gemm_keys() -> tuple[str, ...]:
     return tuple(load_calibration().group("gemm_efficiency"))
 
 
-def _cluster(data: dict[str, Any], origin: str) -> Cluster:
+def _cluster(data: dict[str, Any], text: YamlText) -> Cluster:
     from hardware_db.conversion import to_chip, to_cluster  # noqa: PLC0415  (imports pydantic)
     from hardware_db.validation import cluster_model  # noqa: PLC0415
 
-    model = cluster_model(data, origin, _gemm_keys())
+    model = cluster_model(data, text, _gemm_keys())
     if isinstance(model.chip, str):
         return to_cluster(model, data, _shipped_chip(model.chip))
     return to_cluster(model, data, to_chip(model.chip, data["chip"]))
 
 
-def _calibration(data: dict[str, Any], origin: str) -> Calibration:
+def _calibration(data: dict[str, Any], text: YamlText) -> Calibration:
     from hardware_db.conversion import to_calibration  # noqa: PLC0415  (imports pydantic)
     from hardware_db.validation import table_model  # noqa: PLC0415
 
-    table_model(data, origin, labels=False)
+    table_model(data, text, labels=False)
     return to_calibration(data)
 
 
-def _reference(data: dict[str, Any], origin: str) -> Reference:
+def _reference(data: dict[str, Any], text: YamlText) -> Reference:
     from hardware_db.conversion import to_reference  # noqa: PLC0415  (imports pydantic)
     from hardware_db.validation import table_model  # noqa: PLC0415
 
-    table_model(data, origin, labels=True)
+    table_model(data, text, labels=True)
     return to_reference(data)

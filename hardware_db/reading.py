@@ -10,6 +10,7 @@ from typing import Any
 
 from hardware_db.errors import HardwareError, nearest
 from strict_yaml.errors import YamlError
+from strict_yaml.text import YamlText
 
 MAX_BYTES = 1024 * 1024
 _LIMITS = {"max_bytes": MAX_BYTES, "max_depth": 30}
@@ -41,8 +42,8 @@ def read_record(folder: str, name: object) -> dict[str, Any]:
     return _mapping(lambda: load_shipped(content, kept_as, **_LIMITS), f"{folder}/{name}.yaml")
 
 
-def read_file(path: Path) -> dict[str, Any]:
-    """The content of a user's file.
+def read_file(path: Path) -> tuple[dict[str, Any], YamlText]:
+    """The content of a user's file, and its text.
 
     Raises:
         HardwareError: The file cannot be read or is not a YAML mapping.
@@ -53,7 +54,7 @@ def read_file(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = getattr(error, "strerror", None) or str(error)
         raise HardwareError(f"{path}: cannot be read ({reason})") from error
-    return parse(content, str(path))
+    return parse(content, str(path)), YamlText(str(path), content)
 
 
 def parse(content: bytes, origin: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hardware_db.reading import record_names
 from hardware_db.schema_base import AnyQuantity, QuantityModel, short
 from hardware_db.schema_chip import ChipModel
 from hardware_db.schema_cluster import ClusterModel, TableModel
+from strict_yaml.text import YamlText
 
 M = TypeVar("M", bound=BaseModel)
 _FIRST = 4  # fields that are named of a record that a file is not
@@ -21,27 +22,32 @@ _TAGS = ("by name", "inline")
 _LEAF: TypeAdapter[Any] = TypeAdapter(AnyQuantity)
 
 
-def chip_model(data: dict[str, Any], origin: str, gemm_keys: Collection[str]) -> ChipModel:
-    """The validated content of a chip file; `gemm_keys`: what `calibration.gemm` may name.
+def chip_model(data: dict[str, Any], text: YamlText, gemm_keys: Collection[str]) -> ChipModel:
+    """The validated content of a chip file.
+
+    Args:
+        data: The content.
+        text: The file itself, for messages.
+        gemm_keys: What `calibration.gemm` may name.
 
     Raises:
         HardwareError: One line for every mistake in it.
     """
-    _check_kind(data, origin, "chip", ChipModel)
+    _check_kind(data, text, "chip", ChipModel)
     model, problems = _validated(ChipModel, data)
     problems += _source_problems(ChipModel, data)
     if model is not None:
         problems += chip_problems(model, gemm_keys)
-    return _result(model, problems, origin)
+    return _result(model, problems, text)
 
 
-def cluster_model(data: dict[str, Any], origin: str, gemm_keys: Collection[str]) -> ClusterModel:
+def cluster_model(data: dict[str, Any], text: YamlText, gemm_keys: Collection[str]) -> ClusterModel:
     """The validated content of a cluster file, an inline chip included; see `chip_model`.
 
     Raises:
         HardwareError: One line for every mistake in it.
     """
-    _check_kind(data, origin, "cluster or chip", ClusterModel, ChipModel)
+    _check_kind(data, text, "cluster or chip", ClusterModel, ChipModel)
     model, problems = _validated(ClusterModel, data)
     chip = data.get("chip")
     problems += _source_problems(
@@ -55,26 +61,26 @@ def cluster_model(data: dict[str, Any], origin: str, gemm_keys: Collection[str])
         problems += cluster_problems(model)
         if isinstance(model.chip, ChipModel):
             problems += [f"chip.{problem}" for problem in chip_problems(model.chip, gemm_keys)]
-    return _result(model, problems, origin)
+    return _result(model, problems, text)
 
 
-def table_model(data: dict[str, Any], origin: str, labels: bool) -> TableModel:
+def table_model(data: dict[str, Any], text: YamlText, labels: bool) -> TableModel:
     """The validated content of a calibration or reference file.
 
     Args:
         data: The file.
-        origin: Its name.
+        text: Its text, for messages.
         labels: Whether strings may stand among the constants.
 
     Raises:
         HardwareError: One line for every mistake in it.
     """
-    _check_kind(data, origin, "table of constants", TableModel)
+    _check_kind(data, text, "table of constants", TableModel)
     model, problems = _validated(TableModel, data)
     if isinstance(data.get("constants"), dict):
         problems += tree_problems(data["constants"], "constants", labels)
     problems += _source_problems(TableModel, data)
-    return _result(model, problems, origin)
+    return _result(model, problems, text)
 
 
 def tree_problems(node: Any, path: str, labels: bool) -> list[str]:
@@ -100,17 +106,17 @@ def _validated(model: type[M], data: dict[str, Any]) -> tuple[M | None, list[str
         return None, list(_lines(error, model, ""))
 
 
-def _result(model: M | None, problems: list[str], origin: str) -> M:
+def _result(model: M | None, problems: list[str], text: YamlText) -> M:
     if problems or model is None:
-        raise HardwareError(_first([f"{origin}: {problem}" for problem in dict.fromkeys(problems)]))
+        raise HardwareError(_first([*dict.fromkeys(problems)], text))
     return model
 
 
-def _first(lines: list[str]) -> list[str]:
-    """The first lines, and how many more there are."""
-    more = len(lines) - MOST_MISTAKES
+def _first(problems: list[str], text: YamlText) -> list[str]:
+    """The first mistakes with file and line, and how many more there are."""
+    more = len(problems) - MOST_MISTAKES
     rest = [f"and {more:,} more mistake{'s' * (more > 1)}"] if more > 0 else []
-    return [*lines[:MOST_MISTAKES], *rest]
+    return [*map(text.located, problems[:MOST_MISTAKES]), *rest]
 
 
 def _source_problems(model: type[BaseModel], data: dict[str, Any]) -> list[str]:
@@ -123,7 +129,7 @@ def _source_problems(model: type[BaseModel], data: dict[str, Any]) -> list[str]:
     return source_problems(data)
 
 
-def _check_kind(data: dict[str, Any], origin: str, what: str, *models: type[BaseModel]) -> None:
+def _check_kind(data: dict[str, Any], text: YamlText, what: str, *models: type[BaseModel]) -> None:
     """Refuses a file that is about something else in one line.
 
     Raises:
@@ -132,7 +138,7 @@ def _check_kind(data: dict[str, Any], origin: str, what: str, *models: type[Base
     known = [name for model in models for name in model.model_fields]
     if not set(data) & set(known):
         first = ", ".join(map(str, known[:_FIRST]))
-        raise HardwareError(f"{origin}: is not a {what}: it has none of its fields ({first}, ...)")
+        raise HardwareError(f"{text}: is not a {what}: it has none of its fields ({first}, ...)")
 
 
 def _lines(error: ValidationError, model: type[BaseModel] | None, start: str) -> Iterable[str]:

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from strict_yaml.text import YamlText
+
 MOST_MISTAKES = 20  # of one file that are said
 
 
@@ -48,20 +50,24 @@ def holding(typed: str, names: Iterable[str]) -> list[str]:
     )
 
 
-def mistakes_message(origin: str, mistakes: Sequence[tuple[str, str]]) -> str:
+def mistakes_message(text: YamlText, mistakes: Sequence[tuple[str, str]]) -> str:
     """Word all mistakes of one file.
 
     Args:
-        origin: the file, as the user knows it.
+        text: the file, named as the user knows it.
         mistakes: pairs of path in the file (may be empty) and what is wrong there.
 
     Returns:
         One line for one mistake, otherwise a heading, one line for each of the first mistakes, and
         how many more there are.
     """
-    lines = [f"{path}: {text}" if path else text for path, text in mistakes[:MOST_MISTAKES]]
+    said = mistakes[:MOST_MISTAKES]
+    lines = [
+        f"{text.at(path)}: {path}: {what}" if path else f"{text}: {what}" for path, what in said
+    ]
     if len(lines) == 1:
-        return f"{origin}: {lines[0]}"
+        return lines[0]
+    lines = [line.removeprefix(f"{text}: ") for line in lines]
     more = len(mistakes) - len(lines)
     rest = [f"and {more:,} more mistake{'s' * (more > 1)}"] if more else []
-    return "\n  ".join([f"{origin}: {len(mistakes)} mistakes", *lines, *rest])
+    return "\n  ".join([f"{text}: {len(mistakes)} mistakes", *lines, *rest])

@@ -22,6 +22,7 @@ from models_db.errors import ModelError, holding, mistakes_message, nearest
 from models_db.model import Model
 from models_db.provenance import Quantity, Source
 from models_db.reading import parse_shipped, parse_yaml
+from strict_yaml.text import YamlText
 
 if TYPE_CHECKING:
     from models_db.schema import Count, ModelRecord, ParameterCount, Tokens
@@ -92,7 +93,7 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
 
 @functools.cache
 def _shipped_model(name: str) -> Model:
-    return _model(parse_shipped(shipped_content(name), name), f"{name}.yaml")
+    return _model(parse_shipped(shipped_content(name), name), YamlText(f"{name}.yaml"))
 
 
 def is_file(path: Path) -> bool:
@@ -128,27 +129,28 @@ def _unknown(word: str) -> str:
     )
 
 
-def model_from_bytes(content: bytes, origin: str) -> Model:
+def model_from_bytes(content: bytes, origin: str, *, written: bool = True) -> Model:
     """Build a model from the content of its file.
 
     Args:
         content: the bytes of the file.
         origin: the file, as messages name it.
+        written: whether that file holds the content, so that messages name its lines.
 
     Raises:
         ModelError: anything is wrong with the file; the message lists every mistake.
     """
-    return _model(parse_yaml(content, origin), origin)
+    return _model(parse_yaml(content, origin), YamlText(origin, content if written else b""))
 
 
-def _model(data: dict[str, Any], origin: str) -> Model:
+def _model(data: dict[str, Any], text: YamlText) -> Model:
     """The model of plain data; the message lists every mistake."""
-    _check_kind(data, origin)
+    _check_kind(data, text.name)
     inherited = fill_in_defaults(data)
     record, mistakes = _validate(data)
     mistakes += provenance_mistakes(data) + architecture_mistakes(data)
     if mistakes or record is None:
-        raise ModelError(mistakes_message(origin, blame_defaults(mistakes, inherited)))
+        raise ModelError(mistakes_message(text, blame_defaults(mistakes, inherited)))
     return _build(record, data)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from models_db.errors import ModelError, mistakes_message
 from strict_yaml.errors import YamlError
+from strict_yaml.text import YamlText
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
@@ -49,7 +50,7 @@ def _read(load: Callable[[], Any], origin: str) -> dict[str, Any]:
         return _mapping(load(), origin)
     except YamlError as error:
         lines = [("", str(mistake)) for mistake in error.mistakes]
-        raise ModelError(mistakes_message(origin, lines)) from None
+        raise ModelError(mistakes_message(YamlText(origin), lines)) from None
 
 
 def _mapping(data: Any, origin: str) -> dict[str, Any]:

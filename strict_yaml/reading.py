@@ -47,10 +47,7 @@ def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = M
     data, depth = _last.get(text, (None, max_depth + 1))
     if depth <= max_depth:
         return deepcopy(data)
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Reader = _Reader
-    yaml.Resolver = CoreResolver
-    builder = _Builder(yaml, text.removeprefix("\ufeff"), max_depth)
+    builder = _Builder(text, max_depth)
     data = builder.document()
     if builder.mistakes:
         raise YamlError(builder.mistakes)
@@ -88,8 +85,25 @@ class _Reader(Reader):
         super().reset_reader()
 
 
-def _events(yaml: YAML, text: str) -> Iterator[Any]:
-    """What the parser of ruamel.yaml finds; its errors in our form."""
+def _parser() -> YAML:
+    """What ruamel.yaml has to read with: pure Python, the core schema."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Reader = _Reader
+    yaml.Resolver = CoreResolver
+    return yaml
+
+
+def events_of(text: str, parser: YAML | None = None) -> Iterator[Any]:
+    """What the parser of ruamel.yaml finds; its errors in our form.
+
+    Args:
+        text: The whole file.
+        parser: That which also resolves and constructs; default a new one.
+
+    Raises:
+        YamlError: It is not YAML.
+    """
+    yaml, text = parser or _parser(), text.removeprefix("\ufeff")
     try:
         yield from yaml.parse(text)
     except ReaderError as error:
@@ -105,7 +119,8 @@ def _events(yaml: YAML, text: str) -> Iterator[Any]:
         _invalid(yaml.reader.last_line + 1, "an escape (\\U...) of no character")
 
 
-def _line(event: Any) -> int:
+def line_in(event: Any) -> int:
+    """The line in which an event begins, from 1."""
     return int(event.start_mark.line) + 1
 
 
@@ -124,11 +139,11 @@ def _number_of_digits(number: str) -> int:
 class _Builder:
     """Data from events, and the mistakes that need not end the reading."""
 
-    def __init__(self, yaml: YAML, text: str, max_depth: int) -> None:
+    def __init__(self, text: str, max_depth: int) -> None:
         self.mistakes: list[Mistake] = []
         self.deepest = 0
-        self._yaml = yaml
-        self._events = _events(yaml, text)
+        self._yaml = _parser()
+        self._events = events_of(text, self._yaml)
         self._max_depth = max_depth
 
     def document(self) -> Any:
@@ -144,29 +159,29 @@ class _Builder:
         version = start.version and tuple(start.version[:2])
         if version not in (None, (1, 2)):
             said = ".".join(map(str, version))
-            _refuse(_line(start), f"%YAML {said}: only YAML 1.2 is read; leave this line out")
+            _refuse(line_in(start), f"%YAML {said}: only YAML 1.2 is read; leave this line out")
         data = self._value(next(self._events), depth=0)
         next(self._events)  # the end of the document
         following = next(self._events)
         if not isinstance(following, ev.StreamEndEvent):
-            _invalid(_line(following), "another document begins here; a file has one")
+            _invalid(line_in(following), "another document begins here; a file has one")
         return data
 
     def _found(self, event: Any, problem: str) -> None:
-        self.mistakes.append(Mistake(_line(event), problem))
+        self.mistakes.append(Mistake(line_in(event), problem))
         if len(self.mistakes) == _MOST:
             raise YamlError(self.mistakes)
 
     def _value(self, event: Any, depth: int) -> Any:
         if isinstance(event, ev.AliasEvent):
-            _refuse(_line(event), "YAML aliases (*name) are not used here")
+            _refuse(line_in(event), "YAML aliases (*name) are not used here")
         if event.tag is not None:
             tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")[:_LONGEST_WORD]
-            _refuse(_line(event), f"YAML tags ({tag}) are not used here; write the value alone")
+            _refuse(line_in(event), f"YAML tags ({tag}) are not used here; write the value alone")
         if isinstance(event, ev.ScalarEvent):
             return self._scalar(event)
         if depth == self._max_depth:
-            _refuse(_line(event), f"nested deeper than {self._max_depth} levels")
+            _refuse(line_in(event), f"nested deeper than {self._max_depth} levels")
         self.deepest = max(self.deepest, depth + 1)
         if isinstance(event, ev.SequenceStartEvent):
             return self._list(depth + 1)
@@ -190,7 +205,7 @@ class _Builder:
                 where = f"first in line {lines[key]}"
                 self._found(event, f"the key {_shown(key)} occurs twice, {where}")
             else:
-                fields[key], lines[key] = value, _line(event)
+                fields[key], lines[key] = value, line_in(event)
         return fields
 
     def _key(self, event: Any, depth: int) -> str | None:
@@ -198,9 +213,9 @@ class _Builder:
         key = self._value(event, depth)
         if not isinstance(event, ev.ScalarEvent):
             kind = "a list" if isinstance(key, list) else "a mapping"
-            _refuse(_line(event), f"field names must be text, not {kind}")
+            _refuse(line_in(event), f"field names must be text, not {kind}")
         if event.implicit[0] and key == _MERGE:
-            _refuse(_line(event), "YAML merge keys (<<) are not used here; write the fields out")
+            _refuse(line_in(event), "YAML merge keys (<<) are not used here; write the fields out")
         if isinstance(key, str):
             return key
         word = event.value[:_LONGEST_WORD] or "nothing"

@@ -91,7 +91,7 @@ def import_model(
     record = _record(reading, weights, digest, title, name or _slug(title), seq_len)
     head = f"# {config.name} of Hugging Face, model_type {reading.model_type}, read by {made_by}\n"
     text = head + _yaml(record)
-    model = model_from_bytes(text.encode("utf-8"), origin)
+    model = model_from_bytes(text.encode("utf-8"), origin, written=False)
     return Import(
         text=text,
         model=model,

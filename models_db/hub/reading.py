@@ -15,6 +15,7 @@ from models_db.hub.contradictions import architecture_notes, check_kind, check_o
 from models_db.hub.fields import Fields, shown
 from models_db.hub.known_keys import HARMLESS, OUTER
 from models_db.hub.parts import Parts
+from strict_yaml.text import YamlText
 
 _FAMILIES: Mapping[str, Callable[[Fields], Parts]] = MappingProxyType(
     {
@@ -118,7 +119,7 @@ def read_config(data: Mapping[str, Any], origin: str) -> Reading:
     if note := activation_note(fields, gated=parts.gated):
         notes.append(note)
     if fields.mistakes:
-        raise ModelError(mistakes_message(origin, fields.mistakes))
+        raise ModelError(mistakes_message(YamlText(origin), fields.mistakes))
     known = fields.used | HARMLESS
     unread = [key for key, value in keys.items() if value and key not in known]
     outer = [key for key in data if data[key] and key not in known | OUTER] if nested else []

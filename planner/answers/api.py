@@ -27,7 +27,7 @@ from planner.question.kinds.pools import check_pools
 from planner.question.kinds.uneven import check_layers, check_uneven
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
-from planner.question.resolved import NO_CHIPS, resolve
+from planner.question.resolved import resolve
 from planner.results.result import EvaluateResult, SolveResult
 from planner.search.driver import Progress
 from planner.search.machines.joint import machines_of
@@ -67,7 +67,7 @@ def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> Eva
     if isinstance(source, Plan):
         request = request_from(fields)
         if kind_of(request) is not Kind.POOLS:
-            check_chips(request.chips, source, "chips")
+            check_chips(request.chips, source, ARGUMENTS)
         return _evaluated(request, source, ARGUMENTS)
     return _evaluated(*read_plan_file(Path(source), fields))
 
@@ -113,19 +113,17 @@ def solve_request(
     asked = options_of(request), limits_of(request)
     if kind is Kind.MACHINES:
         return solve_machines(machines_of(request, *asked, origin, deadline), started, on_progress)
-    if request.chips is None:
-        raise InputError(NO_CHIPS)
     resolved = resolve(request, origin)
     if resolved.cost.assumptions.collectives != NCCL:
-        prepare(resolved.cost.cluster, request.chips, on_progress)
-    allocation = _allocation(resolved.cost, request.chips, origin)
+        prepare(resolved.cost.cluster, resolved.chips, on_progress)
+    allocation = _allocation(resolved.cost, resolved.chips, origin)
     check_layers(request, resolved.cost.job.model, origin)
     options, limits = asked
     space = UniformSpace(
         model=resolved.cost,
         options=options,
         limits=limits,
-        chips=(request.chips,),
+        chips=(resolved.chips,),
         columns=request.compared,
         deadline=deadline,
     )

@@ -31,8 +31,8 @@ from hardware_db import (
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
-from planner.base.files import read_yaml
-from planner.base.messages import MOST_MISTAKES, did_you_mean, mistakes, one_line, shown
+from planner.base.files import read_yaml_text
+from planner.base.messages import MOST_MISTAKES, Origin, did_you_mean, mistakes, one_line, shown
 
 SITE_FACTOR = "site_factor.local"
 """Path of the multiplier of the whole step; 1 where a file has none."""
@@ -199,18 +199,19 @@ def read_local(name: str, field: str = "calibration") -> LocalCalibration:
         InputError: The file cannot be read or used; one line per mistake.
     """
     label = one_line(name)
-    data = read_yaml(Path(name))
+    data, text = read_yaml_text(Path(name))
+    origin = Origin(file=name, content=text.content)
     if mistaken := another_kind(data, "a local calibration", "table"):
         raise InputError(f"{field}: {label}: {mistaken}")
     try:
         model = LocalModel.model_validate(data)
     except ValidationError as error:
-        lines = mistakes(error, lambda path: f"{label}: {_dotted(path)}", LocalModel.model_fields)
+        lines = mistakes(error, origin.label, LocalModel.model_fields)
         raise InputError("\n".join(lines)) from error
-    base = _base(model.based_on, label)
+    base = _base(model.based_on, origin)
     constants, problems = _constants(model, base)
     if problems:
-        raise InputError("\n".join(f"{label}: {line}" for line in problems))
+        raise InputError("\n".join(map(text.located, problems)))
     return LocalCalibration(
         file=name,
         chips=tuple(model.chips),
@@ -225,11 +226,11 @@ def _dotted(path: Any) -> str:
     return ".".join(str(step) for step in path) or "file"
 
 
-def _base(name: str, label: str) -> Calibration:
+def _base(name: str, origin: Origin) -> Calibration:
     try:
         return load_calibration(name)
     except HardwareError as error:
-        raise InputError(f"{label}: based_on: {error}") from error
+        raise InputError(f"{origin.label(['based_on'])}: {error}") from error
 
 
 def changed(

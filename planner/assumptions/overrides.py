@@ -13,6 +13,8 @@ from planner.base.errors import InputError
 from planner.base.fields import choice
 from planner.base.messages import Origin, mistakes
 
+_ARGUMENTS = Origin()
+
 
 @cache
 def changes_model() -> type[BaseModel]:
@@ -44,18 +46,19 @@ def changes_schema() -> dict[str, Any]:
     return {**schema, "description": "Constants of the cost model to change; SI units."}
 
 
-def overridden(base: Assumptions, changes: dict[str, Any], file: str = "") -> Assumptions:
+def overridden(
+    base: Assumptions, changes: dict[str, Any], origin: Origin = _ARGUMENTS
+) -> Assumptions:
     """A copy with some fields changed.
 
     Args:
         base: What stays where nothing is said.
         changes: Field name to value.
-        file: Where the changes come from, for messages.
+        origin: Where the changes come from, for messages.
 
     Raises:
         InputError: A field is unknown or its value is impossible; one line per mistake.
     """
-    origin = Origin(file=file)
     lists = {name: tuple(given) for name, given in changes.items() if isinstance(given, list)}
     try:
         found = changes_model().model_validate({**changes, **lists})

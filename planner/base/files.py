@@ -14,6 +14,7 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, one_line
 from strict_yaml.errors import YamlError
+from strict_yaml.text import YamlText
 
 LARGEST_FILE_BYTES = 10 * 2**20
 DEEPEST = 40
@@ -154,7 +155,12 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file.
+    """The mapping in a YAML file; see `read_yaml_text`."""
+    return read_yaml_text(path)[0]
+
+
+def read_yaml_text(path: Path) -> tuple[dict[str, Any], YamlText]:
+    """The mapping in a YAML file, and the text itself for messages about its fields.
 
     Raises:
         InputError: The file is missing, too large, not text, not YAML, or not a mapping; aliases
@@ -173,7 +179,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise InputError("\n".join(lines)) from error
     if not isinstance(data, dict):
         raise InputError(f"{name}: must be a mapping of fields to values")
-    return data
+    return data, YamlText(name, content)
 
 
 def with_end(comments: str, yaml_text: str) -> str:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from planner.base.errors import InputError
+from strict_yaml.text import YamlText
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -143,18 +144,22 @@ class Origin:
         section: What precedes their names in the file, e.g. "job.".
         arguments: Those that were given beside the file.
         dashes: Arguments are flags of the command line, written with dashes.
+        content: Of the file, which messages then name the line in; empty: they do not.
     """
 
     file: str = ""
     section: str = ""
     arguments: frozenset[str] = frozenset()
     dashes: bool = False
+    content: bytes | str = b""
 
     def label(self, path: Sequence[int | str]) -> str:
-        """`seq-len` for a flag, `job.yaml: seq_len` in a file, `seq_len` in Python."""
+        """`seq-len` for a flag, `job.yaml: line 2: seq_len` in a file, `seq_len` in Python."""
         first, *rest = [one_line(str(step))[:_LONGEST] for step in path] or ["file"]
         if self.file and first not in self.arguments:
-            return f"{one_line(self.file)}: {self.section}{'.'.join([first, *rest])}"
+            text = YamlText(one_line(self.file), self.content)
+            place = text.at([*self.section.split(".")[:-1], *path])
+            return f"{place}: {self.section}{'.'.join([first, *rest])}"
         return ".".join([first.replace("_", "-") if self.dashes else first, *rest])
 
     def blame(self, line: str, fields: Container[str]) -> str:
@@ -183,6 +188,16 @@ class Attempts:
     def add(self, lines: Iterable[str]) -> None:
         """Notes mistakes, each named as the user wrote it."""
         self.problems += [self.origin.blame(line, self.fields) for line in lines]
+
+    def needed(self, found: T | None) -> T:
+        """What an attempt returned, once all were made.
+
+        Raises:
+            InputError: That attempt or another failed; all mistakes.
+        """
+        if found is None or self.problems:
+            raise self.error()
+        return found
 
     def error(self) -> InputError:
         """All of them."""

@@ -13,14 +13,10 @@ from planner.base.files import same_path, write_all
 from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
-    LaunchBatch,
-    LaunchChips,
-    LaunchFix,
     LaunchFlags,
-    LaunchModel,
-    LaunchSeqLen,
     Question,
     question_of,
+    with_launch,
 )
 from planner.cli.output import print_json, schedules_bar
 from planner.cli.pages import page_about
@@ -36,17 +32,14 @@ if TYPE_CHECKING:
     from planner.results.result import EvaluateResult
 
 
+@with_launch
 @with_fields(*REPLACED, "runnable_in", *WHOLE_RUN, replacing=True)
 def evaluate(
     plan_file: PlanFile,
     *,
     row: Row = None,
     source: From = None,
-    model: LaunchModel = None,
-    chips: LaunchChips = None,
-    seq_len: LaunchSeqLen = None,
-    batch_tokens: LaunchBatch = None,
-    fix: LaunchFix = None,
+    launched: dict[str, Any],
     asked: dict[str, Any],
     plot: Annotated[
         Path | None,
@@ -92,8 +85,7 @@ def evaluate(
 
       {examples}
     """
-    job = {"model": model, "chips": chips, "seq_len": seq_len, "batch_tokens": batch_tokens}
-    launch = LaunchFlags(source=source, job=job, fix=fix)
+    launch = LaunchFlags(source=source, given=launched)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output)
     _check_files(files, "the plan file" if source is None else "the file")
     result = _evaluated(question_of(plan_file, row, launch, asked), files, quiet=as_json)

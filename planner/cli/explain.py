@@ -13,14 +13,10 @@ from planner.cli.completing import one_of
 from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
-    LaunchBatch,
-    LaunchChips,
-    LaunchFix,
     LaunchFlags,
-    LaunchModel,
-    LaunchSeqLen,
     Question,
     question_of,
+    with_launch,
 )
 from planner.cli.options import AsJson, option
 from planner.cli.output import print_json, progress_bar
@@ -40,17 +36,14 @@ if TYPE_CHECKING:
     from planner.question.resolved import Resolved
 
 
+@with_launch
 @with_fields(*REPLACED, replacing=True)
 def explain(
     plan_file: PlanFile,
     *,
     row: Row = None,
     source: From = None,
-    model: LaunchModel = None,
-    chips: LaunchChips = None,
-    seq_len: LaunchSeqLen = None,
-    batch_tokens: LaunchBatch = None,
-    fix: LaunchFix = None,
+    launched: dict[str, Any],
     objective: Annotated[
         str,
         option("What plans are compared by: {objectives}.", None, complete=one_of("objective")),
@@ -91,8 +84,7 @@ def explain(
     check_plot(plot, [plan_file])
     if trace is not None:
         check_trace(trace, {"plan": plan_file}, {"plot": plot})
-    job = {"model": model, "chips": chips, "seq_len": seq_len, "batch_tokens": batch_tokens}
-    launch = LaunchFlags(source=source, job=job, fix=fix)
+    launch = LaunchFlags(source=source, given=launched)
     question = question_of(plan_file, row, launch, asked)
     resolved = resolve(question.request, question.origin, question.plan.chips)
     result = _explained(question, resolved, objective, asked, quiet=as_json)

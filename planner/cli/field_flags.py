@@ -14,16 +14,19 @@ from planner.cli.options import option
 from planner.cli.output import number
 from planner.question.asked import BY_NAME, Asked
 
-_ASKED = "asked"
 _VALUES: dict[str, Any] = {"switch": bool | None, "texts": list[str] | None}
 _VALUES["choices"] = _VALUES["texts"]
 Command = Callable[..., None]
 
 
 def with_fields(
-    *names: str, replacing: bool = False, said: Mapping[str, str] | None = None
+    *names: str,
+    replacing: bool = False,
+    said: Mapping[str, str] | None = None,
+    panel: str | None = None,
+    into: str = "asked",
 ) -> Callable[[Command], Command]:
-    """Gives a command flags of fields of the question in the place of its parameter `asked`.
+    """Gives a command flags of fields of the question in the place of one of its parameters.
 
     The command gets a mapping from the names of those that are given to their values.
 
@@ -31,20 +34,24 @@ def with_fields(
         names: Of the fields, in the order of `--help`.
         replacing: They replace what a plan file says; help says so, in no panel.
         said: Help of this command, by name.
+        panel: Of `--help`, of those in `said`; None: the first.
+        into: The parameter.
     """
     fields = [BY_NAME[name] for name in names]
     others = said or {}
 
     def decorate(command: Command) -> Command:
-        flags = [_flag(field, others.get(field.name), replacing=replacing) for field in fields]
+        flags = [
+            _flag(field, others.get(field.name), panel, replacing=replacing) for field in fields
+        ]
 
         @functools.wraps(command)
         def asking(*given: Any, **values: Any) -> None:
             asked = {field.name: _read(field, values.pop(field.name)) for field in fields}
             asked = {name: value for name, value in asked.items() if value is not None}
-            command(*given, asked=asked, **values)
+            command(*given, **{into: asked}, **values)
 
-        signature = inspect.Signature([*_parameters(command, flags)])
+        signature = inspect.Signature([*_parameters(command, into, flags)])
         asking.__signature__ = signature  # type: ignore[attr-defined]
         asking.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
         return asking
@@ -54,35 +61,39 @@ def with_fields(
 
 def field_option(name: str) -> Any:
     """What annotates a parameter of a command that is the flag of a field."""
-    return _option(BY_NAME[name], None, replacing=False)
+    return _option(BY_NAME[name], None, None, replacing=False)
 
 
-def _parameters(command: Command, flags: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
-    """The parameters of a command, with flags for `asked`."""
+def _parameters(
+    command: Command, into: str, flags: list[inspect.Parameter]
+) -> Iterator[inspect.Parameter]:
+    """The parameters of a command, with flags in the place of one."""
     hints = get_type_hints(command, include_extras=True)
     for one in inspect.signature(command).parameters.values():
-        if one.name == _ASKED:
+        if one.name == into:
             yield from flags
         else:
             yield one.replace(annotation=hints[one.name])
 
 
-def _flag(field: Asked, said: str | None, *, replacing: bool) -> inspect.Parameter:
+def _flag(
+    field: Asked, said: str | None, panel: str | None, *, replacing: bool
+) -> inspect.Parameter:
     """A field as a parameter of a command."""
     value = _VALUES.get(field.kind, str | None)
     return inspect.Parameter(
         field.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[value, _option(field, said, replacing=replacing)],
+        annotation=Annotated[value, _option(field, said, panel, replacing=replacing)],
     )
 
 
-def _option(field: Asked, said: str | None, *, replacing: bool) -> Any:
+def _option(field: Asked, said: str | None, panel: str | None, *, replacing: bool) -> Any:
     """A field as a flag in a panel of `--help`."""
     names = (field.flag,) if field.kind == "switch" else ()
     if said is not None or (replacing and field.replacing):
-        text, panel = said or f"{field.replacing}.", None
+        text = said or f"{field.replacing}."
     else:
         text, panel = field.flag_help, field.panel
     complete = completer_of(field.name)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from planner.base.errors import InputError
-from planner.cli.completing import Completer, fixes, one_of, targets
-from planner.cli.field_flags import fixes_of
+from planner.cli.completing import targets
+from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.plan_options import row_of
 
@@ -25,48 +25,28 @@ _PANEL = "Launches (--from)"
 _EVALUATED = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
 
 
-def _option(
-    help_text: str, *names: str, metavar: str | None = None, complete: Completer | None = None
-) -> Any:
-    return option(help_text, _PANEL, *names, metavar=metavar, complete=complete)
-
-
 From = Annotated[
     str | None,
-    _option(
+    option(
         "The file is a launch: {launches}; - is standard input.",
+        _PANEL,
         "--from",
         metavar="FRAMEWORK",
         complete=targets,
     ),
 ]
-LaunchModel = Annotated[
-    str | None,
-    _option(
-        "Its model (default: the one of the database that has its dimensions).",
-        "--model",
-        complete=one_of("model"),
-    ),
-]
-LaunchChips = Annotated[
-    str | None, _option("Chips that it starts on (default: as its launcher says).", "--chips")
-]
-LaunchSeqLen = Annotated[
-    str | None, _option("Tokens per sequence, where the launch does not say.", "--seq-len")
-]
-LaunchBatch = Annotated[
-    str | None, _option("Tokens per step, where the launch does not say.", "--batch-tokens")
-]
-LaunchFix = Annotated[
-    list[str] | None,
-    _option(
+_SAID = {
+    "model": "Its model (default: the one of the database that has its dimensions).",
+    "chips": "Chips that it starts on (default: as its launcher says).",
+    "seq_len": "Tokens per sequence, where the launch does not say.",
+    "batch_tokens": "Tokens per step, where the launch does not say.",
+    "fix": (
         "A field of the plan that the launch does not say, or that replaces what it says, e.g. "
-        "pp=4 or recompute=full (repeatable).",
-        "--fix",
-        metavar="FIELD=VALUE",
-        complete=fixes,
+        "pp=4 or recompute=full (repeatable)."
     ),
-]
+}
+with_launch = with_fields(*_SAID, said=_SAID, panel=_PANEL, into="launched")
+"""Gives a command the flags about a launch in the place of its parameter `launched`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,18 +55,21 @@ class LaunchFlags:
 
     Attributes:
         source: The framework, None: the file is no launch.
-        job: Fields of the job by name; None: not given.
-        fix: Fields of the plan as `FIELD=VALUE`.
+        given: Fields of the question that are given.
     """
 
     source: str | None
-    job: Mapping[str, str | None]
-    fix: list[str] | None
+    given: Mapping[str, Any]
 
     @property
-    def given(self) -> dict[str, str]:
-        """The fields of the job that are given."""
-        return {name: value for name, value in self.job.items() if value is not None}
+    def job(self) -> dict[str, Any]:
+        """Those of the job."""
+        return {name: value for name, value in self.given.items() if name != "fix"}
+
+    @property
+    def fixes(self) -> dict[str, list[str]]:
+        """Fields of the plan, with their values."""
+        return dict(self.given.get("fix", {}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +128,8 @@ def question_of(
     if launch.source is None:
         from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415  (numpy; not for --help)
 
-        extra = [*launch.given, *(["fix"] if launch.fix else [])]
-        if extra:
-            name = extra[0].replace("_", "-")
+        if launch.given:
+            name = next(iter(launch.given)).replace("_", "-")
             raise InputError(
                 f"{name}: is about launches (--from); a plan file says it itself, change it there"
             )
@@ -157,8 +139,8 @@ def question_of(
 
     if row is not None:
         raise InputError("row: a launch is one plan; --row is for fronts")
-    fixes = fixes_of(launch.fix)
-    found = read_launch(launch.source, plan_file, {**asked, **launch.given}, fixes, flags=True)
+    job = {**asked, **launch.job}
+    found = read_launch(launch.source, plan_file, job, launch.fixes, flags=True)
     assumed = tuple((one.name, one.value, one.reason) for one in found.imported.assumed)
     return Question(
         request=found.request,
@@ -167,15 +149,17 @@ def question_of(
         assumed=assumed,
         imported=found.imported,
         file=str(plan_file),
-        flags=_flags({**launch.given, **asked}, launch.fix),
+        flags=_flags({**launch.job, **asked}, launch.fixes),
     )
 
 
-def _flags(given: Mapping[str, Any], fix: list[str] | None) -> tuple[str, ...]:
+def _flags(given: Mapping[str, Any], fixes: Mapping[str, list[str]]) -> tuple[str, ...]:
     """Fields of a job and fixed fields of a plan as words of a command."""
     words: list[str] = []
     for name, value in given.items():
         if name not in _EVALUATED:
             for one in value if isinstance(value, list) else [value]:
                 words += [f"--{name.replace('_', '-')}", str(one)]
-    return (*words, *(word for text in fix or () for word in ("--fix", text)))
+    for name, values in fixes.items():
+        words += ["--fix", f"{name}={','.join(values)}"]
+    return tuple(words)

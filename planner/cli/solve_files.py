@@ -133,7 +133,7 @@ def _resolved(request: Request, best: PlanResult) -> Resolved:
     from planner.question.resolved import resolve  # noqa: PLC0415  (not for --help)
     from planner.search.machines.machines import on_machine  # noqa: PLC0415
 
-    return resolve(on_machine(request, best.machine))
+    return resolve(on_machine(request, best.machine), chips=best.chips)
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,14 +74,16 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
     from planner.question.files.plan_file import read_job_file  # noqa: PLC0415  (not for --help)
     from planner.question.request import request_from  # noqa: PLC0415
 
-    fields = {} if job_file is None else read_job_file(job_file)
-    origin = Origin(
-        file="" if job_file is None else str(job_file), arguments=frozenset(asked), dashes=True
-    )
+    fields, origin = dict[str, Any](), Origin(arguments=frozenset(asked), dashes=True)
+    if job_file is not None:
+        fields, text = read_job_file(job_file)
+        origin = replace(origin, file=str(job_file), content=text.content)
     return request_from({**fields, **asked}, origin, needed=_needed(asked | fields)), origin
 
 
 def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Chips, but where a budget ends their number, or pools have theirs."""
-    budgets = ("total_pes", "max_area", "pes", "topology", "pools")
-    return () if any(fields.get(name) is not None for name in budgets) else ("chips",)
+    """Chips, but of a question over machines, which may leave them open, or on pools."""
+    from planner.question.kinds.kind import OF_MACHINES  # noqa: PLC0415  (not for --help)
+
+    without = any(fields.get(name) is not None for name in (*OF_MACHINES, "pools"))
+    return () if without else ("chips",)

@@ -31,7 +31,7 @@ def rivals_in(
         chips: Its chips.
         changes, flags: As for `planner.question.files.plan_file.read_plan_file`.
     """
-    content = read_content(path)
+    content, _ = read_content(path)
     front, job = front_of(content)
     lists = [top_of(content), front]
     points = [one for found in lists if isinstance(found, list) for one in found]

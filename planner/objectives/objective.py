@@ -86,8 +86,9 @@ class Objective(ABC):
         has_price: Whether the price of a chip-hour changes it.
         needs_limit: Whether a question has to limit the time of a step: where nothing else ends
             what slower plans gain.
-        uneven: What proves its least value over stages that differ: one of `BY_TIME`,
-            `BY_ENERGY`, `BY_PRODUCT`; empty: nothing does, and the question is refused.
+        uneven: What proves its least value over stages that differ, on exactly so many chips: one
+            of `BY_TIME`, `BY_ENERGY`, `BY_PRODUCT`; empty: nothing does, and the question is
+            refused.
     """
 
     name: str

@@ -13,8 +13,8 @@ from planner.cost.job import sequences_in
 from planner.frameworks.profiles import default_framework, framework_named
 from planner.frameworks.registry import framework_of_preset
 from planner.frameworks.targets import TARGETS
+from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 
-BATCH_TOKENS = 4 * 2**20
 _FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
 
 Defaults = list[tuple[str, str, str]]  # (name, value, reason)
@@ -39,7 +39,7 @@ def seq_len_of(asked: int | None, model: Model, defaults: Defaults) -> int:
 def batch_of(
     batch_tokens: float | None,
     seq_len: int,
-    chips: int | None,
+    chips: int,
     defaults: Defaults,
     *,
     evenly: bool,
@@ -58,11 +58,9 @@ def batch_of(
     """
     if not evenly:
         return sequences_of(batch_tokens, seq_len, defaults), seq_len
-    if chips is None:
-        raise InputError("chips: is missing; say how many chips share the tokens of a step")
     if batch_tokens is None:
         batch_tokens = BATCH_TOKENS
-        defaults.append(("batch-tokens", f"{BATCH_TOKENS:,} tokens", "4 Mi tokens"))
+        defaults.append(("batch-tokens", f"{BATCH_TOKENS:,} tokens", f"{BATCH_MI} Mi tokens"))
     if batch_tokens < chips:
         raise InputError(
             f"batch-tokens: {batch_tokens:,.15g} tokens are less than one for each of "
@@ -81,7 +79,7 @@ def sequences_of(batch_tokens: float | None, seq_len: int, defaults: Defaults) -
         return sequences_in(batch_tokens, seq_len)
     sequences = max(1, round(BATCH_TOKENS / seq_len))
     text = f"{sequences * seq_len:,} tokens = {plural(sequences, 'sequence')}"
-    defaults.append(("batch-tokens", text, "4 Mi tokens in whole sequences"))
+    defaults.append(("batch-tokens", text, f"{BATCH_MI} Mi tokens in whole sequences"))
     return sequences
 
 

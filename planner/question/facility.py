@@ -11,6 +11,7 @@ from planner.base.errors import InputError
 from planner.cost.energy.clock import check_cap, clock_under_cap
 from planner.cost.energy.facility import Facility
 from planner.plan import Plan
+from planner.question.asked.usual import COOLING
 from planner.question.defaults import Defaults
 
 
@@ -21,7 +22,7 @@ def cooled_as(cluster: Cluster, cooling: str | None, defaults: Defaults) -> Clus
 
     Args:
         cluster: The machines.
-        cooling: "air", "liquid", or None for air.
+        cooling: "air", "liquid", or None for the usual one.
         defaults: Grows by what was not asked for, where there is a choice.
 
     Raises:
@@ -39,7 +40,7 @@ def cooled_as(cluster: Cluster, cooling: str | None, defaults: Defaults) -> Clus
         reason = (
             f"hosts draw {chip.host_w:g} W per chip; liquid-cooled ones {chip.host_liquid_w:g} W"
         )
-        defaults.append(("cooling", "air", reason))
+        defaults.append(("cooling", COOLING, reason))
     if cooling != "liquid":
         return cluster
     return replace(cluster, chip=replace(chip, host_w=chip.host_liquid_w))

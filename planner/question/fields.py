@@ -42,6 +42,7 @@ from planner.base.units import (
 from planner.base.vocabulary import LAYOUTS
 from planner.plan.layout_text import parse_layout, short_layout_text
 from planner.plan.ranks import as_layout, part_pattern
+from planner.question.asked.usual import LEAST_PUE, MOST_PUE
 
 _MOST = 4  # wrong words of one list that are reported
 _LARGEST_COUNT = 10**15
@@ -136,9 +137,11 @@ Amount = Annotated[
 ]
 Pue = Annotated[
     float,
-    Field(ge=1, le=3, allow_inf_nan=False),
+    Field(ge=LEAST_PUE, le=MOST_PUE, allow_inf_nan=False),
     BeforeValidator(as_number),
-    WithJsonSchema({"type": "number", "minimum": 1, "maximum": 3, "examples": [1.1]}),
+    WithJsonSchema(
+        {"type": "number", "minimum": LEAST_PUE, "maximum": MOST_PUE, "examples": [1.1]}
+    ),
 ]
 _PRODUCT = re.compile(r"\s*([0-9]{1,15})\s*[xX*]\s*([0-9]{1,15})\s*")
 

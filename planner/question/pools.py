@@ -170,9 +170,7 @@ def _same_precision(tried: Attempts, request: Request, known: list[Resolved]) ->
         tried.add([f"precision: the chips of the pools have no common default ({chips}); give one"])
         return known
     again = [
-        _alone(
-            tried, request, resolved.request.hardware, resolved.request.chips or 1, precision=common
-        )
+        _alone(tried, request, resolved.request.hardware, resolved.chips, precision=common)
         for resolved in known
     ]
     return [

@@ -22,7 +22,7 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "active_parameters": job.model.active_parameters,
         "hardware": cluster.name,
         "chip": cluster.chip.name,
-        "chips": resolved.request.chips,
+        "chips": resolved.chips,
         "batch_tokens": resolved.batch_tokens,
         "global_batch": resolved.batch_tokens / resolved.seq_len
         if resolved.cost.assumptions.token_granularity

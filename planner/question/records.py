@@ -21,11 +21,12 @@ from planner.base.files import (
     is_folder,
     path_as_text,
     read_yaml,
+    read_yaml_text,
     real_path,
     similar_file,
     text_as_path,
 )
-from planner.base.messages import not_one_of, one_line
+from planner.base.messages import Origin, not_one_of, one_line
 
 YAML_SUFFIXES = (".yaml", ".yml")
 # What the file that a field names may be: in words, and its kinds.
@@ -211,4 +212,6 @@ def assumptions_named(
         raise InputError(
             f"assumptions: {not_one_of(name, PRESETS)}, nor the path of a YAML file of overrides"
         )
-    return replace(overridden(base, read_yaml(Path(name)), name), name=name)
+    changes, text = read_yaml_text(Path(name))
+    origin = Origin(file=name, content=text.content)
+    return replace(overridden(base, changes, origin), name=name)

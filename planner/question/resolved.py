@@ -8,7 +8,6 @@ from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.assumptions.local_file import LocalCalibration, read_local
-from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
@@ -19,6 +18,7 @@ from planner.machine.torus_axes import torus_axes_problem
 from planner.machine.variants import variant_of
 from planner.network.fabric import no_tables
 from planner.network.synthesized.tables import NCCL
+from planner.question.asked.usual import COOLING
 from planner.question.checks import placement_problems, problems_of
 from planner.question.defaults import (
     Defaults,
@@ -46,7 +46,7 @@ _SHOWN = (
     "power-cap", "cooling", "pue",
 )  # fmt: skip
 
-NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
+_NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,7 @@ class Resolved:
 
     Attributes:
         request: As asked.
+        chips: Chips to plan for.
         cost: The cost model of the job on the cluster.
         batch_tokens: Tokens per step.
         seq_len: Tokens per sequence.
@@ -62,27 +63,17 @@ class Resolved:
     """
 
     request: Request
+    chips: int
     cost: CostModel
     batch_tokens: float
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
 
     @property
-    def chips(self) -> int:
-        """Chips to plan for.
-
-        Raises:
-            InputError: The question does not say.
-        """
-        if self.request.chips is None:
-            raise InputError(NO_CHIPS)
-        return self.request.chips
-
-    @property
     def cooling(self) -> str | None:
-        """Of the nodes: as asked, else air; None where the chip's record does not tell."""
+        """Of the nodes: as asked, else as usual; None where the chip's record does not tell."""
         known = self.cost.chip.host_liquid_w is not None
-        return self.request.cooling or ("air" if known else None)
+        return self.request.cooling or (COOLING if known else None)
 
 
 def _without_effect(request: Request) -> list[str]:
@@ -146,6 +137,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     """
     tried = Attempts(origin, Request.model_fields)
     _check_one_kind(tried, request)
+    chips = _chips_of(tried, request, chips)
     tried.add(_without_effect(request))
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)
@@ -160,7 +152,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
     note_network(cluster, defaults)
-    job, assumptions = _job_of(tried, request, model, chip, defaults, request.chips or chips, local)
+    job, assumptions = _job_of(tried, request, model, chip, defaults, chips, local)
     if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))
@@ -175,11 +167,10 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     tried.add(problems_of(cost, request.fix, request.max_memory))
     targets = [TARGETS[name] for name in request.runnable_in or ()]
     tried.add(placement_problems(cost, request.placement, targets))
-    if tried.problems:
-        raise tried.error()
     return Resolved(
         request=request,
-        cost=cost,
+        chips=chips,
+        cost=tried.needed(cost),
         batch_tokens=_plainly(request.batch_tokens, job.batch_tokens),
         seq_len=request.seq_len or model.seq_len,
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
@@ -195,6 +186,18 @@ def _check_one_kind(tried: Attempts, request: Request) -> None:
     if request.pools is not None:
         tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
         raise tried.error()
+
+
+def _chips_of(tried: Attempts, request: Request, chips: int | None) -> int:
+    """Chips as asked, else those of the plan.
+
+    Raises:
+        InputError: Neither says.
+    """
+    found = chips if request.chips is None else request.chips
+    if found is None:
+        tried.add([_NO_CHIPS])
+    return tried.needed(found)
 
 
 def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
@@ -218,7 +221,7 @@ def _job_of(
     model: Model,
     chip: Chip,
     defaults: Defaults,
-    chips: int | None,
+    chips: int,
     local: LocalCalibration | None,
 ) -> tuple[Job | None, Assumptions | None]:
     """The job and the assumptions; None and a problem noted where they cannot be had."""

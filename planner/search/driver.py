@@ -114,12 +114,10 @@ class Driver:
                 into = counts.setdefault(stage, {})
                 for name, number in numbers.items():
                     into[name] = into.get(name, 0) + number
-        bounds = [part.bound for part in parts]
-        known = [bound for bound in bounds if np.isfinite(bound).all()]
         none = np.zeros(len(self.columns))
         return self._found(
             status_of([part.status for part in parts], len(self.front.points)),
-            np.min(known, axis=0) if known else next(iter(bounds), none),
+            bound_of(parts) if parts else none,
             counts,
             parts[0].misses if parts else NearMisses(),
             sum(part.seconds for part in parts),
@@ -202,6 +200,12 @@ class Driver:
         if solution.status is not Status.OPTIMAL:
             return solution.bound
         return np.asarray(self.front.points[apart(self.front.points, _ROUNDING)].min(axis=0))
+
+
+def bound_of(parts: Sequence[Found]) -> FloatArray:
+    """(d,) no plan of several searches is below this; inf where none has a plan."""
+    known = [part.bound for part in parts if np.isfinite(part.bound).all()]
+    return np.asarray(np.min(known, axis=0)) if known else parts[0].bound
 
 
 def status_of(statuses: Sequence[Status], points: int) -> Status:

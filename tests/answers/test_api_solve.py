@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import time
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,7 @@ def test_chips_that_contradict_the_plan_are_refused_as_in_a_file(
     )
     with pytest.raises(planner.InputError) as caught:
         planner.evaluate(path)
-    assert str(caught.value) == f"{path}: job.{words}"
+    assert str(caught.value) == f"{path}: line 2: job.{words}"
 
 
 def test_evaluate_takes_a_path_as_text_or_path(tmp_path: Path) -> None:
@@ -289,3 +290,33 @@ def test_fewer_chips_do_better_only_in_time_and_energy(objective: str) -> None:
             for row in answer.front
         )
         assert ("Fewer chips do better" in answer.front.note) is better
+
+
+def test_a_best_plan_is_proved_where_time_ends_the_search_for_the_rest_of_a_front(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At some of the moments at which the clock is asked for, in turn."""
+    asked = {**ASKED, "front": ("time", "energy", "memory"), "chips_exact": True}
+    whole, looked, latest = planner.solve(**asked), [0], [0]
+
+    def clock() -> float:
+        looked[0] += 1
+        return 2.0 if looked[0] > latest[0] else 0.0
+
+    monkeypatch.setattr(time, "perf_counter", clock)
+    proved, moment, ended = 0, 0, True
+    while ended:
+        moment += 2 + moment // 4
+        looked[0], latest[0] = 0, moment
+        found = planner.solve(**asked, time_limit=1.0)
+        ended = not found.front.complete
+        if found.gap is None or not ended:
+            continue
+        assert found.status == ("optimal" if found.gap <= 1e-9 else "feasible")
+        assert "incomplete" in found.front.note
+        if found.status == "optimal":
+            proved += 1
+            assert found.objective == pytest.approx(whole.objective, rel=1e-12)
+    print(f"the best plan was proved at {proved} moments")
+    assert proved > 0
+    assert found.front == whole.front

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import each
@@ -77,6 +78,12 @@ def test_the_nearest_names() -> None:
     (Origin(file="plan.yaml", section="job."), "plan.yaml: job.seq_len"),
     (Origin(file="job.yaml", arguments=frozenset({"seq_len"}), dashes=True), "seq-len"),
     (Origin(file="a\nb.yaml"), "a\\nb.yaml: seq_len"),
+    (Origin(file="job.yaml", content=b"chips: 8\n\nseq_len: 0\n"), "job.yaml: line 3: seq_len"),
+    (Origin(file="plan.yaml", section="job.", content="seq_len: 1\njob:\n  seq_len: 2\n"),
+     "plan.yaml: line 3: job.seq_len"),
+    (Origin(file="plan.yaml", section="job.", content="plan: 1\njob: {}\n"),
+     "plan.yaml: line 2: job.seq_len"),
+    (Origin(file="job.yaml", content=b"chips: 8\n"), "job.yaml: seq_len"),
 ])  # fmt: skip
 def test_a_field_is_named_as_it_was_written(origin: Origin, label: str) -> None:
     assert origin.label(["seq_len"]) == label
@@ -112,3 +119,16 @@ def test_the_first_lines_say_how_many_more_there_are() -> None:
     assert first_lines(["a", "b"], most=2) == ["a", "b"]
     assert first_lines(["a", "b", "c"], most=2) == ["a", "b", "and 1 more mistake"]
     assert first_lines(["a"], most=2, unread=1200) == ["a", "and 1,200 more mistakes"]
+
+
+def test_what_is_needed_is_there_or_all_mistakes_are_raised() -> None:
+    tried = Attempts(Origin(dashes=True), {"seq_len"})
+    assert tried.needed(tried.attempt(int, "7")) == 7
+
+    def refuse() -> int:
+        raise InputError("seq_len: 0 is too short")
+
+    assert tried.attempt(refuse) is None
+    for found in (None, 7):
+        with pytest.raises(InputError, match=r"^seq-len: 0 is too short$"):
+            tried.needed(found)

@@ -286,7 +286,8 @@ def test_a_number_of_chips_that_a_cluster_cannot_give_is_named_where_it_is_writt
 ) -> None:
     job = tmp_path / "job.yaml"
     job.write_text("{model: gpt3-125m, hardware: tpu-v5p, chips: 13}", encoding="utf-8")
-    assert refused("solve", job)[0].startswith(f"{job}: chips: tpu-v5p cannot give 13 chips")
+    wrong = f"{job}: line 1: chips: tpu-v5p cannot give 13 chips"
+    assert refused("solve", job)[0].startswith(wrong)
     assert refused("solve", job, "--chips", "17")[0].startswith("chips: tpu-v5p cannot give 17")
 
 

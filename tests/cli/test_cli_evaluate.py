@@ -288,9 +288,10 @@ def test_all_mistakes_of_a_plan_file_at_once_with_their_paths(tmp_path: Path) ->
     )
     lines = refused("evaluate", path)
     for where in (
-        "job.modle:", "job.seq_len:", "job.max_memory:", "plan.mesh.dp:",
-        "plan.mesh.tq:", "plan.micro_batch:", "plan.recompute:", "plan.stages.0.layers:",
-        "plan.stages.1.layrs:",
+        "line 2: job.modle:", "line 2: job.seq_len:", "line 2: job.max_memory:",
+        "line 4: plan.mesh.dp:", "line 4: plan.mesh.tq:", "line 5: plan.micro_batch:",
+        "line 6: plan.recompute:", "line 7: plan.stages.0.layers:",
+        "line 7: plan.stages.1.layrs:",
     ):  # fmt: skip
         assert any(line.startswith(f"{path}: {where}") for line in lines), (where, lines)
     assert len(lines) == 9

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.lines import without_lines
 
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
@@ -216,7 +217,7 @@ def test_each_wrong_value_of_a_fixed_field(job: Any) -> None:
     path = job({**BASE, "fix": {"tp": [2, "two", -3]}})
     ends = "is not a positive whole number up to 2,147,483,648"
     assert refused("solve", path) == [
-        f"{path}: fix: tp: 'two' {ends}", f"{path}: fix: tp: '-3' {ends}",
+        f"{path}: line 5: fix: tp: 'two' {ends}", f"{path}: line 5: fix: tp: '-3' {ends}",
     ]  # fmt: skip
 
 
@@ -239,7 +240,7 @@ def test_numbers_with_an_exponent(job: Any) -> None:
     )
     path = job({**BASE})
     path.write_text(path.read_text(encoding="utf-8") + "seq_len: 25e-1\n", encoding="utf-8")
-    assert refused("solve", path) == [f"{path}: seq_len: 2.5: must be a whole number"]
+    assert refused("solve", path) == [f"{path}: line 5: seq_len: 2.5: must be a whole number"]
 
 
 def test_what_is_no_job_says_what_it_is(tmp_path: Path) -> None:
@@ -258,7 +259,8 @@ def test_all_mistakes_at_once_each_with_its_path(job: Any) -> None:
          "max_memory": "80Gb", "front": 3, "offload": "maybe"}
     )  # fmt: skip
     lines = refused("solve", path)
-    names = {line.removeprefix(f"{path}: ").split(":")[0] for line in lines}
+    text = path.read_text(encoding="utf-8")
+    names = {without_lines(line, text).removeprefix(f"{path}: ").split(":")[0] for line in lines}
     assert names == {
         "modle", "chips", "seq_len", "min_mfu", "max_memory", "front", "offload",
     }  # fmt: skip

@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
+from planner import solve as solve_in_python
+from planner.base.errors import InputError
 
 SMALL = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--batch-tokens", "16Ki")
 JOINT = (*SMALL, "--chips", "8", "--pes", "66,132", "--topology", "ring,switch")
@@ -101,7 +104,17 @@ def test_each_fault_is_one_clear_line(flags: tuple[str, ...], lines: list[str]) 
 
 
 def test_without_chips_a_budget_must_end_their_number() -> None:
-    assert "chips: is missing" in str(refused("solve", *SMALL, "--pes", "132"))
+    """Whatever opens it, and with the same words as in Python."""
+    said = (
+        "chips: is missing; say how many chips to plan for, e.g. 4096, or give a budget: "
+        "total-pes, max-area or max-power"
+    )
+    open_by = {"pes": "132", "topology": "ring", "max_links": "100", "max_ports": "4"}
+    for name, value in open_by.items():
+        flag = f"--{name.replace('_', '-')}"
+        assert refused("solve", *SMALL, flag, value) == [said], name
+    with pytest.raises(InputError, match=f"^{said}$"):
+        solve_in_python(model="gpt3-125m", max_links=100)
 
 
 def test_a_budget_that_no_machine_keeps_to_is_named_with_the_least_that_is_enough() -> None:

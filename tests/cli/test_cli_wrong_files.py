@@ -81,7 +81,7 @@ def test_a_file_that_a_command_does_not_take(folder: Path, file: str) -> None:
 def test_a_record_of_a_job_file_that_is_of_another_kind(folder: Path) -> None:
     path = folder / "asks.yaml"
     path.write_text("{model: plan.yaml, chips: 8}", encoding="utf-8")
-    line = f"{path}: model: {folder / 'plan.yaml'}: is a plan, not a model"
+    line = f"{path}: line 1: model: {folder / 'plan.yaml'}: is a plan, not a model"
     assert refused("solve", path) == [line]
 
 
@@ -95,8 +95,8 @@ def test_a_file_of_no_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("data", "lines"), [
-    ({"modle": "gpt3-125m", "chips": 8}, ["modle: unknown field; did you mean 'model'?"]),
-    ({"model": "gpt3-125m", "chisp": 8}, ["chisp: unknown field; did you mean 'chips'?"]),
+    ({"modle": "gpt3-125m", "chips": 8}, ["line 1: modle: unknown field; did you mean 'model'?"]),
+    ({"model": "gpt3-125m", "chisp": 8}, ["line 2: chisp: unknown field; did you mean 'chips'?"]),
 ])  # fmt: skip
 def test_a_misspelt_field_of_a_job_is_not_missing_too(
     data: dict[str, Any], lines: list[str], job: Any
@@ -108,7 +108,7 @@ def test_a_misspelt_field_of_a_job_is_not_missing_too(
 def test_a_field_that_is_missing_beside_a_misspelt_one_is_said(job: Any) -> None:
     path = job({"chisp": 8})
     assert [line.split(";")[0] for line in refused("solve", path)] == [
-        f"{path}: model: is missing", f"{path}: chisp: unknown field",
+        f"{path}: model: is missing", f"{path}: line 1: chisp: unknown field",
     ]  # fmt: skip
 
 
@@ -119,8 +119,8 @@ def test_misspelt_fields_of_a_plan(tmp_path: Path) -> None:
         f"{{schema_version: 1, job: {{modle: gpt3-125m}}, plan: {{{stages}}}}}", encoding="utf-8"
     )
     assert refused("evaluate", path) == [
-        f"{path}: job.modle: unknown field; did you mean 'model'?",
-        f"{path}: plan.stages.0.layer: unknown field; did you mean 'layers'?",
+        f"{path}: line 1: job.modle: unknown field; did you mean 'model'?",
+        f"{path}: line 1: plan.stages.0.layer: unknown field; did you mean 'layers'?",
     ]
 
 
@@ -159,8 +159,10 @@ def test_a_hexadecimal_number_too_long_to_be_written_out(tmp_path: Path) -> None
     path = tmp_path / "model.yaml"
     text = dump_yaml(data).replace("LAYERS", f"0x{'f' * 640}")
     path.write_text(text, encoding="utf-8")
+    line = next(at for at, one in enumerate(text.splitlines(), start=1) if "value: 0xfff" in one)
     assert refused("models", "show", path) == [
-        f"{path}: layers.value: a very long number is out of range; must be at most 10,000"
+        f"{path}: line {line}: layers.value: a very long number is out of range; "
+        "must be at most 10,000"
     ]
 
 

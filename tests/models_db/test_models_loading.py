@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.cases import each
+from support.lines import without_lines
 
 from models_db import ModelError, list_models, load_model
 
@@ -21,7 +22,8 @@ def refused(tmp_path: Path, content: str | bytes) -> str:
     message = str(caught.value)
     assert message.startswith(str(path))
     assert caught.value.__suppress_context__ or caught.value.__cause__ is None
-    return message.replace(str(path), "m.yaml")
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return without_lines(message.replace(str(path), "m.yaml"), text)
 
 
 def changed(*changes: tuple[str, str]) -> str:

@@ -18,6 +18,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.objectives import OBJECTIVES, TIME, Bounds, Costs, Objective
 from planner.question.options import SpaceOptions
+from planner.report.tables.certificate import uneven_proof_words
 from planner.results.result import SolveResult
 from planner.search.driver import Driver
 from planner.search.limits import Limits
@@ -195,8 +196,9 @@ def test_layouts_whose_search_has_no_proof_of_power_refuse_it() -> None:
 
 
 def test_uneven_stages_of_least_money_are_the_fastest() -> None:
-    """Where stages differ all chips are used, so that the certificate of time is one of money."""
-    asked = {**JOB, "chips": 4, "layout": "uneven", "fix": {"pp": ["2", "4"], "tp": ["1"]}}
+    """On exactly so many chips, so that the certificate of time is one of money."""
+    fixed = {"pp": ["2", "4"], "tp": ["1"]}
+    asked = {**JOB, "chips": 4, "chips_exact": True, "layout": "uneven", "fix": fixed}
     time = planner.solve(**asked)
     money = planner.solve(**asked, objective="money", price_per_chip_hour=3.0)
     assert time.best is not None
@@ -211,6 +213,20 @@ def test_uneven_stages_of_least_money_are_the_fastest() -> None:
     )
 
 
+def test_uneven_stages_are_not_searched_where_fewer_chips_may_have_the_least() -> None:
+    """Refused by what an objective says of itself; on exactly so many chips it is answered."""
+    asked = {**JOB, "chips": 4, "objective": "money", "fix": {"tp": ["1"]}}
+    for layout in ("uneven", "6,6"):
+        with pytest.raises(InputError, match=r"money may be least on fewer chips, .* chips-exact"):
+            planner.solve(**asked, layout=layout)
+    uniform = planner.solve(**asked, chips_exact=True)
+    uneven = planner.solve(**asked, chips_exact=True, layout="uneven")
+    assert uneven.status == uniform.status == "optimal"
+    assert uneven.certificate.uniform == pytest.approx(uniform.objective, rel=1e-12)
+    proof = uneven_proof_words(uneven, uneven.certificate)
+    assert "has less chip-hours per step on these chips, whatever" in proof
+
+
 def test_pools_of_least_money_are_the_fastest() -> None:
     asked = {
         "model": "gpt3-125m", "batch_tokens": "64Ki", "layout": "uneven", "fix": {"tp": ["1"]},
@@ -222,6 +238,7 @@ def test_pools_of_least_money_are_the_fastest() -> None:
     assert time.objective is not None
     assert money.best.plan == time.best.plan
     assert money.objective == pytest.approx(time.objective * 8 / 3600, rel=1e-12)
+    assert "on these chips" in uneven_proof_words(money, money.certificate)
 
 
 def test_the_least_money_over_machines_equals_each_machine_alone() -> None:

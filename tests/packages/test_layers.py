@@ -211,6 +211,24 @@ def test_every_import_inside_a_function_has_its_reason() -> None:
     assert bare == []
 
 
+def test_who_reads_a_question_needs_no_assertion_about_it() -> None:
+    """What was read is there once mistakes were raised: `Attempts.needed` gives it."""
+    reading = [
+        *(ROOT / "planner" / "question").rglob("*.py"),
+        *(ROOT / "planner" / "studies").rglob("request.py"),
+        *(ROOT / "planner" / "collectives" / "questions" / f"{name}.py"
+          for name in ("question", "systems")),
+    ]  # fmt: skip
+    asserted = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in reading
+        for node in ast.walk(trees()[path])
+        if isinstance(node, ast.Assert)
+    ]
+    assert len(reading) > 20
+    assert asserted == []
+
+
 def test_a_file_is_short_enough_to_read() -> None:
     lengths = {name_of(path): path.read_text(encoding="utf-8").count("\n") for path in CODE}
     assert {name: lines for name, lines in lengths.items() if lines > 400} == {}

@@ -129,7 +129,8 @@ def test_faulty_placements_are_refused_in_a_line(tmp_path: Path, placement: str,
     with pytest.raises(InputError) as error:
         evaluated(tmp_path, placement)
     assert said in str(error.value)
-    assert "plan.yaml: plan.placement" in str(error.value)
+    line = (tmp_path / "plan.yaml").read_text().split("placement:")[0].count("\n") + 1
+    assert f"plan.yaml: line {line}: plan.placement" in str(error.value)
     assert "\n" not in str(error.value)
 
 

@@ -9,13 +9,20 @@ import pytest
 from cli.command import planner, refused
 from typer.main import get_command
 
+from hardware_db import load_calibration
+from planner.base.errors import InputError
+from planner.base.units import parse_count
 from planner.cli.main import app
+from planner.cost.energy.facility import default_facility
 from planner.objectives import fronts
 from planner.question.asked import ASKED, BY_NAME, FEASIBLE, REPLACED, WHOLE_RUN, Asked
 from planner.question.asked.field import JOB
 from planner.question.asked.named import filled
+from planner.question.asked.usual import BATCH_TOKENS
 from planner.question.asked.words import FIELDS_WITH_WORDS, words_of
-from planner.question.request import Request
+from planner.question.kinds.uneven import limits_on_front
+from planner.question.request import Request, request_from
+from planner.question.resolved import resolve
 
 SCHEMA: dict[str, Any] = Request.model_json_schema()["properties"]
 
@@ -51,6 +58,19 @@ def test_a_command_has_its_fields_in_one_row(command: str, names: tuple[str, ...
     given = list(options_of(command))
     first = given.index(names[0])
     assert tuple(given[first : first + len(names)]) == names
+
+
+@pytest.mark.parametrize("command", ["evaluate", "explain"])
+def test_flags_about_launches_are_made_from_their_fields(command: str) -> None:
+    flags = options_of(command)
+    names = ("model", "chips", "seq_len", "batch_tokens", "fix")
+    assert [one.name for one in flags.values() if one.name in names] == list(names)
+    for name in names:
+        made, field = flags[name], options_of("solve")[name]
+        assert made.metavar == BY_NAME[name].metavar
+        assert made.multiple == field.multiple
+        assert made.rich_help_panel == "Launches (--from)"
+        assert made.help.endswith(".")
 
 
 def test_fields_that_replace_those_of_a_file_say_so() -> None:
@@ -104,6 +124,31 @@ def test_a_default_and_a_unit_are_said_once() -> None:
                    default_text="it is")  # fmt: skip
     assert switch.flag == "--on/--no-on"
     assert switch.description == "It is on. Default: true."
+
+
+def test_a_default_that_is_said_is_the_one_that_is_taken() -> None:
+    said = {name: BY_NAME[name].default_text for name in BY_NAME}
+    assert parse_count(said["batch_tokens"], "tokens") == BATCH_TOKENS
+    asked = request_from({"model": "gpt3-125m", "hardware": "h100-sxm5-80", "layout": "uneven"})
+    assert str(limits_on_front(asked)) == said["front_points"]
+    resolved = resolve(asked, chips=8)
+    taken = {name: value for name, value, _ in resolved.defaults}
+    assert taken["batch-tokens"].startswith(f"{BATCH_TOKENS:,} tokens")
+    assert taken["cooling"] == resolved.cooling == said["cooling"]
+    assert float(taken["pue"]) == default_facility().pue == float(said["pue"])
+    assert load_calibration().value("power.pue") == default_facility().pue
+    assert resolved.cost.assumptions.collectives == said["collectives"]
+
+
+def test_a_range_that_is_said_is_the_one_that_holds() -> None:
+    least, most = re.findall(r"(\d+) to (\d+)", BY_NAME["pue"].help)[0]
+    limits = next(one for one in SCHEMA["pue"]["anyOf"] if one["type"] == "number")
+    assert (float(least), float(most)) == (limits["minimum"], limits["maximum"])
+    for pue in (float(least), float(most)):
+        assert request_from({"model": "gpt3-125m", "pue": pue}).pue == pue
+    for pue in (float(least) - 0.01, float(most) + 0.01):
+        with pytest.raises(InputError, match=r"^pue: .*must be at (least|most)"):
+            request_from({"model": "gpt3-125m", "pue": pue})
 
 
 def test_the_help_of_solve_has_every_field() -> None:

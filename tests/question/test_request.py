@@ -8,13 +8,18 @@ from support.cases import each
 from hardware_db import list_clusters, load_cluster
 from models_db import list_models
 from planner import InputError
+from planner.base.messages import Origin
+from planner.question.asked import ASKED
+from planner.question.asked.field import MACHINE
+from planner.question.kinds.kind import OF_MACHINES, Kind, kind_of
+from planner.question.kinds.uneven import check_uneven
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 
 
 def defaults_of(**fields: Any) -> dict[str, str]:
     """Name to value of what was assumed."""
-    return {name: value for name, value, _ in resolve(request_from(fields)).defaults}
+    return {name: value for name, value, _ in resolve(request_from(fields), chips=8).defaults}
 
 
 def test_the_defaults_of_the_shortest_question() -> None:
@@ -54,15 +59,39 @@ def test_what_is_asked_for_is_not_a_default() -> None:
 
 
 def test_a_batch_is_rounded_only_when_it_is_a_default() -> None:
-    resolved = resolve(request_from({"model": "gpt3-125m", "seq_len": 3000}))
+    resolved = resolve(request_from({"model": "gpt3-125m", "seq_len": 3000}), chips=8)
     assert resolved.cost.job.global_batch == round(2**22 / 3000)
     with pytest.raises(InputError, match=r"4,194,000 or 4,197,000"):
-        resolve(request_from({"model": "gpt3-125m", "seq_len": 3000, "batch_tokens": 2**22}))
+        resolve(
+            request_from({"model": "gpt3-125m", "seq_len": 3000, "batch_tokens": 2**22}), chips=8
+        )
 
 
 def test_a_sequence_longer_than_the_default_batch() -> None:
-    job = resolve(request_from({"model": "gpt3-125m", "seq_len": 2**23})).cost.job
+    job = resolve(request_from({"model": "gpt3-125m", "seq_len": 2**23}), chips=8).cost.job
     assert job.global_batch == 1
+
+
+def test_what_is_resolved_has_its_chips() -> None:
+    open_chips = request_from({"model": "gpt3-125m"})
+    assert resolve(open_chips, chips=8).chips == 8
+    assert resolve(open_chips.model_copy(update={"chips": 4}), chips=8).chips == 4
+    with pytest.raises(InputError, match=r"^chips: is missing; say how many chips to plan for"):
+        resolve(open_chips)
+
+
+def test_what_makes_a_question_one_over_machines() -> None:
+    """All fields of machines do, but `scale`, which says what grows with their PEs."""
+    assert {one.name for one in ASKED if one.panel == MACHINE} == {*OF_MACHINES, "scale"}
+    given = {"pes": 64, "topology": ["ring"]} | dict.fromkeys(OF_MACHINES[2:], 100)
+    assert len(given) == len(OF_MACHINES)
+    for name, value in given.items():
+        asked = request_from({"model": "gpt3-125m", name: value})
+        assert kind_of(asked) is Kind.MACHINES, name
+        lines = {"chips": 8, "layout": "uneven", **asked.model_dump(exclude_unset=True)}
+        with pytest.raises(InputError, match=f"{name}: machines are not decided together"):
+            check_uneven(request_from(lines), Origin())
+    assert kind_of(request_from({"model": "gpt3-125m"})) is Kind.UNIFORM
 
 
 def test_a_request_is_immutable_and_equal_by_value() -> None:

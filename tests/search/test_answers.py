@@ -10,6 +10,7 @@ import pytest
 from search.test_engine import everything
 from support.jobs import cost_model, dense_model, random_chips, random_cost_model
 
+import planner
 from models_db import load_model
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons
@@ -68,6 +69,26 @@ def test_a_diagnosis_without_time_does_not_guess() -> None:
     assert hurried.constraint == "memory or divisibility"
     assert "time limit" in hurried.explanation
     assert not hurried.remedies
+
+
+@pytest.mark.parametrize(
+    ("framework", "fixed", "said"),
+    [
+        ("torchtitan", {"schedule": "zb-v"}, True),
+        ("megatron", {"schedule": "interleaved", "pp": "8", "interleave": "3"}, True),
+        ("torchtitan", {"micro_batch": "3"}, False),
+    ],
+)
+def test_chunks_that_are_not_equal_are_said_not_to_be_searched(
+    framework: str, fixed: dict[str, str], *, said: bool
+) -> None:
+    """32 layers, with the ends 34, make no equal chunks for two or three on each of 2 to 16."""
+    asked = {"model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 16, "chips_exact": True}
+    why = planner.solve(**asked, framework=framework, fix=fixed).diagnosis
+    assert why is not None
+    assert why.constraint == "divisibility"
+    words = "; more than one chunk per stage is searched with equal chunks only"
+    assert (words in why.explanation) is said
 
 
 def test_a_passed_deadline_ends_the_bounds_of_one_chip_count() -> None:

@@ -2,6 +2,8 @@
 
 import math
 import random
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ from planner.machine.variants import Budgets, choices_of, counts_within, use_of
 from planner.machine.wiring import rewired
 from planner.question.request import request_from
 from planner.question.resolved import resolve
-from planner.search.driver import Driver
+from planner.search.driver import Driver, Found
+from planner.search.machines import joint
 from planner.search.oracle.oracle import mesh_problem
-from planner.search.uniform.engine import UniformSpace
+from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.factored_cpsat import front
 from solvers.frontier import nondominated
 from solvers.machines import Option, master_problem
@@ -72,7 +75,7 @@ def apart(asked: dict[str, Any], *, counts_apart: bool) -> tuple[np.ndarray, int
     )
     for pes, words in choices_of(request.pes, request.topology):
         one = request.model_copy(update={"pes": (pes,), "topology": words})
-        model = resolve(one).cost
+        model = resolve(one, chips=1).cost
         every = tuple(
             chips
             for chips in model.cluster.chip_counts(64)
@@ -142,7 +145,7 @@ def test_cpsat_chooses_the_same_machines_chips_and_plans(seed: int) -> None:
     request, options, points = request_from(asked), [], {}
     for at, (pes, words) in enumerate(choices_of(request.pes, request.topology)):
         one = request.model_copy(update={"pes": (pes,), "topology": words})
-        model = resolve(one).cost
+        model = resolve(one, chips=1).cost
         for chips in (count for count in model.cluster.chip_counts(4) if count in (1, 2, 4)):
             problem = mesh_problem(model, chips, options_of(request))
             solved = [decision for *_, decision in front(problem.problem, ("time", "energy"))]
@@ -182,7 +185,7 @@ def test_chip_counts_of_budgets_are_those_that_keep_to_them() -> None:
     """Filtering every count by hand gives the same."""
     cluster = with_pes(rewired(load_cluster("dgx-h100-ndr"), ["ring"]), 264)
     request = request_from({**BASE, "pes": 264, "topology": "ring"})
-    model = resolve(request).cost
+    model = resolve(request, chips=1).cost
     assert model.cluster == cluster
     budgets = Budgets(chips=100, total_pes=20000, max_area=80_000, max_links=150)
     allowed = [
@@ -207,3 +210,47 @@ def test_spaces_share_the_front_of_a_driver() -> None:
     assert np.array_equal(both.points, alone.points)
     assert all(one is model for one in both.models)
     assert both.counts["candidates"].get("evaluated", 0) <= alone.counts["candidates"]["evaluated"]
+
+
+@pytest.fixture
+def after_memory(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has time end once the leanest plan of so many machines is found."""
+    searched, now = [0], [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def set_last(machines: int) -> None:
+        def searched_then_late(space: UniformSpace) -> Found:
+            found = least_memory(space)
+            searched[0] += 1
+            now[0] = 2.0 if searched[0] >= machines else now[0]
+            return found
+
+        monkeypatch.setattr(joint, "least_memory", searched_then_late)
+
+    return set_last
+
+
+LEAN = {**BASE, "pes": (66, 132), "topology": ("ring",), "chips": 4, "objective": "memory"}
+
+
+def test_memory_on_machines_that_were_not_searched_has_no_bound(
+    after_memory: Callable[[int], None],
+) -> None:
+    proved = planner.solve(**LEAN)
+    assert (proved.status, proved.gap) == ("optimal", 0.0)
+    after_memory(1)
+    found = planner.solve(**LEAN, time_limit=1.0)
+    assert found.best is not None
+    assert (found.status, found.bound, found.gap) == ("feasible", 0.0, 1.0)
+
+
+def test_time_that_ends_before_the_front_begins_leaves_the_best_plan_on_it(
+    after_memory: Callable[[int], None],
+) -> None:
+    after_memory(2)
+    found = planner.solve(**LEAN, time_limit=1.0)
+    assert found.best is not None
+    assert (found.status, found.gap) == ("optimal", 0.0)
+    assert [plan.machine for plan in found.front] == [found.best.machine]
+    assert not found.front.complete
+    assert "incomplete" in found.front.note

@@ -175,7 +175,7 @@ def test_neighbors_keep_a_layout_that_was_asked_for(all_orders: bool) -> None:
     plan = planner.Plan(dp=4, tp=2, order=("dp", "tp", "cp", "fsdp", "pp"))
     job = {"model": "gpt3-125m", "hardware": "dgx-h100-ndr"}
     best = planner.evaluate(plan, **job).result
-    model = resolve(request_from(job)).cost
+    model = resolve(request_from(job), chips=8).cost
     found = neighbors(model, best, Limits(), SpaceOptions(all_orders=all_orders), most=99)
     refused = [neighbor for neighbor in found if "lay out ranks" in neighbor.verdict]
     assert bool(refused) is not all_orders

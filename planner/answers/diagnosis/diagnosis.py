@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.plan import Plan
 from planner.results.parts import Diagnosis
-from planner.results.words import choice_words, mesh_words
+from planner.results.words import choice_words, join_words, mesh_words
 from planner.search.limits import Limits
 
 
@@ -36,6 +37,49 @@ def diagnose(reasons: Reasons) -> Diagnosis:
     return reasons.of_rules() or reasons.of_memory() or reasons.of_costs()
 
 
+def unfinished(blamed: Sequence[str], excluded: str, sought: str) -> Diagnosis:
+    """That no plan fits, where time ended before it was known why.
+
+    Args:
+        blamed: What may be the reason, by name.
+        excluded: Which plans there are none of.
+        sought: What would tell the reason.
+    """
+    return Diagnosis(
+        constraint=" or ".join(blamed),
+        explanation=f"{excluded}; the time limit ended the search for {sought}, and for changes "
+        "that would free one",
+    )
+
+
+def some_limit(limits: Limits, *, roomy: bool = False) -> Diagnosis:
+    """That limits leave no plan, where time ended before it was known which of them.
+
+    Args:
+        limits: What was asked for.
+        roomy: Whether a plan is known that has room in memory.
+    """
+    given = "" if limits.memory_bytes is None else f" of {show_bytes(limits.memory_bytes)}"
+    memory = {} if roomy else {"memory": f"memory{given}"}
+    words = {**memory, **_on_costs(limits)}
+    noun = "limits" if len(words) > 1 else "limit"
+    return unfinished(
+        [*words],
+        f"no plan that the rules allow is within the {noun} on {join_words([*words.values()])}",
+        "the limit to blame" if limits.on_costs else "the leanest one",
+    )
+
+
+def _on_costs(limits: Limits) -> dict[str, str]:
+    """The limits on costs that are given: their names, and what they are on."""
+    every = {
+        "max-step-time": ("step time", limits.step_time_s),
+        "min-mfu": ("utilization", limits.mfu),
+        "max-power": ("power", limits.power_w),
+    }
+    return {name: words for name, (words, limit) in every.items() if limit is not None}
+
+
 def lacking_memory(
     leanest: str,
     plan: Plan,
@@ -48,11 +92,13 @@ def lacking_memory(
     Args:
         leanest: What the plan is called, with what else is known.
         plan: The plan.
-        figures: Bytes that the stage needs, and that may be filled.
+        figures: Bytes that the stage needs, and that may be filled, which are less.
         where: The chip, and the stage.
         remedies: What frees it.
     """
     needed, limit = figures
+    if needed <= limit:
+        raise ValueError("the plan fits in memory: memory is not the reason")
     return Diagnosis(
         constraint="memory",
         explanation=(
@@ -72,8 +118,12 @@ def broken_limit(
     costs: tuple[float, float, float],
     power_words: str,
     remedies: tuple[str, ...],
+    *,
+    proved: bool,
 ) -> Diagnosis:
     """The first limit that the fastest plan breaks: on the step time, on utilization, on power.
+
+    Where time ended before it was proved the fastest, a faster one may break another limit alone.
 
     Args:
         limits: What was asked for; the plan breaks one of them.
@@ -81,7 +131,10 @@ def broken_limit(
         costs: Its step in seconds, its MFU, its mean power in watts.
         power_words: What is said of the power, after the limit.
         remedies: What frees it.
+        proved: Whether no plan is faster.
     """
+    if not proved and len(_on_costs(limits)) > 1:
+        return some_limit(limits, roomy=True)
     time_s, mfu, power_w = costs
     if limits.step_time_s is not None and time_s > limits.step_time_s:
         return slower(limits.step_time_s, which, time_s, remedies)

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from planner.answers.diagnosis.diagnosis import Reasons, broken_limit, lacking_memory
+from planner.answers.diagnosis.diagnosis import (
+    Reasons,
+    broken_limit,
+    lacking_memory,
+    some_limit,
+)
 from planner.answers.spaces.pool_plan import pool_uses
 from planner.base.errors import InputError
 from planner.base.units import show_bytes
@@ -22,6 +27,7 @@ from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.pools.pools import best_on_pools
 from planner.search.pools.shortage import ANY, lean_plan
 from planner.search.rows import Fastest
+from solvers.solution import Status
 
 _MORE_CHIPS = (2, 4, 8, 16)
 SECONDS = 20.0
@@ -82,8 +88,11 @@ class PooledReasons(Reasons):
 
     def of_memory(self) -> Diagnosis | None:
         """The leanest plan that is known overfills a stage of some pool."""
-        if self.asked.limits.on_costs and self.free.plan is not None:
+        limits = self.asked.limits
+        if limits.on_costs and self.free.plan is not None:
             return None
+        if limits.on_costs and self.free.status is Status.TIME_LIMIT:
+            return some_limit(limits)
         return _memory(self.asked, self.rows)
 
     def of_costs(self) -> Diagnosis:
@@ -161,9 +170,11 @@ def _costs(asked: PooledQuestion, fastest: Fastest) -> Diagnosis:
     time_s, power_w = fastest.time_s, fastest.energy_j / fastest.time_s
     peak = sum(pool.chips * peak_flop_per_s(pool.model) for pool in pools)
     mfu = model_flop(pools[0].model) / (peak * time_s)
-    which = "the fastest plan on the pools"
+    proved = fastest.status is Status.OPTIMAL
+    which = f"the fastest plan {'' if proved else 'known '}on the pools"
     remedies = first_few(_looser(asked, fastest), _freer(asked), _more_chips(asked))
-    return broken_limit(limits, which, (time_s, mfu, power_w), f"; {which}", remedies)
+    figures = (time_s, mfu, power_w)
+    return broken_limit(limits, which, figures, f"; {which}", remedies, proved=proved)
 
 
 def _looser(asked: PooledQuestion, fastest: Fastest) -> Iterator[str]:

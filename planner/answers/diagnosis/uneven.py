@@ -17,6 +17,7 @@ from planner.answers.diagnosis.diagnosis import (
     broken_limit,
     diagnose,
     lacking_memory,
+    some_limit,
 )
 from planner.answers.diagnosis.uniform import UniformReasons
 from planner.base.units import plural, show_watts
@@ -25,6 +26,7 @@ from planner.cost.evaluate import memory_table
 from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
 from planner.results.certificate import UnevenFound
 from planner.results.parts import Diagnosis
+from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import (
@@ -42,6 +44,7 @@ from planner.search.uneven.certificate import best_time
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.shortage import shortage
 from planner.search.uniform.engine import UniformSpace
+from solvers.solution import Status
 
 _MOST_ROWS = 2_000
 
@@ -85,12 +88,18 @@ class UnevenReasons(Reasons):
 
     def of_memory(self) -> Diagnosis | None:
         """The leanest plan that is known overfills a stage."""
-        space, chips = self.space, self.chips
-        short = shortage(space.model, space.options, space.limits, chips)
+        space, chips, limits = self.space, self.chips, self.space.limits
+        at = (space.model, space.options, limits, chips)
+        try:
+            short = shortage(*at, Deadline(space.deadline))
+        except OutOfTime:
+            return some_limit(limits)
         if short is not None:
             return _memory(space, chips, short.plan, short.stage, short.needed_bytes)
-        if space.limits.on_costs and len(self.free.plans):
+        if limits.on_costs and len(self.free.plans):
             return None
+        if limits.on_costs and self.free.status is Status.TIME_LIMIT:
+            return some_limit(limits)
         if space.options.layers is not None:
             return _of_layout(space, chips, self.rows)
         return self._of_uniform(space)
@@ -180,9 +189,12 @@ def _costs(space: UniformSpace, chips: int, free: UnevenFound) -> Diagnosis:
         _uniform(other_options(space, chips)),
         more_chips(space, chips),
     )
-    which = "the fastest plan, whatever its stages,"
+    proved = free.status is Status.OPTIMAL
+    known = "" if proved else " that is known"
+    which = f"the fastest plan{known}, whatever its stages,"
     costs = (time_s, mfu_of(model, fastest), fastest.power_w)
-    return broken_limit(limits, which, costs, ", whatever its stages; the fastest", remedies)
+    power_words = f", whatever its stages; the fastest{known}"
+    return broken_limit(limits, which, costs, power_words, remedies, proved=proved)
 
 
 def _of_layout(space: UniformSpace, chips: int, rows: Rows) -> Diagnosis:

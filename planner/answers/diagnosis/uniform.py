@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower
+from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
@@ -18,6 +18,7 @@ from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.driver import Found
+from planner.search.infeasible.chunks import unequal_chunks_alone
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
@@ -140,12 +141,10 @@ def refused_jobs(model: CostModel, chips: int, options: SpaceOptions) -> list[st
 def _unfinished(limits: Limits) -> Diagnosis:
     """No plan meets the limits, but no time is left to find the leanest that the rules allow."""
     given = "" if limits.memory_bytes is None else f" of {show_bytes(limits.memory_bytes)}"
-    return Diagnosis(
-        constraint="memory or divisibility",
-        explanation=(
-            f"no plan that the rules of divisibility allow fits in the memory limit{given}; the "
-            "time limit ended the search for the leanest one, and for changes that would free it"
-        ),
+    return unfinished(
+        ["memory", "divisibility"],
+        f"no plan that the rules of divisibility allow fits in the memory limit{given}",
+        "the leanest one",
     )
 
 
@@ -165,7 +164,7 @@ def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
         constraint="divisibility",
         explanation=(
             f"no {way} can run {space.model.job.model.name}: {counts['considered']:,} were "
-            f"excluded, {reasons}"
+            f"excluded, {reasons}{_unequal_chunks(space, chips)}"
         ),
         remedies=first_few(
             other_options(space, chips),
@@ -173,6 +172,16 @@ def _rules(space: UniformSpace, chips: int, found: Found) -> Diagnosis:
             more_chips(space, chips),
             other_batch(space, chips),
         ),
+    )
+
+
+def _unequal_chunks(space: UniformSpace, chips: int) -> str:
+    """That chunks have to be equal, where what was asked for has no equal ones; else nothing."""
+    if not unequal_chunks_alone(space.model, chips, space.options):
+        return ""
+    return (
+        "; more than one chunk per stage is searched with equal chunks only (planner evaluate "
+        "costs a plan with others)"
     )
 
 

@@ -47,7 +47,7 @@ def of_another_kind(path: Path, name: str) -> InputError | None:
     if path == STDIN or path.suffix.lower() == ".json":  # its fault as JSON says more
         return None
     try:
-        other = with_command(read_content(path), "an answer")
+        other = with_command(read_content(path)[0], "an answer")
     except InputError:
         return None
     if "is a plan" in other:

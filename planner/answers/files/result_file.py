@@ -223,11 +223,12 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
 
 def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:
     """The job on the machine of the best plan; where machines were a decision, with its chips."""
-    resolved = resolve(on_machine(request, best.machine), reading.origin("asked"))
+    resolved = resolve(on_machine(request, best.machine), reading.origin("asked"), best.chips)
     if kind_of(request) is not Asked.MACHINES:
         return resolved
     changes = {"chips": best.chips, "chips_exact": True}
-    return replace(resolved, request=resolved.request.model_copy(update=changes))
+    asked = resolved.request.model_copy(update=changes)
+    return replace(resolved, request=asked, chips=best.chips)
 
 
 def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:

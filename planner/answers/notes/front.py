@@ -36,13 +36,13 @@ def counts_of_best(resolved: Resolved) -> tuple[int, ...]:
     return (*(n for n in model.cluster.chip_counts(chips) if n < chips), chips)
 
 
-def fewer_chips(request: Request, best: PlanResult) -> list[str]:
+def fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
     """That a best plan leaves chips out, in a sentence."""
-    if request.chips is None or best.chips >= request.chips:
+    if best.chips >= resolved.chips:
         return []
     return [
-        f"It uses {best.chips:,} of up to {request.chips:,} chips: more would not lower the "
-        f"{request.minimized.noun} (chips exact keeps to all of them)."
+        f"It uses {best.chips:,} of up to {resolved.chips:,} chips: more would not lower the "
+        f"{resolved.request.minimized.noun} (chips exact keeps to all of them)."
     ]
 
 

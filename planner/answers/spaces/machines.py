@@ -132,14 +132,15 @@ def _on(one: Candidate, chips: int) -> Resolved:
     """The job on a machine and its chips."""
     changes = {"chips": chips, "chips_exact": True}
     request = one.resolved.request.model_copy(update=changes)
-    return replace(one.resolved, request=request)
+    return replace(one.resolved, request=request, chips=chips)
 
 
 def _with_machines(machines: Machines, found: MachinesFound, at: int, chosen: Chosen) -> Chosen:
     """The best plan of a machine with the front of all machines."""
     one, chips = machines.candidates[at], chosen.best.chips
     best = replace(chosen.best, machine=one.machine(chips))
-    front = as_best(_results(machines, found.whole), best, machines.request.compared)
+    known = _results(machines, found.whole) or [best]  # time may end before the front begins
+    front = as_best(known, best, machines.request.compared)
     complete = found.whole.status is Status.OPTIMAL
     return replace(
         chosen,

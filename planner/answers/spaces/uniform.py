@@ -36,7 +36,7 @@ from planner.search.deadline import Deadline
 from planner.search.driver import Driver, Found, Progress
 from planner.search.limits import Limits
 from planner.search.objective import optimum
-from planner.search.ties import Ties
+from planner.search.ties import SAME, Ties
 from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.solution import Status
 
@@ -80,11 +80,16 @@ def solve_uniform(
 
 
 def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
-    """That no plan is better than the best one of a search that found some."""
+    """That no plan is better than the best one of a search that found some.
+
+    Time may end a search for a front whose least value of the objective is proved.
+    """
     objective = resolved.request.minimized
     best = optimum(proof.points, proof.bound, proof.status, objective, proof.columns)
+    proved = best.bound >= best.value * (1 - SAME)
+    status = Status.OPTIMAL if proved else proof.status
     return Certificate(
-        status=proof.status.value,
+        status=status.value,
         objective_name=objective.name,
         objective=best.value,
         bound=best.bound,
@@ -154,7 +159,7 @@ def reasons(
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
     reasons = not_launched(resolved.request, resolved.cost, result.plan)
-    fewer = fewer_chips(resolved.request, result)
+    fewer = fewer_chips(resolved, result)
     return (*why, *fewer, *reasons), ranked_neighbors(resolved.cost, result, near, objective)
 
 

@@ -63,7 +63,7 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
         InputError: Chunks or steps that an all-reduce cannot have.
     """
     if question.size_bytes is not None:
-        return timed(question, on_progress)
+        return timed(question, question.size_bytes, on_progress)
     whole = question.chunks is None and question.steps is None
     return by_methods(
         question,
@@ -169,7 +169,9 @@ TIMED_STEPS = 2
 """Most steps beyond the fewest that schedules may then have."""
 
 
-def timed(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
+def timed(
+    question: Question, size_bytes: float, on_progress: Progress | None = None
+) -> FrontAnswer:
     """The schedule that takes the least time at one size, link by link.
 
     Chunks 1 to `TIMED_CHUNKS` and up to `TIMED_STEPS` - 1 steps more than the fewest are tried,
@@ -181,14 +183,13 @@ def timed(question: Question, on_progress: Progress | None = None) -> FrontAnswe
     if question.collective == "allreduce":
         raise InputError("size: ask for the halves of an all-reduce: reduce-scatter and allgather")
     started = time.perf_counter()
-    assert question.size_bytes is not None
     machine, least = question.machine, steps_needed(question)[0]
     most = question.steps or least + TIMED_STEPS - 1
     if most < least:
         return _none(question, Status.INFEASIBLE, too_few(question, least, most), started)
     tried = [question.chunks] if question.chunks else list(range(1, TIMED_CHUNKS + 1))
     wires = machine.wires
-    timing = timing_of(wires, question.size_bytes)
+    timing = timing_of(wires, size_bytes)
     kept = tuple(p for p in machine.symmetries if maps_onto_itself(p, wires.network))
     found = []
     for at, chunks in enumerate(tried):

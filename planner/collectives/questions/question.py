@@ -122,11 +122,8 @@ def question_of(asked: Mapping[str, Any], origin: Origin | None = None) -> Quest
     if machine is not None and "root" in given:
         root = attempts.attempt(_root, given["root"], machine, collective) or 0
     attempts.add(_contradictions(given))
-    if attempts.problems:
-        raise attempts.error()
-    assert machine is not None
     return Question(
-        machine=machine,
+        machine=attempts.needed(machine),
         collective=collective,
         root=root,
         chunks=read.get("chunks"),

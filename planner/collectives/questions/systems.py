@@ -153,10 +153,7 @@ def system_question(asked: Mapping[str, Any], others: Mapping[str, Any]) -> Syst
         attempts.add([f"network: {not_one_of(network, NETWORKS)}"])
     cluster = attempts.attempt(_cluster, asked["system"])
     chips = attempts.attempt(_chips, asked.get("chips"), cluster)
-    if attempts.problems:
-        raise attempts.error()
-    assert cluster is not None
-    assert chips is not None
+    cluster, chips = attempts.needed(cluster), attempts.needed(chips)
     crosses = crosses_network(cluster, chips)
     if network is not None and not crosses:
         raise InputError(

@@ -33,7 +33,7 @@ from pydantic import (
 
 from planner.base.errors import InputError
 from planner.base.fields import refusal
-from planner.base.files import read_text, read_yaml
+from planner.base.files import read_text, read_yaml_text
 from planner.base.jsonfile import RefusedError, whole
 from planner.base.messages import LONGEST_NUMBER, Origin, mistakes, printable, shown
 from planner.network.topology.graphs import MOST_NODES
@@ -139,26 +139,29 @@ def _in_order(graph: nx.Graph) -> nx.Graph:
 
 
 def _yaml(path: Path) -> nx.Graph:
-    data = read_yaml(path)
+    data, text = read_yaml_text(path)
+    origin = Origin(file=str(path), content=text.content)
     try:
         file = GraphFile.model_validate(data)
     except ValidationError as error:
-        origin = Origin(file=str(path))
         raise InputError("\n".join(mistakes(error, origin.label, _FIELDS))) from error
-    return _from_fields(file, path)
+    return _from_fields(file, origin)
 
 
-def _from_fields(file: GraphFile, path: Path) -> nx.Graph:
+def _from_fields(file: GraphFile, origin: Origin) -> nx.Graph:
     import networkx as nx  # noqa: PLC0415  (takes a noticeable time)
 
     graph = nx.MultiGraph(name=file.name)
     count = isinstance(file.chips, int)
     chips = list(map(str, range(file.chips))) if isinstance(file.chips, int) else file.chips
     if both := sorted(set(chips or ()) & set(file.switches)):
-        raise InputError(f"{path}: switches: {shown(both[0])} is a chip as well; keep one")
+        raise InputError(
+            f"{origin.label(['switches'])}: {shown(both[0])} is a chip as well; keep one"
+        )
     if not file.links:
         raise InputError(
-            f"{path}: links: must have at least 1 entry; a chip without any exchanges nothing"
+            f"{origin.label(['links'])}: must have at least 1 entry; "
+            "a chip without any exchanges nothing"
         )
     graph.add_nodes_from(chips or (), kind="chip")
     graph.add_nodes_from(file.switches, kind="switch")
@@ -167,8 +170,8 @@ def _from_fields(file: GraphFile, path: Path) -> nx.Graph:
             if chips is not None and end not in graph:
                 known = f"chips are 0 to {len(chips) - 1}" if count else "name it under chips"
                 raise InputError(
-                    f"{path}: links.{at}.between: {shown(end)} is neither a chip nor a switch; "
-                    f"{known} or switches"
+                    f"{origin.label(['links', at, 'between'])}: {shown(end)} is neither a chip nor "
+                    f"a switch; {known} or switches"
                 )
             graph.add_node(end, **graph.nodes.get(end, {"kind": "chip"}))
         graph.add_edge(*link.between, **link.model_dump(exclude={"between"}, exclude_none=True))

@@ -166,6 +166,7 @@ def _is_number(word: str) -> bool:
         return False
     return True
 
+
 def _npy(path: Path, wiring: Wiring) -> FloatArray:
     """A matrix as `numpy.save` writes it.
 

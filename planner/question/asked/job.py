@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.question.asked.field import JOB, Asked
+from planner.question.asked.usual import BATCH_MI
 
 JOB_FIELDS = (
     Asked(
@@ -45,7 +46,7 @@ JOB_FIELDS = (
         more="Rounded to whole sequences",
         panel=JOB,
         kind="quantity",
-        default_text="4Mi",
+        default_text=f"{BATCH_MI}Mi",
         unit="tokens",
     ),
     Asked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planner.question.asked.field import LIMITS, MACHINE, POWER, RUN, SEARCH, Asked
+from planner.question.asked.usual import COOLING, FRONT_POINTS, LEAST_PUE, MOST_PUE
 
 SEARCH_FIELDS = (
     Asked(
@@ -78,7 +79,7 @@ SEARCH_FIELDS = (
         ),
         panel=SEARCH,
         kind="whole",
-        default_text="20",
+        default_text=str(FRONT_POINTS),
     ),
     Asked(
         name="offload",
@@ -241,11 +242,11 @@ SEARCH_FIELDS = (
         help="Of the nodes: air or liquid, where the chip's record has both",
         panel=POWER,
         kind="word",
-        default_text="air",
+        default_text=COOLING,
     ),
     Asked(
         name="pue",
-        help="Power of the facility over that of its machines, 1 to 3",
+        help=f"Power of the facility over that of its machines, {LEAST_PUE} to {MOST_PUE}",
         panel=POWER,
         kind="number",
         default_text="1.1",

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.files import read_text, read_yaml
+from planner.base.files import read_text, read_yaml_text
 from planner.base.flat import csv_records
 from planner.base.messages import shown
 from planner.plan import AXES
 from planner.plan.ranks import regrouped
 from planner.question.files.result_layout import front_of, version_of_plans
+from strict_yaml.text import YamlText
 
 _LISTS = (
     "offload",
@@ -25,13 +26,15 @@ _PARTS = {"mesh": (*AXES, "ep"), "placement": ("order",)}
 _HEADINGS = ("mesh.dp", "placement.order", "job.model", "schema_version")  # are in every front
 
 
-def read_content(path: Path) -> dict[str, Any]:
-    """The mapping in a file; of a CSV file the front in it, as a front in JSON holds it.
+def read_content(path: Path) -> tuple[dict[str, Any], YamlText]:
+    """The mapping in a file, and its text; of a CSV file the front in it, as JSON holds it.
 
     Raises:
         InputError: The file cannot be read.
     """
-    return _front_of_csv(path) if path.suffix.lower() == ".csv" else read_yaml(path)
+    if path.suffix.lower() == ".csv":
+        return _front_of_csv(path), YamlText(str(path))
+    return read_yaml_text(path)
 
 
 def _front_of_csv(path: Path) -> dict[str, Any]:

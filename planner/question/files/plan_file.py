@@ -10,6 +10,7 @@ A file that `planner solve -o` wrote evaluates to the same digits.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from planner.question.files.stage_file import stage_fields, stages_of
 from planner.question.records import located, model_named, portable
 from planner.question.request import Request, unknown_names
 from planner.question.resolved import Resolved
+from strict_yaml.text import YamlText
 
 # Fields of a job that say what another one means; they go where that one is changed.
 _OF_HARDWARE = (
@@ -50,6 +52,7 @@ _KEPT = (
     "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap",
     "cooling", "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
 )  # fmt: skip
+_UNNAMED = Origin(file="plan file")
 _LARGEST = 10**15  # longer numbers are cut short
 
 
@@ -88,12 +91,13 @@ def read_plan_file(
     Raises:
         InputError: One line per mistake, with its path in the file.
     """
-    content = read_content(path)
+    content, text = read_content(path)
     if mistaken := with_command(content, "a plan", "plan", "front"):
         raise InputError(f"{path}: {mistaken}")
     point = point_of(content, path, row)
-    where = str(path) if point is None else f"{path}: row {row}"
-    return plan_in(content if point is None else point, path, where, changes, flags=flags, row=row)
+    if point is None:
+        return plan_in(content, path, str(path), changes, flags=flags, text=text.content)
+    return plan_in(point, path, f"{path}: row {row}", changes, flags=flags, row=row)
 
 
 def plan_in(
@@ -104,6 +108,7 @@ def plan_in(
     *,
     flags: bool = False,
     row: int | None = None,
+    text: bytes | str = b"",
 ) -> PlanRead:
     """The job and the plan in the content of a plan file, or in a point of a front.
 
@@ -112,6 +117,7 @@ def plan_in(
         path: The file; files that the job names are looked for from its folder.
         where: What the content is called in messages.
         changes, flags, row: See `read_plan_file`.
+        text: The file itself, for the lines of its fields; empty: messages name none.
 
     Raises:
         InputError: One line per mistake.
@@ -123,10 +129,12 @@ def plan_in(
         pooled = isinstance(point.get("job"), dict) and point["job"].get("pools") is not None
         written = [name for name in WRITTEN if not (pooled and name == "hardware")]
         data = plan_file_of(point, where, names, written)
+    top = Origin(file=where, content=text)
     version = data.get("schema_version")
     if version != SCHEMA_VERSION or not isinstance(version, int) or isinstance(version, bool):
         raise InputError(
-            f"{path}: schema_version is {shown(version) if version is not None else 'missing'}; "
+            f"{top.label(['schema_version'])} is "
+            f"{shown(version) if version is not None else 'missing'}; "
             f"this planner reads version {SCHEMA_VERSION}"
         )
     changes = changes or {}
@@ -136,16 +144,16 @@ def plan_in(
         kept = {name: value for name, value in located(job, path).items() if name not in stale}
         job = {**kept, **changes}
         data = {**data, "job": job}
-    origin = Origin(file=where, section="job.", arguments=frozenset(changes), dashes=flags)
-    file = _validated(data, origin)
-    plan = _laid_out(plan_of(file.plan, _layer_kinds(file, origin), where), where)
-    check_chips(file.job.chips, plan, origin.label(["chips"]))
+    origin = replace(top, section="job.", arguments=frozenset(changes), dashes=flags)
+    file = _validated(data, origin, top)
+    plan = _laid_out(plan_of(file.plan, _layer_kinds(file, origin), top), top)
+    check_chips(file.job.chips, plan, origin)
     if point is not None:
-        check_chips(point.get("chips"), plan, f"{where}: chips")
+        check_chips(point.get("chips"), plan, top)
     return PlanRead(file.job, plan, origin, _assumed(file.plan, plan))
 
 
-def _laid_out(plan: Plan, where: str) -> Plan:
+def _laid_out(plan: Plan, origin: Origin) -> Plan:
     """A plan of a file whose layout, if it has one, agrees with its mesh.
 
     Raises:
@@ -154,21 +162,25 @@ def _laid_out(plan: Plan, where: str) -> Plan:
     try:
         check_layout(plan.layout or plan.ranks, {axis: plan.mesh[axis] for axis in AXES})
     except InputError as error:
-        lines = [f"{where}: plan.{line}" for line in str(error).split("\n")]
+        lines = [
+            f"{origin.label(['plan', field])}: {words}"
+            for field, _, words in (line.partition(": ") for line in str(error).split("\n"))
+        ]
         raise InputError("\n".join(lines)) from error
     return plan
 
 
-def check_chips(chips: object, plan: Plan, name: str) -> None:
+def check_chips(chips: object, plan: Plan, origin: Origin) -> None:
     """Refuses a number of chips, if one is given, that is not the plan's.
 
     Raises:
-        InputError: It is another one; `name`: what the user calls it.
+        InputError: It is another one; `origin` names it as the user does.
     """
     if chips not in (None, plan.chips):
         number = f"{chips:,}" if isinstance(chips, int) and chips < _LARGEST else shown(chips)
         raise InputError(
-            f"{name}: {number} contradicts the mesh of the plan, which uses {plan.chips:,}"
+            f"{origin.label(['chips'])}: {number} contradicts the mesh of the plan, "
+            f"which uses {plan.chips:,}"
         )
 
 
@@ -205,23 +217,33 @@ def _words(value: object) -> str:
     return value if isinstance(value, str) else shown(value)
 
 
-def read_job_file(path: Path) -> dict[str, Any]:
-    """The fields of a job file.
+def read_job_file(path: Path) -> tuple[dict[str, Any], YamlText]:
+    """The fields of a job file, and its text.
 
     Raises:
         InputError: It cannot be read, or it is a plan or a front; then with the command for it.
     """
-    data = read_content(path)
+    data, text = read_content(path)
     if mistaken := with_command(data, "a job file", "job"):
         raise InputError(f"{path}: {mistaken}")
-    return located(data, path)
+    return located(data, path), text
 
 
-def _validated(data: dict[str, Any], origin: Origin) -> PlanFile:
+def _validated(data: dict[str, Any], origin: Origin, top: Origin) -> PlanFile:
+    """The content of a plan file in its form.
+
+    Args:
+        data: The content.
+        origin: Names the fields of its job.
+        top: Names all others.
+
+    Raises:
+        InputError: One line per mistake.
+    """
+
     def label(path: Sequence[int | str]) -> str:
-        if path[:1] == ["job"] and len(path) > 1:
-            return origin.label(path[1:])
-        return f"{origin.file}: {'.'.join(map(str, path))}"
+        in_job = path[:1] == ["job"] and len(path) > 1
+        return origin.label(path[1:]) if in_job else top.label(path)
 
     try:
         return PlanFile.model_validate(data)
@@ -256,13 +278,13 @@ def _layer_kinds(file: PlanFile, origin: Origin) -> tuple[str, ...]:
         raise InputError("\n".join(lines)) from error
 
 
-def plan_of(model: PlanModel, layer_kinds: tuple[str, ...] = (), where: str = "plan file") -> Plan:
+def plan_of(model: PlanModel, layer_kinds: tuple[str, ...] = (), origin: Origin = _UNNAMED) -> Plan:
     """The plan that a file describes; sequence parallelism defaults to on where tp > 1.
 
     Args:
         model: The plan as written.
         layer_kinds: Of every layer, for stages that count layers without saying of which kind.
-        where: What the file is called in messages.
+        origin: Names its fields in messages.
 
     Raises:
         InputError: Such a stage has layers of both kinds.
@@ -283,7 +305,7 @@ def plan_of(model: PlanModel, layer_kinds: tuple[str, ...] = (), where: str = "p
         layout=layout,
         split=model.split,
         clock=model.clock,
-        stages=None if model.stages is None else stages_of(model.stages, layer_kinds, where),
+        stages=None if model.stages is None else stages_of(model.stages, layer_kinds, origin),
     )
 
 

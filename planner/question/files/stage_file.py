@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.base.messages import Origin
 from planner.plan import Stage
 from planner.question.files.plan_models import CountsModel, RecomputeModel, StageModel
 
@@ -14,14 +15,14 @@ _WORDS = ("dense", "mixture-of-experts")
 
 
 def stages_of(
-    models: Sequence[StageModel], layer_kinds: Sequence[str], where: str
+    models: Sequence[StageModel], layer_kinds: Sequence[str], origin: Origin
 ) -> tuple[Stage, ...]:
     """The stages that a file describes.
 
     Args:
         models: As written.
         layer_kinds: Of every layer of the model; read only where counts do not say of which kind.
-        where: What the file is called in messages.
+        origin: Names the fields of the file in messages.
 
     Raises:
         InputError: Counts of a stage with both kinds of layers do not say of which; a line each.
@@ -33,7 +34,8 @@ def stages_of(
         try:
             stages.append(_stage(model, [kinds.count(kind) for kind in _KINDS]))
         except InputError as error:
-            problems.append(f"{where}: plan.stages.{index}.recompute: {error}")
+            field = origin.label(["plan", "stages", index, "recompute"])
+            problems.append(f"{field}: {error}")
     if problems:
         raise InputError("\n".join(problems))
     return tuple(stages)

@@ -7,6 +7,11 @@ from enum import Enum
 from planner.base.vocabulary import LAYOUTS
 from planner.question.request import Request
 
+OF_MACHINES = ("pes", "topology", "total_pes", "max_area", "max_links", "max_ports")
+"""Fields that make a question one over machines, whose number of chips may then be open."""
+ENDING_CHIPS = ("chips", "total_pes", "max_area", "max_power")
+"""Fields of which such a question needs one: each ends the number of chips."""
+
 
 class Kind(Enum):
     """A space of plans.
@@ -28,7 +33,6 @@ def kind_of(request: Request) -> Kind:
     """The space of a question."""
     if request.pools is not None:
         return Kind.POOLS
-    budgets = (request.total_pes, request.max_area, request.max_links, request.max_ports)
-    if request.pes or request.topology or any(budget is not None for budget in budgets):
+    if any(getattr(request, name) not in (None, ()) for name in OF_MACHINES):
         return Kind.MACHINES
     return Kind.UNIFORM if request.layout == LAYOUTS[0] else Kind.UNEVEN

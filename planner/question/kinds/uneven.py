@@ -11,15 +11,13 @@ from planner.base.units import plural
 from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_PRODUCT, BY_TIME, FRONTS, OBJECTIVES
 from planner.plan.layout_text import parse_layout
+from planner.question.asked.usual import FRONT_POINTS
 from planner.question.fields import ALL_POINTS
-from planner.question.kinds.kind import Kind, kind_of
+from planner.question.kinds.kind import OF_MACHINES, Kind, kind_of
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
 UNIFORM, UNEVEN = LAYOUTS
-FRONT_POINTS = 20
-"""Time limits of a front of uneven pipelines where the question does not say how many."""
-_OF_MACHINES = ("pes", "topology", "total_pes", "max_area", "max_links", "max_ports")
 _OF_CHUNKS = ("pp", "interleave")
 _USE = "leave it out, or use layout uniform"
 
@@ -64,12 +62,17 @@ def _refused(request: Request) -> Iterator[str]:
             f"objective: {request.objective} is not minimized with layout uneven; "
             f"allowed: {allowed}"
         )
+    elif _decides_chips(request):
+        yield (
+            f"objective: {request.objective} may be least on fewer chips, and layout uneven uses "
+            "all of them; give chips-exact for the least on all, or use layout uniform"
+        )
     for name in request.front:
         if name not in FRONTS[0]:
             yield f"front: {name} is no objective of uneven pipelines; allowed: 'time, energy'"
     if request.offload:
         yield f"offload: no stage of layout uneven moves its state to the host; {_USE}"
-    for name in _OF_MACHINES:
+    for name in OF_MACHINES:
         if getattr(request, name):
             yield f"{name}: machines are not decided together with layout uneven; {_USE}"
     yield from _of_schedules(request.fix.get("schedule", ()))
@@ -81,6 +84,11 @@ def _refused(request: Request) -> Iterator[str]:
         )
     if request.layout not in LAYOUTS:
         yield from _of_chunks(request, parse_layout(request.layout))
+
+
+def _decides_chips(request: Request) -> bool:
+    """Whether the number of chips is part of the choice; pools say which chips there are."""
+    return request.minimized.over_chips and not request.chips_exact and request.pools is None
 
 
 def _of_schedules(wanted: tuple[str, ...]) -> Iterator[str]:

@@ -33,6 +33,7 @@ def gap_words(gap: float) -> str:
 def uneven_proof_words(result: SolveResult, certificate: Certificate) -> str:
     """How good the best plan is proved to be."""
     least = result.minimized.noun
+    least += " on these chips" if result.minimized.over_chips else ""
     gap = certificate.gap or 0.0
     if result.status == "optimal":
         within = f" (within {gap_words(gap)}, rounding)" if gap > 0 else ""

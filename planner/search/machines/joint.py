@@ -15,17 +15,17 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.cost.context import CostModel
 from planner.machine.variants import Budgets, choices_of
+from planner.question.kinds.kind import ENDING_CHIPS
 from planner.question.options import SpaceOptions
 from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.search.columns import prover_of
-from planner.search.driver import Driver, Found, Progress, status_of
+from planner.search.driver import Driver, Found, Progress, bound_of, status_of
 from planner.search.limits import Limits
 from planner.search.machines.machines import Candidate, budgets_of, candidate_of
 from planner.search.uniform.engine import UniformSpace, least_memory
 
 _MOST_MACHINES = 512
-_OPEN = ("chips", "total_pes", "max_area", "max_power")  # one of them has to end the chip counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +141,11 @@ def search_machines(machines: Machines, on_progress: Progress | None = None) -> 
 def _leanest(found: list[Found]) -> Found:
     """The least memory over machines; as sure as it is on all of them."""
     some = [one for one in found if len(one.points)]
-    least = min(some, key=lambda one: float(one.points[0, 0]), default=Driver().run())
-    return replace(least, status=status_of([one.status for one in found], len(least.points)))
+    if not some:
+        return replace(Driver().run(), status=status_of([one.status for one in found], 0))
+    least = min(some, key=lambda one: float(one.points[0, 0]))
+    status = status_of([one.status for one in found], len(least.points))
+    return replace(least, status=status, bound=bound_of(found))
 
 
 def machines_of(
@@ -153,10 +156,11 @@ def machines_of(
     Raises:
         InputError: Nothing ends the chip counts, or a machine cannot be built; one line each.
     """
-    if all(getattr(request, name) is None for name in _OPEN):
+    if all(getattr(request, name) is None for name in ENDING_CHIPS):
+        *budgets, last = (name.replace("_", "-") for name in ENDING_CHIPS[1:])
         raise InputError(
             f"{origin.label(['chips'])}: is missing; say how many chips to plan for, e.g. 4096, or "
-            "give a budget: total-pes, max-area or max-power"
+            f"give a budget: {', '.join(budgets)} or {last}"
         )
     if request.minimized.of_memory and request.chips is None:
         raise InputError(
@@ -178,7 +182,7 @@ def machines_of(
     for pes, words in choices:
         changes = {"pes": None if pes is None else (pes,), "topology": words}
         try:
-            resolved = resolve(request.model_copy(update=changes), origin)
+            resolved = resolve(request.model_copy(update=changes), origin, chips=1)
             candidates.append(candidate_of(request, resolved))
         except InputError as error:
             problems |= dict.fromkeys(str(error).split("\n"))

@@ -31,7 +31,7 @@ class Candidate:
     """One machine.
 
     Attributes:
-        resolved: The job on it.
+        resolved: The job on it; of one chip where the question leaves their number open.
         counts: Chip counts that the budgets allow, ascending.
         limited_by: The budget that ends them; empty where the cluster does.
     """

@@ -133,7 +133,7 @@ class UnevenSpace(RowSpace[Rows]):
     def _range(self, partial_plans: PartialPlans) -> tuple[float, float]:
         """Seconds between which plans take; 0 where none fits in memory or is within the power."""
         rows = cross_rows(self.model, partial_plans, self.options, self.until)
-        rows = rows.take(np.flatnonzero(fits_in_memory(self.model, self.limits, rows)))
+        rows = rows.take(np.flatnonzero(fits_in_memory(self.model, self.limits, rows, self.until)))
         lowest = 0.0
         if self.limits.power_w is not None and len(rows):
             forms = clocked_forms(self.model, rows, self.clocks)

@@ -15,6 +15,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
+from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.memory import fits_in_memory, second_bound
 from planner.search.uneven.bounds.time import row_forms
@@ -48,23 +49,32 @@ class Shortage:
 
 
 def shortage(
-    model: CostModel, options: SpaceOptions, limits: Limits, chips: int
+    model: CostModel,
+    options: SpaceOptions,
+    limits: Limits,
+    chips: int,
+    deadline: Deadline = NEVER,
 ) -> Shortage | None:
     """What memory the leanest rows miss; None where rows have room, or there are no rows.
 
     Args:
         model, options, limits: What was searched, and within what.
         chips: Chips that plans use.
+        deadline: When to give up.
+
+    Raises:
+        OutOfTime: The deadline passed.
     """
-    rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options)
+    rows = cross_rows(model, uneven_partial_plans(model, (chips,), options), options, deadline)
     limit = limits.chip_bytes(model)
-    if not len(rows) or fits_in_memory(model, limits, rows).any():
+    if not len(rows) or fits_in_memory(model, limits, rows, deadline).any():
         return None
-    least, rows = _least_limit(model, rows, max(limit, 1.0))
+    least, rows = _least_limit(model, rows, max(limit, 1.0), deadline)
     rows, _ = rows.take(np.arange(min(len(rows), 3))).by_fullest(model.job.model.layers)
     for factor in _LIMITS:
         held = Limits(memory_bytes=least * factor)
-        plan = next((p for row in range(len(rows)) if (p := _plan(model, held, rows, row))), None)
+        plans = (_plan(model, held, rows, row, deadline) for row in range(len(rows)))
+        plan = next((plan for plan in plans if plan is not None), None)
         if plan is not None:
             found = memory_table(model, PlanTable.from_plans([plan]))
             return Shortage(
@@ -77,11 +87,14 @@ def shortage(
     return None
 
 
-def _least_limit(model: CostModel, rows: Rows, known: float) -> tuple[float, Rows]:
+def _least_limit(
+    model: CostModel, rows: Rows, known: float, deadline: Deadline
+) -> tuple[float, Rows]:
     """A limit at which rows have room, near the least one above `known`, and those rows."""
 
     def room(limit: float) -> Rows:
-        return rows.take(np.flatnonzero(fits_in_memory(model, Limits(memory_bytes=limit), rows)))
+        held = Limits(memory_bytes=limit)
+        return rows.take(np.flatnonzero(fits_in_memory(model, held, rows, deadline)))
 
     low = high = known
     while not len(found := room(high)):
@@ -97,7 +110,9 @@ def _least_limit(model: CostModel, rows: Rows, known: float) -> tuple[float, Row
     return high, rows
 
 
-def _plan(model: CostModel, limits: Limits, rows: Rows, row: int) -> Plan | None:
+def _plan(
+    model: CostModel, limits: Limits, rows: Rows, row: int, deadline: Deadline
+) -> Plan | None:
     """A plan of a row within a limit on memory; None where none is found soon."""
     clocks = model.clocks(wanted=False)
     one = rows.take(np.array([row]))
@@ -106,8 +121,11 @@ def _plan(model: CostModel, limits: Limits, rows: Rows, row: int) -> Plan | None
     if not np.isfinite(least):
         return None
     for longer in _TIMES:
-        columns = row_columns(model, limits, one, 0, clocks, least * longer)
-        found = None if columns is None else solve_stages(Question(problem=columns.problem))
-        if columns is not None and found is not None and found.decision is not None:
+        columns = row_columns(model, limits, one, 0, clocks, least * longer, deadline=deadline)
+        if columns is None:
+            continue
+        found = solve_stages(Question(problem=columns.problem, seconds=deadline.left_s))
+        if found.decision is not None:
             return columns.plan(found.decision)
+        deadline.check()
     return None

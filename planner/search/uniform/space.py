@@ -359,7 +359,12 @@ def chunkings(model: CostModel, pp: int, options: SpaceOptions) -> list[tuple[in
     splits = [SPLITS.index(name) for name in model.framework.splits]
     if pp == 1:
         return [(1, splits[0])]
-    pairs = [(v, s) for v in interleaves(model, pp) for s in splits if fits_layers(model, pp, v, s)]
-    pairs = [(v, s) for v, s in pairs if v == 1 or equal_chunks(model, pp * v, s)]
+    pairs = [(v, s) for v, s in dealt(model, pp) if v == 1 or equal_chunks(model, pp * v, s)]
     evenly = (1, EVEN) in pairs and bool(options.allows("split", np.array([EVEN]))[0])
     return [(v, s) for v, s in pairs if not (evenly and s == FRONT)]
+
+
+def dealt(model: CostModel, pp: int) -> list[tuple[int, int]]:
+    """Pairs of interleave and layer split by which the layers go on so many stages."""
+    splits = [SPLITS.index(name) for name in model.framework.splits]
+    return [(v, s) for v in interleaves(model, pp) for s in splits if fits_layers(model, pp, v, s)]

@@ -17,6 +17,7 @@ from planner.cost.job import LONGEST_SEQUENCE, sequences_in
 from planner.frameworks.registry import framework_of_preset
 from planner.question.asked import FEASIBLE
 from planner.question.asked.typed import FeasibleFields
+from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 from planner.question.provenance import versions
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
@@ -31,7 +32,6 @@ from planner.studies.feasibility.textbook.roofline import largest_tp_of, rooflin
 
 Progress = Callable[[str, int, int], None]
 MOST_CHIPS = 65536
-_BATCH_TOKENS = 4 * 2.0**20
 
 _AT_ONCE = (
     "The whole batch passes at once, without gradient accumulation and bubbles; planner solve also "
@@ -122,7 +122,7 @@ def feasible(
     batches = () if batch_tokens is None else batches_of(batch_tokens)
     notes: list[tuple[str, str, str]] = []
     if goal and not batches:
-        batches = (_BATCH_TOKENS,)
+        batches = (float(BATCH_TOKENS),)
     cases = _cases(model, hardware, chips, batches, fields, origin, notes, goal=bool(goal))
     if goal and strategies is not None and not cases[0].roofline:
         raise InputError(
@@ -324,8 +324,8 @@ def _defaults(
         if note[0] != "batch-tokens"
         and not (note[0] == "seq-len" and resolved.cost.assumptions.token_granularity)
     ]
-    if goal and batches == (_BATCH_TOKENS,):
-        found.append(("batch-tokens", f"{_BATCH_TOKENS:,.0f} tokens", "4 Mi tokens"))
+    if goal and batches == (float(BATCH_TOKENS),):
+        found.append(("batch-tokens", f"{BATCH_TOKENS:,} tokens", f"{BATCH_MI} Mi tokens"))
     return found
 
 

@@ -9,9 +9,18 @@ from support.jobs import cost_model, dense_model
 from test_uneven_pools import pools_of
 
 import planner
+from planner.answers.diagnosis.diagnosis import (
+    Reasons,
+    broken_limit,
+    diagnose,
+    lacking_memory,
+)
+from planner.answers.diagnosis.pools import PooledQuestion, PooledReasons
+from planner.answers.diagnosis.uneven import UnevenReasons
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
 from planner.objectives import OBJECTIVES
+from planner.plan import Plan
 from planner.question.options import SpaceOptions
 from planner.results.gains import nothing_found_words
 from planner.search.deadline import Deadline, OutOfTime
@@ -25,6 +34,7 @@ from planner.search.uneven.certificate import best_time
 from planner.search.uneven.columns.columns import row_columns
 from planner.search.uneven.front import energy_front
 from planner.search.uneven.rows import cross_rows, uneven_partial_plans
+from planner.search.uneven.shortage import shortage
 from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
@@ -273,3 +283,74 @@ def test_a_row_of_pools_that_stays_open_is_left(
 
 def best_on_pools(own: tuple[pools.Pool, ...], options: SpaceOptions) -> Fastest:
     return pools.best_on_pools(own, options, Limits(), deadline=SOON)
+
+
+def reasons_of_layout(limits: Limits) -> UnevenReasons:
+    """Why no plan with two layers on each of four chunks is within limits."""
+    options = replace(options_of(tp=1, cp=1, micro_batch=1), layers=(2, 2, 2, 2))
+    space = UniformSpace(model=job(), options=options, limits=limits, chips=(CHIPS,), deadline=SOON)
+    return UnevenReasons(space=space, chips=CHIPS, uniform=Driver().run(space))
+
+
+def reasons_on_pools(limits: Limits) -> PooledReasons:
+    """Why no plan on two pools is within limits."""
+    own = pools_of((("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)))
+    options = options_of(pp=2, tp=4, cp=1, micro_batch=2, recompute=0)
+    asked = PooledQuestion(pools=own, options=options, limits=limits, deadline=SOON)
+    return PooledReasons(asked=asked, rows=1)
+
+
+@pytest.mark.parametrize("reasons", [reasons_of_layout, reasons_on_pools])
+def test_no_limit_is_blamed_that_was_not_searched(
+    reasons: Callable[[Limits], Reasons], clock: Clock
+) -> None:
+    """At some of the moments at which the clock is asked for, in turn; the memory has room."""
+    limits = Limits(step_time_s=1e-6)
+    known = diagnose(reasons(limits))
+    assert known.constraint == "max-step-time"
+    said, moment = set(), 0
+    while moment == 0 or clock.now == LATE:
+        moment += 1 + moment
+        clock.now, clock.after = 0.0, float("inf")
+        asked = reasons(limits)
+        clock.after = clock.asked + moment
+        why = diagnose(asked)
+        said.add(why.constraint)
+        assert why.needed is None or why.needed > (why.available or 0.0)
+        if why.constraint != "max-step-time":
+            assert "limits on memory and step time; the time limit ended" in why.explanation
+            assert not why.remedies
+    assert said == {"max-step-time", "memory or max-step-time"}
+
+
+def test_time_ends_the_search_for_the_leanest_plan(clock: Clock) -> None:
+    """At some of the moments at which the clock is asked for, in turn."""
+    asked = reasons_of_layout(Limits(memory_bytes=1e6))
+    space = asked.space
+    at = (space.model, space.options, space.limits, CHIPS)
+    assert shortage(*at, Deadline(SOON)) is not None
+    for moment in (0, 1, 2, 4, 8, 16):
+        clock.now, clock.after = 0.0, clock.asked + moment
+        with pytest.raises(OutOfTime):
+            shortage(*at, Deadline(SOON))
+    clock.now, clock.after = LATE, float("inf")
+    why = diagnose(asked)
+    assert why.constraint == "memory"
+    assert why.explanation == (
+        "no plan that the rules allow is within the limit on memory of 1 MB; the time limit ended "
+        "the search for the leanest one, and for changes that would free one"
+    )
+
+
+def test_a_plan_that_is_not_proved_the_fastest_tells_one_limit_alone() -> None:
+    """A faster plan may be within one of two limits, and break the other."""
+    power, both = Limits(power_w=1.0), Limits(power_w=1.0, step_time_s=1.0)
+    at = ("the fastest plan", (2.0, 0.1, 5.0), "; it", ())
+    assert broken_limit(power, *at, proved=False).constraint == "max-power"
+    assert broken_limit(both, *at, proved=True).constraint == "max-step-time"
+    assert broken_limit(both, *at, proved=False).constraint == "max-step-time or max-power"
+
+
+def test_a_plan_that_has_room_lacks_no_memory() -> None:
+    with pytest.raises(ValueError, match="memory is not the reason"):
+        lacking_memory("the leanest plan", Plan(), (1e9, 2e9), "chip", ())

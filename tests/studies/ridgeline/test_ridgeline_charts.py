@@ -222,7 +222,9 @@ def test_series_have_looks_of_their_own_and_one_without_flop_a_note() -> None:
 
 
 def test_levels_have_looks_of_their_own() -> None:
-    model = resolve(request_from({"model": "llama2-13b", "hardware": "h100-sxm5-80"})).cost
+    model = resolve(
+        request_from({"model": "llama2-13b", "hardware": "h100-sxm5-80"}), chips=64
+    ).cost
     plan = Plan(dp=2, fsdp=8, tp=4, micro_batch=1, sharding="zero3")
     result = plan_ridgeline(model, plan, sweep="tp")
     keys = {key.words: key for key in charts_of(result)["Times of each resource"].legend}

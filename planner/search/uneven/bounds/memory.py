@@ -36,6 +36,7 @@ from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.rounds import lost_share
 from planner.plan import AXES, SHARDINGS, PlanTable
 from planner.schedules.orders import chunks_in_flight
+from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.aligned import longest_chunks
@@ -274,8 +275,14 @@ def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
     return np.asarray(slow * stages.layers + stages.ends.max(axis=1))
 
 
-def fits_in_memory(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
-    """(n,) rows whose stages have room for all layers of each kind, whatever that takes."""
+def fits_in_memory(
+    model: CostModel, limits: Limits, rows: Rows, deadline: Deadline = NEVER
+) -> BoolArray:
+    """(n,) rows whose stages have room for all layers of each kind, whatever that takes.
+
+    Raises:
+        OutOfTime: The deadline passed.
+    """
     codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
     keys = [getattr(rows.plans, name).astype(np.int64) for name in _HELD]
     first, which = distinct([*keys, codes, *rows.modes.T])
@@ -287,6 +294,7 @@ def fits_in_memory(model: CostModel, limits: Limits, rows: Rows) -> BoolArray:
         room = stage_memory_of(model, few, kind)
         for count in np.unique(few.devices).tolist():
             for at in parts_of(np.flatnonzero((few.devices == count) & ok), count):
+                deadline.check()
                 ends = np.zeros((len(at), 2))
                 stages = stages_in_memory(
                     model, few.take(at), tau[at], ends, room.take(at), layers, limit

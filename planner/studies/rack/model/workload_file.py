@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
 from planner.base.fields import refusal
-from planner.base.files import read_yaml
-from planner.base.messages import did_you_mean, mistakes, not_one_of, one_line, shown
+from planner.base.files import read_yaml_text
+from planner.base.messages import Origin, did_you_mean, mistakes, not_one_of, one_line, shown
 from planner.studies.rack.model.workloads import WORKLOADS, Einsum, Workload, workload_named
 
 YAML_SUFFIXES = (".yaml", ".yml")
@@ -116,14 +115,15 @@ def read_workload(path: Path) -> Workload:
         InputError: The file cannot be read or used; one line per mistake.
     """
     label = one_line(str(path))
-    data = read_yaml(path)
+    data, text = read_yaml_text(path)
     if mistaken := another_kind(data, "a workload", "workload"):
         raise InputError(f"workload: {label}: {mistaken}")
     known = {*WorkloadModel.model_fields, *EinsumModel.model_fields}
     try:
         model = WorkloadModel.model_validate(data)
     except ValidationError as error:
-        lines = mistakes(error, lambda steps: f"{label}: {_dotted(steps)}", known)
+        origin = Origin(file=str(path), content=text.content)
+        lines = mistakes(error, origin.label, known)
         raise InputError("\n".join(lines)) from error
     return workload_of(model)
 
@@ -150,7 +150,3 @@ def workload_of(model: WorkloadModel) -> Workload:
 def workload_schema() -> dict[str, Any]:
     """The JSON Schema of a workload file."""
     return WorkloadModel.model_json_schema()
-
-
-def _dotted(steps: Sequence[int | str]) -> str:
-    return ".".join(str(step) for step in steps) or "file"

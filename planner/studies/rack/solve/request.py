@@ -103,12 +103,8 @@ def rack_request(
     objective = reader.read("objective", _objective, default="time")
     limit = reader.read("time_limit", _time_limit, default=None)
     budgets = reader.budgets(machine)
-    if reader.problems:
-        raise reader.error()
-    assert assumptions is not None
-    assumptions = replace(
-        assumptions, static_power=static_power, backward=assumptions.backward or backward
-    )
+    preset = reader.needed(assumptions)
+    assumptions = replace(preset, static_power=static_power, backward=preset.backward or backward)
     return RackRequest(
         question=RackQuestion(assumptions=assumptions, budgets=budgets, **fields),
         objective=objective,

@@ -77,27 +77,17 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
         tries.attempt(_check_racks, machine, gpus, fixed, figures)
     if machine is not None and pes and columns and figures:
         tries.attempt(_check_sram, machine, fields, pes, min(columns), figures)
-    if tries.problems:
-        raise tries.error()
-    assert cluster is not None
-    assert machine is not None
-    assert workloads is not None
-    assert figures is not None
-    assert columns is not None
-    assert gpus is not None
-    assert fixed is not None
-    assert pes is not None
     question = ZeroQuestion(
-        machine=machine,
-        workloads=workloads,
+        machine=tries.needed(machine),
+        workloads=tries.needed(workloads),
         assumptions=replace(RACK_ZERO, basis=fields["basis"]),
-        gpus=gpus,
-        pes=pes,
-        pe_columns=columns,
-        column_gpus=fixed,
-        figures=figures,
+        gpus=tries.needed(gpus),
+        pes=tries.needed(pes),
+        pe_columns=tries.needed(columns),
+        column_gpus=tries.needed(fixed),
+        figures=tries.needed(figures),
     )
-    return question, cluster
+    return question, tries.needed(cluster)
 
 
 def _wired(machine: Machine, racks: Wired) -> Machine:

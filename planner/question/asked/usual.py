@@ -1,0 +1,16 @@
+"""Values that are taken where a question gives none, and ranges that texts of fields name.
+
+What takes a value and what says it read it here. The PUE that is assumed is a figure with a source:
+it stands in `hardware_db/data/reference/power.yaml`.
+"""
+
+from __future__ import annotations
+
+from planner.base.vocabulary import COOLINGS
+
+BATCH_MI = 4
+BATCH_TOKENS = BATCH_MI * 2**20
+FRONT_POINTS = 20
+"""Time limits of a front of uneven pipelines."""
+COOLING = COOLINGS[0]
+LEAST_PUE, MOST_PUE = 1, 3
