@@ -44,7 +44,7 @@ def export_file(
     request, plan, origin, _ = read_plan_file(Path(path), {}, flags=True, row=row)
     if request.pools is not None:
         raise InputError(
-            "pools: the plan has stages on several kinds of chips, which no target can be told"
+            "pools: the plan has stages on several kinds of chips, which no target can launch"
         )
     resolved = resolve(request, origin, plan.chips)
     return _exported(resolved, plan, target, version, allow_lossy=allow_lossy)

@@ -100,7 +100,7 @@ class _Words:
     by_name: bool = False  # listed in alphabetical order
 
     @property
-    def listed(self) -> list[str]:
+    def in_order(self) -> list[str]:
         """All words."""
         return sorted(self.names) if self.by_name else list(self.names)
 
@@ -112,10 +112,10 @@ class _Words:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        word = {"type": "string", "enum": self.listed}
+        word = {"type": "string", "enum": self.in_order}
         if not self.several:
             return word
-        one = rf"\s*({'|'.join(self.listed)})\s*"
+        one = rf"\s*({'|'.join(self.in_order)})\s*"
         several = {"type": "array", "items": word}
         with_commas = {"type": "string", "pattern": f"^{one}(,{one}){{{self.text - 1},}}$"}
         return {"anyOf": [several, with_commas]} if self.text else several
@@ -123,9 +123,9 @@ class _Words:
     def _checked(self, value: Any) -> Any:
         wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
         if wrong:
-            raise refusal("\n".join(not_one_of(word, self.listed) for word in wrong[:_MOST]))
+            raise refusal("\n".join(not_one_of(word, self.in_order) for word in wrong[:_MOST]))
         if self.several and not value:
-            raise refusal(f"[] names none of {', '.join(self.listed)}")
+            raise refusal(f"[] names none of {', '.join(self.in_order)}")
         return value
 
 

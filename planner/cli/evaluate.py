@@ -122,7 +122,7 @@ def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateRes
         return evaluate_pools(resolve_pools(request, origin), plan, question.assumed)
     with schedules_bar(wanted=not quiet):
         resolved = resolve(request, origin, plan.chips)
-        result = question.told(evaluate_plan(resolved, plan, question.assumed))
+        result = question.with_launch(evaluate_plan(resolved, plan, question.assumed))
     write_all(_texts(result, resolved, files))
     return result
 

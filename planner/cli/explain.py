@@ -114,7 +114,7 @@ def _explained(
         found = explain_plan(
             resolved, plan, objective, question.assumed, on_progress, rivals, question.targets
         )
-    return replace(found, evaluated=question.told(found.evaluated))
+    return replace(found, evaluated=question.with_launch(found.evaluated))
 
 
 def _write(

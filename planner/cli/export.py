@@ -52,7 +52,7 @@ def export(
 ) -> None:
     """A plan as the files and the command line of a framework that runs it.
 
-    A plan that the framework cannot run, or cannot be told, is refused: the fields are named.
+    A plan that the framework cannot run, or has no settings for, is refused: the fields are named.
 
     Examples:
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64

@@ -98,7 +98,7 @@ class Question:
 
         return () if self.imported is None else (TARGETS[self.imported.source],)
 
-    def told(self, found: EvaluateResult) -> EvaluateResult:
+    def with_launch(self, found: EvaluateResult) -> EvaluateResult:
         """What the plan costs, with what the launch does otherwise and what of it was not read.
 
         A plan file adds nothing.

@@ -71,7 +71,7 @@ class Columns:
     @property
     def replicas(self) -> FloatArray:
         """(n,) copies of the model's layers in a pipeline: m / rounds."""
-        return np.asarray(self.plans.schedules.values("copies"), dtype=np.float64)
+        return np.asarray(self.plans.schedules.values("replicas"), dtype=np.float64)
 
     def over_stages(self, table: FloatArray) -> FloatArray:
         """(n,) sum over all stages of a quantity per stage class, (n, 1) or (n, s)."""

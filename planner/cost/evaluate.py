@@ -143,7 +143,7 @@ def _state_once(model: CostModel, x: Columns) -> StateTerms:
     """Reductions and optimizer of every plan, once per combination of their columns."""
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
     schedules = x.plans.schedules
-    first, which = distinct([*keys, schedules.values("copies"), schedules.dealt_as])
+    first, which = distinct([*keys, schedules.values("replicas"), schedules.dealt_as])
     few = _state(model, x.take(first))
     return StateTerms(**{f.name: getattr(few, f.name)[which] for f in fields(few)})
 

@@ -41,7 +41,7 @@ from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import exposed_s, sharded_layer_s
 from planner.cost.layer_costs import EndCost, LayerCost
-from planner.schedules import ScheduleColumn, zero_bubble
+from planner.schedules import ScheduleColumn
 from planner.schedules.passes import SplitPasses, of_rows
 
 
@@ -233,10 +233,11 @@ def split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPass
 
 
 def filled_s(a: Assumptions, stage: StageCost, x: StepInputs, time: FloatArray) -> FloatArray:
-    """Seconds of the bubble behind a stage that a zero-bubble schedule fills."""
+    """Seconds of the bubble behind a stage that its schedule fills with weight gradients."""
     ramped = (np.minimum(x.pp, x.m) - 1) / np.maximum(x.pp - 1, 1)
-    passes = split_passes(stage, x, time)
-    return zero_bubble.filled_s(passes, (x.p2p + a.micro_batch_s) / 2, ramped)
+    send = (x.p2p + a.micro_batch_s) / 2
+    found: FloatArray = x.schedules.of_each("filled_s", split_passes(stage, x, time), send, ramped)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

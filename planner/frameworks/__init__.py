@@ -2,5 +2,5 @@
 
 `framework` says what a plug-in is and how to add one, `registry` lists them; each has a folder
 with its `profile`, `rules`, `write` and `read`. `rules`, `writing` and `reading` hold what all
-share, `profiles` and `targets` find one by name. Imports `machine` and what lies below.
+share, `profiles` and `targets` find one by name. Imports `cost` and what lies below.
 """

@@ -115,6 +115,6 @@ class Framework(ABC):
         """
         raise TypeError(f"{self.name} has launches, and does not say how to read one")
 
-    def recomputes_as_listed(self, model: CostModel, plan: Plan) -> bool:
+    def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Whether its settings can say stages that recompute differently from one another."""
         return False

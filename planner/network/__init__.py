@@ -2,6 +2,6 @@
 
 There is one file per mechanism: placement of groups, rates of levels, a torus, sums inside
 switches. The wirings themselves, as graphs and in closed form, are in `topology`. Imports
-`assumptions`, `plan` and `base`. Begin with `collectives`, which has alpha + beta * bytes, and
-`fabric`, the levels.
+`plan`, `assumptions`, `base` and `hardware_db`. Begin with `collectives`, which has alpha + beta *
+bytes, and `fabric`, the levels.
 """

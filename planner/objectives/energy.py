@@ -22,7 +22,7 @@ class Energy(Objective):
     unit: str = "J"
     more: str = "more energy"
     less: str = "less energy"
-    told_apart: str = "energies"
+    distinguished_by: str = "energies"
     uneven: str = BY_ENERGY
 
     def value(self, costs: Costs) -> FloatArray | float:

@@ -25,7 +25,7 @@ class EnergyDelay(Objective):
     unit: str = "J s"
     more: str = "more energy x time"
     less: str = "less energy x time"
-    told_apart: str = "energy x time"
+    distinguished_by: str = "energy x time"
     degree: int = 2
     with_time: bool = False
     uneven: str = BY_PRODUCT

@@ -31,7 +31,7 @@ class Money(Objective):
     unit: str = "chip h"
     more: str = "more chip-hours"
     less: str = "less chip-hours"
-    told_apart: str = "chip-hours"
+    distinguished_by: str = "chip-hours"
     front: tuple[str, ...] = ("time", "money")
     over_chips: bool = True
     has_price: bool = True
@@ -50,7 +50,7 @@ class Money(Objective):
             unit="money",
             more="more money",
             less="less money",
-            told_apart="money",
+            distinguished_by="money",
         )
 
     def value(self, costs: Costs) -> FloatArray | float:

@@ -70,8 +70,8 @@ class Objective(ABC):
         noun: What there is the least of: "energy per step".
         short: The same in a phrase of two: "energy".
         unit: Of `value`, for documents.
-            more, less: How a plan with more, or less, of it is called: "slower", "more energy".
-        told_apart: What is compared where two plans tie: "times".
+        more, less: How a plan with more, or less, of it is called: "slower", "more energy".
+        distinguished_by: What is compared where two plans tie: "times".
         degree: How often the step counts in it: 1, it doubles with twice the steps of a run, and
             carries the error of a predicted time once; 2: four times, and twice; 0: it has no such
             error, and the times of two plans decide whether they tie.
@@ -97,7 +97,7 @@ class Objective(ABC):
     unit: str
     more: str
     less: str
-    told_apart: str = "times"
+    distinguished_by: str = "times"
     degree: int = 1
     with_time: bool = True
     of_memory: bool = False

@@ -66,7 +66,7 @@ def placement_problems(
         )
     elif (demand := next(told, None)) is not None:
         yield (
-            f"placement: torus lays out axes in parts, which {demand.target.name} cannot be told "
+            f"placement: torus lays out axes in parts, which {demand.target.name} has no word for "
             f"({demand.rule.source}); with runnable-in {demand.target.name} allowed: framework, all"
         )
 

@@ -10,8 +10,8 @@ from planner.base.arrays import FloatArray
 from planner.plan import PlanTable
 from solvers.solution import Status
 
-TOLD = " told"
-"""Ends the names of bounds of rows that are there once for each way to tell a target of them."""
+LAUNCHABLE = " launchable"
+"""Ends the names of bounds of rows that are there once for each way to launch them on a target."""
 ROUNDING = 1e-6
 """Of the integer tables, as a share of the objective: within it an answer is proved."""
 

@@ -112,7 +112,7 @@ def point_words(plan: Plan, time_s: float, energy_j: float) -> str:
     return f"front: {figures}; {mesh_words(plan)}; {choice_words(plan)}"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_words(names: Sequence[str]) -> str:
     """`time, energy and memory`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
@@ -154,7 +154,7 @@ def front_title(result: SolveResult) -> str:
     """`Exact Pareto front of time and energy`, or that it is not complete."""
     if result.stages.pools:
         return "The fastest plan"
-    front = f"Pareto front of {listed(result.front.objectives)}"
+    front = f"Pareto front of {join_words(result.front.objectives)}"
     if marks_proved(result):
         limits = result.front.limits
         stopped = limits is not None and limits.proved < limits.asked

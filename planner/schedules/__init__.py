@@ -2,7 +2,7 @@
 
 There is one file per schedule, a subclass of `schedule.Schedule`, whose docstring is the guide to
 adding one; `registry` lists them, `simulate` runs the order of any. Everything above asks these
-objects and names no schedule itself. Imports `assumptions` and `base`: seconds are given, never
+objects and imports the file of none. Imports `assumptions` and `base`: seconds are given, never
 computed here. Begin with `schedule`.
 """
 

@@ -29,7 +29,7 @@ class DualPipe(Schedule):
         "deepseek-ai/DualPipe dualpipe.py, step: ranks and micro-batches even, at least two "
         "micro-batches per rank; weight gradients apart"
     )
-    copies = 2
+    replicas = 2
     side_by_side = True
     splits_backward = True
     lists_chunks = True

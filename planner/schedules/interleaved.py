@@ -21,12 +21,10 @@ Source: Narayanan et al., arXiv:2104.04473, section 2.2.2, figure 4 bottom.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
-from planner.schedules.orders import Orders, alternating, orders_from
+from planner.schedules.orders import Orders, alternating, chunks_in_flight, orders_from
 from planner.schedules.schedule import Schedule
 
 
@@ -81,30 +79,6 @@ class Interleaved(Schedule):
             raise ValueError(f"interleaved: {m} micro-batches are not a multiple of {pp} stages")
         first = [min(2 * (pp - stage - 1) + (v - 1) * pp, m * v) for stage in range(pp)]
         return orders_from([alternating(pp, m, v, warm_up) for warm_up in first], v, m)
-
-
-@lru_cache(maxsize=1024)
-def chunks_in_flight(pp: int, v: int, m: int) -> IntArray:
-    """(pp, k, v) micro-batches of each chunk that each stage holds at the moments that matter.
-
-    Args:
-        pp, v: Stages, chunks per stage.
-        m: Micro-batches, a multiple of pp; from 3 pp on nothing changes.
-    """
-    ahead = np.minimum(2 * (pp - 1 - np.arange(pp)) + (v - 1) * pp, m * v - 1)[:, None]
-    ends = pp * np.arange(1, 2 * v + 2)[None, :]
-    # The first round of the steady state: its start, and whenever a group of passes ends.
-    done = np.concatenate([ahead + 1, ends + 0 * ahead, ahead + 1 + ends], axis=1)
-    done = np.clip(done, ahead + 1, m * v)[:, :, None]
-    chunk = np.arange(v)
-    held = _visits(done, chunk, pp, v) - _visits(done - 1 - ahead[:, :, None], v - 1 - chunk, pp, v)
-    return np.asarray(held)
-
-
-def _visits(passes: IntArray, chunk: IntArray, pp: int, v: int) -> IntArray:
-    """How many of the first passes are to a chunk, which micro-batches visit in groups of pp."""
-    whole, rest = np.divmod(passes, pp * v)
-    return np.asarray(whole * pp + np.clip(rest - chunk * pp, 0, pp))
 
 
 SCHEDULE = Interleaved()

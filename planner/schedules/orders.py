@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -109,3 +110,29 @@ def alternating(pp: int, m: int, v: int, warm_up: int) -> IntArray:
     table[:, forward] = np.stack([np.full(m * v, FORWARD), micro_batch, chunk])
     table[:, backward] = np.stack([np.full(m * v, BACKWARD), micro_batch, v - 1 - chunk])
     return table
+
+
+@lru_cache(maxsize=1024)
+def chunks_in_flight(pp: int, v: int, m: int) -> IntArray:
+    """(pp, k, v) micro-batches of each chunk that each stage holds at the moments that matter.
+
+    Chunks are visited in groups of pp micro-batches: `planner.schedules.interleaved` has why.
+
+    Args:
+        pp, v: Stages, chunks per stage.
+        m: Micro-batches, a multiple of pp; from 3 pp on nothing changes.
+    """
+    ahead = np.minimum(2 * (pp - 1 - np.arange(pp)) + (v - 1) * pp, m * v - 1)[:, None]
+    ends = pp * np.arange(1, 2 * v + 2)[None, :]
+    # The first round of the steady state: its start, and whenever a group of passes ends.
+    done = np.concatenate([ahead + 1, ends + 0 * ahead, ahead + 1 + ends], axis=1)
+    done = np.clip(done, ahead + 1, m * v)[:, :, None]
+    chunk = np.arange(v)
+    held = _visits(done, chunk, pp, v) - _visits(done - 1 - ahead[:, :, None], v - 1 - chunk, pp, v)
+    return np.asarray(held)
+
+
+def _visits(passes: IntArray, chunk: IntArray, pp: int, v: int) -> IntArray:
+    """How many of the first passes are to a chunk, which micro-batches visit in groups of pp."""
+    whole, rest = np.divmod(passes, pp * v)
+    return np.asarray(whole * pp + np.clip(rest - chunk * pp, 0, pp))

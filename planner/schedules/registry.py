@@ -170,8 +170,8 @@ class ScheduleColumn:
         return _values(attribute, len(_SCHEDULES))[self.codes]
 
     def rounds(self, m: FloatArray) -> FloatArray:
-        """Times per step that a stage runs its layers: micro-batches over copies of a layer."""
-        return m / self.values("copies") if self.any("bidirectional") else m
+        """Times per step that a stage runs its layers: micro-batches over replicas of a layer."""
+        return m / self.values("replicas") if self.any("bidirectional") else m
 
     @property
     def dealt_as(self) -> IntArray:

@@ -11,7 +11,7 @@ import numpy as np
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.schedules.orders import Orders
-from planner.schedules.passes import StepTimes, paced_sends
+from planner.schedules.passes import SplitPasses, StepTimes, paced_sends
 
 StageRows = list[tuple[float, ...]]
 """Of each class of equal stages: dense layers, expert layers, how many stages, whether they hold
@@ -63,13 +63,13 @@ class Schedule(ABC):
     Attributes:
         name, source: See above.
         rule_source: Where `runs`, `runs_on` are enforced; empty where every plan runs.
-        copies: Copies of each layer's weights among the ranks of a pipeline; with 2, half of the
+        replicas: Copies of each layer's weights among the ranks of a pipeline; with 2, half of the
             micro-batches runs through each, in opposite directions.
         side_by_side: Whether a forward pass runs beside a backward pass, and hides a part of its
             communication.
         splits_backward: Whether weight gradients are operations of their own; then the job must
             compute them.
-        fills_bubbles: Whether these fill bubbles as `planner.schedules.zero_bubble.filled_s` says.
+        fills_bubbles: Whether these fill bubbles, as `filled_s` says.
         whole_groups: Whether micro-batches must be a multiple of pp.
         lists_chunks: Whether `stage_classes` tells the layers of every chunk.
         uneven: Whether stages that differ are searched; then `step_forms` and `compared` count.
@@ -79,7 +79,7 @@ class Schedule(ABC):
     name: ClassVar[str]
     source: ClassVar[str]
     rule_source: ClassVar[str] = ""
-    copies: ClassVar[int] = 1
+    replicas: ClassVar[int] = 1
     side_by_side: ClassVar[bool] = False
     splits_backward: ClassVar[bool] = False
     fills_bubbles: ClassVar[bool] = False
@@ -91,7 +91,7 @@ class Schedule(ABC):
     @property
     def bidirectional(self) -> bool:
         """Whether pipelines in opposite directions share the ranks."""
-        return self.copies > 1
+        return self.replicas > 1
 
     @property
     def on_pools(self) -> bool:
@@ -206,6 +206,19 @@ class Schedule(ABC):
             own: (n, 1) or (1, 1) the rows that are of this schedule; others are not read.
         """
         return step.others + step.ramp
+
+    def filled_s(self, passes: SplitPasses, send: FloatArray, ramped: FloatArray) -> FloatArray:
+        """(n, k) seconds of the bubble behind a stage that weight gradients fill.
+
+        Bounds of the search rely on at most W + r min(F + send, B + send, W), with F, B (the
+        gradients of inputs alone), W the passes of the stage.
+
+        Args:
+            passes: The stage.
+            send: (n, k) seconds of the message of a pass, and of the host.
+            ramped: (n, 1) r, the share of the ramp that has micro-batches.
+        """
+        return 0.0 * passes.total
 
     def least_bubble_s(self, step: StepTimes, own: BoolArray) -> FloatArray:
         """(n, k) the same from below where `step` bounds every time from below.

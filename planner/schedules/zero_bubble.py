@@ -17,8 +17,6 @@ table 2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray
@@ -52,11 +50,24 @@ class ZeroBubble(Schedule):
         """As many on every stage."""
         return np.minimum(m, pp + 0.0 * position)
 
+    def filled_s(self, passes: SplitPasses, send: FloatArray, ramped: FloatArray) -> FloatArray:
+        """W + r min(F, B, W): w of the module."""
+        forward = passes.total - passes.backward + send
+        backward = passes.backward - passes.weight_grad + send
+        shorter = np.minimum(np.minimum(forward, backward), passes.weight_grad)
+        return passes.weight_grad + ramped * shorter
+
     def bubble_s(self, step: StepTimes, own: BoolArray) -> FloatArray:
         """See the module."""
         send = (step.p2p + step.assumptions.micro_batch_s) / 2
-        waits = wait_s(step.split_passes(), send, step.pp, step.m, step.slowest)
-        return waits + step.ramp
+        ramped = (np.minimum(step.pp, step.m) - 1) / np.maximum(step.pp - 1, 1)
+        paced = left = np.zeros_like(step.slowest)
+        for one in step.split_passes():
+            fill = self.filled_s(one, send, ramped)
+            left = left + one.count * (one.total - fill)
+            whole = (step.m - 1) * one.total + fill
+            paced = np.maximum(paced, np.where(one.count > 0, whole, 0.0))
+        return np.maximum(paced + left - step.m * step.slowest, 0.0) + step.ramp
 
     def step_forms(self, m: int, v: int, *, bubbles: bool) -> StepForms:
         """The larger of P_((m - 1) t + w) + S_(t - w) and m P_t."""
@@ -70,42 +81,6 @@ class ZeroBubble(Schedule):
         """See the module."""
         self.check(pp, m, v)
         return orders_from([_order(pp, m, stage) for stage in range(pp)], 1, m)
-
-
-def filled_s(one: SplitPasses, send: FloatArray, ramped: FloatArray) -> FloatArray:
-    """(n, k) seconds of the bubble behind a stage that weight gradients fill: w of the module.
-
-    Args:
-        one: The stage.
-        send: (n, k) seconds of the message of a pass, and of the host.
-        ramped: (n, 1) r.
-    """
-    forward, backward = one.total - one.backward + send, one.backward - one.weight_grad + send
-    return one.weight_grad + ramped * np.minimum(np.minimum(forward, backward), one.weight_grad)
-
-
-def wait_s(
-    stages: Sequence[SplitPasses],
-    send: FloatArray,
-    pp: FloatArray | IntArray,
-    m: FloatArray,
-    slowest: FloatArray,
-) -> FloatArray:
-    """(n, k) seconds in which the slowest stage waits for others, without messages.
-
-    Args:
-        stages: The classes of stages.
-        send: (n, k) seconds of the message of a pass, and of the host.
-        pp, m: (n, 1) stages, micro-batches.
-        slowest: (n, k) t_max.
-    """
-    ramped = (np.minimum(pp, m) - 1) / np.maximum(pp - 1, 1)
-    paced = left = np.zeros_like(slowest)
-    for one in stages:
-        fill = filled_s(one, send, ramped)
-        left = left + one.count * (one.total - fill)
-        paced = np.maximum(paced, np.where(one.count > 0, (m - 1) * one.total + fill, 0.0))
-    return np.maximum(paced + left - m * slowest, 0.0)
 
 
 def _order(pp: int, m: int, stage: int) -> IntArray:

@@ -153,7 +153,7 @@ class Driver:
         if not len(self.front.points):
             self.columns, self.front = space.columns, space.front()
         solution = None
-        for corners in space.rounds(self.front):
+        for corners in space.passes(self.front):
             solution = search_front(
                 corners,
                 lambda chosen: space.open(chosen, self),

@@ -232,7 +232,7 @@ class RowSpace(Space, Generic[R]):
     def costs(self, plan: Plan) -> Costs | None:
         """What a plan takes, as the cost model evaluates it; None: it is not within the limits."""
 
-    def rounds(self, _: RunningFront) -> Iterator[FloatArray]:
+    def passes(self, _: RunningFront) -> Iterator[FloatArray]:
         """(n, 1, 1) bounds of rows; where no plan is known, below a ceiling that rises."""
         self.at_a_time = _TIGHTENED_AT_A_TIME if self.tightens else 1
         self.floor_s = self.start()

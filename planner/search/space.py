@@ -78,7 +78,7 @@ class Space(ABC):
         return RunningFront(len(self.columns), LABEL)
 
     @abstractmethod
-    def rounds(self, front: RunningFront) -> Iterator[FloatArray]:
+    def passes(self, front: RunningFront) -> Iterator[FloatArray]:
         """(n, q, d) corners of the nodes: every plan of a node is no better than one of them.
 
         More than once where nodes are searched below one ceiling after another.
@@ -88,7 +88,7 @@ class Space(ABC):
         """
 
     def closed(self, solution: FrontSolution) -> bool:
-        """Whether the round that ended was the last."""
+        """Whether the pass that ended was the last."""
         return True
 
     @abstractmethod

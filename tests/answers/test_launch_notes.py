@@ -1,4 +1,4 @@
-"""The sentence that says so where a framework cannot be told the plan that is predicted for it."""
+"""The sentence that says so where a framework cannot run the plan that is predicted for it."""
 
 from dataclasses import replace
 
@@ -17,13 +17,13 @@ def said(case: Case, request: Request = REQUEST, **changes: object) -> list[str]
     return not_launched(request, case.cost(), replace(case.plan, **changes))
 
 
-def test_what_it_can_be_told_needs_no_word() -> None:
+def test_what_it_can_run_needs_no_word() -> None:
     assert said(FLAT) == []
 
 
-def test_what_it_cannot_be_told_is_named_by_field() -> None:
+def test_what_it_cannot_run_is_named_by_field() -> None:
     assert said(FLAT, sharding="zero2") == [
-        "Megatron-LM cannot be told this plan as it is (sharding): --runnable-in megatron keeps to "
+        "Megatron-LM cannot run this plan as it is (sharding): --runnable-in megatron keeps to "
         "plans that it runs."
     ]
 

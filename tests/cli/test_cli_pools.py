@@ -147,7 +147,7 @@ def test_what_is_about_one_kind_of_chips_says_so(written: tuple[Any, Path], comm
         (("--pools", POOLS, "--objective", "energy"),
          "objective: energy is not minimized on pools; allowed: time, money"),
         (("--pools", POOLS, "--fix", "schedule=interleaved"),
-         "fix: schedule=interleaved is not searched on pools; use 1f1b or zero-bubble"),
+         "fix: schedule=interleaved is not searched on pools; allowed: gpipe, 1f1b, zero-bubble"),
         (("--pools", POOLS, "--max-memory", "200GB"), None),
         (("--pools", POOLS, "--plot", "plan.svg"),
          "plot: is not drawn on pools of chips; leave it out"),

@@ -159,7 +159,7 @@ def test_a_time_limit_leaves_a_plan_and_a_bound(objective: str) -> None:
 
 def test_a_time_limit_without_a_plan_is_an_answer_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a question so large that the plans that are listed first keep no budget."""
-    monkeypatch.setattr("planner.studies.rack.solve.search.Search.listed", lambda _: [])
+    monkeypatch.setattr("planner.studies.rack.solve.search.Search.unproved_front", lambda _: [])
     flags = (*SMALL, "--time-limit", "0.001ms")
     found = answer(*flags, code=4)
     assert (found["status"], found["best"], found["bound"]) == ("time_limit", None, None)

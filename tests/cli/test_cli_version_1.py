@@ -58,6 +58,14 @@ def test_every_value_has_its_place_in_the_parts(name: str) -> None:
     assert as_parts(new) == new
 
 
+def test_bounds_have_their_names_of_today() -> None:
+    old = kept("uneven")
+    old["certificate"]["funnel"][1]["name"] = "LB2 told"
+    funnel = as_parts(old)["certificate"]["funnel"]
+    assert funnel[1] == old["certificate"]["funnel"][1] | {"name": "LB2 launchable"}
+    assert funnel[2:] == old["certificate"]["funnel"][2:]
+
+
 @each("name", ["uniform", "uneven", "machines"])
 def test_a_report_reads_them(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, kept(name))

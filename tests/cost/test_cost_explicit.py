@@ -15,8 +15,7 @@ from planner.cost.memory.in_flight import in_flight
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable, Stage
 from planner.schedules import code_of_schedule, schedule_at
-from planner.schedules.interleaved import chunks_in_flight
-from planner.schedules.orders import BACKWARD, FORWARD, Orders
+from planner.schedules.orders import BACKWARD, FORWARD, Orders, chunks_in_flight
 
 INTERLEAVED = code_of_schedule("interleaved")
 

@@ -32,6 +32,7 @@ from typer.main import get_command
 
 from planner.cli.main import app
 from planner.question.asked.named import filled
+from planner.schedules import BUILT_IN
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -272,6 +273,12 @@ def test_the_examples_of_a_page(
 def test_the_names_that_a_page_mentions_exist(page: Path) -> None:
     named = NAME.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     assert not [name for name in named if not is_known(name)]
+
+
+def test_the_glossary_lists_every_schedule() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| schedule \|.*$", text, re.MULTILINE)
+    assert [one.name for one in BUILT_IN if one.name not in row.lower()] == []
 
 
 def test_the_reading_of_examples() -> None:

@@ -7,10 +7,13 @@ import ast
 import functools
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+from planner.schedules import BUILT_IN
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml")
@@ -87,9 +90,61 @@ def test_the_contract_of_imports_is_kept() -> None:
         os.chdir(before)
 
 
+def _room_of(name: str) -> str:
+    """The room of a dotted name of `planner`, or the package beside it."""
+    return re.sub(r"^planner\.", "", name).partition(".")[0]
+
+
+def _rooms() -> list[str]:
+    """Rooms from the top down, then the packages beside them."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = [one.get("layers") for one in contracts["tool"]["importlinter"]["contracts"]]
+    return [*max(filter(None, layers), key=len)[1:], *PACKAGES[1:]]
+
+
+def test_rooms_say_what_they_import() -> None:
+    """`Imports A, B and what lies below`: A, B, and nothing between or above them; else A, B alone.
+
+    The command line says that it imports everything.
+    """
+    rooms, wrong = _rooms(), {}
+    for at, room in enumerate(rooms):
+        init = ROOT / "planner" / room / "__init__.py"
+        if room in PACKAGES:
+            continue
+        doc = " ".join((ast.get_docstring(trees()[init]) or "").split())
+        if "Imports everything" in doc:
+            continue
+        said = re.search(r"\b[Ii]mports?(?: (?:`[\w.]+`,?|what lies below|and|alone))+", doc)
+        words = said[0] if said else ""
+        named = [_room_of(name) for name in re.findall(r"`([\w.]+)`", words)]
+        taken = {
+            _room_of(name)
+            for path, tree in trees().items()
+            if within(name_of(path), f"planner.{room}")
+            for name in _imported(ast.walk(tree))
+        } & {*rooms[:at], *rooms[at + 1 :]}
+        below = rooms[1 + max(map(rooms.index, named)) :] if "below" in words else []
+        if not named or not taken >= {*named} or taken - {*named, *below}:
+            wrong[room] = (words, sorted(taken, key=rooms.index))
+    assert wrong == {}
+
+
 def test_the_contract_excuses_nothing() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert "ignore_imports" not in text
+
+
+def test_the_file_of_a_schedule_is_imported_by_its_registry_alone() -> None:
+    """Whatever else needs of a schedule is a method or an attribute of `Schedule`."""
+    files = {type(schedule).__module__ for schedule in BUILT_IN}
+    found = {
+        name_of(path): sorted(taken)
+        for path, tree in trees().items()
+        if not within(name_of(path), "planner.schedules")
+        and (taken := _imported(ast.walk(tree)) & files)
+    }
+    assert found == {}
 
 
 def test_planner_holds_rooms_alone() -> None:
@@ -241,3 +296,46 @@ def test_the_forbidden_words_would_be_found() -> None:
     """The test above can fail."""
     samples = ["see /wo" + "rk/main", "# TO" + "DO: later", "raise NotImplemented" + "Error"]
     assert all(_found_in(sample) for sample in samples)
+
+
+PRIVATE_WORDS = {"told", "untold", "taking", "skeleton", "skeletons"}
+"""Words that standard ones replaced; `docs/glossary.md` explains those that remain."""
+
+
+def _public_names(body: list[ast.stmt], within_class: str = "") -> Iterator[str]:
+    """Classes, functions and names of a module that others may use, those of classes too."""
+    for node in body:
+        names = [node.name] if isinstance(node, ast.ClassDef | ast.FunctionDef) else []
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        names += [target.id for target in targets if isinstance(target, ast.Name)]
+        yield from (within_class + name for name in names if not name.startswith("_"))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public_names(node.body, f"{node.name}.")
+
+
+def test_public_names_are_made_of_standard_words() -> None:
+    found = []
+    for path, tree in trees().items():
+        for name in (path.stem, *_public_names(tree.body)):
+            words = {word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)}
+            alone = name.rpartition(".")[2] in ("listed", "Room")
+            if words & PRIVATE_WORDS or alone:
+                found.append(f"{name_of(path)}: {name}")
+    assert found == []
+
+
+def test_each_attribute_is_an_entry_of_its_own() -> None:
+    """No line that goes on about one attribute begins with the name of another and a colon."""
+    wrong = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            targets = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
+            fields = {target.id for target in targets if isinstance(target, ast.Name)}
+            entries = (ast.get_docstring(node) or "").partition("Attributes:")[2]
+            for names in re.findall(r"^ {8,}(\w+(?:, \w+)*): ", entries, re.MULTILINE):
+                if set(names.split(", ")) <= fields:
+                    wrong.append(f"{name_of(path)}.{node.name}: {names}")
+    assert wrong == []

@@ -1,6 +1,9 @@
 """The public surface is pinned: adding a name is a decision, not an accident."""
 
+import ast
 import inspect
+import re
+import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import models_db
 import planner
 import solvers
 
+ROOT = Path(__file__).parents[2]
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
     "__version__", "collective_front", "compare", "evaluate", "explain", "export_file",
@@ -84,3 +88,31 @@ def test_the_version_is_that_of_the_distribution() -> None:
     except PackageNotFoundError:
         pytest.skip("the package is not installed")
     assert planner.__version__ == installed
+
+
+def test_packages_ask_for_the_distribution_by_its_own_name() -> None:
+    """On the package index `planner` is another project."""
+    files = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/outside/*/pyproject.toml")]
+    files += [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
+    asked, wrong = 0, []
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        for line in re.findall(r"^dependencies = \[.*\]$", text, re.MULTILINE):
+            asked += f'"{own}"' in line
+            if f'"{own}"' not in line:
+                wrong.append(f"{path.relative_to(ROOT)}: {line}")
+        foreign = re.findall(r"(?<![\w-])planner\[\w+\]|pip install planner\b", text)
+        wrong += [f"{path.relative_to(ROOT)}: {words}" for words in foreign]
+    assert not wrong
+    assert asked >= 2 * len([*ROOT.glob("tests/outside/*")])  # each package and its page
+
+
+@each(("script", "tool"), [("run", "mypy"), ("oracles", "pyright")])
+def test_type_checkers_read_the_kept_calls(script: str, tool: str) -> None:
+    """Where the file of the calls says so."""
+    calls = ROOT / "tests" / "types" / "calls.py"
+    said = ast.get_docstring(ast.parse(calls.read_text(encoding="utf-8"))) or ""
+    assert f"`.ci/{script}`" in said
+    lines = (ROOT / ".ci" / script).read_text(encoding="utf-8").splitlines()
+    assert any(tool in line and "tests/types/calls.py" in line for line in lines)

@@ -58,7 +58,7 @@ def test_the_order_runs_every_pass_once_and_ends(schedule: Schedule) -> None:
         assert orders.splits_backward == schedule.splits_backward
         assert orders.chunks == schedule.chunks(np.array(v))
         each = np.stack([orders.kind, orders.micro_batch, orders.chunk], axis=2)
-        whole = m * orders.chunks * (2 + schedule.splits_backward) // schedule.copies
+        whole = m * orders.chunks * (2 + schedule.splits_backward) // schedule.replicas
         for stage in each.tolist():
             assert len(stage) == len({*map(tuple, stage)}) == whole
         ones = np.ones((pp, orders.chunks))
@@ -98,7 +98,8 @@ def test_activations_are_those_that_the_order_holds(schedule: Schedule) -> None:
 def test_every_chunk_of_the_model_is_on_as_many_ranks(schedule: Schedule) -> None:
     for pp, m, v in numbers(schedule):
         places = schedule.places(pp, v)
-        np.testing.assert_array_equal(np.bincount(places.ravel()), np.full(pp * v, schedule.copies))
+        counts = np.bincount(places.ravel())
+        np.testing.assert_array_equal(counts, np.full(pp * v, schedule.replicas))
         kinds = np.arange(2 * pp * v).reshape(pp * v, 2)
         rows = schedule.every_stage(kinds, pp)
         assert len(rows) == pp

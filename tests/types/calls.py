@@ -1,8 +1,10 @@
 """Calls that type checkers accept or refuse; nothing here runs.
 
-`.ci/run` checks this file with mypy, where a mistake that is not refused is an error too: each
-`type: ignore` must be needed. Pyright refuses the same lines.
+`.ci/run` checks this file with mypy, and `.ci/oracles` with pyright. A mistake that is not refused
+is an error too: each `type: ignore` must be needed.
 """
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.plan import Plan
 from planner.results.parts import Diagnosis
-from planner.results.words import choice_words, listed, mesh_words
+from planner.results.words import choice_words, join_words, mesh_words
 from planner.search.limits import Limits
 
 
@@ -65,7 +65,7 @@ def some_limit(limits: Limits, *, roomy: bool = False) -> Diagnosis:
     noun = "limits" if len(words) > 1 else "limit"
     return unfinished(
         [*words],
-        f"no plan that the rules allow is within the {noun} on {listed([*words.values()])}",
+        f"no plan that the rules allow is within the {noun} on {join_words([*words.values()])}",
         "the limit to blame" if limits.on_costs else "the leanest one",
     )
 

@@ -22,7 +22,7 @@ from planner.plan import Plan
 from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.results.pool_use import PoolUse
-from planner.search.infeasible.remedies import first_few, room_for, rounded_up
+from planner.search.infeasible.remedies import enough_memory, first_few, rounded_up
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.pools.pools import best_on_pools
 from planner.search.pools.shortage import ANY, lean_plan
@@ -124,7 +124,7 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
         plan,
         (use.memory_bytes, use.memory_limit_bytes),
         f"{use.chip} of {use.name}, on stage {stage}",
-        first_few(room_for(asked.limits, most, usable), _freer(asked), _more_chips(asked)),
+        first_few(enough_memory(asked.limits, most, usable), _freer(asked), _more_chips(asked)),
     )
 
 

@@ -30,6 +30,7 @@ from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import (
+    enough_memory,
     fewer_chips,
     first_few,
     looser_limits,
@@ -37,7 +38,6 @@ from planner.search.infeasible.remedies import (
     more_chips,
     other_options,
     possible,
-    room_for,
 )
 from planner.search.limits import usable_bytes
 from planner.search.uneven.certificate import best_time
@@ -159,7 +159,7 @@ def _memory(space: UniformSpace, chips: int, plan: Plan, stage: int, needed: flo
     """The leanest plan that is known, and the stage on which it does not fit."""
     where = f" on stage {stage}" if plan.pp > 1 else ""
     remedies = first_few(
-        room_for(space.limits, needed, usable_bytes(space.model)),
+        enough_memory(space.limits, needed, usable_bytes(space.model)),
         _free_layout(space, chips) if space.options.layers else iter(()),
         _uniform(other_options(space, chips)),
         more_chips(space, chips),

@@ -19,7 +19,7 @@ from planner.objectives import BY_PRODUCT, OBJECTIVES, Objective
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.uneven import UNEVEN, limits_on_front
 from planner.question.request import Request
-from planner.results.certificate import TOLD, Certificate, FunnelStage, TimeStep
+from planner.results.certificate import LAUNCHABLE, Certificate, FunnelStage, TimeStep
 from planner.results.parts import Diagnosis, FrontLimits, MachineSearch
 from planner.results.plan import PlanResult
 
@@ -284,9 +284,9 @@ def _funnel_mistakes(found: Certificate, *, split: bool) -> list[str]:
     for at, stage in enumerate(funnel):
         left = stage.rows - stage.dropped
         if at + 1 < len(funnel):
-            told = funnel[at + 1].name.endswith(TOLD) and not stage.name.endswith(TOLD)
+            ends = stage.name.endswith(LAUNCHABLE), funnel[at + 1].name.endswith(LAUNCHABLE)
             fullest = split and funnel[at + 1].name in SPLIT
-            more = (at == 0 or told or fullest) and left > 0
+            more = (at == 0 or ends == (False, True) or fullest) and left > 0
             after = left if more else funnel[at + 1].rows
         else:
             after = found.solved + found.left if stage.name == SOLVED else max(left, 0)

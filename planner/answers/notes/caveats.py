@@ -144,8 +144,8 @@ def _chunk_warnings(model: CostModel, plan: Plan) -> list[str]:
 
 
 def _stage_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """What stages choose for themselves and the framework cannot be told, or cannot run."""
-    return [*_empty_stages(plan), *(f"stages: {line}" for line, _ in untold(model, plan))]
+    """What stages choose for themselves and the framework cannot launch, or cannot run."""
+    return [*_empty_stages(plan), *(f"stages: {line}" for line, _ in not_launchable(model, plan))]
 
 
 def _empty_stages(plan: Plan) -> list[str]:
@@ -160,8 +160,8 @@ def _empty_stages(plan: Plan) -> list[str]:
     ]
 
 
-def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
-    """What a framework cannot be told of the stages of a plan, and a flag that avoids it."""
+def not_launchable(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
+    """What of the stages of a plan a framework has no setting for, and a flag that avoids it."""
     profile, framework = model.framework, framework_of(model.framework.name)
     if plan.stages is None or (framework is not None and framework.preset):
         return []
@@ -172,7 +172,7 @@ def untold(model: CostModel, plan: Plan) -> list[tuple[str, str]]:
     if len({stage.sharding or plan.sharding for stage in plan.stages}) > 1:
         line = f"{name} has one sharding for all stages, not {sharding_words(plan)}"
         found.append((line, f"--fix sharding={_most_common(plan)}"))
-    at_once = framework is not None and framework.recomputes_as_listed(model, plan)
+    at_once = framework is not None and framework.recomputes_by_stage(model, plan)
     if recompute_words(plan) == "by stage" and not at_once:
         alike = profile.recomputes_alike
         line = f"{name} recomputes {alike} in one way, the same on all stages; these differ"

@@ -10,7 +10,7 @@ from planner.question.request import Request
 
 
 def not_launched(request: Request, model: CostModel, plan: Plan) -> list[str]:
-    """That the target named like the framework cannot be told a plan as it is, in a sentence.
+    """That the target named like the framework cannot run a plan as it is, in a sentence.
 
     `framework` says whose memory and speed are predicted, `runnable_in` what has to launch a plan.
     """
@@ -23,6 +23,6 @@ def not_launched(request: Request, model: CostModel, plan: Plan) -> list[str]:
         return []
     fields = ", ".join(dict.fromkeys(rule.field for rule, _ in found))
     return [
-        f"{target.title} cannot be told this plan as it is ({fields}): --runnable-in {target.name} "
+        f"{target.title} cannot run this plan as it is ({fields}): --runnable-in {target.name} "
         "keeps to plans that it runs."
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.answers.building import Chosen
-from planner.answers.notes.caveats import untold
+from planner.answers.notes.caveats import not_launchable
 from planner.answers.simulated import simulated_step_s
 from planner.base.units import plural, show_percent, show_seconds
 from planner.cost.facts import PlanFacts
@@ -44,7 +44,7 @@ def said_of_stages(
     return replace(
         chosen,
         stages=stages,
-        why=(*chosen.why, *_balance(chosen.facts), *against, *_untold(resolved, best)),
+        why=(*chosen.why, *_balance(chosen.facts), *against, *_not_launchable(resolved, best)),
         front=replace(chosen.front, note=note),
     )
 
@@ -60,11 +60,11 @@ def _uniform_simulated_s(
     return simulated_step_s(resolved.cost, uniform.plan)
 
 
-def _untold(resolved: Resolved, best: PlanResult) -> list[str]:
-    """What the framework cannot be told of the stages, and what avoids it."""
+def _not_launchable(resolved: Resolved, best: PlanResult) -> list[str]:
+    """What of the stages the framework has no setting for, and what avoids it."""
     return [
         f"{line[0].upper()}{line[1:]}: {flag} finds a plan without that."
-        for line, flag in untold(resolved.cost, best.plan)
+        for line, flag in not_launchable(resolved.cost, best.plan)
     ]
 
 

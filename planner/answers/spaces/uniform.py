@@ -158,9 +158,9 @@ def reasons(
     """
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
-    untold = not_launched(resolved.request, resolved.cost, result.plan)
+    reasons = not_launched(resolved.request, resolved.cost, result.plan)
     fewer = fewer_chips(resolved, result)
-    return (*why, *fewer, *untold), ranked_neighbors(resolved.cost, result, near, objective)
+    return (*why, *fewer, *reasons), ranked_neighbors(resolved.cost, result, near, objective)
 
 
 def _first_of_ties(space: UniformSpace, objective: Objective, found: PlanTable) -> PlanTable:

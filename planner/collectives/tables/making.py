@@ -58,7 +58,7 @@ _LARGE = 8  # chips of a domain above which less is tried
 _FEW = {"allgather": (1, 2, 3, 4), "alltoall": (1, 2)}
 _ONE_BY_ONE = 2  # slow links of which every subset is tried as failed
 
-Told = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 """Called with (what, done, of)."""
 Pair = tuple[int, int]
 
@@ -143,14 +143,14 @@ def _design(domain: Domain, shares: dict[Pair, Fraction]) -> tuple[Network, int]
 
 
 def make(
-    level: Level, chips: int, told: Told | None = None, work: float = WORK
+    level: Level, chips: int, on_progress: Progress | None = None, work: float = WORK
 ) -> DomainTable | None:
     """The table of a domain, synthesized; None where failed links part its chips.
 
     Args:
         level: A level of direct links.
         chips: Chips of a domain that the job has.
-        told: Is told of the progress.
+        on_progress: Called with (what, done, of).
         work: Of one search; where it ends one, a point is not proved.
     """
     domain = domain_of(level, chips)
@@ -160,9 +160,11 @@ def make(
     for at, members in enumerate(shapes):
         found: dict[str, list[Point]] = {name: [] for name in _COLLECTIVES}
         for count, (network, parts) in enumerate(designs):
-            if told is not None:
+            if on_progress is not None:
                 done = at * len(designs) + count
-                told(f"schedules for {wiring_of(level, chips)}", done, len(shapes) * len(designs))
+                on_progress(
+                    f"schedules for {wiring_of(level, chips)}", done, len(shapes) * len(designs)
+                )
             for name, points in found.items():
                 made = schedules(network, parts, name, members, work)
                 points += [_point(domain, one, network, parts, len(members)) for one in made]

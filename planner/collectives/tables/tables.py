@@ -16,24 +16,24 @@ from importlib import resources
 from typing import Any
 
 from hardware_db import Cluster, Level
-from planner.collectives.tables.making import Told, make
+from planner.collectives.tables.making import Progress, make
 from planner.network.synthesized.tables import DomainTable, GroupTable, Point, wiring_of
 
 FILE = "tables.json"
 SHIPPED = "data"
 
 _MADE: dict[str, DomainTable | None] = {}  # by wiring, which says all that schedules depend on
-_LISTENER: ContextVar[Told | None] = ContextVar("listener", default=None)
+_LISTENER: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def listening(told: Told | None) -> Iterator[None]:
+def listening(on_progress: Progress | None) -> Iterator[None]:
     """Tables that are made meanwhile say how far they are.
 
     Args:
-        told: Is told of the progress; None: nobody.
+        on_progress: Called with (what, done, of); None: nobody.
     """
-    token = _LISTENER.set(told)
+    token = _LISTENER.set(on_progress)
     try:
         yield
     finally:
@@ -57,13 +57,13 @@ def table_of(level: Level, chips: int) -> DomainTable | None:
     return known[wiring]
 
 
-def prepare(cluster: Cluster, chips: int, told: Told | None = None) -> None:
+def prepare(cluster: Cluster, chips: int, on_progress: Progress | None = None) -> None:
     """Make the tables that jobs of up to `chips` chips will ask for, and say how far it is.
 
     Args:
         cluster: The cluster.
         chips: The largest job.
-        told: Is told of the progress.
+        on_progress: Called with (what, done, of).
     """
     inner = cluster.levels[0]
     whole = min(inner.domain_chips or chips, chips)
@@ -72,7 +72,7 @@ def prepare(cluster: Cluster, chips: int, told: Told | None = None) -> None:
         size = min(level.domain_chips or count, count)
         wiring = wiring_of(level, size) if level.name == inner.name else ""
         if wiring and wiring not in shipped() and wiring not in _MADE:
-            _MADE[wiring] = make(level, size, told)
+            _MADE[wiring] = make(level, size, on_progress)
 
 
 @lru_cache(maxsize=1)

@@ -254,7 +254,7 @@ ACCELERATE: tuple[Rule, ...] = (
         "all layers",
         holds=alike.one_recompute,
         explain=lambda c, p: (
-            "Accelerate recomputes all layers or none; layers that differ cannot be told, nearest: "
+            "Accelerate recomputes all layers or none; layers that differ cannot be set, nearest: "
             f"recompute {'none' if p.recompute == 'none' else 'full'} everywhere"
         ),
         launch=True,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from planner.base.messages import one_line, shown
-from planner.frameworks.reading.settings import Taking
+from planner.frameworks.reading.settings import LaunchSettings
 
 _OFF = "false none 0 auto {} []"
 _TRUE = "true auto"
@@ -193,102 +193,102 @@ _LIKE_ADAM = "adam adamw muadam muadamw lamb nadam radam adamax auto"
 _ONE_BIT = "onebitadam onebitlamb zerooneadam"
 
 
-def add_effects(taking: Taking) -> None:
+def add_effects(launch: LaunchSettings) -> None:
     """Notes what the settings of a launch do beside what its plan says."""
     for name, effect in EFFECTS.items():
-        value = _value(taking, name)
-        if not value or value in effect.idle.split() or not _goes(taking, name, effect):
+        value = _value(launch, name)
+        if not value or value in effect.idle.split() or not _goes(launch, name, effect):
             continue
-        taking.taken.add(name)
-        if name in taking.values and effect.idle in (_OFF, _TRUE) and value not in _SWITCH:
-            taking.wrong(name, f"{shown(value)} is not true or false")
+        launch.taken.add(name)
+        if name in launch.values and effect.idle in (_OFF, _TRUE) and value not in _SWITCH:
+            launch.wrong(name, f"{shown(value)} is not true or false")
             continue
         axis, example = effect.fix
         if axis:
-            taking.untold(axis, name, effect.what, example)
+            launch.unsupported(axis, name, effect.what, example)
         else:
-            taking.warnings.append(f"{name}: {effect.what}")
-    _add_ratio(taking)
-    _add_removed(taking)
-    _add_optimizer(taking)
+            launch.warnings.append(f"{name}: {effect.what}")
+    _add_ratio(launch)
+    _add_removed(launch)
+    _add_optimizer(launch)
 
 
-def _value(taking: Taking, name: str) -> str:
+def _value(launch: LaunchSettings, name: str) -> str:
     """The value of a setting; of a section with settings "on", without any ""."""
-    if name in taking.values:
-        return " ".join(taking.values[name]).lower()
-    within = any(one.startswith(f"{name}.") for one in taking.values)
+    if name in launch.values:
+        return " ".join(launch.values[name]).lower()
+    within = any(one.startswith(f"{name}.") for one in launch.values)
     return "on" if within else ""
 
 
-def _goes(taking: Taking, name: str, effect: Effect) -> bool:
+def _goes(launch: LaunchSettings, name: str, effect: Effect) -> bool:
     """Whether what a setting belongs to is on."""
     section = name.rpartition(".")[0]
     if section in (f"{_ZERO}.offload_optimizer", f"{_ZERO}.offload_param"):
-        moves = section.endswith("optimizer") or _at_stage_3(taking)
-        return moves and taking.look(f"{section}.device", "none") != "none"
+        moves = section.endswith("optimizer") or _at_stage_3(launch)
+        return moves and launch.look(f"{section}.device", "none") != "none"
     if section in ("bf16", "bfloat16", "fp16"):
-        return taking.values.get(f"{section}.enabled", ("",))[-1] in _ON
+        return launch.values.get(f"{section}.enabled", ("",))[-1] in _ON
     names = effect.beside.split()
-    return not names or any(taking.values.get(one, ("",))[-1] in _ON for one in names)
+    return not names or any(launch.values.get(one, ("",))[-1] in _ON for one in names)
 
 
-def _at_stage_3(taking: Taking) -> bool:
-    stage = taking.look(f"{_ZERO}.stage", "0")
-    return bool(taking.fixed("sharding", "zero3" if stage == "3" else "") == "zero3")
+def _at_stage_3(launch: LaunchSettings) -> bool:
+    stage = launch.look(f"{_ZERO}.stage", "0")
+    return bool(launch.fixed("sharding", "zero3" if stage == "3" else "") == "zero3")
 
 
-def _add_ratio(taking: Taking) -> None:
+def _add_ratio(launch: LaunchSettings) -> None:
     """Notes a part of the optimizer on the chips: with stage 3 alone, wherever the optimizer is.
 
     runtime/zero/config.py, offload_ratio_check.
     """
     name = f"{_ZERO}.offload_optimizer.ratio"
-    if _value(taking, name) in ("", "auto"):
+    if _value(launch, name) in ("", "auto"):
         return
-    if taking.share(name, 1.0) == 1.0:
+    if launch.share(name, 1.0) == 1.0:
         return
-    if not _at_stage_3(taking):
+    if not _at_stage_3(launch):
         what = "DeepSpeed keeps a part on the chips at stage 3 only, and stops"
-        taking.wrong(name, f"{what}; nearest: 1.0")
-    elif taking.look(f"{_ZERO}.offload_optimizer.device", "none") != "none":
+        launch.wrong(name, f"{what}; nearest: 1.0")
+    elif launch.look(f"{_ZERO}.offload_optimizer.device", "none") != "none":
         what = "keeps a part of the optimizer on the chips"
-        taking.untold("offload", name, what, "offload=optimizer")
+        launch.unsupported("offload", name, what, "offload=optimizer")
 
 
-def _add_removed(taking: Taking) -> None:
+def _add_removed(launch: LaunchSettings) -> None:
     """Refuses what only older versions do and no plan says; warns of the rest that was removed."""
     for name, what in REMOVED.items():
-        if not _value(taking, name):
+        if not _value(launch, name):
             continue
         says = "DeepSpeed 0.19.8 has removed it and stops"
-        if what and _switched_on(taking, name):
-            taking.wrong(name, f"{what}, which no plan says; {says}")
+        if what and _switched_on(launch, name):
+            launch.wrong(name, f"{what}, which no plan says; {says}")
         else:
-            taking.warnings.append(f"{name}: {says}")
+            launch.warnings.append(f"{name}: {says}")
 
 
-def _switched_on(taking: Taking, name: str) -> bool:
+def _switched_on(launch: LaunchSettings, name: str) -> bool:
     """Whether a section says that it is on, or has nothing that would say it."""
-    inside = [one for one in taking.values if one.startswith(f"{name}.")]
+    inside = [one for one in launch.values if one.startswith(f"{name}.")]
     switches = [one for one in inside if one.endswith("enabled")]
     if not switches:
-        return _value(taking, name) not in _OFF.split()
-    return any(taking.values[one][-1] == "true" for one in switches)
+        return _value(launch, name) not in _OFF.split()
+    return any(launch.values[one][-1] == "true" for one in switches)
 
 
-def _add_optimizer(taking: Taking) -> None:
+def _add_optimizer(launch: LaunchSettings) -> None:
     """Warns of optimizers with other states than Adam's."""
     name = "optimizer.type"
-    kind = _value(taking, name)
+    kind = _value(launch, name)
     if not kind or kind in _LIKE_ADAM.split():
         return
-    taking.taken.add(name)
-    said = " ".join(taking.values[name])
+    launch.taken.add(name)
+    said = " ".join(launch.values[name])
     if kind in _ONE_BIT.split():
         does = "sends fewer bits than the answer counts; DeepSpeed 0.19.8 has removed it and stops"
     elif kind in STATES:
         does = f"keeps {STATES[kind]} per weight, and the answer counts Adam's two: less memory"
     else:
         does = "is taken for Adam, with two numbers per weight"
-    taking.warnings.append(f"{name}: {one_line(said)[:_LONGEST]} {does}")
+    launch.warnings.append(f"{name}: {one_line(said)[:_LONGEST]} {does}")

@@ -17,7 +17,7 @@ from planner.frameworks.deepspeed.effects import add_effects
 from planner.frameworks.deepspeed.names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.reading.imported import Imported
-from planner.frameworks.reading.settings import Asked, Taking, data_ranks
+from planner.frameworks.reading.settings import Asked, LaunchSettings, data_ranks
 from planner.plan import SHARDINGS, Plan
 
 _ZERO = "zero_optimization."
@@ -50,19 +50,19 @@ def read(text: str, asked: Asked) -> Imported:
     """
     data, _ = json_object(text.encode("utf-8"), asked.name)
     settings = _settings(data)
-    taking = Taking(asked, settings)
-    _check_kinds(taking, data)
-    add_effects(taking)
+    launch = LaunchSettings(asked, settings)
+    _check_kinds(launch, data)
+    add_effects(launch)
     model = asked.model_of({})
-    sizes: dict[str, Any] = {axis: _axis(taking, axis, name) for axis, name in _FROM_CODE.items()}
+    sizes: dict[str, Any] = {axis: _axis(launch, axis, name) for axis, name in _FROM_CODE.items()}
     if model.moe is None and sizes["ep"] > 1:
-        taking.wrong("expert_parallel.autoep_size", f"{model.name} has no experts")
-    data_size = _data_ranks(taking, sizes)
-    sharding = _sharding(taking, sizes["pp"])
-    shards = _shards(taking, sharding, data_size)
-    _add_overlap(taking, sharding, data_size)
-    micro_batch, batch = _batch(taking, data_size)
-    plan = taking.finished(
+        launch.wrong("expert_parallel.autoep_size", f"{model.name} has no experts")
+    data_size = _data_ranks(launch, sizes)
+    sharding = _sharding(launch, sizes["pp"])
+    shards = _shards(launch, sharding, data_size)
+    _add_overlap(launch, sharding, data_size)
+    micro_batch, batch = _batch(launch, data_size)
+    plan = launch.finished(
         Plan(
             **sizes,
             dp=data_size // shards,
@@ -71,15 +71,15 @@ def read(text: str, asked: Asked) -> Imported:
             sharding=sharding,
             sequence_parallel=False,
             cp_mode="all-to-all" if sizes["cp"] > 1 else "ring",
-            recompute=_recompute(taking),
-            offload=_offload(taking, sharding),
+            recompute=_recompute(launch),
+            offload=_offload(launch, sharding),
             split="front",
         )
     )
-    precision = _precision(taking)
+    precision = _precision(launch)
     length = asked.seq_len or model.seq_len
     if asked.seq_len is None:
-        taking.assume("seq_len", length, "that of the model's own training")
+        launch.assume("seq_len", length, "that of the model's own training")
     said = {
         "model": model.name,
         "framework": "deepspeed",
@@ -87,7 +87,7 @@ def read(text: str, asked: Asked) -> Imported:
         "batch_tokens": batch * length if batch else None,
         "precision": precision,
     }
-    return taking.imported("deepspeed", plan, said, {}, _reasons(settings), reasons_by_name())
+    return launch.imported("deepspeed", plan, said, {}, _reasons(settings), reasons_by_name())
 
 
 def _settings(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -109,11 +109,11 @@ def _flatten(data: Mapping[str, Any], before: str, found: dict[str, tuple[str, .
             found[before + name] = (words,)
 
 
-def _check_kinds(taking: Taking, data: Mapping[str, Any]) -> None:
+def _check_kinds(launch: LaunchSettings, data: Mapping[str, Any]) -> None:
     """Refuses words for sections, and text for numbers that DeepSpeed calculates with."""
     for name in OBJECTS:
-        if (words := taking.values.get(name, ("{}",))) != ("{}",):
-            taking.wrong(name, f"{shown(words[0])} where an object belongs")
+        if (words := launch.values.get(name, ("{}",))) != ("{}",):
+            launch.wrong(name, f"{shown(words[0])} where an object belongs")
     for name in NUMBERS.split():
         section, _, own = name.rpartition(".")
         inside = data.get(section) if section else data
@@ -121,7 +121,7 @@ def _check_kinds(taking: Taking, data: Mapping[str, Any]) -> None:
         if isinstance(value, str) and value.strip().isdecimal():
             number = value.strip()[:_LONGEST]
             what = f"{shown(value)} in quotes is text to DeepSpeed, which calculates with it"
-            taking.wrong(name, f"{what}; write {number}")
+            launch.wrong(name, f"{what}; write {number}")
 
 
 def _reasons(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -138,68 +138,68 @@ def _reasons(settings: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     return found
 
 
-def _true(taking: Taking, name: str) -> bool:
-    return bool(taking.choice(name, "false", {"true": True, "false": False}))
+def _true(launch: LaunchSettings, name: str) -> bool:
+    return bool(launch.choice(name, "false", {"true": True, "false": False}))
 
 
-def _is_on(taking: Taking, name: str) -> bool:
+def _is_on(launch: LaunchSettings, name: str) -> bool:
     """Whether a switch is plainly on; what else it may say is read where it matters."""
-    return taking.values.get(name) == ("true",)
+    return launch.values.get(name) == ("true",)
 
 
-def _axis(taking: Taking, axis: str, name: str) -> int:
+def _axis(launch: LaunchSettings, axis: str, name: str) -> int:
     """The size of an axis: what `fix` says, else the file, else 1 as code may say otherwise."""
-    auto = taking.text(name) == "auto"
-    if axis in taking.asked.fix:
-        taking.taken.add(name)
-        return int(taking.asked.fix[axis])
-    if axis == "ep" and not _true(taking, "expert_parallel.enabled"):
+    auto = launch.text(name) == "auto"
+    if axis in launch.asked.fix:
+        launch.taken.add(name)
+        return int(launch.asked.fix[axis])
+    if axis == "ep" and not _true(launch, "expert_parallel.enabled"):
         return 1
-    if name in taking.values and not auto:
-        return max(1, taking.whole(name, 1, least=0))
+    if name in launch.values and not auto:
+        return max(1, launch.whole(name, 1, least=0))
     if axis in ("tp", "pp"):
-        taking.assume(f"plan.{axis}", 1, f"code may say otherwise: --fix {axis}=N")
+        launch.assume(f"plan.{axis}", 1, f"code may say otherwise: --fix {axis}=N")
     return 1
 
 
-def _data_ranks(taking: Taking, sizes: Mapping[str, int]) -> int:
+def _data_ranks(launch: LaunchSettings, sizes: Mapping[str, int]) -> int:
     """The ranks that see different sequences."""
-    taking.check()
+    launch.check()
     beside = {axis: sizes[axis] for axis in ("tp", "cp", "pp")}
-    found = data_ranks(taking, taking.asked.chips, beside)
-    if taking.whole("data_parallel_size", found) != found:
-        taking.wrong("data_parallel_size", f"is not the {found} data ranks that are left")
+    found = data_ranks(launch, launch.asked.chips, beside)
+    if launch.whole("data_parallel_size", found) != found:
+        launch.wrong("data_parallel_size", f"is not the {found} data ranks that are left")
     return found
 
 
-def _sharding(taking: Taking, pp: int) -> str:
+def _sharding(launch: LaunchSettings, pp: int) -> str:
     """The stage of ZeRO; a pipeline takes at most the first."""
     stages = {str(stage): name for stage, name in enumerate(SHARDINGS)}
-    sharding = str(taking.choice(f"{_ZERO}stage", "0", stages))
-    sharding = str(taking.fixed("sharding", sharding))
+    sharding = str(launch.choice(f"{_ZERO}stage", "0", stages))
+    sharding = str(launch.fixed("sharding", sharding))
     if pp > 1 and sharding in ("zero2", "zero3"):
         what = f"{sharding} goes with no pipeline (runtime/pipe/engine.py), not with pp {pp}"
-        taking.wrong(f"{_ZERO}stage", what)
+        launch.wrong(f"{_ZERO}stage", what)
     return sharding
 
 
-def _shards(taking: Taking, sharding: str, data: int) -> int:
+def _shards(launch: LaunchSettings, sharding: str, data: int) -> int:
     """Shards of the weights: all data ranks under ZeRO-3, or the groups of MiCS."""
     own = f"{_ZERO}zero_hpz_partition_size"
-    if taking.whole(own, 1, least=0) > 1:
+    if launch.whole(own, 1, least=0) > 1:
         what = "weights are kept a second time within groups, which no plan says"
-        taking.untold("sharding", own, what, "sharding=zero3")
+        launch.unsupported("sharding", own, what, "sharding=zero3")
     groups = f"{_ZERO}mics_shard_size"
-    size = 0 if taking.text(groups, "-1") == "-1" else taking.whole(groups)
+    size = 0 if launch.text(groups, "-1") == "-1" else launch.whole(groups)
     if sharding != "zero3":
         return 1
     if size and data % size:
-        taking.wrong(groups, f"{size} does not divide the {data} data ranks")
+        launch.wrong(groups, f"{size} does not divide the {data} data ranks")
         return 1
-    return int(taking.fixed("fsdp", size or data))
+    return int(launch.fixed("fsdp", size or data))
 
 
-def _add_overlap(taking: Taking, sharding: str, data: int) -> None:
+def _add_overlap(launch: LaunchSettings, sharding: str, data: int) -> None:
     """Warns where gradients are reduced after the backward pass and the prediction hides that.
 
     runtime/zero/config.py (`overlap_comm_valid`): ZeRO-3 alone hides it without being told;
@@ -207,31 +207,31 @@ def _add_overlap(taking: Taking, sharding: str, data: int) -> None:
     """
     default = "true" if sharding == "zero3" else "false"
     name = f"{_ZERO}overlap_comm"
-    given = taking.text(name, "auto")
-    hides = _true(taking, name) if given != "auto" else default == "true"
+    given = launch.text(name, "auto")
+    hides = _true(launch, name) if given != "auto" else default == "true"
     hides = hides and sharding != "ddp"
     if data > 1 and not hides and ERAS[FRAMEWORKS["deepspeed"].era].hides_reduction:
         said = {"auto": "is not given"}.get(given, f"is {given}")
         hidden = "the prediction hides the sums of gradients behind computation"
-        taking.warnings.append(f"{name}: {said} with {sharding}; {hidden}")
+        launch.warnings.append(f"{name}: {said} with {sharding}; {hidden}")
 
 
-def _batch(taking: Taking, data: int) -> tuple[int, int]:
+def _batch(launch: LaunchSettings, data: int) -> tuple[int, int]:
     """The micro-batch and the global batch in sequences, 0 where nothing says it.
 
     Two of train, micro and accumulated say the third; one of the first two is enough.
     """
-    given = {name: taking.text(name) for name in _BATCH}
+    given = {name: launch.text(name) for name in _BATCH}
     train, micro, rounds = (
-        0 if given[name] in ("", "auto") else taking.whole(name) for name in _BATCH
+        0 if given[name] in ("", "auto") else launch.whole(name) for name in _BATCH
     )
-    micro = taking.fixed("micro_batch", micro)
-    taking.check()
+    micro = launch.fixed("micro_batch", micro)
+    launch.check()
     if not micro and train:
         micro = train // (data * (rounds or 1))
     if not micro:
         raise InputError(
-            f"{taking.asked.name}: train_micro_batch_size_per_gpu: is not said; --fix micro_batch=N"
+            f"{launch.asked.name}: train_micro_batch_size_per_gpu: is not said; --fix micro_batch=N"
         )
     each = micro * data
     batch = train or (each * rounds if rounds or "auto" not in given.values() else 0)
@@ -239,25 +239,27 @@ def _batch(taking: Taking, data: int) -> tuple[int, int]:
     if batch % each or (rounds and batch and batch != each * rounds):
         words = f"{micro} x {rounds} steps" if rounds else str(micro)
         what = f"{batch} is not {words} on each of {data} data ranks"
-        raise InputError(f"{taking.asked.name}: train_batch_size: {what}")
+        raise InputError(f"{launch.asked.name}: train_batch_size: {what}")
     return micro, batch
 
 
-def _recompute(taking: Taking) -> str:
+def _recompute(launch: LaunchSettings) -> str:
     """Whole layers where the file has checkpoints of activations; the model's code decides."""
-    interval = taking.whole("pipeline.activation_checkpoint_interval", 0, least=0)
-    section = [name for name in taking.values if name.startswith("activation_checkpointing.")]
+    interval = launch.whole("pipeline.activation_checkpoint_interval", 0, least=0)
+    section = [name for name in launch.values if name.startswith("activation_checkpointing.")]
     name = "activation_checkpointing.cpu_checkpointing"
-    if _true(taking, name):
-        taking.untold("offload", name, "may move saved inputs to the host", "offload=activations")
-    taking.text("activation_checkpointing.number_checkpoints")
+    if _true(launch, name):
+        launch.unsupported(
+            "offload", name, "may move saved inputs to the host", "offload=activations"
+        )
+    launch.text("activation_checkpointing.number_checkpoints")
     found = "full" if interval or section else "none"
-    if "recompute" not in taking.asked.fix:
-        taking.assume("plan.recompute", found, "the model's code decides: --fix recompute=...")
+    if "recompute" not in launch.asked.fix:
+        launch.assume("plan.recompute", found, "the model's code decides: --fix recompute=...")
     return found
 
 
-def _offload(taking: Taking, sharding: str) -> tuple[str, ...]:
+def _offload(launch: LaunchSettings, sharding: str) -> tuple[str, ...]:
     """What ZeRO moves to the host.
 
     runtime/engine.py: `_configure_zero_optimizer` hands `offload_param` to stage 3 alone;
@@ -266,61 +268,61 @@ def _offload(taking: Taking, sharding: str) -> tuple[str, ...]:
     """
     found = []
     for part, called, old in (("optimizer", "optimizer", ""), ("weights", "param", "_param")):
-        name = _mover(taking, called, old)
+        name = _mover(launch, called, old)
         if not name:
             continue
         if part == "weights" and sharding != "zero3":
             what = f"moves nothing under {sharding}, as DeepSpeed reads it at stage 3 alone"
-            taking.warnings.append(f"{name}: {what}")
+            launch.warnings.append(f"{name}: {what}")
             continue
         if sharding == "ddp":
             what = "the optimizer of the host stops, as stage 0 leaves the weights on the chip"
-            taking.wrong(name, f"{what}; nearest: {_ZERO}stage 1")
-        if taking.look(name) == "nvme":
+            launch.wrong(name, f"{what}; nearest: {_ZERO}stage 1")
+        if launch.look(name) == "nvme":
             what = "a plan moves it to the host's memory, not to drives"
-            taking.untold("offload", name, what, f"offload={part}")
+            launch.unsupported("offload", name, what, f"offload={part}")
         found.append(part)
     return tuple(found)
 
 
-def _mover(taking: Taking, called: str, old: str) -> str:
+def _mover(launch: LaunchSettings, called: str, old: str) -> str:
     """The setting that moves a part off the chips; "" where none does."""
     before, section = f"{_ZERO}cpu_offload{old}", f"{_ZERO}offload_{called}"
-    if _true(taking, before):
-        if any(one.startswith(f"{section}.") for one in taking.values):
-            taking.wrong(before, f"stands beside offload_{called}; keep the latter")
+    if _true(launch, before):
+        if any(one.startswith(f"{section}.") for one in launch.values):
+            launch.wrong(before, f"stands beside offload_{called}; keep the latter")
         return before
-    device = taking.text(f"{section}.device", "none")
+    device = launch.text(f"{section}.device", "none")
     if device not in ("cpu", "nvme", "none"):
-        taking.wrong(f"{section}.device", f"{device!r} is not none, cpu or nvme")
+        launch.wrong(f"{section}.device", f"{device!r} is not none, cpu or nvme")
     return "" if device == "none" else f"{section}.device"
 
 
-def _precision(taking: Taking) -> str:
+def _precision(launch: LaunchSettings) -> str:
     """The number format of products; `auto` is left to what is asked.
 
     runtime/config.py refuses two formats of 16 bits.
     """
-    bf16 = [name for name in ("bf16", "bfloat16") if _is_on(taking, f"{name}.enabled")]
-    if bf16 and _is_on(taking, "fp16.enabled"):
-        taking.wrong("fp16.enabled", f"stands beside {bf16[0]}.enabled; keep one")
+    bf16 = [name for name in ("bf16", "bfloat16") if _is_on(launch, f"{name}.enabled")]
+    if bf16 and _is_on(launch, "fp16.enabled"):
+        launch.wrong("fp16.enabled", f"stands beside {bf16[0]}.enabled; keep one")
     for name, precision in (("bf16", "bf16"), ("bfloat16", "bf16"), ("fp16", "fp16")):
-        text = taking.text(f"{name}.enabled", "false")
+        text = launch.text(f"{name}.enabled", "false")
         if text == "auto":
-            taking.assume("precision", "bf16", f"{name}.enabled is auto")
+            launch.assume("precision", "bf16", f"{name}.enabled is auto")
             return "bf16"
-        if _true(taking, f"{name}.enabled"):
+        if _true(launch, f"{name}.enabled"):
             return precision
-    return _autocast(taking)
+    return _autocast(launch)
 
 
-def _autocast(taking: Taking) -> str:
+def _autocast(launch: LaunchSettings) -> str:
     """The format of products under torch.autocast over weights in 32 bits; without it fp32."""
     name = "torch_autocast.enabled"
-    if not _true(taking, name):
+    if not _true(launch, name):
         return "fp32"
-    precision = str(taking.choice("torch_autocast.dtype", "fp16", _AUTOCAST))
+    precision = str(launch.choice("torch_autocast.dtype", "fp16", _AUTOCAST))
     if precision != "fp32":
         what = "weights and gradients stay in 32 bits: more memory than the answer, which counts 16"
-        taking.warnings.append(f"{name}: {what}")
+        launch.warnings.append(f"{name}: {what}")
     return precision

@@ -67,11 +67,11 @@ class Megatron(Framework):
 
         return read(text, asked)
 
-    def recomputes_as_listed(self, model: CostModel, plan: Plan) -> bool:
+    def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Megatron-Core can; what is built on it says nothing of it."""
-        from planner.frameworks.megatron.recompute import stages_told_at_once  # noqa: PLC0415  (most questions need no rules of it)
+        from planner.frameworks.megatron.recompute import stages_are_launchable  # noqa: PLC0415  (most questions need no rules of it)
 
-        return model.framework.name == PROFILE.name and stages_told_at_once(model.job.model, plan)
+        return model.framework.name == PROFILE.name and stages_are_launchable(model.job.model, plan)
 
 
 MEGATRON = Megatron()

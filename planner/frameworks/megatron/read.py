@@ -26,7 +26,7 @@ from planner.frameworks.megatron.reading.recompute import recomputation_of
 from planner.frameworks.megatron.reading.stages import chunks_of
 from planner.frameworks.reading.commands import command_in
 from planner.frameworks.reading.imported import Imported
-from planner.frameworks.reading.settings import Asked, Taking, chips_of
+from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of
 from planner.plan import Plan
 
 
@@ -43,19 +43,19 @@ def read(text: str, asked: Asked) -> Imported:
     """
     known = known_flags()
     command = command_in(text, asked.name, known, "Megatron-LM")
-    taking = Taking(asked, _settings(command.words, asked.name))
-    taking.warnings += command.notes
-    refuse_what_replaces(taking)
-    dimensions = model_dimensions(taking)
-    job = _job(taking)
-    taking.check()
+    launch = LaunchSettings(asked, _settings(command.words, asked.name))
+    launch.warnings += command.notes
+    refuse_what_replaces(launch)
+    dimensions = model_dimensions(launch)
+    job = _job(launch)
+    launch.check()
     model = asked.model_of(dimensions, SETTINGS)
-    check_model(taking, model, job["seq_len"])
-    mesh = mesh_and_sharding(taking, model, chips_of(taking, command.chips, command.said))
-    interleave, stages, split = chunks_of(taking, model, mesh["pp"])
-    micro_batch = taking.fixed("micro_batch", taking.whole("--micro-batch-size"))
-    recompute, stages = recomputation_of(taking, model, mesh["pp"], interleave, stages, split)
-    plan = taking.finished(
+    check_model(launch, model, job["seq_len"])
+    mesh = mesh_and_sharding(launch, model, chips_of(launch, command.chips, command.said))
+    interleave, stages, split = chunks_of(launch, model, mesh["pp"])
+    micro_batch = launch.fixed("micro_batch", launch.whole("--micro-batch-size"))
+    recompute, stages = recomputation_of(launch, model, mesh["pp"], interleave, stages, split)
+    plan = launch.finished(
         Plan(
             **mesh,
             micro_batch=micro_batch,
@@ -66,15 +66,15 @@ def read(text: str, asked: Asked) -> Imported:
             stages=stages,
         )
     )
-    check_combinations(taking, plan)
-    batch = taking.whole("--global-batch-size", micro_batch * plan.dp * plan.fsdp)
-    if "--global-batch-size" not in taking.values:
-        taking.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
-    taking.warnings += model_warnings(taking, model)
-    taking.warnings += kernel_warnings(taking, plan)
-    warn_of_others(taking)
+    check_combinations(launch, plan)
+    batch = launch.whole("--global-batch-size", micro_batch * plan.dp * plan.fsdp)
+    if "--global-batch-size" not in launch.values:
+        launch.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
+    launch.warnings += model_warnings(launch, model)
+    launch.warnings += kernel_warnings(launch, plan)
+    warn_of_others(launch)
     said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
-    return taking.imported("megatron", plan, said, dimensions, reasons())
+    return launch.imported("megatron", plan, said, dimensions, reasons())
 
 
 def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:
@@ -118,25 +118,25 @@ def _values(words: list[str], at: int) -> list[str]:
     return words[at:end]
 
 
-def _job(taking: Taking) -> dict[str, Any]:
+def _job(launch: LaunchSettings) -> dict[str, Any]:
     """What the arguments say of the job."""
-    length = taking.whole("--seq-length") or taking.whole("--encoder-seq-length")
+    length = launch.whole("--seq-length") or launch.whole("--encoder-seq-length")
     for name, value in (("--seq-length", length), ("--micro-batch-size", None)):
-        if not value and name not in taking.values:
-            taking.wrong(name, "is missing, and Megatron-LM has no default for it")
+        if not value and name not in launch.values:
+            launch.wrong(name, "is missing, and Megatron-LM has no default for it")
     for name in ("--rampup-batch-size", "--step-batch-size-schedule"):
-        if taking.on(name):
-            taking.warnings.append(f"{name}: the step is that of the whole batch, at the end")
-    return {"seq_len": length, "precision": _precision(taking), "framework": "megatron"}
+        if launch.on(name):
+            launch.warnings.append(f"{name}: the step is that of the whole batch, at the end")
+    return {"seq_len": length, "precision": _precision(launch), "framework": "megatron"}
 
 
-def _precision(taking: Taking) -> str:
+def _precision(launch: LaunchSettings) -> str:
     """The number format of products; without a flag 32 bits."""
-    half = taking.on("--fp16"), taking.on("--bf16")
+    half = launch.on("--fp16"), launch.on("--bf16")
     if all(half):
-        taking.wrong("--fp16", "stands beside --bf16; keep one")
-    if taking.text("--fp4-format"):
+        launch.wrong("--fp16", "stands beside --bf16; keep one")
+    if launch.text("--fp4-format"):
         return "fp4"
-    if taking.text("--fp8-format"):
-        return "mxfp8" if taking.text("--fp8-recipe") == "mxfp8" else "fp8"
+    if launch.text("--fp8-format"):
+        return "mxfp8" if launch.text("--fp8-recipe") == "mxfp8" else "fp8"
     return "fp16" if half[0] else "bf16" if half[1] else "fp32"

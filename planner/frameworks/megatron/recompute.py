@@ -46,8 +46,8 @@ def recomputed_layers(stages: StageTable, kinds: tuple[str, ...]) -> tuple[IntAr
     return found[0], found[1]
 
 
-def told_at_once(model: Model, plans: PlanTable) -> BoolArray:
-    """(n,) plans whose stages recompute in a way that Megatron-LM can be told.
+def recompute_is_launchable(model: Model, plans: PlanTable) -> BoolArray:
+    """(n,) plans whose stages recompute in a way that Megatron-LM has settings for.
 
     Nothing, the cores of all layers, or the first N layers of every chunk. Stages that do not add
     up to the model are the matter of another rule.
@@ -73,11 +73,11 @@ def told_at_once(model: Model, plans: PlanTable) -> BoolArray:
     return np.asarray(~right | cores | blocks)
 
 
-def stages_told_at_once(model: Model, plan: Plan) -> bool:
-    """`told_at_once` for one plan, whatever chips its stages are on."""
+def stages_are_launchable(model: Model, plan: Plan) -> bool:
+    """`recompute_is_launchable` for one plan, whatever chips its stages are on."""
     stages = tuple(replace(stage, pool=None) for stage in plan.stages or ())
     table = PlanTable.from_plans([replace(plan, stages=stages or None)])
-    return bool(told_at_once(model, table)[0])
+    return bool(recompute_is_launchable(model, table)[0])
 
 
 def _first_layers(model: Model, layers: IntArray, full: IntArray) -> BoolArray:
@@ -93,7 +93,7 @@ def _first_layers(model: Model, layers: IntArray, full: IntArray) -> BoolArray:
 
 
 def recomputation(model: Model, plan: Plan) -> Recomputation:
-    """What Megatron-LM is told; for stages that it cannot be told of, what needs no more memory."""
+    """What Megatron-LM is set to; where it has no setting, what needs no more memory."""
     if plan.stages is None:
         return {"none": NONE, "selective": CORE, "full": ALL}[plan.recompute]
     table = PlanTable.from_plans([plan]).stages

@@ -11,7 +11,7 @@ from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.frameworks.megatron import words
 from planner.frameworks.megatron.kernels import KERNELS
-from planner.frameworks.megatron.recompute import told_at_once
+from planner.frameworks.megatron.recompute import recompute_is_launchable
 from planner.frameworks.rules import alike
 from planner.frameworks.rules.predicates import laid_out, schedule_offered
 from planner.frameworks.rules.rule import Rule
@@ -89,7 +89,7 @@ def megatron_one_sharding(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def megatron_recompute(model: CostModel, plans: PlanTable) -> BoolArray:
     """One granularity, method and number says what all stages recompute."""
-    return told_at_once(model.job.model, plans)
+    return recompute_is_launchable(model.job.model, plans)
 
 
 def megatron_context(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -16,7 +16,7 @@ from planner.plan.choices import fixed_values
 MESH = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
 LARGEST = 2**31
 RECOMPUTES_ALLOWED = "recompute=none, selective or full"
-"""`examples` of `Taking.untold` for recomputation."""
+"""`examples` of `LaunchSettings.unsupported` for recomputation."""
 _LONGEST = 60
 
 
@@ -86,7 +86,7 @@ def _fixed(name: str, texts: list[str]) -> Any:
 
 
 @dataclass(slots=True)
-class Taking:
+class LaunchSettings:
     """Settings by name, and what becomes of them.
 
     Attributes:
@@ -159,7 +159,7 @@ class Taking:
         """Notes that a setting cannot be read."""
         self.problems.append(("", f"{name}: {what}"))
 
-    def untold(self, axis: str, name: str, what: str, examples: str) -> None:
+    def unsupported(self, axis: str, name: str, what: str, examples: str) -> None:
         """Notes that no plan says what a setting does; `fix` of that field takes its place."""
         self.problems.append((axis, f"{name}: {what}; --fix {examples} takes its place"))
 
@@ -248,7 +248,7 @@ def _hint(name: str, names: list[str]) -> str:
     return did_you_mean(name, [section + dot + one for one in near])
 
 
-def data_ranks(taking: Taking, chips: int | None, beside: Mapping[str, int]) -> int:
+def data_ranks(launch: LaunchSettings, chips: int | None, beside: Mapping[str, int]) -> int:
     """Ranks that see different sequences: chips over the product of the other axes.
 
     Raises:
@@ -260,23 +260,23 @@ def data_ranks(taking: Taking, chips: int | None, beside: Mapping[str, int]) -> 
     words = " x ".join(f"{axis} {size}" for axis, size in beside.items())
     if chips is None:
         raise InputError(
-            f"{taking.asked.name}: does not say on how many chips it runs; give --chips, a "
+            f"{launch.asked.name}: does not say on how many chips it runs; give --chips, a "
             f"multiple of {words} = {product:,}"
         )
     if chips % product:
         near = max(product, round(chips / product) * product)
         raise InputError(
-            f"{taking.asked.name}: {chips:,} chips are not a multiple of {words} = {product:,}; "
+            f"{launch.asked.name}: {chips:,} chips are not a multiple of {words} = {product:,}; "
             f"nearest: --chips {near}"
         )
     return chips // product
 
 
-def chips_of(taking: Taking, started: int | None, said: str) -> int | None:
+def chips_of(launch: LaunchSettings, started: int | None, said: str) -> int | None:
     """Chips: those that are asked for, else what the launcher starts; `said`: what says so."""
-    chips = taking.asked.chips
+    chips = launch.asked.chips
     if chips is None:
         return started
     if started not in (None, chips):
-        taking.warnings.append(f"chips: {started:,} by {said}; --chips {chips} takes their place")
+        launch.warnings.append(f"chips: {started:,} by {said}; --chips {chips} takes their place")
     return chips

@@ -27,7 +27,7 @@ def applicable(
 ) -> tuple[Rule, ...]:
     """The rules that hold for a framework: those of arithmetic, its own and its parent's.
 
-    With a target also those of what a version of it can be told, the default one where none is
+    With a target also those of what a version of it can launch, the default one where none is
     named; a split that it does not know is no matter where it is given the layers of every stage.
     """
     rules = rules_of(framework, target)

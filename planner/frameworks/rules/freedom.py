@@ -27,7 +27,7 @@ class Freedom:
 
     Attributes:
         no_lists: The demand that takes stages only as rules of the framework deal them out; None:
-            any list of layers can be told.
+            any list of layers can be launched.
         sharding: Whether each stage may have a sharding of its own.
         recompute: `LAYERS`, `BLOCKS` or `ALIKE`.
     """

@@ -39,7 +39,7 @@ class Rule:
         alone: The value of its field alone breaks it, whatever the rest of the plan.
         per_stage: It is about what explicit stages may choose for themselves (recomputation,
             sharding, clock), so that every stage must obey it.
-        launch: It is about what the framework can be told, which only counts where a plan is to be
+        launch: It is about what the framework has settings for, which counts where a plan is to be
             launched: a search for the best plan leaves it out unless a target is asked for.
         placed: It looks at the mesh, the order of its axes and its field, a choice of the plan, so
             that a search judges it where an order is known. Only rules with `launch` are.

@@ -14,7 +14,7 @@ from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import (
     RECOMPUTES_ALLOWED,
     Asked,
-    Taking,
+    LaunchSettings,
     chips_of,
     data_ranks,
 )
@@ -52,51 +52,51 @@ def read(text: str, asked: Asked) -> Imported:
             line each.
     """
     settings, command = settings_in(text, asked.name)
-    taking = Taking(asked, settings)
-    taking.warnings += command.notes
-    check_source(taking)
-    taking.check()
-    fill(taking)
-    add_choices(taking)
-    dimensions = _dimensions(taking)
+    launch = LaunchSettings(asked, settings)
+    launch.warnings += command.notes
+    check_source(launch)
+    launch.check()
+    fill(launch)
+    add_choices(launch)
+    dimensions = _dimensions(launch)
     model = asked.model_of(dimensions)
     if command.words:
-        check_known(taking, model)
-    chips = chips_of(taking, command.chips, command.said)
-    mesh = _mesh(taking, model, chips)
-    pipeline = pipeline_of(taking, model, mesh["pp"])
+        check_known(launch, model)
+    chips = chips_of(launch, command.chips, command.said)
+    mesh = _mesh(launch, model, chips)
+    pipeline = pipeline_of(launch, model, mesh["pp"])
     data = mesh["dp"] * mesh["fsdp"]
-    micro_batch, batch = _batch(taking, mesh["pp"], data)
-    length = taking.whole("training.seq_len", _LENGTH)
-    _assume(taking, "training.seq_len", length)
-    _check_chunks(taking, model, length)
-    plan = taking.finished(
-        Plan(**mesh, **pipeline, micro_batch=micro_batch, recompute=_recompute(taking))
+    micro_batch, batch = _batch(launch, mesh["pp"], data)
+    length = launch.whole("training.seq_len", _LENGTH)
+    _assume(launch, "training.seq_len", length)
+    _check_chunks(launch, model, length)
+    plan = launch.finished(
+        Plan(**mesh, **pipeline, micro_batch=micro_batch, recompute=_recompute(launch))
     )
     if not command.words:
-        _check_replicas(taking, plan)
-    job = {"seq_len": length, "batch_tokens": batch * length, "precision": _precision(taking)}
+        _check_replicas(launch, plan)
+    job = {"seq_len": length, "batch_tokens": batch * length, "precision": _precision(launch)}
     reasons = {name: "no part of a plan" for name in known_settings()}
     reasons |= {
         name: OTHER_SECTIONS[section]
         for name in settings
         if (section := name.split(".")[0]) in OTHER_SECTIONS and "." in name
     }
-    framework = _framework(taking, model, early=not command.words)
+    framework = _framework(launch, model, early=not command.words)
     said = {**job, "framework": framework, "model": model.name}
-    return taking.imported("torchtitan", plan, said, dimensions, reasons)
+    return launch.imported("torchtitan", plan, said, dimensions, reasons)
 
 
-def _assume(taking: Taking, name: str, value: object) -> None:
-    if name not in taking.values:
-        taking.assume(name, value, "torchtitan's default")
+def _assume(launch: LaunchSettings, name: str, value: object) -> None:
+    if name not in launch.values:
+        launch.assume(name, value, "torchtitan's default")
 
 
-def _dimensions(taking: Taking) -> dict[str, Any]:
+def _dimensions(launch: LaunchSettings) -> dict[str, Any]:
     """Dimensions of the model that torchtitan has under a name; nothing for the user's own."""
-    module = taking.text("model.name") or module_of(taking)
-    flavor = taking.text("model.flavor")
-    if (shipped := registered(taking)) is not None:
+    module = launch.text("model.name") or module_of(launch)
+    flavor = launch.text("model.flavor")
+    if (shipped := registered(launch)) is not None:
         flavor = shipped.flavor
     for one in FLAVORS:
         if one.module == module and one.name == flavor:
@@ -104,14 +104,14 @@ def _dimensions(taking: Taking) -> dict[str, Any]:
     return {}
 
 
-def _check_chunks(taking: Taking, model: Model, length: int) -> None:
+def _check_chunks(launch: LaunchSettings, model: Model, length: int) -> None:
     """Warns where a Llama 4 without `_irope` attends over whole sequences in every layer."""
     window = model.window
-    if taking.text("model.name") != "llama4" or window is None or length <= window.tokens:
+    if launch.text("model.name") != "llama4" or window is None or length <= window.tokens:
         return
-    flavor = taking.text("model.flavor")
+    flavor = launch.text("model.flavor")
     if not flavor.endswith("_irope"):
-        taking.warnings.append(
+        launch.warnings.append(
             f"model.flavor: every layer of {flavor} attends over all {length:,} tokens; the "
             f"prediction has some attend over {window.tokens:,}: a shorter step"
         )
@@ -131,47 +131,47 @@ def _of_flavor(flavor: Flavor) -> dict[str, Any]:
     return found | ({"mlp.hidden": flavor.mlp} if flavor.mlp else {})
 
 
-def _mesh(taking: Taking, model: Model, chips: int | None) -> dict[str, Any]:
+def _mesh(launch: LaunchSettings, model: Model, chips: int | None) -> dict[str, Any]:
     """Fields of the plan: axes, sharding, modes of tp and cp, offloading."""
     start = "parallelism."
     sizes = {
-        axis: taking.fixed(axis, taking.whole(f"{start}{name}_parallel_degree", 1))
+        axis: launch.fixed(axis, launch.whole(f"{start}{name}_parallel_degree", 1))
         for axis, name in (("tp", "tensor"), ("cp", "context"), ("pp", "pipeline"))
     }
-    replicas = taking.fixed("dp", taking.whole(f"{start}data_parallel_replicate_degree", 1))
-    taking.check()
-    shards = _shards(taking, chips, sizes, replicas)
-    sequence = taking.choice(f"{start}enable_sequence_parallel", "true", _BOOLEANS)
-    offload = taking.choice("training.enable_cpu_offload", "false", _BOOLEANS)
+    replicas = launch.fixed("dp", launch.whole(f"{start}data_parallel_replicate_degree", 1))
+    launch.check()
+    shards = _shards(launch, chips, sizes, replicas)
+    sequence = launch.choice(f"{start}enable_sequence_parallel", "true", _BOOLEANS)
+    offload = launch.choice("training.enable_cpu_offload", "false", _BOOLEANS)
     return {
         **sizes,
         "dp": replicas,
         "fsdp": shards,
-        "ep": _experts(taking, model, sizes["tp"]),
-        "sharding": _sharding(taking, shards * sizes["cp"], sizes["pp"]),
+        "ep": _experts(launch, model, sizes["tp"]),
+        "sharding": _sharding(launch, shards * sizes["cp"], sizes["pp"]),
         "sequence_parallel": sequence and sizes["tp"] > 1,
-        "cp_mode": _cp_mode(taking, sizes["cp"]),
+        "cp_mode": _cp_mode(launch, sizes["cp"]),
         "offload": ("optimizer", "weights") if offload else (),
     }
 
 
-def _shards(taking: Taking, chips: int | None, sizes: dict[str, int], replicas: int) -> int:
+def _shards(launch: LaunchSettings, chips: int | None, sizes: dict[str, int], replicas: int) -> int:
     """Shards of the training state; -1, the default, takes all ranks that are left."""
     name = "parallelism.data_parallel_shard_degree"
-    left = taking.text(name, "-1") == "-1"
-    shards = 1 if left else taking.whole(name)
-    shards = taking.fixed("fsdp", shards)
-    taking.check()
+    left = launch.text(name, "-1") == "-1"
+    shards = 1 if left else launch.whole(name)
+    shards = launch.fixed("fsdp", shards)
+    launch.check()
     beside = {"replicas": replicas, **sizes}
-    if left and "fsdp" not in taking.asked.fix:
-        return data_ranks(taking, chips, beside)
-    if chips is not None and data_ranks(taking, chips, {**beside, "shards": shards}) != 1:
+    if left and "fsdp" not in launch.asked.fix:
+        return data_ranks(launch, chips, beside)
+    if chips is not None and data_ranks(launch, chips, {**beside, "shards": shards}) != 1:
         product = replicas * shards * sizes["tp"] * sizes["cp"] * sizes["pp"]
-        taking.wrong("chips", f"{chips:,} contradict the degrees, whose product is {product:,}")
+        launch.wrong("chips", f"{chips:,} contradict the degrees, whose product is {product:,}")
     return int(shards)
 
 
-def _sharding(taking: Taking, shards: int, pp: int) -> str:
+def _sharding(launch: LaunchSettings, shards: int, pp: int) -> str:
     """What data parallelism shards, over shards that count the ranks of a context.
 
     Under a pipeline `default` gathers a stage once per step as `never` does, which is zero3 of
@@ -181,114 +181,114 @@ def _sharding(taking: Taking, shards: int, pp: int) -> str:
     those.
     """
     name = "parallelism.fsdp_reshard_after_forward"
-    policy = taking.choice(name, "default", _RESHARDS)
+    policy = launch.choice(name, "default", _RESHARDS)
     if shards == 1:
         return "ddp"
     if pp > 1 and policy == "always":
-        taking.warnings.append(
+        launch.warnings.append(
             f"{name}: gathers the weights with every micro-batch; the prediction gathers them "
             "once and keeps them: a shorter step and more memory"
         )
     if pp == 1 and policy == "never":
         what = "never keeps the weights gathered after the forward pass, which no plan says"
-        taking.untold("sharding", name, what, "sharding=zero3")
-        taking.warnings.append(
+        launch.unsupported("sharding", name, what, "sharding=zero3")
+        launch.warnings.append(
             f"{name}: keeps the weights gathered after the forward pass: more memory, by 2 bytes "
             "per parameter in bf16, and fewer gathers than the answer counts"
         )
     return "zero3"
 
 
-def _check_replicas(taking: Taking, plan: Plan) -> None:
+def _check_replicas(launch: LaunchSettings, plan: Plan) -> None:
     """Warns of replicas beside other axes (v0.2.2 models/llama3/infra/parallelize.py)."""
     if plan.sharding == "ddp" and plan.dp > 1 and plan.tp * plan.pp > 1:
-        taking.warnings.append(
+        launch.warnings.append(
             "parallelism.data_parallel_replicate_degree: torchtitan 0.2 has replicas without "
             f"shards only alone and stops at tp {plan.tp} and pp {plan.pp}; 0.3 runs them"
         )
 
 
-def _experts(taking: Taking, model: Model, tp: int) -> int:
+def _experts(launch: LaunchSettings, model: Model, tp: int) -> int:
     """Expert-parallel ranks; without them tensor parallelism divides experts.
 
     Source: v0.2.2 models/llama4/infra/parallelize.py, apply_moe_ep_tp; 0.3.0
     models/common/moe_sharding.py, expert_param_placement_dense.
     """
-    ep = taking.whole("parallelism.expert_parallel_degree", 1)
+    ep = launch.whole("parallelism.expert_parallel_degree", 1)
     name = "parallelism.expert_tensor_parallel_degree"
-    split = taking.whole(name, 1)
+    split = launch.whole(name, 1)
     if model.moe is not None and ep == 1 and tp > 1:
         name, split = "parallelism.expert_parallel_degree", tp
     if model.moe is not None and split > 1:
         what = f"experts are split over {split} ranks of tp; a plan keeps each whole on a chip"
-        taking.untold("ep", name, what, f"ep={ep * split}")
+        launch.unsupported("ep", name, what, f"ep={ep * split}")
     if model.moe is None and ep > 1:
-        taking.wrong("parallelism.expert_parallel_degree", f"{model.name} has no experts")
-    return int(taking.fixed("ep", ep))
+        launch.wrong("parallelism.expert_parallel_degree", f"{model.name} has no experts")
+    return int(launch.fixed("ep", ep))
 
 
-def _cp_mode(taking: Taking, cp: int) -> str:
+def _cp_mode(launch: LaunchSettings, cp: int) -> str:
     """A ring, whose keys and values travel step by step, or are gathered at once."""
     name = "parallelism.context_parallel_rotate_method"
-    method = taking.text(name, "alltoall")
+    method = launch.text(name, "alltoall")
     if cp > 1 and method == "allgather":
-        taking.warnings.append(f"{name}: gathers keys and values; the prediction sends them round")
+        launch.warnings.append(f"{name}: gathers keys and values; the prediction sends them round")
     return "ring"
 
 
-def _batch(taking: Taking, pp: int, data: int) -> tuple[int, int]:
+def _batch(launch: LaunchSettings, pp: int, data: int) -> tuple[int, int]:
     """The micro-batch and the global batch in sequences."""
-    local = taking.whole("training.local_batch_size", _LOCAL)
-    _assume(taking, "training.local_batch_size", local)
+    local = launch.whole("training.local_batch_size", _LOCAL)
+    _assume(launch, "training.local_batch_size", local)
     name = "parallelism.pipeline_parallel_microbatch_size"
-    micro = taking.whole(name, 1)
+    micro = launch.whole(name, 1)
     micro = micro if pp > 1 else local
-    whole = taking.text("training.global_batch_size", "-1") == "-1"
-    batch = local * data if whole else taking.whole("training.global_batch_size")
+    whole = launch.text("training.global_batch_size", "-1") == "-1"
+    batch = local * data if whole else launch.whole("training.global_batch_size")
     if local % micro:
-        taking.wrong(name, f"{micro} does not divide the local batch of {local}")
+        launch.wrong(name, f"{micro} does not divide the local batch of {local}")
     if batch % (local * data):
         what = f"{batch} is no multiple of {local} on each of {data} data ranks"
-        taking.wrong("training.global_batch_size", what)
+        launch.wrong("training.global_batch_size", what)
     elif pp > 1 and (rounds := batch // (local * data)) > 1:
-        taking.warnings.append(
+        launch.warnings.append(
             f"training.global_batch_size: the pipeline fills and drains {rounds} times a step; "
             "the prediction has it do so once"
         )
-    return taking.fixed("micro_batch", micro), batch
+    return launch.fixed("micro_batch", micro), batch
 
 
-def _recompute(taking: Taking) -> str:
+def _recompute(launch: LaunchSettings) -> str:
     """Which activations are computed again."""
-    mode = taking.text("activation_checkpoint.mode", "selective")
-    _assume(taking, "activation_checkpoint.mode", mode)
-    later = "module" in taking.values or "config" in taking.values
-    option = taking.text("activation_checkpoint.selective_ac_option", "op" if later else "2")
+    mode = launch.text("activation_checkpoint.mode", "selective")
+    _assume(launch, "activation_checkpoint.mode", mode)
+    later = "module" in launch.values or "config" in launch.values
+    option = launch.text("activation_checkpoint.selective_ac_option", "op" if later else "2")
     if mode in ("none", "full"):
         return mode
     name = "activation_checkpoint.mode"
     if mode == "selective":
         if option != "op":
             what = f"recomputes every layer of {option}, not half of every layer's products"
-            taking.untold("recompute", name, what, RECOMPUTES_ALLOWED)
+            launch.unsupported("recompute", name, what, RECOMPUTES_ALLOWED)
         return mode
     what = f"{mode!r} is none of none, selective and full, which a plan has"
-    taking.untold("recompute", name, what, RECOMPUTES_ALLOWED)
+    launch.unsupported("recompute", name, what, RECOMPUTES_ALLOWED)
     return "none"
 
 
-def _precision(taking: Taking) -> str:
+def _precision(launch: LaunchSettings) -> str:
     """The number format of products; converters make it 8 or 4 bits."""
-    converters = " ".join(taking.values.get("model.converters", ()))
-    taking.taken.add("model.converters")
-    base = str(taking.choice("training.mixed_precision_param", "bfloat16", _MIXED))
-    if taking.choice("training.dtype", "float32", _STORED):
-        taking.warnings.append(
+    converters = " ".join(launch.values.get("model.converters", ()))
+    launch.taken.add("model.converters")
+    base = str(launch.choice("training.mixed_precision_param", "bfloat16", _MIXED))
+    if launch.choice("training.dtype", "float32", _STORED):
+        launch.warnings.append(
             "training.dtype: weights, gradients and optimizer are kept in 16 bits; the prediction "
             "keeps them in 32, in twice the memory"
         )
     if converters == PARTLY_NVFP4:
-        taking.warnings.append(
+        launch.warnings.append(
             f"model.converters: {converters}; the prediction multiplies in 4 bits in all of them"
         )
     if "float8" in converters:
@@ -298,23 +298,23 @@ def _precision(taking: Taking) -> str:
     return "mxfp8" if "mx" in converters else base
 
 
-def _framework(taking: Taking, model: Model, *, early: bool) -> str:
+def _framework(launch: LaunchSettings, model: Model, *, early: bool) -> str:
     """The memory profile: 0.2 keeps all logits, in more bytes where the loss is not compiled.
 
     From 0.3 on the loss takes a part of the sequence at a time (components/loss.py,
     ChunkedLossWrapper), compiled or not.
     """
     name = "compile.components"
-    enabled = taking.choice("compile.enable", "false", _BOOLEANS)
-    taking.taken.add(name)
-    given = ",".join(taking.values.get(name, ("model", "loss")))
+    enabled = launch.choice("compile.enable", "false", _BOOLEANS)
+    launch.taken.add(name)
+    given = ",".join(launch.values.get(name, ("model", "loss")))
     compiled = given.replace(" ", "").split(",") if enabled else []
     if "model" not in compiled and model.moe is None:
-        taking.warnings.append(
+        launch.warnings.append(
             "compile.enable: layers are not compiled; the prediction has them compiled: a shorter "
             "step and less memory"
         )
     if not early or "loss" in compiled:
         return "torchtitan"
-    taking.assume("framework", "torchtitan-2024", "the loss is not compiled")
+    launch.assume("framework", "torchtitan-2024", "the loss is not compiled")
     return "torchtitan-2024"

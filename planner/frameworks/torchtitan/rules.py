@@ -162,7 +162,7 @@ TORCHTITAN: tuple[Rule, ...] = (
         holds=alike.one_recompute,
         explain=lambda c, p: (
             "torchtitan recomputes all layers alike (none, selective or full); stages that differ "
-            f"cannot be told, nearest: recompute {p.recompute} everywhere"
+            f"cannot be set, nearest: recompute {p.recompute} everywhere"
         ),
         launch=True,
     ),

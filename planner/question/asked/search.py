@@ -102,11 +102,11 @@ SEARCH_FIELDS = (
     Asked(
         name="runnable_in",
         help=(
-            "Only plans that these can run and be told, e.g. {target}; several: runnable in all "
+            "Only plans that these can run as they are, e.g. {target}; several: runnable in all "
             "of {all-targets} that are named, in the version that export writes by default"
         ),
         replacing=(
-            "Also warn of what these cannot run or be told in their default version, e.g. "
+            "Also warn of what these cannot run as it is in their default version, e.g. "
             "{two-targets}"
         ),
         panel=SEARCH,

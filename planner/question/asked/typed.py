@@ -103,7 +103,7 @@ class CommonFields(FeasibleFields, total=False):
     """Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of the axes
     along the physical axes of a torus). Default: framework."""
     runnable_in: Several | None
-    """Only plans that these can run and be told, e.g. megatron; several: runnable in all of
+    """Only plans that these can run as they are, e.g. megatron; several: runnable in all of
     megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
     named, in the version that export writes by default. Default: whatever the framework runs."""
     clocks: bool

@@ -11,7 +11,7 @@ from planner.base.messages import Attempts, Origin
 from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_TIME, OBJECTIVES
 from planner.question.request import Request
-from planner.schedules import SCHEDULES, schedule_of
+from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
 _INSTEAD = ("hardware", "chips")
 _ONE_KIND = ("torus_axes", "degrade_link", "calibration")
@@ -74,7 +74,8 @@ def _refused(request: Request) -> Iterator[str]:
         yield "placement: torus is of one kind of chips; use framework or all with pools"
     wanted = request.fix.get("schedule", ())
     if wanted and not any(schedule_of(name).on_pools for name in wanted if name in SCHEDULES):
-        yield f"fix: schedule={','.join(wanted)} is not searched on pools; use 1f1b or zero-bubble"
+        allowed = ", ".join(schedule.name for schedule in known_schedules() if schedule.on_pools)
+        yield f"fix: schedule={','.join(wanted)} is not searched on pools; allowed: {allowed}"
     interleaves = request.fix.get("interleave", ())
     if interleaves and "1" not in interleaves:
         yield "fix: interleave above 1 is not searched on pools; leave it out"

@@ -13,7 +13,7 @@ from planner.report.charts.ridgeline_labels import (
     HEIGHT,
     SHAPES,
     TONES,
-    Room,
+    LabelSpace,
     fit_keys,
     fit_words,
     named,
@@ -35,6 +35,7 @@ from planner.report.drawing.chart import (
     Words,
 )
 from planner.report.tables.ridgeline import point_names, short, step_title
+from planner.results.words import join_words
 from planner.studies.ridgeline.answer import RidgelineResult
 from planner.studies.ridgeline.plane import REGIONS, Placed, Ridge
 
@@ -90,13 +91,8 @@ def planes(result: RidgelineResult) -> list[Chart]:
             for at, other in enumerate(result.ridges)
             if look == (other.network_bytes_per_s, tuple(result.counts.network_bytes[:, at]))
         ]
-        charts.append(plane(result, index, listed(same)))
+        charts.append(plane(result, index, join_words(same)))
     return charts
-
-
-def listed(names: Sequence[str]) -> str:
-    """`leaf`, `leaf and spine`, `leaf, spine and core`."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def plane(result: RidgelineResult, index: int, name: str) -> Chart:
@@ -115,7 +111,7 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
     up = ends([ridge.knee_y, *y[on]], ridge.knee_y)
     rows = np.flatnonzero(on).tolist()
     dots = _dots(result, index, rows, (x, y))
-    room = Room(across=across, up=up, points=_covered(result, x, y, on))
+    space = LabelSpace(across=across, up=up, points=_covered(result, x, y, on))
     regions = [REGIONS[region] for region in result.placed.of_level(index).region[rows]]
     chart = Chart(
         title=f"Ridgeline of {name}: {show_bytes(ridge.network_bytes_per_s)}/s",
@@ -125,8 +121,8 @@ def plane(result: RidgelineResult, index: int, name: str) -> Chart:
         ),
         y=Axis(label="FLOP per memory byte", low=up[0], high=up[1], logarithmic=True),
         marks=(
-            *_edges(ridge, room),
-            *_contours(ridge, room),
+            *_edges(ridge, space),
+            *_contours(ridge, space),
             *_arrows(result, x, y, on),
             *dots,
         ),
@@ -188,7 +184,7 @@ def _table(
 
 def _words(ridge: Ridge, name: str, regions: Sequence[str]) -> str:
     counts = [(regions.count(region), region) for region in REGIONS if region in regions]
-    found = listed([f"{count} {region}-bound" for count, region in counts]) if counts else ""
+    found = join_words([f"{count} {region}-bound" for count, region in counts]) if counts else ""
     points = f" {plural(len(regions), 'point')}: {found}." if counts else ""
     return (
         f"Plane of memory bytes per network byte and FLOP per memory byte for {name}: left of "
@@ -209,11 +205,11 @@ def _covered(
     return tuple(found)
 
 
-def _edges(ridge: Ridge, room: Room) -> Iterator[Mark]:
+def _edges(ridge: Ridge, space: LabelSpace) -> Iterator[Mark]:
     """The three regions and the lines between them."""
-    (left, right), (low, high) = room.across, room.up
+    (left, right), (low, high) = space.across, space.up
     knee_x, knee_y = ridge.knee_x, ridge.knee_y
-    start, knee, end = ridge.contour(1.0, room.across, room.up)
+    start, knee, end = ridge.contour(1.0, space.across, space.up)
     corner = (left, start[1])  # the upper left one of the plane where the diagonal starts above it
     corners = {
         "network": ((left, low), (knee_x, low), knee, start, corner),
@@ -231,20 +227,20 @@ def _edges(ridge: Ridge, room: Room) -> Iterator[Mark]:
         "network": (inside, [low * (knee_y / low) ** share for share in (0.2, 0.35, 0.05, 0.5)]),
     }
     for region, (x, ys) in heights.items():
-        y = room.first([(x, y) for y in ys], "middle")[1]
+        y = space.first([(x, y) for y in ys], "middle")[1]
         yield Words(x=x, y=y, words=region, tone=TONES[region], bold=True)
 
 
-def _contours(ridge: Ridge, room: Room) -> Iterator[Mark]:
+def _contours(ridge: Ridge, space: LabelSpace) -> Iterator[Mark]:
     """Lines of equal FLOP/s below the peak.
 
     Each has its name at its right end; at its left one where it leaves the plane before the knee.
     """
-    (left, right), (low, high) = room.across, room.up
+    (left, right), (low, high) = space.across, space.up
     aside, raised = (right / left) ** 0.01, (high / low) ** 0.03
     ends = [right / (right / ridge.knee_x) ** share for share in (0.02, 0.15, 0.3, 0.45)]
     for share in (1.0, *_shares(-log10(ridge.share(left, low)))):
-        points = ridge.contour(share, room.across, room.up)
+        points = ridge.contour(share, space.across, space.up)
         if not points or points[0][1] < low * raised**4:  # no room for a name
             return
         words = rate_words(share * ridge.flop_per_s)
@@ -254,10 +250,10 @@ def _contours(ridge: Ridge, room: Room) -> Iterator[Mark]:
             (x, y), towards = points[0], points[1]
             steps = [aside**step for step in (9, 13, 24, 29)]  # x y is the same along it
             places = [(x * step, y / step) for step in steps]
-            x, y = room.first([place for place in places if place[1] > low] or places, "middle")
+            x, y = space.first([place for place in places if place[1] > low] or places, "middle")
             yield Words(x=x, y=y, words=words, towards=towards)
         else:
-            x, y = room.first([(end, points[-1][1] * raised) for end in ends], "end")
+            x, y = space.first([(end, points[-1][1] * raised) for end in ends], "end")
             yield Words(x=x, y=y, words=words, anchor="end")
 
 

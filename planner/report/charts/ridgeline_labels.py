@@ -36,7 +36,7 @@ Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class LabelSpace:
     """A chart with logarithmic axes and the points that its words keep clear of."""
 
     across: Ends

@@ -115,7 +115,7 @@ def windows_of(timeline: Timeline) -> tuple[Window, ...]:
     """The parts of a step that are shown: all of it, or what is not the same over and over."""
     whole = timeline.makespan_s
     # Chunks of a stage that a micro-batch visits.
-    chunks = timeline.interleave // schedule_of(timeline.schedule).copies
+    chunks = timeline.interleave // schedule_of(timeline.schedule).replicas
     passes = chunks * timeline.micro_batches * (2 + timeline.splits_backward)
     spans = [(0.0, whole)]
     if passes > READABLE:

@@ -22,7 +22,7 @@ class Prose:
     """Paragraphs, or the items of a list; `tone` is empty, good or bad."""
 
     lines: tuple[str, ...]
-    listed: bool = False
+    bullets: bool = False
     tone: str = ""
 
 

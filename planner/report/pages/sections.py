@@ -193,7 +193,7 @@ def _notes(answer: Answer) -> tuple[Block, ...]:
     lines = [f"Note: {loss}." for loss in answer.notes.losses]
     if isinstance(answer, EvaluateResult):
         lines += [f"Warning: {line}" for line in answer.warnings]
-    return (Prose(lines=tuple(lines), listed=True, tone="bad"),) if lines else ()
+    return (Prose(lines=tuple(lines), bullets=True, tone="bad"),) if lines else ()
 
 
 def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
@@ -236,7 +236,7 @@ def _no_plan(diagnosis: Diagnosis) -> Section:
     if diagnosis.remedies:
         blocks += (
             Prose(lines=("Any one of these frees it:",)),
-            Prose(lines=diagnosis.remedies, listed=True),
+            Prose(lines=diagnosis.remedies, bullets=True),
         )
     return Section(ident="binds", title="Why no plan fits", blocks=blocks)
 

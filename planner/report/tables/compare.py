@@ -25,7 +25,7 @@ from planner.report.tables.explain import signed
 from planner.report.tables.fitted import Fitted
 from planner.report.tables.likely import interval_words
 from planner.report.tables.tables import section
-from planner.results.words import listed, mesh_words
+from planner.results.words import join_words, mesh_words
 
 
 def chance_words(chance: float) -> str:
@@ -112,7 +112,7 @@ def _headline(fall: Waterfall, names: dict[str, str], *, tie: bool | None) -> st
         if abs(seconds) >= 0.05 * max(abs(fall.end_s - fall.start_s), 1e-12)
     ]
     noise = ", within the noise" if tie else ""
-    return f"{who} is {word} than A by {show_change(change)} ({total}){noise}: {listed(told)}."
+    return f"{who} is {word} than A by {show_change(change)} ({total}){noise}: {join_words(told)}."
 
 
 def signed_seconds(seconds: float) -> str:

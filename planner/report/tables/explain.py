@@ -17,7 +17,7 @@ from planner.report.tables.likely import spread_words, tie_words, with_interval
 from planner.report.tables.tables import indented, section
 from planner.report.tables.terminal import defaults_view, head, plan_view
 from planner.results.parts import Spread
-from planner.results.words import job_words, listed
+from planner.results.words import job_words, join_words
 
 _MOST = 12
 _FEW = 4
@@ -103,7 +103,7 @@ def refused_view(why: Explained) -> list[RenderableType]:
     if not refused:
         return []
     counts = [f"{count} by {name}" for name, count in why.refused.items()]
-    words = f"Of the steps of the plan {listed(counts)} cannot be had." if counts else ""
+    words = f"Of the steps of the plan {join_words(counts)} cannot be had." if counts else ""
     rows = [(step.change, _refusal_words(step)) for step in sorted(refused, key=_distance)]
     lines = [Text(words)] if words else []
     return [section("What cannot be had, the closest first", *lines,
@@ -242,7 +242,7 @@ def short_leaning_view(found: Sequence[Elasticity]) -> RenderableType:
     assumed = [one for one in largest if one.number.is_assumed][:_FEW]
 
     def words(some: Sequence[Elasticity]) -> str:
-        return listed([f"{one.number.path} ({one.time:+.2f})" for one in some]) or "nothing"
+        return join_words([f"{one.number.path} ({one.time:+.2f})" for one in some]) or "nothing"
 
     return section(
         "What the step time leans on",

@@ -14,7 +14,7 @@ from planner.report.tables.tables import section
 from planner.results.parts import Spread
 from planner.results.plan import RankedPlan
 from planner.results.result import SolveResult
-from planner.results.words import choice_words, listed, mesh_words
+from planner.results.words import choice_words, join_words, mesh_words
 
 NO_INTERVAL = "No interval: under these assumptions a time is a bound, not a prediction."
 
@@ -54,9 +54,9 @@ def tie_words(spread: Spread | None, objective: Objective = TIME) -> str:
         return ""
     factor = spread.tie_factor ** max(objective.degree, 1)
     return (
-        f"tie: {objective.told_apart} of two plans of one job less than {show_percent(factor - 1)} "
-        "apart cannot be told apart. Plans that differ in the clock alone share their error: they "
-        "never tie."
+        f"tie: {objective.distinguished_by} of two plans of one job less than "
+        f"{show_percent(factor - 1)} apart cannot be told apart. Plans that differ in the clock "
+        "alone share their error: they never tie."
     )
 
 
@@ -99,7 +99,7 @@ def _advice(result: SolveResult) -> list[str]:
         return [f"None of them is within the noise of two plans of one job ({noise}) of the best."]
     count = len(tied) + 1
     return [
-        f"{listed(tied)} {'is' if len(tied) == 1 else 'are'} within the noise of two plans of one "
-        f"job ({noise}): cannot be told apart from #1. Measure these {count} for a few steps each "
-        "and keep the fastest."
+        f"{join_words(tied)} {'is' if len(tied) == 1 else 'are'} within the noise of two plans of "
+        f"one job ({noise}): cannot be told apart from #1. Measure these {count} for a few steps "
+        "each and keep the fastest."
     ]

@@ -366,7 +366,7 @@ def _rounded(value: float, mode: str) -> str:
     return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"
 
 
-def room_for(limits: Limits, needed: float, usable: float) -> Iterator[str]:
+def enough_memory(limits: Limits, needed: float, usable: float) -> Iterator[str]:
     """The `--max-memory` under which a plan that is known fits, where chips have so much.
 
     Args:

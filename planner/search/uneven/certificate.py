@@ -21,7 +21,7 @@ from planner.frameworks.rules import TARGET, broken
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
-from planner.results.certificate import TOLD, UnevenFound
+from planner.results.certificate import LAUNCHABLE, UnevenFound
 from planner.search.driver import Found, Progress
 from planner.search.limits import Limits
 from planner.search.rows import SAME, Range, RowSpace
@@ -172,7 +172,11 @@ class UnevenSpace(RowSpace[Rows]):
         if self.options.runnable_in and len(at[0]):
             rows = launchable_rows(self.model, self.options, at[0])
             at = self._fitting(
-                f"LB2{TOLD}", rows, clocked_forms(self.model, rows, self.clocks), counted, wanted_s
+                f"LB2{LAUNCHABLE}",
+                rows,
+                clocked_forms(self.model, rows, self.clocks),
+                counted,
+                wanted_s,
             )
         rows, forms, second = at
         if self.limits.power_w is None:

@@ -17,7 +17,7 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.rules import TARGET
 from planner.question.options import SpaceOptions
-from planner.results.certificate import TOLD, FunnelStage
+from planner.results.certificate import LAUNCHABLE, FunnelStage
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.energy import mean_bounds, memory_bounds, open_rows
@@ -164,7 +164,7 @@ def energy_rows(
     left = _cheap(*work, rows, forms)
     if options.runnable_in and len(left.rows):
         rows = launchable_rows(model, options, left.rows)
-        left = _cheap(*work, rows, clocked_forms(model, rows, clocks), TOLD)
+        left = _cheap(*work, rows, clocked_forms(model, rows, clocks), LAUNCHABLE)
     rows, of, soonest = _by_fullest(model, left)
     mean, memory = left.means
     family = EnergyRows(

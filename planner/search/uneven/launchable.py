@@ -1,4 +1,4 @@
-"""Rows of what targets can be told of stages: one row for each way to tell it.
+"""Rows of stages that targets can launch: one row for each way to launch them.
 
 Where stages cannot choose their sharding, a row with several becomes one row for each; where they
 cannot choose what each layer recomputes, one row for each recomputation of all layers and, where
@@ -22,7 +22,7 @@ from planner.search.uneven.rows import Rows
 
 
 def launchable_rows(model: CostModel, options: SpaceOptions, rows: Rows) -> Rows:
-    """The rows, each in every way that targets can be told, next to one another.
+    """The rows, each in every way that targets can launch, next to one another.
 
     A model whose chunks may begin with layers of one kind or the other has no N with interleaving.
     """

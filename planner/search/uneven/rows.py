@@ -284,7 +284,7 @@ def _dealt(
     keep: BoolArray,
     counts: dict[str, int],
 ) -> BoolArray:
-    """(n,) rows of those kept that targets run, whose stages they can be told."""
+    """(n,) rows of those kept that targets run, whose stages they can launch."""
     for demand in demands:
         if not demand.rule.per_stage and not demand.rule.of_order:
             keep = without(keep, demand.holds(plans), demand.name, counts)

@@ -87,7 +87,7 @@ class UniformSpace(Space):
         """(k,) relative clocks to try."""
         return self.model.clocks(wanted=self.options.clocks)
 
-    def rounds(self, _: RunningFront) -> Iterator[FloatArray]:
+    def passes(self, _: RunningFront) -> Iterator[FloatArray]:
         """(n, q, d) corners of the partial plans."""
         nodes = self.nodes()
         self.last = self._nodes = replace(nodes, corners=nodes.corners.copy())

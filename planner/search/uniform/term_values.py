@@ -62,7 +62,7 @@ def term_indices(
     batches = np.where(each, rounds, np.minimum(rounds, 2)).astype(np.int64)
     per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
     held = plans.offload & OFFLOAD_OPTIMIZER
-    copies, dealt = plans.schedules.values("copies").astype(np.int64), plans.schedules.dealt_as
+    replicas, dealt = plans.schedules.values("replicas").astype(np.int64), plans.schedules.dealt_as
     ends = [plans.tp, plans.cp, plans.micro_batch]
     send = [*ends, plans.sequence_parallel.astype(np.int64), plans.pp]
     columns: dict[str, tuple[list[IntArray], IntArray, tuple[str, ...]]] = {
@@ -73,7 +73,7 @@ def term_indices(
         ),
         "shard": ([mesh_id, plans.sharding, batches], own, DATA_GROUPS),
         "state": (
-            [mesh_id, plans.sharding, held, plans.interleave, plans.split, copies, dealt],
+            [mesh_id, plans.sharding, held, plans.interleave, plans.split, replicas, dealt],
             own,
             state_groups(model),
         ),

@@ -13,7 +13,7 @@ from frameworks.export.accepted_files import accepted_files, agrees_with_golden,
 from frameworks.export.cases import CASES, Case
 from models_db import Model, load_model
 from planner.base.errors import InputError
-from planner.frameworks.megatron.bridge.keys import listed
+from planner.frameworks.megatron.bridge.keys import numbers_of
 from planner.frameworks.megatron.write import export
 from planner.frameworks.megatron.writing.model import padded_vocabulary, pattern
 from planner.frameworks.targets import TARGETS
@@ -200,7 +200,7 @@ def test_vocabularies_are_padded() -> None:
 
 def test_patterns_of_layers_are_read_back() -> None:
     for bits in ([1], [0, 1], [1, 1, 1], [0] * 3 + [1] * 58, ([1] * 5 + [0]) * 5 + [1] * 4):
-        assert listed(pattern(bits)) == bits
+        assert numbers_of(pattern(bits)) == bits
 
 
 def test_models_with_windows_sinks_and_biases() -> None:

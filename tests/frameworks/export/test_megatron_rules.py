@@ -5,7 +5,7 @@ from dataclasses import replace
 from support.cases import each
 
 from frameworks.export.cases import CASES, Case
-from planner.frameworks.megatron.recompute import stages_told_at_once
+from planner.frameworks.megatron.recompute import stages_are_launchable
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.rules import all_rules, applicable, broken
 from planner.frameworks.targets import TARGETS
@@ -207,7 +207,7 @@ def test_a_search_without_a_target_leaves_out_what_is_about_launches() -> None:
 )
 def test_what_one_number_says(stages: list[Stage], told: bool) -> None:
     plan = replace(UNEVEN.plan, stages=tuple(stages))
-    assert stages_told_at_once(UNEVEN.cost().job.model, plan) == told
+    assert stages_are_launchable(UNEVEN.cost().job.model, plan) == told
 
 
 def test_blocks_take_the_first_layers_whatever_their_kind() -> None:
@@ -216,9 +216,9 @@ def test_blocks_take_the_first_layers_whatever_their_kind() -> None:
     others = [Stage(layers=15, recompute="none", full=(0, 4))] * 3
     model = case.cost().job.model
     plan = replace(case.plan, recompute="none", stages=(first, *others))
-    assert stages_told_at_once(model, plan)
+    assert stages_are_launchable(model, plan)
     other = replace(first, full=(0, 4))
-    assert not stages_told_at_once(model, replace(plan, stages=(other, *others)))
+    assert not stages_are_launchable(model, replace(plan, stages=(other, *others)))
 
 
 def test_plans_in_a_table_are_judged_one_by_one() -> None:

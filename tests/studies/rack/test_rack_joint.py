@@ -196,14 +196,14 @@ def test_some_plans_of_a_large_question_are_listed(monkeypatch: pytest.MonkeyPat
     """Few PEs of many, on chips that split well: plans that exist. Without a limit all of them."""
     request = rack_request(workload="fc", gpus="1-40", pes="4,8,12,16,20,24,28,32,64,128")
     joint = joint_problem(request.question)
-    whole = {(point.latency_s, point.energy_j) for point in Search(joint).listed()}
+    whole = {(point.latency_s, point.energy_j) for point in Search(joint).unproved_front()}
     monkeypatch.setattr("planner.studies.rack.solve.search._LISTED", 700)
-    some = Search(joint, 0.0).listed()
+    some = Search(joint, 0.0).unproved_front()
     assert {point.pes for point in some} <= {4, 8, 12, 16, 24, 28, 32, 64, 128}
     assert {point.chips for point in some} <= {2**k for k in range(6)} | {3, 6, 12, 24}
     for point in some:
         assert any(t <= point.latency_s and e <= point.energy_j for t, e in whole)
-    assert whole == {(point.latency_s, point.energy_j) for point in Search(joint).listed()}
+    assert whole == {(point.latency_s, point.energy_j) for point in Search(joint).unproved_front()}
 
 
 SIZES = {"gpus": "2-64", "pes": ",".join(map(str, range(9, 577, 9)))}

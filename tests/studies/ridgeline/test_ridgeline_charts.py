@@ -13,7 +13,7 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.report.charts.ridgeline import ridgeline_picture
 from planner.report.charts.ridgeline_figures import FIGURES, OF_THE_PAPER
-from planner.report.charts.ridgeline_labels import TONES, Room
+from planner.report.charts.ridgeline_labels import TONES, LabelSpace
 from planner.report.drawing.chart import Area, Chart, Dot, Line, Words
 from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.geometry.places import labels_of
@@ -238,6 +238,6 @@ def test_levels_have_looks_of_their_own() -> None:
 
 def test_words_keep_clear_of_points() -> None:
     """A point at the right end of the roof moves the words of its contour."""
-    room = Room(across=(1, 1000), up=(1, 1000), points=((900.0, 310.0),))
-    assert room.first([(950, 300), (100, 300)], "end") == (100, 300)
-    assert room.first([(950, 30), (100, 30)], "end") == (950, 30)
+    space = LabelSpace(across=(1, 1000), up=(1, 1000), points=((900.0, 310.0),))
+    assert space.first([(950, 300), (100, 300)], "end") == (100, 300)
+    assert space.first([(950, 30), (100, 30)], "end") == (950, 30)

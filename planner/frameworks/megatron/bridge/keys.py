@@ -133,7 +133,7 @@ def _value(one: Flag) -> Value:
         return True
     text = one.values[0]
     if one.name in _PATTERNS:
-        return listed(text)
+        return numbers_of(text)
     if one.name == "--window-size":
         return [int(number) for number in text.split(",")]
     if one.name == "--recompute-modules":
@@ -146,10 +146,10 @@ def _value(one: Flag) -> Value:
     return text
 
 
-def listed(pattern: str) -> list[int]:
+def numbers_of(pattern: str) -> list[int]:
     """The numbers behind a pattern of layers; inverse of `megatron_model.pattern`.
 
-    >>> listed("[0]*3+[1]*2"), listed("([1]*2+[0])*2+[1]")
+    >>> numbers_of("[0]*3+[1]*2"), numbers_of("([1]*2+[0])*2+[1]")
     ([0, 0, 0, 1, 1], [1, 1, 0, 1, 1, 0, 1])
     """
     cycle, times, rest = pattern, 1, ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.frameworks.reading.settings import Taking
+from planner.frameworks.reading.settings import LaunchSettings
 from planner.plan import Plan
 
 _GATHER = "--overlap-param-gather"
@@ -25,27 +25,27 @@ _Demand = tuple[str, bool, str]
 """A flag, whether Megatron-LM takes it here, and with what it does."""
 
 
-def check_combinations(taking: Taking, plan: Plan) -> None:
+def check_combinations(launch: LaunchSettings, plan: Plan) -> None:
     """Notes what Megatron-LM refuses of flags that stand together.
 
     Args:
-        taking: The settings.
+        launch: The settings.
         plan: What they say.
     """
     for part in (_overlaps, _shards, _torch_shards, _experts, _memory, _lengths, _doubled):
-        for name, holds, words in part(taking, plan):
-            if name in taking.values and not holds:
-                taking.wrong(name, f"Megatron-LM takes it {words}")
-    if taking.look("--fp4-format") and taking.look("--fp8-format"):
-        taking.wrong("--fp4-format", "stands beside --fp8-format; keep one")
+        for name, holds, words in part(launch, plan):
+            if name in launch.values and not holds:
+                launch.wrong(name, f"Megatron-LM takes it {words}")
+    if launch.look("--fp4-format") and launch.look("--fp8-format"):
+        launch.wrong("--fp4-format", "stands beside --fp8-format; keep one")
 
 
-def _overlaps(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+def _overlaps(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """What hides the collectives of tp and of data ranks."""
-    given, written = taking.values, taking.look("--ckpt-format", "torch_dist")
+    given, written = launch.values, launch.look("--ckpt-format", "torch_dist")
     needed = "--sequence-parallel" if plan.tp > 1 else "tp above 1"
     yield "--tp-comm-overlap", plan.sequence_parallel, f"with {needed} only; leave it out"
-    muon = taking.look("--optimizer") == "dist_muon"
+    muon = launch.look("--optimizer") == "dist_muon"
     shared = muon or _SHARES in given or _FSDP in given
     yield _GATHER, shared, f"beside {_SHARES} or {_FSDP} only"
     yield _GATHER, _REDUCE in given, f"beside {_REDUCE} only"
@@ -58,24 +58,24 @@ def _overlaps(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     yield late, written == "torch", f"beside --ckpt-format torch only, not {written}"
 
 
-def _shards(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+def _shards(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """Megatron-FSDP, whose checkpoints have a format of their own."""
-    written = taking.look("--ckpt-format", "torch_dist")
-    optimizer = taking.look("--optimizer", "adam")
+    written = launch.look("--ckpt-format", "torch_dist")
+    optimizer = launch.look("--optimizer", "adam")
     whole = (
-        taking.look("--data-parallel-sharding-strategy") == "no_shard" and _FSDP in taking.values
+        launch.look("--data-parallel-sharding-strategy") == "no_shard" and _FSDP in launch.values
     )
     yield _FSDP, written == "fsdp_dtensor", f"beside --ckpt-format fsdp_dtensor only, not {written}"
     yield _FSDP, optimizer in {"adam", "sgd"}, f"beside --optimizer adam or sgd, not {optimizer}"
     yield "--init-model-with-meta-device", not whole, "without no_shard only; leave it out"
     for name, needed in (("fsdp_dtensor", _FSDP), ("torch_dcp", _FSDP2)):
-        fits = written != name or needed in taking.values
+        fits = written != name or needed in launch.values
         yield "--ckpt-format", fits, f"as {name} beside {needed} only"
 
 
-def _torch_shards(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+def _torch_shards(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """PyTorch's FSDP."""
-    given, written = taking.values, taking.look("--ckpt-format", "torch_dist")
+    given, written = launch.values, launch.look("--ckpt-format", "torch_dist")
     untied = "--untie-embeddings-and-output-weights"
     yield _FSDP2, plan.ep == 1, f"without ep, not ep {plan.ep}"
     yield _FSDP2, "--fp16" not in given, "without --fp16; take --bf16"
@@ -85,11 +85,11 @@ def _torch_shards(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     yield _FSDP2, written in formats.split(), f"beside --ckpt-format {formats}, not {written}"
 
 
-def _experts(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+def _experts(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """Exchanges of experts that hide behind another micro-batch."""
-    given = taking.values
-    sent = taking.look("--moe-token-dispatcher-type", "allgather")
-    again = taking.look("--recompute-granularity") == "full"
+    given = launch.values
+    sent = launch.look("--moe-token-dispatcher-type", "allgather")
+    again = launch.look("--recompute-granularity") == "full"
     spread, wide = plan.ep if "--num-experts" in given else plan.tp, plan.tp * plan.cp
     alike = plan.pp == 1 or spread == wide
     words = f"with as many data ranks of experts as of attention only: ep of {wide} here"
@@ -101,19 +101,19 @@ def _experts(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     yield _EXCHANGE, sent in {"alltoall", "flex"}, words
     yield _EXCHANGE, not again, "without full recomputation only"
     yield _EXCHANGE, bool({"--bf16", "--fp16"} & set(given)), "beside --bf16 or --fp16 only"
-    few = taking.look("--mtp-num-layers", "0").strip("0") in {"", "1"}
+    few = launch.look("--mtp-num-layers", "0").strip("0") in {"", "1"}
     yield _EXCHANGE, few, "with one module of multi-token prediction at most"
     alone = "--moe-shared-expert-overlap" not in given
     yield _EXCHANGE, alone, "without --moe-shared-expert-overlap only"
     yield "--delay-wgrad-compute", _EXCHANGE in given, f"beside {_EXCHANGE} only"
 
 
-def _memory(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+def _memory(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """What recomputation and offloading go with."""
-    given, spread = taking.values, "--distribute-saved-activations"
-    full = taking.look("--recompute-granularity") == "full"
-    moved = bool(taking.look("--cpu-offloading-num-layers", "0").strip("0"))
-    again = bool(taking.look("--recompute-granularity")) or "--recompute-activations" in given
+    given, spread = launch.values, "--distribute-saved-activations"
+    full = launch.look("--recompute-granularity") == "full"
+    moved = bool(launch.look("--cpu-offloading-num-layers", "0").strip("0"))
+    again = bool(launch.look("--recompute-granularity")) or "--recompute-activations" in given
     moves = "--cpu-offloading-num-layers"
     yield spread, plan.tp > 1, "with tp above 1 only"
     yield spread, full, "beside --recompute-granularity full only"
@@ -123,16 +123,16 @@ def _memory(taking: Taking, plan: Plan) -> Iterator[_Demand]:
     yield _AWARE, _SHARES in given or _FSDP in given, f"beside {_SHARES} only"
 
 
-def _lengths(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+def _lengths(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """Sequences are no longer than the table of positions, and divide over cp."""
-    name, length = "--max-position-embeddings", taking.look("--seq-length")
-    rows = taking.look(name)
+    name, length = "--max-position-embeddings", launch.look("--seq-length")
+    rows = launch.look(name)
     known = rows.isascii() and rows.isdigit() and length.isascii() and length.isdigit()
     fits = not known or int(rows[:12]) >= int(length[:12])
     yield name, fits, f"as --seq-length {length} or more, not {rows}"
 
 
-def _doubled(taking: Taking, plan: Plan) -> Iterator[_Demand]:
+def _doubled(launch: LaunchSettings, plan: Plan) -> Iterator[_Demand]:
     """Two flags for one thing: the length of a run and its learning rate, layers, sequences."""
     pairs = (
         ("--train-samples", "--train-iters"),
@@ -145,6 +145,6 @@ def _doubled(taking: Taking, plan: Plan) -> Iterator[_Demand]:
         ("--encoder-num-layers", "--num-layers"),
         ("--encoder-seq-length", "--seq-length"),
     )
-    given = {name for name in taking.values if taking.look(name) != "0"}
+    given = {name for name in launch.values if launch.look(name) != "0"}
     for name, other in pairs:
         yield name, not {name, other} <= given, f"without {other} only"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from planner.base.messages import shown
 from planner.frameworks.megatron.reading.names import known_flags
-from planner.frameworks.reading.settings import Taking
+from planner.frameworks.reading.settings import LaunchSettings
 
 ASSUMED = frozenset(
     {
@@ -50,32 +50,32 @@ _USUAL = "adam"
 _OPTIMIZERS = ("adam", "sgd", "muon", "dist_muon", "lion", "soap", "adaptive_muon")
 
 
-def refuse_what_replaces(taking: Taking) -> None:
+def refuse_what_replaces(launch: LaunchSettings) -> None:
     """Notes flags after which the others say neither the model, the mesh nor the job."""
     for name, what in _ELSEWHERE.items():
-        if name in taking.values:
-            taking.wrong(name, f"{what}, which this text does not show; give them as arguments")
-    rotary = _ROTARY in taking.values or taking.look("--position-embedding-type") == "rope"
+        if name in launch.values:
+            launch.wrong(name, f"{what}, which this text does not show; give them as arguments")
+    rotary = _ROTARY in launch.values or launch.look("--position-embedding-type") == "rope"
     for name, other in _GONE.items():
-        if name in taking.values and not (name == "--no-position-embedding" and rotary):
-            taking.wrong(name, f"Megatron-LM no longer takes it; give {other}")
+        if name in launch.values and not (name == "--no-position-embedding" and rotary):
+            launch.wrong(name, f"Megatron-LM no longer takes it; give {other}")
     for name, what in _OTHER_JOBS.items():
-        if name in taking.values:
-            taking.wrong(name, f"is {what}")
+        if name in launch.values:
+            launch.wrong(name, f"is {what}")
 
 
-def warn_of_others(taking: Taking) -> None:
+def warn_of_others(launch: LaunchSettings) -> None:
     """Notes an optimizer with states of other sizes, and flags that are not known."""
-    optimizer = taking.choice("--optimizer", _USUAL, {name: name for name in _OPTIMIZERS})
+    optimizer = launch.choice("--optimizer", _USUAL, {name: name for name in _OPTIMIZERS})
     if optimizer != _USUAL:
         what = f"{shown(optimizer)} has other states than {_USUAL}, which the prediction counts"
-        taking.warnings.append(f"--optimizer: {what}")
-    if "--freeze-all-layers" in taking.values:
-        taking.warnings.append("--freeze-all-layers: the prediction trains all weights")
+        launch.warnings.append(f"--optimizer: {what}")
+    if "--freeze-all-layers" in launch.values:
+        launch.warnings.append("--freeze-all-layers: the prediction trains all weights")
     known = known_flags()
-    taking.warnings += [
+    launch.warnings += [
         f"{shown(name)}: not known to this reader; the prediction leaves it out"
-        for name in taking.values
+        for name in launch.values
         if name.startswith("--") and name not in known
     ]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from models_db import Model
 from planner.base.messages import shown
-from planner.frameworks.megatron.reading.patterns import listed, period_of
-from planner.frameworks.reading.settings import Taking
+from planner.frameworks.megatron.reading.patterns import numbers_of, period_of
+from planner.frameworks.reading.settings import LaunchSettings
 
 _KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "--normalization": ("norm.kind", {"LayerNorm": "layernorm", "RMSNorm": "rmsnorm"}),
@@ -61,93 +61,93 @@ STATED_BY = {
 """Which flag says a field of the model."""
 
 
-def stated(taking: Taking) -> dict[str, Any]:
+def stated(launch: LaunchSettings) -> dict[str, Any]:
     """Fields by the dotted names of `models_db.Model` that the arguments state."""
     found: dict[str, Any] = {}
     for name, (field, words) in _KINDS.items():
-        if name in taking.values:
-            kind = taking.choice(name, next(iter(words)), words)
+        if name in launch.values:
+            kind = launch.choice(name, next(iter(words)), words)
             found |= {} if kind is None else {field: kind}
-    if taking.on(_ROTARY):
+    if launch.on(_ROTARY):
         found["positions.kind"] = "rope"
-    found |= {field: value for name, (field, value) in _SWITCHES.items() if taking.on(name)}
-    if taking.on("--multi-latent-attention"):
+    found |= {field: value for name, (field, value) in _SWITCHES.items() if launch.on(name)}
+    if launch.on("--multi-latent-attention"):
         found["attention.kind"] = "mla"
         for name, (field, default) in _LATENT.items():
-            found[f"attention.{field}"] = taking.whole(name, default or 0) or None
+            found[f"attention.{field}"] = launch.whole(name, default or 0) or None
     for name in ("--squared-relu", "--quick-geglu"):
-        if taking.on(name) and taking.on("--swiglu"):
-            taking.wrong(name, "stands beside --swiglu; keep one")
+        if launch.on(name) and launch.on("--swiglu"):
+            launch.wrong(name, "stands beside --swiglu; keep one")
     return found
 
 
-def check_model(taking: Taking, model: Model, seq_len: int) -> None:
+def check_model(launch: LaunchSettings, model: Model, seq_len: int) -> None:
     """Notes what the arguments state otherwise than the model has it.
 
     Args:
-        taking: The settings.
+        launch: The settings.
         model: The model of the launch.
         seq_len: Tokens per sequence.
     """
     biases, norm = set(model.attention.bias), model.attention.qk_norm
     latent = model.attention.kind == "mla"
-    if taking.on("--add-qkv-bias") and not biases >= _BIASES:
-        taking.wrong("--add-qkv-bias", f"{model.name} has no biases of queries, keys and values")
+    if launch.on("--add-qkv-bias") and not biases >= _BIASES:
+        launch.wrong("--add-qkv-bias", f"{model.name} has no biases of queries, keys and values")
     for name, norms in _NORMS.items():
-        if taking.on(name) and norm not in norms and not latent:
-            taking.wrong(name, f"{model.name} has no such norms of queries and keys")
-    positions = taking.look("--position-embedding-type")
+        if launch.on(name) and norm not in norms and not latent:
+            launch.wrong(name, f"{model.name} has no such norms of queries and keys")
+    positions = launch.look("--position-embedding-type")
     if positions == "none" and model.positions.kind in {"rope", "learned"}:
         what = f"none where {model.name} has {model.positions.kind}"
-        taking.warnings.append(f"--position-embedding-type: {what}")
-    _check_windows(taking, model, seq_len)
-    _check_experts(taking, model)
-    taking.check()
+        launch.warnings.append(f"--position-embedding-type: {what}")
+    _check_windows(launch, model, seq_len)
+    _check_experts(launch, model)
+    launch.check()
 
 
-def _check_experts(taking: Taking, model: Model) -> None:
+def _check_experts(launch: LaunchSettings, model: Model) -> None:
     """Which layers have experts, and how wide the shared ones are."""
     if model.moe is None:
-        taking.taken |= {_SHARED, _FREQUENCY}
+        launch.taken |= {_SHARED, _FREQUENCY}
         return
-    text = taking.text(_FREQUENCY, "1")
+    text = launch.text(_FREQUENCY, "1")
     layers, every = model.layers, period_of(text)
-    dealt = [int(at % every == 0) for at in range(layers)] if every else listed(text, layers)
+    dealt = [int(at % every == 0) for at in range(layers)] if every else numbers_of(text, layers)
     if dealt != [int(kind == "moe") for kind in model.layer_kinds]:
-        taking.wrong(_FREQUENCY, f"{shown(text)} is not how {model.name} deals experts")
+        launch.wrong(_FREQUENCY, f"{shown(text)} is not how {model.name} deals experts")
     width = model.moe.shared_experts * model.moe.shared_expert_hidden
-    if (shared := taking.whole(_SHARED, 0, least=0)) != width:
-        taking.wrong(_SHARED, f"{shared:,} where {model.name} has {width:,}")
+    if (shared := launch.whole(_SHARED, 0, least=0)) != width:
+        launch.wrong(_SHARED, f"{shared:,} where {model.name} has {width:,}")
 
 
-def _check_windows(taking: Taking, model: Model, seq_len: int) -> None:
+def _check_windows(launch: LaunchSettings, model: Model, seq_len: int) -> None:
     """Which tokens a layer attends to, and which layers attend to all of them."""
-    window, text, skipped = model.window, taking.text(_WINDOW), taking.text(_SKIPPED)
+    window, text, skipped = model.window, launch.text(_WINDOW), launch.text(_SKIPPED)
     own = seq_len if window is None else min(window.tokens, seq_len)
     if not text:
         if window is not None and window.kind == "sliding" and own < seq_len:
             what = f"is not given; the prediction has the windows of {own:,} tokens"
-            taking.warnings.append(f"{_WINDOW}: {what} of {model.name}")
+            launch.warnings.append(f"{_WINDOW}: {what} of {model.name}")
         return
     match = re.fullmatch(r"\(?\s*(-?[0-9]{1,9})\s*,\s*-?[0-9]{1,9}\s*\)?", text)
     if match is None:
-        taking.wrong(_WINDOW, f"{shown(text)} is not two whole numbers as 127,0")
+        launch.wrong(_WINDOW, f"{shown(text)} is not two whole numbers as 127,0")
         return
     before = int(match[1])
     tokens = min(before + 1, seq_len) if before >= 0 else seq_len
     # The token itself counts beside those before it; launches also give the window's own number.
     if tokens not in {own, own + 1}:
         has = f"has windows of {own:,}" if own < seq_len else "attends to all before"
-        taking.wrong(_WINDOW, f"{tokens:,} tokens; {model.name} {has}")
+        launch.wrong(_WINDOW, f"{tokens:,} tokens; {model.name} {has}")
     elif own < seq_len:
-        _check_skipped(taking, model, skipped)
+        _check_skipped(launch, model, skipped)
 
 
-def _check_skipped(taking: Taking, model: Model, text: str) -> None:
+def _check_skipped(launch: LaunchSettings, model: Model, text: str) -> None:
     """All layers have windows unless a list or a period says which."""
     layers, every = model.layers, period_of(text)
-    dealt = listed(text, layers) if text else [1] * layers
+    dealt = numbers_of(text, layers) if text else [1] * layers
     if every:
         dealt = [int(at % every != 0) for at in range(1, layers + 1)]
     if dealt != [int(tokens is not None) for tokens in model.attention_windows]:
-        taking.wrong(_SKIPPED, f"{shown(text)} is not how {model.name} deals its windows")
+        launch.wrong(_SKIPPED, f"{shown(text)} is not how {model.name} deals its windows")

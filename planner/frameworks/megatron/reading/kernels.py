@@ -5,7 +5,7 @@ Megatron-LM d98e8a64dd, megatron/core/transformer/transformer_config.py and moe/
 
 from __future__ import annotations
 
-from planner.frameworks.reading.settings import Taking
+from planner.frameworks.reading.settings import LaunchSettings
 from planner.plan import Plan
 
 _SENT, _ATTENDS, _LAYERS = (
@@ -22,20 +22,20 @@ _DISPATCHERS = {
 }
 
 
-def kernel_warnings(taking: Taking, plan: Plan) -> list[str]:
+def kernel_warnings(launch: LaunchSettings, plan: Plan) -> list[str]:
     """What runs otherwise than it is predicted, one line each."""
     found = []
-    sent = _said(taking, _SENT, "allgather")
+    sent = _said(launch, _SENT, "allgather")
     if plan.ep > 1 and sent in _DISPATCHERS:
-        default = "" if _SENT in taking.values else ", the default"
+        default = "" if _SENT in launch.values else ", the default"
         found.append(f"{_SENT}: {sent}{default}: {_DISPATCHERS[sent]}")
-    if (kernel := _said(taking, _ATTENDS, "auto")) in ("unfused", "local"):
+    if (kernel := _said(launch, _ATTENDS, "auto")) in ("unfused", "local"):
         found.append(f"{_ATTENDS}: {kernel} {_KEPT}")
-    if _said(taking, _LAYERS, "transformer_engine") == "local":
+    if _said(launch, _LAYERS, "transformer_engine") == "local":
         found.append(f"{_LAYERS}: local {_KEPT}, and fuses fewer kernels: more time")
     return found
 
 
-def _said(taking: Taking, name: str, default: str) -> str:
+def _said(launch: LaunchSettings, name: str, default: str) -> str:
     """The value of a flag."""
-    return (taking.values.get(name) or (default,))[-1]
+    return (launch.values.get(name) or (default,))[-1]

@@ -9,7 +9,7 @@ from planner.assumptions.software import ERAS
 from planner.frameworks.megatron.reading.dimensions import STATED_BY, stated
 from planner.frameworks.megatron.words import HIDDEN, LATENT_EXPOSES_TP
 from planner.frameworks.profiles import FRAMEWORKS
-from planner.frameworks.reading.settings import Taking
+from planner.frameworks.reading.settings import LaunchSettings
 
 _OTHER_MODELS = (
     "--hybrid-layer-pattern", "--hybrid-override-pattern", "--decoder-num-layers",
@@ -46,74 +46,74 @@ SETTINGS = {
 """Which flags say a dimension; without them it has Megatron-LM's default."""
 
 
-def model_dimensions(taking: Taking) -> dict[str, Any]:
+def model_dimensions(launch: LaunchSettings) -> dict[str, Any]:
     """Dimensions by the dotted names of `models_db.Model`, defaults of Megatron-LM filled in.
 
     `vocab_size` is that of the launch, which may be a padded one.
     """
     for name in _OTHER_MODELS:
-        if taking.on(name):
-            taking.wrong(name, "is a model that no plan describes")
-    found = stated(taking)
+        if launch.on(name):
+            launch.wrong(name, "is a model that no plan describes")
+    found = stated(launch)
     for name, flag in (
         ("layers", "--num-layers"),
         ("hidden", "--hidden-size"),
         ("heads", "--num-attention-heads"),
     ):
-        if value := taking.whole(flag):
+        if value := launch.whole(flag):
             found[name] = value
     if "heads" in found:
-        grouped = taking.on("--group-query-attention")
-        groups = taking.whole("--num-query-groups") if grouped else found["heads"]
-        latent = taking.on("--multi-latent-attention")
+        grouped = launch.on("--group-query-attention")
+        groups = launch.whole("--num-query-groups") if grouped else found["heads"]
+        latent = launch.on("--multi-latent-attention")
         if groups and not latent:
             found["kv_heads"] = groups
-        width = taking.whole("--kv-channels")
+        width = launch.whole("--kv-channels")
         if "hidden" in found and not latent:
             found["head_dim"] = width or found["hidden"] // found["heads"]
     if "hidden" in found:
-        found |= _widths(taking, found["hidden"])
-        found["tied_embeddings"] = not taking.on("--untie-embeddings-and-output-weights")
-    if rows := taking.whole("--vocab-size"):
+        found |= _widths(launch, found["hidden"])
+        found["tied_embeddings"] = not launch.on("--untie-embeddings-and-output-weights")
+    if rows := launch.whole("--vocab-size"):
         found["vocab_size"] = rows
     return found
 
 
-def _widths(taking: Taking, hidden: int) -> dict[str, Any]:
+def _widths(launch: LaunchSettings, hidden: int) -> dict[str, Any]:
     """The MLP, and the experts where there are any."""
-    swiglu = taking.on("--swiglu")
-    gated = swiglu or taking.on("--quick-geglu")
+    swiglu = launch.on("--swiglu")
+    gated = swiglu or launch.on("--quick-geglu")
     # Megatron-LM: 8/3 of the hidden width in multiples of 64 with SwiGLU, else 4 times.
     width = int(hidden * 4 * 2 / 3 / 64) * 64 if swiglu else 4 * hidden
-    width = taking.whole("--ffn-hidden-size", width)
-    experts = taking.whole("--num-experts")
+    width = launch.whole("--ffn-hidden-size", width)
+    experts = launch.whole("--num-experts")
     if not experts:
         return {"mlp.gated": gated, "mlp.hidden": width, "moe.experts": 0}
-    inner = taking.whole("--moe-ffn-hidden-size", width)
-    dense = {"mlp.hidden": width} if taking.on("--moe-layer-freq") else {}
+    inner = launch.whole("--moe-ffn-hidden-size", width)
+    dense = {"mlp.hidden": width} if launch.on("--moe-layer-freq") else {}
     return {
         "mlp.gated": gated,
         **dense,
         "moe.experts": experts,
-        "moe.experts_per_token": taking.whole("--moe-router-topk", 2),
+        "moe.experts_per_token": launch.whole("--moe-router-topk", 2),
         "moe.expert_hidden": inner,
     }
 
 
-def model_warnings(taking: Taking, model: Model) -> list[str]:
+def model_warnings(launch: LaunchSettings, model: Model) -> list[str]:
     """What the launch does that the prediction does not count, one line each."""
     found = [
         f"{name}: {what}, which the prediction does not count"
         for name, what in _UNCOUNTED.items()
-        if taking.on(name) and taking.look(name) != "0"
+        if launch.on(name) and launch.look(name) != "0"
     ]
-    rows = taking.whole("--vocab-size")
+    rows = launch.whole("--vocab-size")
     if rows and rows != model.vocab_size:
         found.append(f"--vocab-size: {rows:,} where {model.name} has {model.vocab_size:,}")
     return found
 
 
-def overlap_warnings(taking: Taking, *, tp: int, data: int, shares: bool) -> list[str]:
+def overlap_warnings(launch: LaunchSettings, *, tp: int, data: int, shares: bool) -> list[str]:
     """Collectives that the prediction hides and the launch does not, one line each."""
     era = ERAS[FRAMEWORKS["megatron"].era]
     needed = {
@@ -121,8 +121,8 @@ def overlap_warnings(taking: Taking, *, tp: int, data: int, shares: bool) -> lis
         "--overlap-param-gather": era.hides_gather and data > 1 and shares,
         "--tp-comm-overlap": era.overlaps_tp and tp > 1,
     }
-    exposed = {name: "is not given" for name in needed if not taking.on(name)}
-    if taking.on("--multi-latent-attention"):
+    exposed = {name: "is not given" for name in needed if not launch.on(name)}
+    if launch.on("--multi-latent-attention"):
         exposed.setdefault("--tp-comm-overlap", LATENT_EXPOSES_TP)
     return [
         f"{name}: {exposed[name]}; {HIDDEN}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 
-def listed(text: str, layers: int) -> list[int] | None:
+def numbers_of(text: str, layers: int) -> list[int] | None:
     """A list as a sum of repeated lists, of at most as many entries as there are layers.
 
-    >>> listed("([0]*1+[1]*3)", 4), listed("x", 4), listed("2", 4)
+    >>> numbers_of("([0]*1+[1]*3)", 4), numbers_of("x", 4), numbers_of("2", 4)
     ([0, 1, 1, 1], None, None)
     """
     try:

@@ -12,59 +12,59 @@ from dataclasses import replace
 from models_db import Model
 from planner.cost.stages.layout import stage_layers
 from planner.frameworks.megatron.reading.stages import Stages
-from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, Taking
+from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, LaunchSettings
 from planner.plan import Stage, code_of
 
 _KINDS = ("dense", "moe")
 
 
 def recomputation_of(
-    taking: Taking, model: Model, pp: int, interleave: int, stages: Stages, split: str
+    launch: LaunchSettings, model: Model, pp: int, interleave: int, stages: Stages, split: str
 ) -> tuple[str, Stages]:
     """The plan's recomputation and its stages, which count the layers of `block`."""
-    granularity = taking.text("--recompute-granularity")
-    method = taking.text("--recompute-method")
-    number = taking.whole("--recompute-num-layers")
-    legacy = taking.on("--recompute-activations")
-    modules = set(taking.values.get("--recompute-modules", ("core_attn",)))
-    taking.taken.add("--recompute-modules")
-    if taking.on("--moe-layer-recompute"):
+    granularity = launch.text("--recompute-granularity")
+    method = launch.text("--recompute-method")
+    number = launch.whole("--recompute-num-layers")
+    legacy = launch.on("--recompute-activations")
+    modules = set(launch.values.get("--recompute-modules", ("core_attn",)))
+    launch.taken.add("--recompute-modules")
+    if launch.on("--moe-layer-recompute"):
         modules.add("moe")
         granularity = granularity or "selective"
     granularity = granularity or ("selective" if legacy else "")
     if granularity == "full":
-        return _full(taking, model, pp, interleave, stages, split)
+        return _full(launch, model, pp, interleave, stages, split)
     if granularity == "selective":
         if method or number:
-            taking.wrong("--recompute-method", "goes with --recompute-granularity full only")
+            launch.wrong("--recompute-method", "goes with --recompute-granularity full only")
         if modules != {"core_attn"}:
             what = (
                 f"of {', '.join(sorted(modules))} is neither that of core attention nor of layers"
             )
-            taking.untold("recompute", "--recompute-modules", what, RECOMPUTES_ALLOWED)
+            launch.unsupported("recompute", "--recompute-modules", what, RECOMPUTES_ALLOWED)
         return "selective", stages
     if granularity:
-        taking.wrong("--recompute-granularity", f"{granularity!r} is not full or selective")
+        launch.wrong("--recompute-granularity", f"{granularity!r} is not full or selective")
     return "none", stages
 
 
 def _full(
-    taking: Taking, model: Model, pp: int, interleave: int, stages: Stages, split: str
+    launch: LaunchSettings, model: Model, pp: int, interleave: int, stages: Stages, split: str
 ) -> tuple[str, Stages]:
     """Whole layers: all of them, or the first ones of every chunk."""
-    method = taking.text("--recompute-method")
-    number = taking.whole("--recompute-num-layers")
+    method = launch.text("--recompute-method")
+    number = launch.whole("--recompute-num-layers")
     if method not in ("uniform", "block") or not number:
-        taking.wrong(
+        launch.wrong(
             "--recompute-granularity", "full needs --recompute-method and --recompute-num-layers"
         )
         return "full", stages
     if method == "uniform":
         if number > 1:
             line = f"--recompute-num-layers: one input is kept for every {number} layers; the "
-            taking.warnings.append(f"{line}prediction keeps one for each")
+            launch.warnings.append(f"{line}prediction keeps one for each")
         return "full", stages
-    if "recompute" in taking.asked.fix:
+    if "recompute" in launch.asked.fix:
         return "none", stages
     return _block(model, pp, interleave, stages, split, number)
 

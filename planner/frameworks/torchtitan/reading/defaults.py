@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from models_db import Model
 from planner.base.messages import shown
-from planner.frameworks.reading.settings import Taking
+from planner.frameworks.reading.settings import LaunchSettings
 from planner.frameworks.torchtitan.reading.registry import REGISTRY, Registered
 from planner.frameworks.torchtitan.reading.text import is_choice
 
@@ -42,77 +42,77 @@ OF_MAIN = {
 """Settings of main b5bcd76 (torchtitan/config/configs.py), with the nearest one of 0.3."""
 
 
-def module_of(taking: Taking) -> str:
+def module_of(launch: LaunchSettings) -> str:
     """The module that a command names, alone or by its path (0.3.0 config/manager.py)."""
-    path = taking.text("module").removesuffix(".config_registry")
+    path = launch.text("module").removesuffix(".config_registry")
     return path.removeprefix("torchtitan.models.")
 
 
-def registered(taking: Taking) -> Registered | None:
+def registered(launch: LaunchSettings) -> Registered | None:
     """The configuration of torchtitan that a command names."""
-    return REGISTRY.get((module_of(taking), taking.text("config")))
+    return REGISTRY.get((module_of(launch), launch.text("config")))
 
 
-def fill(taking: Taking) -> None:
+def fill(launch: LaunchSettings) -> None:
     """Puts in place what the named configuration sets and the command does not override."""
-    one = registered(taking)
+    one = registered(launch)
     if one is None:
         return
     for name, values in one.settings().items():
-        if name not in taking.values:
-            taking.values[name] = values
-            taking.taken.add(name)
-            taking.assume(name, ", ".join(values), f"--config {one.name} says so")
+        if name not in launch.values:
+            launch.values[name] = values
+            launch.taken.add(name)
+            launch.assume(name, ", ".join(values), f"--config {one.name} says so")
 
 
-def check_known(taking: Taking, model: Model) -> None:
+def check_known(launch: LaunchSettings, model: Model) -> None:
     """Notes what a command leaves to a configuration that is not known.
 
     A mesh that nothing says is an error; the rest are defaults of torchtitan, with a warning.
     """
-    if registered(taking) is not None:
+    if registered(launch) is not None:
         return
-    name = taking.text("config")
+    name = launch.text("config")
     whose = f"{shown(name)}, which this reader does not know" if name else "which is not named"
     unsaid = [
         (setting, field)
         for setting, field in MESH.items()
-        if setting not in taking.values and (field != "ep" or model.moe is not None)
+        if setting not in launch.values and (field != "ep" or model.moe is not None)
     ]
     for setting, field in unsaid:
         what = f"is left to --config, {whose}; say it on the command line"
-        taking.untold(field, setting, what, f"{field}=1")
-    if defaults := [one for one in BESIDE if one not in taking.values]:
-        taking.warnings.append(
+        launch.unsupported(field, setting, what, f"{field}=1")
+    if defaults := [one for one in BESIDE if one not in launch.values]:
+        launch.warnings.append(
             f"config: {whose}: defaults of torchtitan are taken for {', '.join(defaults)}"
         )
 
 
-def check_source(taking: Taking) -> None:
+def check_source(launch: LaunchSettings) -> None:
     """Notes settings that stand in another file, or are those of another version."""
-    if file := taking.text("job.config_file"):
+    if file := launch.text("job.config_file"):
         what = f"the settings are in {shown(file)}; give that file, with what is overridden put in"
-        taking.wrong("job.config_file", what)
+        launch.wrong("job.config_file", what)
     for name, here in OF_MAIN.items():
-        if name in taking.values:
-            taking.wrong(
+        if name in launch.values:
+            launch.wrong(
                 name, f"is a setting of torchtitan main, which is not read; nearest of 0.3: {here}"
             )
 
 
-def add_choices(taking: Taking) -> None:
+def add_choices(launch: LaunchSettings) -> None:
     """Warns of optimizers with other states than Adam's in 32 bits, and of chosen sections.
 
     0.3.0 components/optimizer/optimizer.py, OptimizersContainer.Config; `activation-checkpoint:`
     is the only section whose kind its command line chooses (trainer.py, Trainer.Config).
     """
     name = "optimizer.implementation"
-    if taking.look(name) == "fused_opt_states_bf16":
-        taking.warnings.append(
+    if launch.look(name) == "fused_opt_states_bf16":
+        launch.warnings.append(
             f"{name}: keeps moments in 16 bits: less memory than the answer counts"
         )
-    for word in filter(is_choice, taking.values):
-        taking.taken.add(word)
+    for word in filter(is_choice, launch.values):
+        launch.taken.add(word)
         what = "torchtitan 0.3.0 has this choice for activation-checkpoint alone and stops"
         adam = "; the answer counts Adam's two numbers per weight"
-        taking.warnings.append(f"{word}: {what}{adam if word.startswith('optimizer') else ''}")
+        launch.warnings.append(f"{word}: {what}{adam if word.startswith('optimizer') else ''}")

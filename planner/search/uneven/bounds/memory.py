@@ -35,7 +35,7 @@ from planner.cost.memory.memory import Memory
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.rounds import lost_share
 from planner.plan import AXES, SHARDINGS, PlanTable
-from planner.schedules.interleaved import chunks_in_flight
+from planner.schedules.orders import chunks_in_flight
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN

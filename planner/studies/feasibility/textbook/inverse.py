@@ -19,7 +19,12 @@ from planner.studies.feasibility.textbook.continuous import (
     axis_bytes_per_s,
     continuous_of,
 )
-from planner.studies.feasibility.textbook.meshes import MeshLimits, mesh_limits, mesh_plans, room
+from planner.studies.feasibility.textbook.meshes import (
+    MeshLimits,
+    mesh_limits,
+    mesh_plans,
+    tokens_beside_state,
+)
 from planner.studies.feasibility.textbook.roofline import absent, roofline_row
 
 Progress = Callable[[str, int, int], None]
@@ -56,7 +61,7 @@ def largest_chips(
         plans = mesh_plans(sized, strategy, chips)
         if len(plans) == 0:
             continue
-        _, most = room(sized, plans, memory_bytes)
+        _, most = tokens_beside_state(sized, plans, memory_bytes)
         fits = most >= batch_tokens
         kept = plans.take(np.flatnonzero(fits & _within_links(model, plans, batch_tokens)))
         if _any_allows(model, strategy, chips, memory_bytes, batch_tokens, kept):

@@ -126,7 +126,7 @@ def mesh_limits(
     rate = sized.assumptions.matmul_flop_per_s
     ranks = (plans.data_ranks * plans.cp).astype(np.float64)
     zero3 = plans.sharding == ZERO3
-    state, most = room(sized, plans, memory_bytes)
+    state, most = tokens_beside_state(sized, plans, memory_bytes)
     with np.errstate(divide="ignore"):
         most_tp = np.where(plans.tp > 1, sized.shapes.dense_width / (rate * beta["tp"]), np.inf)
     return MeshLimits(
@@ -188,7 +188,9 @@ def mesh_plans(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
     )
 
 
-def room(model: CostModel, plans: PlanTable, memory_bytes: float) -> tuple[FloatArray, FloatArray]:
+def tokens_beside_state(
+    model: CostModel, plans: PlanTable, memory_bytes: float
+) -> tuple[FloatArray, FloatArray]:
     """(n,) bytes of state per chip, and tokens per step that fit beside it."""
     state, per_token = _bytes(model, plans)
     return state, (memory_bytes - state) / per_token

@@ -116,7 +116,7 @@ class Search:
             return self.optimum(problem, objective)[1]
         return min(self.front(problem), key=lambda point: point.edp_js, default=None)
 
-    def listed(self) -> list[RackPoint]:
+    def unproved_front(self) -> list[RackPoint]:
         """The front of a list of plans, nothing of which is proved.
 
         Of a small question the list is whole. Of a large one it has the chips that split well

@@ -58,7 +58,7 @@ def solve_rack(
     search = Search(joint, time_limit_s, started)
     tell = on_progress or (lambda *_: None)
     tell("the best plan", 0, 3)
-    listed = [] if time_limit_s is None else search.listed()
+    listed = [] if time_limit_s is None else search.unproved_front()
     ends = _ends(search) if objective == "edp" else None
     status, best, bound = _best(search, objective, listed) if ends is None else _NOTHING
     tell("the front", 1, 3)

@@ -19,7 +19,7 @@ class EnergyDelaySquared(Objective):
     unit: str = "J s^2"
     more: str = "more energy x time^2"
     less: str = "less energy x time^2"
-    told_apart: str = "energy x time^2"
+    distinguished_by: str = "energy x time^2"
     degree: int = 3
 
     def value(self, costs: Costs) -> FloatArray | float:

@@ -1,6 +1,4 @@
-"""A schedule of another package: 1F1B whose ranks wait for a barrier at the start of every step."""
-
-from __future__ import annotations
+"""1F1B whose ranks wait for a barrier at the start of every step."""
 
 from planner.base.arrays import BoolArray, FloatArray
 from planner.schedules.one_f_one_b import OneFOneB
@@ -19,6 +17,3 @@ class LateOneFOneB(OneFOneB):
     def bubble_s(self, step: StepTimes, own: BoolArray) -> FloatArray:
         """That of 1F1B, and the barrier."""
         return super().bubble_s(step, own) + BARRIER_S
-
-
-SCHEDULE = LateOneFOneB()
