@@ -26,7 +26,7 @@ def _without(message: str, lines: list[str]) -> str:
 
 def _reached(field: str, lines: list[str]) -> set[int]:
     """Lines of the deepest name of a field, each at or below a line of the name around it."""
-    reached = {0}
+    reached, lines = {0}, [re.sub(r"(^|\s)#.*", "", line) for line in lines]
     for step in filter(None, re.split(r"[.\[\]]+", field)):
         first, key = min(reached), rf"(^|[\s{{,-])[\"']?{re.escape(step)}[\"']?\s*(:|$)"
         if step.isdecimal():
