@@ -21,7 +21,9 @@ def test_a_job_file_has_slices_too(tmp_path: Path) -> None:
     job.write_text("model: llama2-7b\nchips: 4x4x4\nchips_exact: true\n", encoding="utf-8")
     assert solve(job)["question"]["job"]["chips"] == 64
     job.write_text("model: llama2-7b\nchips: 4x4x5\n", encoding="utf-8")
-    assert refused("solve", job)[0].startswith(f"{job}: chips: 4x4x5 is not a slice of tpu-v5p")
+    assert refused("solve", job)[0].startswith(
+        f"{job}: line 2: chips: 4x4x5 is not a slice of tpu-v5p"
+    )
 
 
 @each(
