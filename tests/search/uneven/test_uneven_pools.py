@@ -11,6 +11,7 @@ import pytest
 from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import counted, sizes_of
 
+from models_db import load_model
 from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_table
 from planner.cost.pools.evaluate import evaluate_pooled, evaluate_stages
@@ -157,6 +158,10 @@ def test_the_best_plan_is_that_of_brute_force(
     assert found.bound_s <= best
     assert found.plan is not None
     assert values(pools, [found.plan], limits)[0] == pytest.approx(found.time_s, rel=1e-12)
+    for above in (1.0001, 1.03):  # columns that no plan within the limit has are left out
+        close = best_on_pools(pools, options, replace(limits, step_time_s=above * best))
+        assert close.time_s == pytest.approx(best, rel=1e-9)
+        assert close.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "zero-bubble"])
@@ -177,6 +182,24 @@ def test_two_pools_of_one_chip_are_one_cluster(schedule: str) -> None:
     parts = sum(costs.time_parts.values())
     np.testing.assert_allclose(parts, costs.step_time_s, rtol=1e-9)
     np.testing.assert_allclose(sum(costs.energy.parts.values()), costs.energy.total, rtol=1e-9)
+
+
+def test_a_limit_just_above_the_best_leaves_it() -> None:
+    """The head takes 2.7 times as long on one of the pools, so stages beside it hold other layers.
+
+    What they may hold must not be judged by the ends of the chips that a column is for.
+    """
+    model = load_model("llama3-8b")
+    pools = tuple(
+        Pool(name=name, chips=16, model=cost_model(model, name, global_batch=128, seq_len=8192))
+        for name in ("dgx-h100-ndr", "dgx-a100-80-hdr")
+    )
+    fixed = {"cp": {2}, "pp": {2}, "tp": {1}, "dp": {8}, "fsdp": {1}, "micro_batch": {1}}
+    options = SpaceOptions(fixed={name: frozenset(own) for name, own in fixed.items()})
+    free = best_on_pools(pools, options, Limits())
+    for above in (1.0002, 1.02, 1.05):
+        found = best_on_pools(pools, options, Limits(step_time_s=above * free.time_s))
+        assert found.time_s == pytest.approx(free.time_s, rel=1e-9)
 
 
 def test_slower_chips_get_fewer_layers() -> None:

@@ -227,14 +227,25 @@ class Packing:
             deadline=deadline,
         )
 
-    def runs(self) -> list[IntArray]:
-        """Per device the runs of layers that it may hold in some plan, by time alone."""
-        lengths = np.stack([self._lengths(d) for d in range(self.devices)])
-        allowed = self._reachable(lengths & self.given)
+    def runs(self, beside: BoolArray | None = None) -> list[IntArray]:
+        """Per device the runs of layers that it may hold in some plan, by time alone.
+
+        Args:
+            beside: (p, L + 1, L + 1) how many layers devices may hold, where those beside one may
+                be other chips; None: they are as here.
+        """
+        own = self.lengths
+        allowed = self._reachable(own if beside is None else beside)
+        allowed &= own[:, :, : allowed.shape[2]]
         starts = np.arange(allowed.shape[1])[:, None]
         ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
         runs = self.kinds.of[starts, ends]
         return [np.unique(runs[mask]) for mask in allowed]
+
+    @property
+    def lengths(self) -> BoolArray:
+        """(p, L + 1, L + 1) whether devices may hold so many layers from a layer on, by time."""
+        return np.stack([self._lengths(d) for d in range(self.devices)]) & self.given
 
     @property
     def devices(self) -> int:
