@@ -43,3 +43,15 @@ def test_a_plan_is_explained_by_its_objective(name: str, tmp_path: Path) -> None
     explained = planner("explain", plan, "--objective", name, "--json")
     assert (explained.code, explained.err) == (0, "")
     assert explained.document["objective_name"] == name
+
+
+def test_a_price_alone_is_enough_for_money(tmp_path: Path) -> None:
+    """A plan file has no price without the tokens of the whole run, which it would be of."""
+    plan = tmp_path / "plan.yaml"
+    outcome = planner("solve", *JOB, *ASKED["money"][:4], "-o", plan)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "money per step" in outcome.out
+    assert "price" not in plan.read_text(encoding="utf-8")
+    for command in ("evaluate", "explain"):
+        outcome = planner(command, plan)
+        assert (outcome.code, outcome.err) == (0, ""), command

@@ -376,6 +376,8 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     if request.placement == "all":  # else evaluate would warn of layouts that were asked for
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
+    if request.train_tokens is None:  # one step of a plan has no price
+        given["price_per_chip_hour"] = None
     if request.degrade_link:
         given["degrade_link"] = list(request.degrade_link)
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
