@@ -28,7 +28,8 @@ def _reached(field: str, lines: list[str]) -> set[int]:
     """Lines of the deepest name of a field, each at or below a line of the name around it."""
     reached, lines = {0}, [re.sub(r"(^|\s)#.*", "", line) for line in lines]
     for step in filter(None, re.split(r"[.\[\]]+", field)):
-        first, key = min(reached), rf"(^|[\s{{,-])[\"']?{re.escape(step)}[\"']?\s*(:|$)"
+        first, key = min(reached), rf"(^|[\s{{,-])[\"']?{re.escape(step)}[\"']?\s*:"
+        key += rf"|^\s*\?\s+[\"']?{re.escape(step)}[\"']?$"  # a long key has its own line
         if step.isdecimal():
             key += r"|^\s*-|\["
         deeper = {at for at, line in enumerate(lines, start=1) if re.search(key, line)}
