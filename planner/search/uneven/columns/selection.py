@@ -253,15 +253,6 @@ class Packing:
         return int(self.one.rows.plans.pp[0])
 
     @property
-    def most_s(self) -> float:
-        """Seconds that the layers of a device may take in some plan."""
-        form, left = self.form, self.upper_s / self.one.factor - self.form.constant
-        own = form.paced + form.added
-        return max(left * (1 + 1e-9) - form.added * self.least_all, 0.0) / max(
-            own - form.added, 1e-9
-        )
-
-    @property
     def given(self) -> BoolArray:
         """(p, L + 1, L + 1) the layers of devices where they are given."""
         return given_runs(self.one.rows.layers, self.devices, self.kinds.of.shape[0] - 1)
