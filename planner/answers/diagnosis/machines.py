@@ -11,7 +11,7 @@ from planner.machine.variants import counts_within, use_of
 from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.driver import Driver
-from planner.search.infeasible.remedies import rounded_up
+from planner.search.infeasible.remedies import power_limit, rounded_up
 from planner.search.machines.joint import Machines, MachinesFound
 from planner.search.machines.machines import Candidate
 from solvers.solution import Status
@@ -21,7 +21,6 @@ _FEWEST = 4096
 _MOST_REMEDIES = 4
 _FIRST_RUN = 4
 _NOUNS = {"total_pes": "PE", "max_links": "link", "max_ports": "port"}
-_WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +97,7 @@ def _flag(name: str, value: float) -> str:
     """A budget as it is typed, never rounded down."""
     text = f"{math.ceil(value)}"
     if name == "max_power":
-        scale, unit = next((one for one in _WATTS if value >= one[0]), _WATTS[-1])
-        text = rounded_up(value / scale) + unit
+        text, _ = power_limit(value)
     elif name == "max_area":
         text = f"{rounded_up(value)}mm2"
     return f"--{_label(name)} {text}"

@@ -334,10 +334,9 @@ def looser_limits(model: CostModel, limits: Limits, witness: Witness) -> Iterato
         flags.append(f"--min-mfu {text}")
         loose = replace(loose, mfu=float(text))
     if "power" in broken:
-        scale, unit = next((w for w in _WATTS if witness.power_w >= w[0]), _WATTS[-1])
-        text = rounded_up(witness.power_w / scale)
-        flags.append(f"--max-power {text}{unit}")
-        loose = replace(loose, power_w=float(text) * scale)
+        text, watts = power_limit(witness.power_w)
+        flags.append(f"--max-power {text}")
+        loose = replace(loose, power_w=watts)
     if flags and all(ok[0] for ok in loose.checks(model, times, energies, chips).values()):
         yield " ".join(flags)
 
@@ -358,6 +357,13 @@ def rounded_up(value: float) -> str:
     ('1.337', '0.0004568', '6401')
     """
     return _rounded(value, ROUND_CEILING)
+
+
+def power_limit(power_w: float) -> tuple[str, float]:
+    """A limit on power as it is typed, `34.57kW`, that is not below watts; and its own watts."""
+    scale, unit = next((w for w in _WATTS if power_w >= w[0]), _WATTS[-1])
+    text = rounded_up(power_w / scale)
+    return text + unit, float(text) * scale
 
 
 def _rounded(value: float, mode: str) -> str:
