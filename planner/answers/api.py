@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from hardware_db import Allocation
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
-from planner.answers.spaces.machines import solve_machines
-from planner.answers.spaces.pools import evaluate_pools, solve_pools
-from planner.answers.spaces.uneven import solve_uneven
-from planner.answers.spaces.uniform import solve_uniform
 from planner.base.errors import InputError
 from planner.base.messages import Origin
+from planner.base.progress import Progress
 from planner.collectives.tables.tables import prepare
 from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
@@ -29,17 +25,17 @@ from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import resolve
 from planner.results.result import EvaluateResult, SolveResult
-from planner.search.driver import Progress
-from planner.search.machines.joint import machines_of
-from planner.search.uneven.front import OnPoint
 from planner.search.uniform.engine import UniformSpace
+
+if TYPE_CHECKING:  # a question loads its own space alone: the others take longer than its search
+    from planner.search.uneven.front import OnPoint
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]
 
 
 def solve(
     *,
-    on_progress: Callable[[str, int, int], None] | None = None,
+    on_progress: Progress | None = None,
     **fields: Unpack[SolveFields],
 ) -> SolveResult:
     """The proven optimal plan for a job on a cluster, and the exact Pareto front.
@@ -80,6 +76,8 @@ def _evaluated(
 ) -> EvaluateResult:
     """What a plan costs; `assumed`: what its source left out."""
     if kind_of(request) is Kind.POOLS:
+        from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415  (start-up)
+
         return evaluate_pools(resolve_pools(request, origin), plan, assumed)
     return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
 
@@ -108,10 +106,15 @@ def solve_request(
     check_pools(request, origin)
     kind = kind_of(request)
     if kind is Kind.POOLS:
+        from planner.answers.spaces.pools import solve_pools  # noqa: PLC0415  (start-up)
+
         return solve_pools(resolve_pools(request, origin), on_progress, started)
     deadline = None if request.time_limit is None else started + request.time_limit
     asked = options_of(request), limits_of(request)
     if kind is Kind.MACHINES:
+        from planner.answers.spaces.machines import solve_machines  # noqa: PLC0415  (start-up)
+        from planner.search.machines.joint import machines_of  # noqa: PLC0415  (start-up)
+
         return solve_machines(machines_of(request, *asked, origin, deadline), started, on_progress)
     resolved = resolve(request, origin)
     if resolved.cost.assumptions.collectives != NCCL:
@@ -128,7 +131,11 @@ def solve_request(
         deadline=deadline,
     )
     if kind is Kind.UNEVEN:
+        from planner.answers.spaces.uneven import solve_uneven  # noqa: PLC0415  (start-up)
+
         return solve_uneven(resolved, space, allocation.losses, started, on_progress, on_point)
+    from planner.answers.spaces.uniform import solve_uniform  # noqa: PLC0415  (start-up)
+
     return solve_uniform(resolved, space, allocation.losses, started, on_progress)
 
 

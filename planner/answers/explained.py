@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -13,6 +13,7 @@ from planner.base.errors import InputError
 from planner.base.files import is_file, real_path
 from planner.base.frozen import thawed
 from planner.base.messages import not_one_of, shown
+from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.explanation.answer import ExplainResult
 from planner.explanation.comparison.answer import CompareResult
@@ -31,7 +32,6 @@ from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.result import SolveResult
 
-Progress = Callable[[str, int, int], None]
 _FEWEST = 2
 FEW = 4
 """Numbers of each kind that the end of a search names."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from planner.base.progress import Progress
 from planner.base.units import is_change, show_change, show_seconds
 from planner.explanation.answer import Explained, Step
 from planner.explanation.causes import why_of
@@ -23,9 +24,6 @@ from planner.question.options import SpaceOptions
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult
 from planner.search.limits import Limits
-
-Progress = Callable[[str, int, int], None]
-"""Relative change below which two costs are called the same."""
 
 
 def explained(

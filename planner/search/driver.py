@@ -9,13 +9,14 @@ front is that of all of them, as if each had been searched alone.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.plan import PlanTable
 from planner.search.columns import BOTH, Columns
@@ -27,8 +28,6 @@ from solvers.mesh import FrontSolution, RunningFront, search_front
 from solvers.solution import Status
 
 _ROUNDING = 1e-12  # points of a front that differ by less are one
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

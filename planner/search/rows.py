@@ -18,12 +18,13 @@ from typing import ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.progress import Progress
 from planner.objectives import TIME, Costs
 from planner.plan import Plan
 from planner.results.certificate import ROUNDING, Certificate, FunnelStage, within
 from planner.search.columns import Columns
 from planner.search.deadline import Deadline, OutOfTime
-from planner.search.driver import Driver, Progress
+from planner.search.driver import Driver
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.space import LABEL, Space
 from planner.search.uneven.columns.integers import Units

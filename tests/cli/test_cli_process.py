@@ -55,7 +55,17 @@ def loaded_by(arguments: list[str], modules: tuple[str, ...]) -> list[str]:
     return found
 
 
-HEAVY = ("ortools", "networkx", "numpy", "pydantic", "pandas", "plotly", "matplotlib", "dask")
+HEAVY = (
+    "ortools",
+    "scipy",
+    "networkx",
+    "numpy",
+    "pydantic",
+    "pandas",
+    "plotly",
+    "matplotlib",
+    "dask",
+)
 
 
 def test_help_loads_nothing_heavy() -> None:

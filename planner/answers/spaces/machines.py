@@ -19,6 +19,7 @@ from planner.answers.building import (
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.machines import MachineReasons
 from planner.answers.spaces.uniform import certificate_of, chosen_of
+from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.cost.evaluate import evaluate_table
 from planner.question.files.plan_file import asked_of
@@ -28,7 +29,7 @@ from planner.results.parts import MachineSearch
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
-from planner.search.driver import Driver, Found, Progress
+from planner.search.driver import Driver, Found
 from planner.search.machines.joint import Machines, MachinesFound, search_machines
 from planner.search.machines.machines import Candidate, reticle_words, use_words
 from planner.search.objective import optimum

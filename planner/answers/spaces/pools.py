@@ -22,6 +22,7 @@ from planner.answers.spaces.pool_plan import (
 )
 from planner.answers.spaces.uneven_front import counted
 from planner.base.errors import InputError
+from planner.base.progress import Progress
 from planner.base.units import plural, show_percent, show_seconds
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.communication.traffic import mfu_convention
@@ -41,7 +42,7 @@ from planner.results.plan import PlanResult, RankedPlan
 from planner.results.pool_use import PoolUse
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Front, Stages
-from planner.search.driver import Driver, Progress
+from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.pools.pools import best_on_pools
 from planner.search.rows import Fastest

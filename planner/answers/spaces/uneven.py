@@ -14,6 +14,7 @@ from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.spaces.uneven_front import counted, how_proved, laid_out, proved_by
 from planner.answers.spaces.uniform import reasons
+from planner.base.progress import Progress
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_table
 from planner.objectives import BY_TIME, Costs
@@ -25,7 +26,7 @@ from planner.results.parts import Diagnosis
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
-from planner.search.driver import Driver, Found, Progress
+from planner.search.driver import Driver, Found
 from planner.search.objective import optimum
 from planner.search.ties import SAME
 from planner.search.uneven.certificate import best_time

@@ -18,6 +18,7 @@ from planner.answers.notes.front import (
 )
 from planner.answers.notes.launch import not_launched
 from planner.answers.notes.likely import ranked
+from planner.base.progress import Progress
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
 from planner.explanation.causes import why_of
@@ -33,7 +34,7 @@ from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
 from planner.search.columns import prover_of
 from planner.search.deadline import Deadline
-from planner.search.driver import Driver, Found, Progress
+from planner.search.driver import Driver, Found
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties

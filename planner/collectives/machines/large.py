@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from planner.base.errors import InputError
+from planner.base.progress import Progress
 from planner.collectives.machines.machine import Machine
 from planner.collectives.machines.renumber import renumbered, renumbered_machine
 from solvers.collectives.checking import faults
@@ -49,8 +50,6 @@ _SHARES = (0.75, 0.2)
 """Of the time, what a search takes where the other methods follow: within its reach, and beyond."""
 _RESERVE_S = 10.0
 """What the other methods have at least, up to half of the time."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

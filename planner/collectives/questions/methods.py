@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
+from planner.base.progress import Progress
 from planner.base.units import plural, show_seconds
 from planner.collectives.machines.large import (
     METHODS,
     SEARCH,
     Composed,
-    Progress,
     composed,
     methods_for,
     search_time_s,

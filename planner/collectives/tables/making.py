@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +30,7 @@ import numpy as np
 
 from hardware_db import Level
 from planner.base.arrays import IntArray
+from planner.base.progress import Progress
 from planner.network.domains import lanes_between
 from planner.network.synthesized.tables import (
     MOST_POINTS,
@@ -58,8 +59,6 @@ _LARGE = 8  # chips of a domain above which less is tried
 _FEW = {"allgather": (1, 2, 3, 4), "alltoall": (1, 2)}
 _ONE_BY_ONE = 2  # slow links of which every subset is tried as failed
 
-Progress = Callable[[str, int, int], None]
-"""Called with (what, done, of)."""
 Pair = tuple[int, int]
 
 

@@ -16,11 +16,12 @@ from importlib import resources
 from typing import Any
 
 from hardware_db import Cluster, Level
-from planner.collectives.tables.making import Progress, make
+from planner.base.progress import Progress
 from planner.network.synthesized.tables import DomainTable, GroupTable, Point, wiring_of
 
 FILE = "tables.json"
 SHIPPED = "data"
+
 
 _MADE: dict[str, DomainTable | None] = {}  # by wiring, which says all that schedules depend on
 _LISTENER: ContextVar[Progress | None] = ContextVar("listener", default=None)
@@ -52,7 +53,7 @@ def table_of(level: Level, chips: int) -> DomainTable | None:
         return None
     if wiring not in (known := shipped()):
         if wiring not in _MADE:
-            _MADE[wiring] = make(level, chips, _LISTENER.get())
+            _MADE[wiring] = _made(level, chips, _LISTENER.get())
         return _MADE[wiring]
     return known[wiring]
 
@@ -72,7 +73,13 @@ def prepare(cluster: Cluster, chips: int, on_progress: Progress | None = None) -
         size = min(level.domain_chips or count, count)
         wiring = wiring_of(level, size) if level.name == inner.name else ""
         if wiring and wiring not in shipped() and wiring not in _MADE:
-            _MADE[wiring] = make(level, size, on_progress)
+            _MADE[wiring] = _made(level, size, on_progress)
+
+
+def _made(level: Level, chips: int, on_progress: Progress | None) -> DomainTable | None:
+    from planner.collectives.tables.making import make  # noqa: PLC0415  (start-up: loads SciPy)
+
+    return make(level, chips, on_progress)
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ named with its line; a row that lacks what nothing can fill is skipped as incomp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -18,6 +18,7 @@ from hardware_db import HardwareError
 from models_db import Model, ModelError, load_model
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, not_one_of, one_line, shown
+from planner.base.progress import Progress
 from planner.cost.energy.boundaries import PRINTED
 from planner.evidence.csvfile import Line, missing_columns, read, shipped
 from planner.evidence.power.meters import meter_of
@@ -33,7 +34,6 @@ from planner.evidence.runs.rows import Run, run_of
 from planner.question.defaults import Defaults
 from planner.question.facility import cooled_as
 
-Progress = Callable[[str, int, int], None]
 _EVERY = 100
 _PLAIN = {
     "tp": "1", "pp": "1", "cp": "1", "ep": "1", "interleave_v": "1", "n_kv_heads": "n_heads",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from hardware_db import Calibration
 from planner.assumptions.local_file import LocalCalibration, read_local
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
+from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.evidence.power.energy import EnergyTables, energy_tables
 from planner.evidence.runs.reading import Reading, Skipped, of_sources, read_runs
@@ -41,8 +42,6 @@ from planner.question.provenance import versions
 KINDS = ("runs", "collectives", "microbench", "failures", "energy")
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

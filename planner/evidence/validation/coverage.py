@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 from hardware_db import Calibration, load_calibration
 from planner.base.arrays import FloatArray
 from planner.base.files import read_text, write_atomically
+from planner.base.progress import Progress
 from planner.cost.breakdown import Breakdown
 from planner.cost.intervals import has_fitted_chip
 from planner.evidence.csvfile import published
@@ -50,7 +51,7 @@ _BEGIN, _END = "<!-- begin: coverage -->\n", "<!-- end: coverage -->\n"
 
 def outcomes(
     calibration: Calibration | None = None,
-    on_progress: Callable[[str, int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> list[Outcome]:
     """Every shipped run of a set that can be predicted, without site factors.
 

@@ -10,7 +10,7 @@ top. Power is that inside the boundary that the run's meter held.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.local_file import LocalCalibration
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
+from planner.base.progress import Progress
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import BOUNDARIES
@@ -30,7 +31,6 @@ from planner.evidence.runs.reading import MeasuredRun, Reading, Skipped, reasons
 from planner.evidence.runs.rows import Run
 from planner.plan import PlanTable
 
-Progress = Callable[[str, int, int], None]
 _COLUMNS = ("step_time_s", "low_s", "high_s", "mfu", "memory_bytes", "memory_low_bytes",
             "memory_high_bytes", "power_w", "power_low_w", "power_high_w", "bubble_share",
             "site_factor")  # fmt: skip

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals
 from planner.explanation.contenders import Rival, values_of
@@ -129,7 +130,7 @@ def leanings(
     model: CostModel,
     found: Sequence[Lever],
     plans: Sequence[Plan],
-    on_progress: Callable[[str, int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> list[Leaning]:
     """Both sides of every number, all plans in one table.
 
@@ -159,7 +160,7 @@ def largest_of_time(
     found: Sequence[Lever],
     plan: Plan,
     most: int,
-    on_progress: Callable[[str, int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> list[Elasticity]:
     """The numbers in which the time is most elastic: so many known ones, so many assumed ones.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from planner.base.errors import InputError
 from planner.base.messages import Origin
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.machine.variants import Budgets, choices_of
 from planner.question.kinds.kind import ENDING_CHIPS
@@ -20,7 +21,7 @@ from planner.question.options import SpaceOptions
 from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.search.columns import prover_of
-from planner.search.driver import Driver, Found, Progress, bound_of, status_of
+from planner.search.driver import Driver, Found, bound_of, status_of
 from planner.search.limits import Limits
 from planner.search.machines.machines import Candidate, budgets_of, candidate_of
 from planner.search.uniform.engine import UniformSpace, least_memory

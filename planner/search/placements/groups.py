@@ -6,7 +6,7 @@ a group are numbered ("classes"): two with equal costs are one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.network.axes import with_given_axes
-from planner.network.classes import group_classes
+from planner.network.classes import Groups, group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment
@@ -139,9 +139,7 @@ class PlacedGroups:
 
     def all_classes(self) -> tuple[dict[str, IntArray], dict[str, GroupCosts]]:
         """`classes` of every group; those of experts are never used without experts."""
-        found = {
-            name: self.classes(name) for name in GROUPS if self.experts or name not in EXPERT_GROUPS
-        }
+        found = self.classes([name for name in GROUPS if self.experts or name not in EXPERT_GROUPS])
         tp = found["tp"]
         unused = (np.zeros_like(tp[0]), tp[1])
         every = {name: found.get(name, unused) for name in GROUPS}
@@ -158,13 +156,20 @@ class PlacedGroups:
         order[at] = len(ORDERS) + np.arange(len(at))
         return order, listed
 
-    def classes(self, name: str) -> tuple[IntArray, GroupCosts]:
-        """(p,) class of each group, and the costs of the classes; equal costs are one class."""
+    def classes(self, names: Sequence[str]) -> dict[str, tuple[IntArray, GroupCosts]]:
+        """By name the (p,) class of each group and the costs of these; equal costs are one."""
+        found = {}
+        for name, (classes, costs) in group_classes(
+            {name: self._groups(name) for name in names}
+        ).items():
+            unique, which = distinct_costs(costs.features)
+            found[name] = which[classes], costs.with_features(unique)
+        return found
+
+    def _groups(self, name: str) -> Groups:
         parts = self.parts[name]
         on = with_given_axes(self.fabrics, self.fabric, name, parts, self.torus_axes)
-        classes, costs = group_classes(*on, parts)
-        unique, which = distinct_costs(costs.features)
-        return which[classes], costs.with_features(unique)
+        return Groups(*on, parts)
 
 
 def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:
@@ -196,6 +201,16 @@ def _stacked(few: list[Segment], many: list[Segment], rows: IntArray) -> list[Se
 
 
 def distinct_costs(features: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The distinct columns of cost features, and which of them each column is."""
-    first, which = distinct([row.view(np.int64) for row in features])  # equal bits, equal costs
+    """The distinct columns of cost features, and which of them each column is.
+
+    Equal bits are equal costs. Distinct columns stand in the order in which they occur.
+    """
+    columns, width = features.T.tobytes(), features.itemsize * len(features)
+    seen: dict[bytes, int] = {}
+    starts = range(0, len(columns), width)
+    which = np.array(
+        [seen.setdefault(columns[at : at + width], len(seen)) for at in starts], dtype=np.int64
+    )
+    first = np.full(len(seen), len(which))
+    np.minimum.at(first, which, np.arange(len(which)))
     return features[:, first], which

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.progress import Progress
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.pools.evaluate import evaluate_stages
 from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
-from planner.search.driver import Progress
 from planner.search.limits import Limits, model_flop
 from planner.search.pools.bounds import PooledForms, pooled_forms, pooled_second
 from planner.search.pools.columns import PooledColumns, pooled_columns, pooled_standing_w

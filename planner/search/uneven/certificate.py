@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.frameworks.rules import TARGET, broken
@@ -22,7 +23,7 @@ from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import LAUNCHABLE, UnevenFound
-from planner.search.driver import Found, Progress
+from planner.search.driver import Found
 from planner.search.limits import Limits
 from planner.search.rows import SAME, Range, RowSpace
 from planner.search.uneven.bounds.launchable_memory import launchable_bound

@@ -19,6 +19,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.objectives import BY_ENERGY, BY_PRODUCT, ENERGY, Objective
@@ -26,7 +27,7 @@ from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.certificate import ROUNDING, Certificate, TimeStep, UnevenFound, within
 from planner.search.deadline import Deadline, OutOfTime
-from planner.search.driver import Found, Progress
+from planner.search.driver import Found
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows

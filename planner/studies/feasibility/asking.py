@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from planner.assumptions.assumptions import Assumptions
 from planner.base.errors import InputError
 from planner.base.messages import Origin, one_line
+from planner.base.progress import Progress
 from planner.base.units import parse_count, parse_seconds, texts_of
 from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, situation
@@ -30,7 +31,6 @@ from planner.studies.feasibility.strategies import NAMES, Strategy, strategies_n
 from planner.studies.feasibility.textbook import inverse
 from planner.studies.feasibility.textbook.roofline import largest_tp_of, roofline_row
 
-Progress = Callable[[str, int, int], None]
 MOST_CHIPS = 65536
 
 _AT_ONCE = (

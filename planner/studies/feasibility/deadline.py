@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.base.progress import Progress
 from planner.base.units import plain, show_count, show_seconds
 from planner.cost.context import CostModel
 from planner.objectives import TIME
@@ -21,7 +22,6 @@ from planner.studies.feasibility.strategies import Strategy, with_batch
 from planner.studies.feasibility.textbook.meshes import mesh_limits
 from planner.studies.feasibility.textbook.roofline import step_times
 
-Progress = Callable[[str, int, int], None]
 DAY_S = 86400.0
 _SAME = 1 + 1e-9
 

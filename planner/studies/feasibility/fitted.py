@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import AXES, Plan
@@ -27,7 +28,6 @@ from planner.studies.feasibility.sweep import (
     sweep,
 )
 
-Progress = Callable[[str, int, int], None]
 _PARTS = {
     "tensor_parallel": answer.TP,
     "context_parallel": answer.CP,

@@ -9,12 +9,13 @@ transfers between stages add to its step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
+from planner.base.progress import Progress
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -25,7 +26,6 @@ from planner.search.limits import Limits
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.studies.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
 
-Progress = Callable[[str, int, int], None]
 EXPOSED = (
     "tensor_parallel",
     "context_parallel",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from models_db import Model
+from planner.base.progress import Progress
 from planner.evidence.calibration.logs.gemm_log import GemmTime
 from planner.evidence.calibration.logs.nccl_log import CollectiveTime
 
@@ -23,8 +24,6 @@ _COPY_BYTES = 2048 * _MIB
 _COLLECTIVES = ("all_gather", "reduce_scatter", "all_reduce", "alltoall")
 _SIZES = tuple(size * _MIB for size in (0.0625, 1.0, 16.0, 256.0))
 _TOKENS = 8192
-
-Progress = Callable[[str, int, int], None]
 
 
 class Device(Protocol):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from planner.base.arrays import BoolArray
+from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.plan import PlanTable
 from planner.studies.feasibility import answer, words
@@ -26,8 +26,6 @@ from planner.studies.feasibility.textbook.meshes import (
     tokens_beside_state,
 )
 from planner.studies.feasibility.textbook.roofline import absent, roofline_row
-
-Progress = Callable[[str, int, int], None]
 
 
 def largest_chips(

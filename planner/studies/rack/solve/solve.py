@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from planner.base.progress import Progress
 from planner.studies.rack.solve.answer import RackAnswer, RackPoint
 from planner.studies.rack.solve.budgets import budgets_at, remedies_of, rivals_of
 from planner.studies.rack.solve.joint import JointProblem, joint_problem
@@ -16,7 +16,6 @@ from planner.studies.rack.solve.why import why_it_wins
 from solvers.factored import Decision
 from solvers.solution import Solution, Status
 
-Progress = Callable[[str, int, int], None]
 _Best = tuple[Status, RackPoint | None, float | None]
 _NOTHING: _Best = (Status.TIME_LIMIT, None, None)
 _NO_PLAN: _Best = (Status.INFEASIBLE, None, None)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
+from planner.base.progress import Progress
 from planner.network.topology.fit import check_chips, fits
 from planner.network.topology.graph_files import named_wirings
 from planner.network.topology.graphs import dgx1_graph, graph_of, has_graph
@@ -18,8 +19,6 @@ from planner.network.topology.wiring import Wiring, wiring_of
 from planner.studies.rack.topology.measuring import measured_row
 from planner.studies.rack.topology.notes import row_notes
 from planner.studies.rack.topology.rows import LinkFigures, TopologyResult, TrafficAsked
-
-Progress = Callable[[str, int, int], None]
 
 
 def compare_topologies(

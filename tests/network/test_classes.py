@@ -1,0 +1,37 @@
+"""Groups costed together cost what each kind costs alone."""
+
+import numpy as np
+from support.jobs import random_chips, random_cost_model
+
+from planner.network.classes import Groups, group_classes
+from planner.network.collectives import group_costs
+from planner.network.groups import Segment
+
+
+def random_groups(rng: np.random.Generator, chips: int, parts: int) -> list[Segment]:
+    """Segments of 40 groups, of powers of two that multiply to no more than the chips."""
+    most = int(np.log2(chips))
+    cuts = np.sort(rng.integers(0, most + 1, (2 * parts, 40)), axis=0)
+    return [(2 ** (cuts[at + 1] - cuts[at]), 2 ** cuts[at]) for at in range(0, 2 * parts, 2)]
+
+
+def test_kinds_together_cost_what_each_costs_alone() -> None:
+    groups = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model = random_cost_model(seed)
+        chips = random_chips(model, seed)
+        fabrics = [model.fabric(chips), model.fabric(model.cluster.chip_counts(chips)[0])]
+        kinds = {
+            str(parts): Groups(fabrics, rng.integers(0, 2, 40), random_groups(rng, chips, parts))
+            for parts in (1, 3, 2)
+        }
+        for name, (classes, costs) in group_classes(kinds).items():
+            assert sorted(set(classes.tolist())) == list(range(len(costs)))
+            for at, fabric in enumerate(fabrics):
+                rows = np.flatnonzero(kinds[name].fabric == at)
+                alone = group_costs(fabric, [(s[rows], t[rows]) for s, t in kinds[name].segments])
+                found = costs.features[:, classes[rows]]
+                assert np.array_equal(found, alone.features, equal_nan=True)
+                groups += len(rows)
+    assert groups == 20 * 3 * 40
