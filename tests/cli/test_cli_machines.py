@@ -130,6 +130,16 @@ def test_a_budget_that_no_machine_keeps_to_is_named_with_the_least_that_is_enoug
     assert planner("solve", *model, "--total-pes", f"{enough - 1}", "--json").code == 3
 
 
+def test_how_far_the_search_for_larger_budgets_is_can_be_seen() -> None:
+    said: list[tuple[str, int, int]] = []
+    found = solve_in_python(
+        model="llama2-13b", hardware="h100-sxm5-80", pes=[132, 264], total_pes=100,
+        on_progress=lambda *words: said.append(words),
+    )  # fmt: skip
+    assert found.status == "infeasible"
+    assert said[-2:] == [("machines within larger budgets", at, 2) for at in (0, 1)]
+
+
 def test_a_budget_below_the_chips_asked_for_is_proved_infeasible() -> None:
     outcome = planner("solve", *SMALL, "--chips", "8", "--total-pes", "1000", "--json")
     found = json.loads(outcome.out)

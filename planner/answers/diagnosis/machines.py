@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from planner.answers.diagnosis.uniform import UniformReasons
+from planner.base.progress import Progress
 from planner.base.units import plural, show_watts
 from planner.machine.variants import counts_within, use_of
 from planner.results.parts import Diagnosis
@@ -29,17 +30,22 @@ class MachineReasons(UniformReasons):
 
     Attributes:
         machines, outcome: What was searched, and that no machine has a plan.
+        on_progress: Called with (what, done, of) while larger budgets are tried.
     """
 
     machines: Machines
     outcome: MachinesFound
+    on_progress: Progress | None = None
 
     def of_rules(self) -> Diagnosis | None:
         """A budget leaves no machine with a plan, or the rules leave none on the nearest."""
-        return _of_budgets(self.machines, self.outcome) or super().of_rules()
+        budgets = _of_budgets(self.machines, self.outcome, self.on_progress)
+        return budgets or super().of_rules()
 
 
-def _of_budgets(machines: Machines, found: MachinesFound) -> Diagnosis | None:
+def _of_budgets(
+    machines: Machines, found: MachinesFound, on_progress: Progress | None
+) -> Diagnosis | None:
     """Which budget leaves no machine with a plan; None where it is none of them.
 
     A budget is to blame where a plan exists without it; the least use of it that was found to be
@@ -51,9 +57,11 @@ def _of_budgets(machines: Machines, found: MachinesFound) -> Diagnosis | None:
     # Beside limits on time, the diagnosis of one machine says what excludes what.
     timed = machines.limits.step_time_s is not None or machines.limits.mfu is not None
     alone = [(name,) for name in names if name != "max_power" or not (found.alone and timed)]
-    freed = [one for one in (_enough(machines, group) for group in alone) if one is not None]
+    freed = [
+        one for one in (_enough(machines, group, on_progress) for group in alone) if one is not None
+    ]
     if not freed and not found.alone:
-        together = _enough(machines, tuple(names))
+        together = _enough(machines, tuple(names), on_progress)
         freed = [] if together is None else [together]
     if not freed:
         return None if found.alone else _nothing_allowed(machines)
@@ -118,13 +126,17 @@ class _Freed:
         return f"{flags} ({plural(self.chips, 'chip')} of {self.one.machine(self.chips).words})"
 
 
-def _enough(machines: Machines, names: tuple[str, ...]) -> _Freed | None:
+def _enough(
+    machines: Machines, names: tuple[str, ...], on_progress: Progress | None
+) -> _Freed | None:
     """The machine and chips with a plan that use the least of budgets above them.
 
     Of machines that need as much of the first budget, the one that needs the least of the next.
     """
     best, least = None, (math.inf,) * len(names)
     for at, one in enumerate(machines.candidates):
+        if on_progress is not None:
+            on_progress("machines within larger budgets", at, len(machines.candidates))
         chips = _first_with_plan(machines, at, _without(machines, one, names), least[0], names)
         if chips is None:
             continue

@@ -48,7 +48,7 @@ def solve_machines(machines: Machines, started: float, on_progress: Progress | N
     found, request = search_machines(machines, on_progress), machines.request
     proof = found.proof
     if len(proof.points) == 0:
-        return _without_plan(machines, found, started)
+        return _without_plan(machines, found, started, on_progress)
     row = optimum(proof.points, proof.bound, proof.status, request.minimized, proof.columns).row
     at, chips = machines.of_model(proof.models[row]), proof.plans.plan(row).chips
     resolved = _on(machines.candidates[at], chips)
@@ -107,7 +107,9 @@ def _searched(
     return replace(answer, candidates=replace(answer.candidates, machines=tuple(records)))
 
 
-def _without_plan(machines: Machines, found: MachinesFound, started: float) -> SolveResult:
+def _without_plan(
+    machines: Machines, found: MachinesFound, started: float, on_progress: Progress | None
+) -> SolveResult:
     """The answer without a plan, which names the machine that comes nearest."""
     at, alone = _nearest_miss(machines, found)
     one = machines.candidates[at]
@@ -122,6 +124,7 @@ def _without_plan(machines: Machines, found: MachinesFound, started: float) -> S
                 found=alone,
                 machines=machines,
                 outcome=found,
+                on_progress=on_progress,
             )
         )
     setting = _setting(machines, resolved, (), started)
