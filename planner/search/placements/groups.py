@@ -196,6 +196,11 @@ def _stacked(few: list[Segment], many: list[Segment], rows: IntArray) -> list[Se
 
 
 def distinct_costs(features: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The distinct columns of cost features, and which of them each column is."""
-    first, which = distinct([row.view(np.int64) for row in features])  # equal bits, equal costs
+    """The distinct columns of cost features, ascending, and which of them each column is.
+
+    Costs are not negative: their big-endian bytes are in order as they are.
+    """
+    groups = np.ascontiguousarray(features.T, dtype=">f8")
+    packed = groups.view(np.dtype((np.void, groups[:1].nbytes))).ravel()
+    _, first, which = np.unique(packed, return_index=True, return_inverse=True)
     return features[:, first], which
