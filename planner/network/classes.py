@@ -2,36 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from planner.base.arrays import IntArray, distinct
+from planner.network.axes import with_given_axes
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment
 
 
 def group_classes(
-    fabrics: Sequence[Fabric], fabric: IntArray, segments: Sequence[Segment]
-) -> tuple[IntArray, GroupCosts]:
-    """(n,) class of each group, and the costs of the classes.
+    fabrics: Sequence[Fabric],
+    fabric: IntArray,
+    named: Mapping[str, Sequence[Segment]],
+    given: Mapping[str, float],
+) -> dict[str, tuple[IntArray, GroupCosts]]:
+    """By name: (n,) class of each group, and the costs of the classes.
 
     Args:
         fabrics: The networks.
-        fabric: (n,) index of each group's network.
-        segments: What the groups are made of; see `planner.network.placement.segments`.
+        fabric: (n,) index of the network of each group.
+        named: What the groups of each name of `planner.network.placement.GROUPS` are made of.
+        given: Mesh axis to the number of torus axes that serve it.
     """
-    parts = [(size, np.where(size > 1, stride, 1)) for size, stride in segments]
-    first, classes = distinct([fabric, *(column for part in parts for column in part)])
+    every, classes = list(fabrics), {}
+    on, made_of = [], []
+    for name, segments in named.items():
+        own, index = with_given_axes(fabrics, fabric, name, segments, given)
+        index = np.where(index < len(fabrics), index, index + len(every) - len(fabrics))
+        every += own[len(fabrics) :]
+        parts = [(size, np.where(size > 1, stride, 1)) for size, stride in segments]
+        first, classes[name] = distinct([index, *(column for part in parts for column in part)])
+        on.append(index[first])
+        made_of.append([(size[first], stride[first]) for size, stride in parts])
+    costs = _costs(every, np.concatenate(on), one_after_the_other(made_of))
+    ends = np.cumsum([len(index) for index in on])
+    features = np.split(costs.features, ends[:-1], axis=1)
+    return {
+        name: (of_group, costs.with_features(rows))
+        for (name, of_group), rows in zip(classes.items(), features, strict=True)
+    }
+
+
+def one_after_the_other(groups: Sequence[Sequence[Segment]]) -> list[Segment]:
+    """The segments of some groups, then of others, of one member where a group has fewer."""
+    most = max(map(len, groups))
+    padded = []
+    for segments in groups:
+        nothing = np.ones_like(segments[0][0])
+        padded.append([*segments, *[(nothing, nothing)] * (most - len(segments))])
+    return [
+        (
+            np.concatenate([segments[row][0] for segments in padded]),
+            np.concatenate([segments[row][1] for segments in padded]),
+        )
+        for row in range(most)
+    ]
+
+
+def _costs(fabrics: Sequence[Fabric], fabric: IntArray, segments: Sequence[Segment]) -> GroupCosts:
+    """The costs of (n,) groups on their networks."""
     found: GroupCosts | None = None
-    for index in np.unique(fabric[first]):
-        rows = np.flatnonzero(fabric[first] == index)
-        at = first[rows]
-        costs = group_costs(fabrics[int(index)], [(size[at], stride[at]) for size, stride in parts])
+    for index in np.unique(fabric):
+        at = np.flatnonzero(fabric == index)
+        parts = [(size[at], stride[at]) for size, stride in segments]
+        costs = group_costs(fabrics[int(index)], parts)
         if found is None:
-            found = costs.with_features(np.zeros((costs.features.shape[0], len(first))))
-        found.features[:, rows] = costs.features
+            found = costs.with_features(np.zeros((costs.features.shape[0], len(fabric))))
+        found.features[:, at] = costs.features
     if found is None:
         raise ValueError("no groups")
-    return classes, found
+    return found

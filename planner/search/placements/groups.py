@@ -6,7 +6,7 @@ a group are numbered ("classes"): two with equal costs are one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
-from planner.network.axes import with_given_axes
 from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric
@@ -139,9 +138,8 @@ class PlacedGroups:
 
     def all_classes(self) -> tuple[dict[str, IntArray], dict[str, GroupCosts]]:
         """`classes` of every group; those of experts are never used without experts."""
-        found = {
-            name: self.classes(name) for name in GROUPS if self.experts or name not in EXPERT_GROUPS
-        }
+        named = [name for name in GROUPS if self.experts or name not in EXPERT_GROUPS]
+        found = self.classes(named)
         tp = found["tp"]
         unused = (np.zeros_like(tp[0]), tp[1])
         every = {name: found.get(name, unused) for name in GROUPS}
@@ -158,13 +156,16 @@ class PlacedGroups:
         order[at] = len(ORDERS) + np.arange(len(at))
         return order, listed
 
-    def classes(self, name: str) -> tuple[IntArray, GroupCosts]:
-        """(p,) class of each group, and the costs of the classes; equal costs are one class."""
-        parts = self.parts[name]
-        on = with_given_axes(self.fabrics, self.fabric, name, parts, self.torus_axes)
-        classes, costs = group_classes(*on, parts)
-        unique, which = distinct_costs(costs.features)
-        return which[classes], costs.with_features(unique)
+    def classes(self, names: Sequence[str]) -> dict[str, tuple[IntArray, GroupCosts]]:
+        """By name: (p,) class of each group, and their costs; equal costs are one class."""
+        named = {name: self.parts[name] for name in names}
+        found = {}
+        for name, (classes, costs) in group_classes(
+            self.fabrics, self.fabric, named, self.torus_axes
+        ).items():
+            unique, which = distinct_costs(costs.features)
+            found[name] = which[classes], costs.with_features(unique)
+        return found
 
 
 def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:

@@ -140,9 +140,8 @@ def ideal_networks(
     groups = PlacedGroups.build(model, meshes, orders)
     start = np.searchsorted(groups.mesh, np.arange(len(meshes["chips"]) + 1))
     ideal = {}
-    for name in names:
+    for name, (classes, costs) in groups.classes(names).items():
         deadline.check()
-        classes, costs = groups.classes(name)
         best = _least(costs, classes, start)
         if layouts != NO_LAYOUTS:
             best[1:] = np.minimum(best, _least_alone(model, meshes, name, deadline))[1:]
