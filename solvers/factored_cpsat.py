@@ -259,25 +259,42 @@ _INTERVAL_OPS = Ops(
 
 
 def _prune(problem: FactoredProblem, tables: list[Relation], domains: Relation) -> bool:
-    """Drops impossible rows and values in place until nothing changes; False when none is left."""
-    changed = all(map(len, domains.values()))
-    possible = changed
+    """Drops impossible rows and values in place until nothing changes; False when none is left.
+
+    Each relation is looked at once, and again after values of others have gone. A single row is
+    not: what breaks a limit or lacks a value there does so in the rows of every other relation.
+    """
+    if not all(map(len, domains.values())):
+        return False
     in_tables = {key for table in problem.tables for key in table.keys}
-    while changed:
-        changed = False
-        free = [{name: domains[name]} for name in problem.choices if name not in in_tables]
-        for position, columns in enumerate([*tables, *free]):
-            keep = _supported(problem, columns, domains)
-            if not keep.any():
-                return False
-            left = {name: column[keep] for name, column in columns.items()}
-            if position < len(tables):
-                tables[position] = left
-            for name, column in left.items():
-                values = np.unique(column)
-                if len(values) < len(domains[name]):
-                    domains[name], changed = values, True
-    return possible
+    free = [{name: domains[name]} for name in problem.choices if name not in in_tables]
+    relations = [*tables, *free]
+    turn = settled = 0
+    while settled < len(relations):
+        at, again = turn % len(relations), turn >= len(relations)
+        turn, settled = turn + 1, settled + 1
+        if again and row_count(relations[at]) == 1:
+            continue
+        keep = _supported(problem, relations[at], domains)
+        if not keep.any():
+            return False
+        if again and keep.all():
+            continue
+        relations[at] = {name: column[keep] for name, column in relations[at].items()}
+        if _narrow(domains, relations[at]):
+            settled = 1
+    tables[:] = relations[: len(tables)]
+    return True
+
+
+def _narrow(domains: Relation, columns: Relation) -> bool:
+    """Takes the values that no row has out of the domains; whether there were any."""
+    narrowed = False
+    for name, column in columns.items():
+        values = np.unique(column)
+        if len(values) < len(domains[name]):
+            domains[name], narrowed = values, True
+    return narrowed
 
 
 def _supported(

@@ -17,8 +17,7 @@ from planner.cost.energy.facility import Facility, default_facility
 from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes, mlp_blocks, shapes_of
 from planner.cost.memory.parameters import LocalParameters, block_parameters, local_parameters
-from planner.network.axes import with_given_axes
-from planner.network.classes import Groups, group_classes
+from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, Tables, build_fabric, no_tables
 from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
@@ -162,10 +161,9 @@ def networks(model: CostModel, mesh: Mesh) -> dict[str, GroupCosts]:
     few = mesh.take(first)
     counts, which = np.unique(few.chips, return_inverse=True)
     fabrics = [model.fabric(int(count)) for count in counts]
-    used = {
-        name: Groups(*with_given_axes(fabrics, which.ravel(), name, parts, model.torus_axes), parts)
-        for name, parts in segments(few).items()
-        if model.shapes.experts or name not in EXPERT_GROUPS
-    }
-    costs = {name: of.take(classes[at]) for name, (classes, of) in group_classes(used).items()}
-    return {name: costs[name if name in costs else "tp"] for name in GROUPS}
+    named = segments(few)
+    if model.shapes.experts == 0:
+        named = {name: made for name, made in named.items() if name not in EXPERT_GROUPS}
+    found = group_classes(fabrics, which.ravel(), named, model.torus_axes)
+    costs = {name: of_class.take(classes[at]) for name, (classes, of_class) in found.items()}
+    return {name: costs.get(name, costs["tp"]) for name in GROUPS}

@@ -361,11 +361,16 @@ def _stage_table(plans: Sequence[Plan]) -> StageTable | None:
         sharding=np.zeros(shape, dtype=np.int64),
         clock=np.ones(shape, dtype=np.float64),
     )
-    for row, plan in enumerate(plans):
-        for column, stage in enumerate(plan.stages or ()):
-            table.layers[row, column] = stage.layers
-            table.recompute[row, column] = code_of("recompute", stage.recompute or plan.recompute)
-            table.recomputed[row, column] = np.stack([stage.selective, stage.full], axis=1)
-            table.sharding[row, column] = code_of("sharding", stage.sharding or plan.sharding)
-            table.clock[row, column] = plan.clock if stage.clock is None else stage.clock
+    every = [(plan, stage) for plan in plans for stage in plan.stages or ()]
+    stages = np.array([len(plan.stages or ()) for plan in plans])
+    at = np.nonzero(np.arange(longest) < stages[:, None])
+    table.layers[at] = [stage.layers for _, stage in every]
+    table.recompute[at] = [
+        code_of("recompute", stage.recompute or plan.recompute) for plan, stage in every
+    ]
+    table.recomputed[at] = [[*zip(stage.selective, stage.full, strict=True)] for _, stage in every]
+    table.sharding[at] = [
+        code_of("sharding", stage.sharding or plan.sharding) for plan, stage in every
+    ]
+    table.clock[at] = [plan.clock if stage.clock is None else stage.clock for plan, stage in every]
     return table

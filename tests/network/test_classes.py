@@ -3,7 +3,7 @@
 import numpy as np
 from support.jobs import random_chips, random_cost_model
 
-from planner.network.classes import Groups, group_classes
+from planner.network.classes import group_classes
 from planner.network.collectives import group_costs
 from planner.network.groups import Segment
 
@@ -22,15 +22,12 @@ def test_kinds_together_cost_what_each_costs_alone() -> None:
         model = random_cost_model(seed)
         chips = random_chips(model, seed)
         fabrics = [model.fabric(chips), model.fabric(model.cluster.chip_counts(chips)[0])]
-        kinds = {
-            str(parts): Groups(fabrics, rng.integers(0, 2, 40), random_groups(rng, chips, parts))
-            for parts in (1, 3, 2)
-        }
-        for name, (classes, costs) in group_classes(kinds).items():
-            assert sorted(set(classes.tolist())) == list(range(len(costs)))
+        on = rng.integers(0, 2, 40)
+        named = {str(parts): random_groups(rng, chips, parts) for parts in (1, 3, 2)}
+        for name, (classes, costs) in group_classes(fabrics, on, named, {}).items():
             for at, fabric in enumerate(fabrics):
-                rows = np.flatnonzero(kinds[name].fabric == at)
-                alone = group_costs(fabric, [(s[rows], t[rows]) for s, t in kinds[name].segments])
+                rows = np.flatnonzero(on == at)
+                alone = group_costs(fabric, [(s[rows], t[rows]) for s, t in named[name]])
                 found = costs.features[:, classes[rows]]
                 assert np.array_equal(found, alone.features, equal_nan=True)
                 groups += len(rows)

@@ -16,6 +16,7 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum, values
 from planner.search.uniform.batch import Tally, build_batch
 from planner.search.uniform.engine import UniformSpace
+from planner.search.uniform.space import PARTIAL_PLAN
 
 
 def keys_of(plans: PlanTable) -> list[tuple[int, ...]]:
@@ -126,11 +127,13 @@ def test_corners_of_opened_partial_plans_stay_lower_bounds(seed: int) -> None:
     if len(Driver().run(search).points) == 0:
         pytest.skip("nothing fits in this random job")
     assert search.last is not None
-    for row in range(len(search.last.partial_plans)):
-        tally = Tally(plans={}, candidates={})
-        taken = search.last.partial_plans.take(np.array([row]))
-        batch = build_batch(model, taken, search.options, search.limits, search.clocks, tally)
-        if batch is None:
-            continue
-        points = batch.open(np.arange(len(batch.space)), 0).points
-        assert (search.last.corners[row].min(axis=0) <= points.min(axis=0)).all()
+    rows, tally = search.last.partial_plans, Tally(plans={}, candidates={})
+    batch = build_batch(model, rows, search.options, search.limits, search.clocks, tally)
+    assert batch is not None
+    opened, plans = batch.open(np.arange(len(batch.space)), 0), batch.logical.plans
+    of_rows = np.stack([rows.mesh_id, *(rows.columns[name] for name in PARTIAL_PLAN)], 1)
+    of_plans = [batch.logical.mesh_id, *(getattr(plans, name) for name in PARTIAL_PLAN)]
+    number = {tuple(key): row for row, key in enumerate(of_rows.tolist())}
+    row = np.array([number[tuple(key)] for key in np.stack(of_plans, 1).tolist()])
+    low = search.last.corners.min(axis=1)[row[opened.labels[:, 1]]]
+    assert (low <= opened.points).all()

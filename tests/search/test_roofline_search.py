@@ -42,13 +42,13 @@ def all_plans(model: CostModel, chips: int, options: SpaceOptions) -> tuple[Plan
     """Every plan that fits, with every order, and its totals, by direct evaluation."""
     meshes = enumerate_meshes(model, (chips,), options)
     space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
+    fits, _ = Limits().memory(model, memory_table(model, space.plans))  # whatever the order
+    space = space.take(np.flatnonzero(fits))
     orders = [ORDERS.index(order) for order in options.orders(model.framework)]
     pairs = np.stack(np.meshgrid(np.arange(len(space)), orders, indexing="ij"), axis=-1)
     rows = pairs.reshape(-1, 2)
     clocks = np.ones(len(rows))
     plans = replace(space.plans.take(rows[:, 0]), order=rows[:, 1], clock=clocks)
-    fits, _ = Limits().memory(model, memory_table(model, plans))
-    plans = plans.take(np.flatnonzero(fits))
     return plans, evaluate_totals(model, plans)
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.cost.stages.explicit import chunk_kinds
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
 from planner.question.options import SpaceOptions
@@ -181,7 +181,9 @@ def every_plan(
     pp, v, fullest = shared.pp, shared.interleave, int(rows.fullest[row])
     shardings = [SHARDINGS[z] for z in np.flatnonzero(rows.shardings[row])]
     levels = [float(clock) for clock in clocks] or [float(model.clocks(wanted=False)[0])]
-    plans = []
+    plans, fields = [], {name: getattr(shared, name) for name in Plan.__slots__}
+    devices = 1 + max(device_of(shared, c) for c in range(pp))
+    on = [device_of(shared, c) for c in range(pp * v)]
     for sizes in sizes_of(model.job.model.layers, pp * v):
         if not searched_sizes(shared, sizes):
             continue
@@ -192,28 +194,36 @@ def every_plan(
         for counts in product(*options):
             if v > 1 and not blocks and not dealt_out(kinds, counts, pp):
                 continue
-            devices = 1 + max(device_of(shared, c) for c in range(pp))
+            chunks = [
+                _stages(*chunk, shardings, levels) for chunk in zip(sizes, counts, strict=True)
+            ]
             for chosen in product(product(shardings, levels), repeat=devices):
-                stages = tuple(
-                    Stage(
-                        layers=size,
-                        recompute="none",
-                        sharding=chosen[device_of(shared, c)][0],
-                        clock=chosen[device_of(shared, c)][1],
-                        **counts[c],  # type: ignore[arg-type]
-                    )
-                    for c, size in enumerate(sizes)
-                )
+                stages = tuple(chunk[chosen[at]] for chunk, at in zip(chunks, on, strict=True))
                 clock = max(level for _, level in chosen)
-                plans.append(Plan(**{**_fields(shared), "stages": stages, "clock": clock}))
+                plans.append(Plan(**{**fields, "stages": stages, "clock": clock}))
     return plans
 
 
-def _fields(plan: Plan) -> dict[str, object]:
-    return {name: getattr(plan, name) for name in Plan.__slots__}
+def _stages(
+    size: int,
+    counts: dict[str, tuple[int, int]],
+    shardings: Sequence[str],
+    levels: Sequence[float],
+) -> dict[tuple[str, float], Stage]:
+    """A chunk with every sharding and clock."""
+    return {
+        (sharding, level): Stage(
+            layers=size,
+            recompute="none",
+            sharding=sharding,
+            clock=level,
+            **counts,  # type: ignore[arg-type]
+        )
+        for sharding, level in product(shardings, levels)
+    }
 
 
 def values(model: CostModel, plans: list[Plan], limits: Limits) -> tuple[np.ndarray, np.ndarray]:
     """Seconds of every plan, and whether it fits."""
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    return cost.step_time_s, cost.memory_per_chip_bytes <= limits.chip_bytes(model)
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    return cost.step_time_s, cost.memory_bytes <= limits.chip_bytes(model)

@@ -15,8 +15,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
-from planner.network.axes import with_given_axes
-from planner.network.classes import Groups, group_classes
+from planner.network.classes import group_classes, one_after_the_other
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment
@@ -139,7 +138,8 @@ class PlacedGroups:
 
     def all_classes(self) -> tuple[dict[str, IntArray], dict[str, GroupCosts]]:
         """`classes` of every group; those of experts are never used without experts."""
-        found = self.classes([name for name in GROUPS if self.experts or name not in EXPERT_GROUPS])
+        named = [name for name in GROUPS if self.experts or name not in EXPERT_GROUPS]
+        found = self.classes(named)
         tp = found["tp"]
         unused = (np.zeros_like(tp[0]), tp[1])
         every = {name: found.get(name, unused) for name in GROUPS}
@@ -157,19 +157,15 @@ class PlacedGroups:
         return order, listed
 
     def classes(self, names: Sequence[str]) -> dict[str, tuple[IntArray, GroupCosts]]:
-        """By name the (p,) class of each group and the costs of these; equal costs are one."""
+        """By name: (p,) class of each group, and their costs; equal costs are one class."""
+        named = {name: self.parts[name] for name in names}
         found = {}
         for name, (classes, costs) in group_classes(
-            {name: self._groups(name) for name in names}
+            self.fabrics, self.fabric, named, self.torus_axes
         ).items():
             unique, which = distinct_costs(costs.features)
             found[name] = which[classes], costs.with_features(unique)
         return found
-
-    def _groups(self, name: str) -> Groups:
-        parts = self.parts[name]
-        on = with_given_axes(self.fabrics, self.fabric, name, parts, self.torus_axes)
-        return Groups(*on, parts)
 
 
 def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]:
@@ -192,25 +188,16 @@ def _fabrics(model: CostModel, chips: IntArray) -> tuple[list[Fabric], IntArray]
 
 def _stacked(few: list[Segment], many: list[Segment], rows: IntArray) -> list[Segment]:
     """The segments of orders, then of layouts, which have more, in another order of the rows."""
-    nothing = np.ones_like(few[0][0])
-    padded = few + [(nothing, nothing)] * (len(many) - len(few))
-    return [
-        (np.concatenate([a, c])[rows], np.concatenate([b, d])[rows])
-        for (a, b), (c, d) in zip(padded, many, strict=True)
-    ]
+    both = one_after_the_other([few, many])
+    return [(size[rows], stride[rows]) for size, stride in both]
 
 
 def distinct_costs(features: FloatArray) -> tuple[FloatArray, IntArray]:
-    """The distinct columns of cost features, and which of them each column is.
+    """The distinct columns of cost features, ascending, and which of them each column is.
 
-    Equal bits are equal costs. Distinct columns stand in the order in which they occur.
+    Costs are not negative: their big-endian bytes are in order as they are.
     """
-    columns, width = features.T.tobytes(), features.itemsize * len(features)
-    seen: dict[bytes, int] = {}
-    starts = range(0, len(columns), width)
-    which = np.array(
-        [seen.setdefault(columns[at : at + width], len(seen)) for at in starts], dtype=np.int64
-    )
-    first = np.full(len(seen), len(which))
-    np.minimum.at(first, which, np.arange(len(which)))
+    groups = np.ascontiguousarray(features.T, dtype=">f8")
+    packed = groups.view(np.dtype((np.void, groups.itemsize * len(features)))).ravel()
+    _, first, which = np.unique(packed, return_index=True, return_inverse=True)
     return features[:, first], which

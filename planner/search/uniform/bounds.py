@@ -19,6 +19,7 @@ less what they hide. All of these are relaxations, so no plan on the mesh is fas
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from planner.cost.energy.energy import least_component_j, running_w, standing_w
 from planner.cost.evaluate import layer_columns
 from planner.cost.memory.parameters import trained_share
 from planner.cost.step import step_factor
-from planner.cost.terms import end_terms, layer_terms
+from planner.cost.terms import LayerTerms, end_terms, layer_terms
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING
@@ -127,7 +128,7 @@ class PartialPlanBounds:
         sizes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
         first, which = distinct([*sizes, *(net.columns for net in self.networks.values())])
         keys = {name: column[first] for name, column in columns.items()}
-        nets = {name: net.take(first[:, None]) for name, net in self.networks.items()}
+        nets = {name: net.take(first) for name, net in self.networks.items()}
         corners = np.empty((len(partial_plans), len(clocks), 2))
         for micro_batch in np.unique(partial_plans.columns["micro_batch"]):
             deadline.check()
@@ -195,36 +196,55 @@ def _least_seconds(
     sequence parallelism and context-parallel modes. Side by side: `LayerTimes.paired` less.
     """
     kinds = model.job.model.layer_kinds
-    tp, cp, ep = (keys[name][:, None] for name in ("tp", "cp", "ep"))
-    local = model.local_parameters(tp, ep)
+    combinations, tp, cp = len(keys["tp"]), keys["tp"][:, None], keys["cp"][:, None]
     ends = end_terms(model, tp, micro_batch * model.job.seq_len / cp, clocks[None, :])
-    shape = (len(tp), len(clocks))
-    seconds, paired, kernels = (np.full(shape, np.inf) for _ in range(3))
-    for split in (True, False):
-        for mode in (RING, ALL_TO_ALL) if np.any(cp > 1) else (RING,):
-            x = layer_columns(
-                model,
-                tp=tp,
-                cp=cp,
-                ep=ep,
-                micro_batch=np.full_like(tp, micro_batch),
-                sequence_parallel=(tp > 1) & split,
-                cp_mode=np.full_like(tp, mode),
-                recompute=keys["recompute"][:, None],
-                offload=np.zeros_like(tp),
-                clock=clocks[None, :],
+    times = _terms_of_variants(model, keys, nets, micro_batch, clocks)
+    total = busy = beside = ends.embedding + ends.head
+    for kind in ("dense", "moe"):
+        layer = getattr(times, kind)
+        if layer is not None:
+            seconds, paired, kernels = (
+                part.reshape(-1, combinations, len(clocks))
+                for part in np.broadcast_arrays(layer.total, layer.paired, layer.kernels)
             )
-            times = layer_terms(model, x, nets, local)
-            total = busy = beside = ends.embedding + ends.head
-            for kind in ("dense", "moe"):
-                layer = getattr(times, kind)
-                if layer is not None:
-                    total = total + kinds.count(kind) * layer.total
-                    beside = beside + kinds.count(kind) * (layer.total - layer.paired)
-                    busy = busy + kinds.count(kind) * layer.kernels
-            seconds, kernels = np.minimum(seconds, total), np.minimum(kernels, busy)
-            paired = np.minimum(paired, beside)
-    return seconds, paired, kernels
+            total = total + kinds.count(kind) * seconds
+            beside = beside + kinds.count(kind) * (seconds - paired)
+            busy = busy + kinds.count(kind) * kernels
+    return total.min(axis=0), beside.min(axis=0), busy.min(axis=0)
+
+
+def _terms_of_variants(
+    model: CostModel,
+    keys: dict[str, IntArray],
+    nets: dict[str, GroupCosts],
+    micro_batch: int,
+    clocks: FloatArray,
+) -> LayerTerms:
+    """(variants x combinations, clocks) layer times, all variants in one table.
+
+    A variant has sequence parallelism or not, and one context-parallel mode.
+    """
+    splits = (1, 0) if np.any(keys["tp"] > 1) else (0,)
+    modes = (RING, ALL_TO_ALL) if np.any(keys["cp"] > 1) else (RING,)
+    variants = np.array(list(product(splits, modes)))
+    split, mode = np.repeat(variants, len(keys["tp"]), axis=0).T[:, :, None]
+    every = {name: np.tile(column, len(variants))[:, None] for name, column in keys.items()}
+    tp, cp, ep = every["tp"], every["cp"], every["ep"]
+    x = layer_columns(
+        model,
+        tp=tp,
+        cp=cp,
+        ep=ep,
+        micro_batch=np.full_like(tp, micro_batch),
+        sequence_parallel=(tp > 1) & (split == 1),
+        cp_mode=mode,
+        recompute=every["recompute"],
+        offload=np.zeros_like(tp),
+        clock=clocks[None, :],
+    )
+    at = np.tile(np.arange(len(keys["tp"])), len(variants))[:, None]
+    tiled = {name: net.take(at) for name, net in nets.items()}
+    return layer_terms(model, x, tiled, model.local_parameters(tp, ep))
 
 
 def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatArray:

@@ -259,7 +259,7 @@ def test_a_row_of_pools_that_stays_open_is_left(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = pools_of((("dgx-h100-ndr", 4), ("dgx-a100-80-hdr", 4)))
-    options = options_of(pp=2, cp=1, recompute=0)
+    options = options_of(pp=2, cp=1, micro_batch=2, recompute=0)
     asked, found = 0, None
     while found is None or found.status is not Status.OPTIMAL:
         asked, calls, clock.now = asked + 1, 0, 0.0

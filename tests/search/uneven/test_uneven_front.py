@@ -3,6 +3,7 @@
 import random
 import time
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from support.uneven import every_plan, rows_of
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.objectives import OBJECTIVES
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
@@ -101,9 +102,8 @@ def all_points(model: CostModel, fixed: dict[str, frozenset[int]]) -> tuple[Floa
     rows = rows_of(model, 4, **fixed)
     clocks = [float(clock) for clock in model.clocks(wanted=True)]
     plans = [p for row in range(len(rows)) for p in every_plan(model, rows, row, clocks)]
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    points = np.stack([cost.step_time_s, cost.energy.total], axis=1)
-    return points, cost.memory_per_chip_bytes
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    return np.stack([cost.step_time_s, cost.energy_j], axis=1), cost.memory_bytes
 
 
 def searched(
@@ -173,8 +173,8 @@ def check_bounds(model: CostModel, fixed: dict[str, frozenset[int]], *, share: f
     clocks = model.clocks(wanted=True)
     forms = row_forms(model, rows, row_terms(model, rows, model.clocks(wanted=False)))
     plans = [every_plan(model, rows, row, clocks.tolist()) for row in range(len(rows))]
-    costs = [evaluate_table(model, PlanTable.from_plans(listed)) for listed in plans]
-    held = np.concatenate([cost.memory_per_chip_bytes for cost in costs])
+    costs = [evaluate_totals(model, PlanTable.from_plans(listed)) for listed in plans]
+    held = np.concatenate([cost.memory_bytes for cost in costs])
     limits = Limits(memory_bytes=float(np.quantile(held, share)))
     mean = mean_bounds(model, rows, forms, clocks)
     work = full_work(model, limits, rows, forms, clocks)
@@ -186,11 +186,11 @@ def check_bounds(model: CostModel, fixed: dict[str, frozenset[int]], *, share: f
     for part in (0.5, 0.8, 1.0):
         limit = part * most
         for row, cost in enumerate(costs):
-            fits = cost.memory_per_chip_bytes <= limits.chip_bytes(model)
+            fits = cost.memory_bytes <= limits.chip_bytes(model)
             timely = cost.step_time_s <= limit[row]
-            least = cost.energy.total[timely].min(initial=np.inf)
-            fitting = cost.energy.total[timely & fits].min(initial=np.inf)
-            waits = cost.energy.total - work.per_time[row] * cost.step_time_s
+            least = cost.energy_j[timely].min(initial=np.inf)
+            fitting = cost.energy_j[timely & fits].min(initial=np.inf)
+            waits = cost.energy_j - work.per_time[row] * cost.step_time_s
             assert memory.still[row] <= waits[fits].min(initial=np.inf) * (1 + 1e-9)
             assert mean.at(limit)[row] <= least * (1 + 1e-9)
             assert memory.at(limit)[row] <= fitting * (1 + 1e-9)
@@ -217,8 +217,7 @@ def test_limits_on_power_and_time_are_obeyed(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(17))
-@pytest.mark.parametrize("powered", [False, True])
-def test_the_front_in_tight_memory_under_limits_on_power(seed: int, powered: bool) -> None:
+def test_the_front_in_tight_memory_without_and_under_limits_on_power(seed: int) -> None:
     model, fixed = tight_job(seed)
     rng = random.Random(seed)
     points, held = all_points(model, fixed)
@@ -226,18 +225,32 @@ def test_the_front_in_tight_memory_under_limits_on_power(seed: int, powered: boo
     inside = points[held <= held_most]
     watts = inside[:, 1] / inside[:, 0]
     power_w = float(np.quantile(watts, rng.choice([0.0, 0.1, 0.5]))) * (1 + 1e-3)
-    if powered:
-        inside = inside[watts <= power_w]
-    limits = Limits(memory_bytes=held_most, power_w=power_w if powered else None)
+    limits = Limits(memory_bytes=held_most)
+    check_front(model, fixed, limits, inside, tolerance=1e-6)
+    powered = replace(limits, power_w=power_w)
+    plans = check_front(model, fixed, powered, inside[watts <= power_w], tolerance=1e-5)
+    cost = evaluate_table(model, plans)
+    assert (cost.energy.total <= power_w * cost.step_time_s).all()
+
+
+def check_front(
+    model: CostModel,
+    fixed: dict[str, frozenset[int]],
+    limits: Limits,
+    inside: FloatArray,
+    *,
+    tolerance: float,
+) -> PlanTable:
+    """The plans of the front, which is that of the points of all plans within the limits."""
     uniform, start = searched(model, SpaceOptions(fixed=fixed), limits)
     found = energy_front(model, SpaceOptions(fixed=fixed), limits, 4, start=start, uniform=uniform)
     assert found.status is Status.OPTIMAL
     assert found.front_complete
-    assert same_staircase(found.points, inside[nondominated(inside)], 1e-5 if powered else 1e-6)
+    assert same_staircase(found.points, inside[nondominated(inside)], tolerance)
     assert found.bound[1] <= inside[:, 1].min() * (1 + 1e-9)
     cost = evaluate_table(model, found.plans)
-    assert (cost.memory_per_chip_bytes <= held_most).all()
-    assert not powered or (cost.energy.total <= power_w * cost.step_time_s).all()
+    assert (cost.memory_per_chip_bytes <= limits.chip_bytes(model)).all()
+    return found.plans
 
 
 def medium() -> tuple[CostModel, SpaceOptions]:
@@ -245,11 +258,23 @@ def medium() -> tuple[CostModel, SpaceOptions]:
     return with_clocks(model, (1.0, 0.8, 0.6)), SpaceOptions(fixed={"pp": frozenset({2, 4})})
 
 
+@cache
+def medium_searched() -> tuple[Found, UnevenFound]:
+    """Its plans with stages alike, and its fastest plan."""
+    return searched(*medium(), Limits(), 8)
+
+
+@cache
+def medium_front() -> UnevenFound:
+    uniform, start = medium_searched()
+    return energy_front(*medium(), Limits(), 8, start=start, uniform=uniform)
+
+
 def test_few_time_limits_give_points_of_the_whole_front() -> None:
     model, options = medium()
-    uniform, start = searched(model, options, Limits(), 8)
+    uniform, start = medium_searched()
     asked = {"start": start, "uniform": uniform}
-    whole = energy_front(model, options, Limits(), 8, **asked)
+    whole = medium_front()
     few = energy_front(model, options, Limits(), 8, points=3, **asked)
     assert whole.front_complete
     assert not few.front_complete
@@ -264,9 +289,9 @@ def test_few_time_limits_give_points_of_the_whole_front() -> None:
 
 def test_the_least_product_is_that_of_the_whole_front() -> None:
     model, options = medium()
-    uniform, start = searched(model, options, Limits(), 8)
+    uniform, start = medium_searched()
     asked = {"start": start, "uniform": uniform}
-    whole = energy_front(model, options, Limits(), 8, **asked)
+    whole = medium_front()
     least = energy_front(model, options, Limits(), 8, objective=OBJECTIVES["edp"], **asked)
     product = float(whole.points.prod(axis=1).min())
     assert least.certificate.objective == pytest.approx(product, rel=1e-6)
@@ -276,9 +301,9 @@ def test_the_least_product_is_that_of_the_whole_front() -> None:
 
 def test_time_and_gap_end_early_with_bounds() -> None:
     model, options = medium()
-    uniform, start = searched(model, options, Limits(), 8)
+    uniform, start = medium_searched()
     asked = {"start": start, "uniform": uniform}
-    whole = energy_front(model, options, Limits(), 8, **asked)
+    whole = medium_front()
     late = energy_front(model, options, Limits(), 8, deadline=time.perf_counter(), **asked)
     assert late.status is Status.FEASIBLE
     assert not late.front_complete
@@ -292,8 +317,7 @@ def test_time_and_gap_end_early_with_bounds() -> None:
 def test_a_gap_ends_the_search_for_the_least_product() -> None:
     """Also where the fastest plan is known within the gap alone."""
     model, options = medium()
-    uniform = Driver().run(UniformSpace(model=model, options=options, limits=Limits(), chips=(8,)))
-    exact_start = best_time(model, options, Limits(), 8, uniform=uniform)
+    uniform, exact_start = medium_searched()
     start = replace(exact_start, bound=exact_start.bound * 0.95, status=Status.FEASIBLE)
     asked = {"uniform": uniform, "objective": OBJECTIVES["edp"]}
     exact = energy_front(model, options, Limits(), 8, start=exact_start, **asked)
@@ -313,7 +337,7 @@ def test_a_gap_ends_the_search_for_the_least_product() -> None:
 def test_a_gap_that_is_told_is_never_above_the_one_asked_for(gap: float) -> None:
     """To the last digit."""
     model, options = medium()
-    uniform = Driver().run(UniformSpace(model=model, options=options, limits=Limits(), chips=(8,)))
+    uniform, _ = medium_searched()
     start = best_time(model, options, Limits(), 8, uniform=uniform, gap=gap)
     asked = {"start": start, "uniform": uniform, "gap": gap}
     fronts = [
@@ -329,7 +353,7 @@ def test_a_gap_that_is_told_is_never_above_the_one_asked_for(gap: float) -> None
 
 def test_energy_of_components_is_refused() -> None:
     model, options = medium()
-    uniform, start = searched(model, options, Limits(), 8)
+    uniform, start = medium_searched()
     parts = replace(model, assumptions=replace(model.assumptions, component_energy=True))
     with pytest.raises(InputError, match="component"):
         energy_front(parts, options, Limits(), 8, start=start, uniform=uniform)

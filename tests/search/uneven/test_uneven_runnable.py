@@ -9,7 +9,7 @@ from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import every_plan, rows_of
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.frameworks.rules import broken, demands_of, freedom_of
 from planner.frameworks.targets import TARGETS
 from planner.plan import Plan, PlanTable
@@ -71,9 +71,9 @@ def test_the_fastest_plan_against_all_that_the_rules_pass(
     model, fixed = small_job(rng, framework), fixed_of(rng)
     rows = rows_of(model, 4, **fixed)
     plans = [p for row in range(len(rows)) for p in every_plan(model, rows, row, blocks=True)]
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    limit = float(np.quantile(cost.memory_per_chip_bytes, rng.choice([0.02, 0.1, 0.4, 1.0])))
-    at = np.flatnonzero(cost.memory_per_chip_bytes <= limit)
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    limit = float(np.quantile(cost.memory_bytes, rng.choice([0.02, 0.1, 0.4, 1.0])))
+    at = np.flatnonzero(cost.memory_bytes <= limit)
     best = first_runnable(model, [plans[row] for row in at], cost.step_time_s[at], target)
     options = SpaceOptions(fixed=fixed, clocks=False, runnable_in=(TARGETS[target],))
     limits = Limits(memory_bytes=limit)
@@ -102,10 +102,10 @@ def test_the_front_against_all_that_the_rules_pass(target: str, seed: int) -> No
     rows = rows_of(model, 4, **fixed)
     clocks = [1.0, 0.7]
     plans = [p for row in range(len(rows)) for p in every_plan(model, rows, row, clocks)]
-    cost = evaluate_table(model, PlanTable.from_plans(plans))
-    memory = cost.memory_per_chip_bytes
+    cost = evaluate_totals(model, PlanTable.from_plans(plans))
+    memory = cost.memory_bytes
     limit = float(np.quantile(memory, rng.choice([0.1, 0.4])))
-    points = np.stack([cost.step_time_s, cost.energy.total], axis=1)
+    points = np.stack([cost.step_time_s, cost.energy_j], axis=1)
     left = [row for row in np.flatnonzero(memory <= limit).tolist()]
     best: list[np.ndarray] = []
     for row in sorted(left, key=lambda row: tuple(points[row])):
