@@ -1,9 +1,22 @@
-"""Settings of all tests: in CI, hypothesis draws the same examples every time."""
+"""Settings of all tests, and what tests of several folders start from.
+
+In CI, hypothesis draws the same examples every time.
+"""
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
+from support.outside import Outside, serving
 
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+    """The command line where a framework, a schedule and an objective come from other packages."""
+    with serving(tmp_path_factory.mktemp("outside")) as running:
+        yield running
