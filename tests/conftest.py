@@ -1,16 +1,26 @@
-"""Settings of all tests: in CI, hypothesis draws the same examples every time.
+"""Settings of all tests, and what tests of several folders start from.
 
-Garbage is collected more rarely than by default: a test process keeps all modules, and looking
-through them takes a twentieth of the suite's time.
+In CI, hypothesis draws the same examples every time. Garbage is collected more rarely than by
+default: a test process keeps all modules, and looking through them takes a twentieth of the time.
 """
 
 import gc
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
+from support.outside import Outside, serving
 
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
 gc.set_threshold(100_000, 20, 20)
+
+
+@pytest.fixture(scope="session")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+    """The command line where a framework, a schedule and an objective come from other packages."""
+    with serving(tmp_path_factory.mktemp("outside")) as running:
+        yield running

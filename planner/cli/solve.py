@@ -61,7 +61,7 @@ def solve(
         --degrade-link nvlink:0-2=0.25 --collectives best
 
       planner solve --model llama3-8b --hardware a100-sxm4-80 --chips 32 --batch-tokens 1Mi
-        --fix pp=8 --fix interleave=1 --layout uneven --front-points 3
+        --fix pp=8 --fix interleave=1 --layout uneven --front-points 5
 
       planner solve --model llama3-8b --pools dgx-h100-ndr=16,dgx-a100-80-hdr=16
         --batch-tokens 1Mi --layout uneven

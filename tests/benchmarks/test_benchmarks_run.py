@@ -109,32 +109,46 @@ def checked(outcome: subprocess.CompletedProcess[str]) -> None:
         assert all(number >= 0 for number in numbers), table["title"]
 
 
-HELPS = """
-import contextlib, io, json, os, runpy, sys
+TOGETHER = """
+import contextlib, io, json, os, runpy, sys, traceback
 
 import measuring  # before numpy, as each script has it
 
-helps = {}
-for path in sys.argv[1:]:
-    sys.argv = [path, "--help"]
-    with contextlib.redirect_stdout(io.StringIO()) as said:
+ran = []
+for path, *arguments in json.loads(sys.argv[1]):
+    sys.argv = [path, *arguments]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             runpy.run_path(path, run_name="__main__")
             code = 0
         except SystemExit as done:
             code = done.code or 0
-    helps[os.path.basename(path)] = [code, said.getvalue()]
-print(json.dumps(helps))
+            if isinstance(code, str):
+                print(code, file=sys.stderr)
+                code = 1
+        except Exception:
+            traceback.print_exc()
+            code = 1
+    ran.append([code, out.getvalue(), err.getvalue()])
+print(json.dumps(ran))
 """
+
+
+def ran_together(*lines: tuple[str, ...]) -> list[subprocess.CompletedProcess[str]]:
+    """What scripts with arguments say that end before they measure, all of them in one process."""
+    asked = json.dumps([(str(BENCHMARKS / name), *arguments) for name, *arguments in lines])
+    command = [sys.executable, "-c", TOGETHER, asked]
+    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [subprocess.CompletedProcess(asked, *said) for said in json.loads(done.stdout)]
 
 
 @pytest.fixture(scope="module")
 def helps() -> dict[str, tuple[int, str]]:
-    """The exit code and the text of `--help` of each script, all of them from one process."""
-    command = [sys.executable, "-c", HELPS, *(str(BENCHMARKS / name) for name in SCRIPTS)]
-    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return {name: (code, text) for name, (code, text) in json.loads(done.stdout).items()}
+    """The exit code and the text of `--help` of each script."""
+    said = ran_together(*((name, "--help") for name in SCRIPTS))
+    return {name: (one.returncode, one.stdout) for name, one in zip(SCRIPTS, said, strict=True)}
 
 
 @each("name", SCRIPTS)
@@ -205,18 +219,6 @@ def test_whole_commands_of_two_checkouts_are_paired() -> None:
     assert row["median ratio"] == pytest.approx((6 / 6 + 9 / 7) / 2)
 
 
-@each(("arguments", "words"), [
-    (("nothing",), "unknown command 'nothing'; allowed: solve, uniform"),
-    (("--against", "nowhere"), "--against nowhere: is no checkout of planner"),
-])  # fmt: skip
-def test_whole_commands_need_a_checkout_and_known_names(
-    arguments: tuple[str, ...], words: str
-) -> None:
-    outcome = ran("commands.py", *arguments)
-    assert outcome.returncode == 2
-    assert words in outcome.stderr
-
-
 @pytest.mark.slow
 def test_uneven_pipelines_are_never_worse_than_uniform_ones() -> None:
     outcome = ran("uneven.py", "--quick", "--json")
@@ -242,15 +244,6 @@ def test_uneven_pipelines_are_written_between_their_marks(tmp_path: Path) -> Non
     written = page.read_text(encoding="utf-8")
     assert written.count("| layers | p |") == 2
     assert written.endswith(marks.format("proofs"))
-
-
-def test_uneven_pipelines_need_their_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text("no marks", encoding="utf-8")
-    outcome = ran("uneven.py", "--quick", "--write", str(page))
-    assert outcome.returncode == 1
-    assert "has no region study; nothing was timed" in outcome.stderr
-    assert page.read_text(encoding="utf-8") == "no marks"
 
 
 @pytest.mark.slow
@@ -279,25 +272,31 @@ def test_calculon_comparison_runs(tmp_path: Path) -> None:
     assert tools == {"calculon", "planner"}
 
 
-def test_calculon_comparison_refuses_another_space(tmp_path: Path) -> None:
-    outcome = ran("vs_calculon.py", "--quick", "--calculon", str(stand_in(tmp_path, extra=1)))
-    assert outcome.returncode == 1
-    assert "counts other executions; nothing was timed" in outcome.stderr
-    assert outcome.stdout == ""
-
-
-@each("arguments", [(), ("--calculon", "nowhere")])
-def test_calculon_comparison_needs_a_checkout(arguments: tuple[str, ...]) -> None:
-    outcome = ran("vs_calculon.py", *arguments)
-    assert outcome.returncode == 2
-    assert re.search(r"error: .*calculon", outcome.stderr)
-    assert "Traceback" not in outcome.stderr
-
-
-def test_an_unknown_job_is_named() -> None:
-    outcome = ran("throughput.py", "nothing")
-    assert outcome.returncode == 2
-    assert "unknown job 'nothing'; allowed: llama2-13b" in outcome.stderr
+def test_what_cannot_be_measured_is_refused_before_anything_is(tmp_path: Path) -> None:
+    """Each with its exit code and its words; nothing on standard output, and no file is written."""
+    page, report = tmp_path / "page.md", tmp_path / "report.md"
+    page.write_text("no marks", encoding="utf-8")
+    calculon = stand_in(tmp_path / "calculon", extra=1)
+    refusals: list[tuple[tuple[str, ...], int, str]] = [
+        (("commands.py", "nothing"), 2, "unknown command 'nothing'; allowed: solve, uniform"),
+        (("commands.py", "--against", "nowhere"), 2,
+         "--against nowhere: is no checkout of planner"),
+        (("uneven.py", "--quick", "--write", str(page)), 1,
+         "has no region study; nothing was timed"),
+        (("vs_calculon.py", "--quick", "--calculon", str(calculon)), 1,
+         "counts other executions; nothing was timed"),
+        (("vs_calculon.py",), 2, "error: .*calculon"),
+        (("vs_calculon.py", "--calculon", "nowhere"), 2, "error: .*calculon"),
+        (("throughput.py", "nothing"), 2, "unknown job 'nothing'; allowed: llama2-13b"),
+        (("report.py", "--write", str(report)), 2, "--calculon"),
+    ]  # fmt: skip
+    said = ran_together(*(line for line, _, _ in refusals))
+    for (line, code, words), one in zip(refusals, said, strict=True):
+        assert (one.returncode, one.stdout) == (code, ""), (line, one)
+        assert re.search(words, one.stderr), (line, one.stderr)
+        assert "Traceback" not in one.stderr, line
+    assert page.read_text(encoding="utf-8") == "no marks"
+    assert not report.exists()
 
 
 def test_the_page_shows_commands_that_exist(helps: dict[str, tuple[int, str]]) -> None:
@@ -307,11 +306,3 @@ def test_the_page_shows_commands_that_exist(helps: dict[str, tuple[int, str]]) -
     for name, arguments in shown:
         known = helps[name][1]
         assert set(re.findall(r"--[a-z-]+", arguments)) <= set(re.findall(r"--[a-z-]+", known))
-
-
-def test_the_page_is_not_written_without_every_benchmark(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    outcome = ran("report.py", "--write", str(page))
-    assert outcome.returncode == 2
-    assert "--calculon" in outcome.stderr
-    assert list(tmp_path.iterdir()) == []

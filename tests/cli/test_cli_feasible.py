@@ -10,6 +10,7 @@ import pytest
 from support.cases import each
 
 from cli.command import planner, refused
+from cli.remembering import anew
 
 ROOFLINE = ("--model", "llama2-13b", "--assumptions", "roofline")
 DEFAULT = ("--model", "llama2-7b", "--hardware", "a100-sxm4-80", "--chips", 8)
@@ -131,7 +132,8 @@ def test_pictures(name: str, tmp_path: Path) -> None:
     content = path.read_bytes()
     starts = {".svg": b"<svg ", ".html": b"<!doctype html>", ".png": b"\x89PNG"}
     assert content.startswith(starts[path.suffix])
-    outcome = planner("feasible", *ROOFLINE, "--chips", 64, "--plot", path)
+    with anew():
+        outcome = planner("feasible", *ROOFLINE, "--chips", 64, "--plot", path)
     assert (outcome.code, outcome.err) == (0, "")
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
     assert path.read_bytes() == content

@@ -56,7 +56,7 @@ CHIP = CLUSTER["chip"]
 MODEL = _example("models_db", "my-model.yaml")
 
 SOLVE = ("--json", "--chips-exact")
-ON_EIGHT = ("--batch-tokens", "512Ki", "--chips", "8", "--axes", "tp,dp,pp", *SOLVE)
+ON_EIGHT = ("--batch-tokens", "64Ki", "--chips", "8", "--axes", "tp,dp,pp", *SOLVE)
 MACHINE = ("solve", "--model", "gpt3-125m", "--hardware")
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "job": (JOB, ("solve", "FILE", *SOLVE)),

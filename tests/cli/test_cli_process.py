@@ -22,6 +22,7 @@ SMALL = ["solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips
 LONG = ["solve", "--model", "llama3.1-405b", "--hardware", "h100-sxm5-80", "--chips", "16384",
         "--placement", "all", "--offload"]  # fmt: skip
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+COLOR = re.compile(r"\x1b\[(?:\d+;)*(?:3\d|4\d|9\d|10\d)(?:;\d+)*m")
 _TERMINAL = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "TTY_COMPATIBLE")
 CLEAN = {key: value for key, value in os.environ.items() if key not in _TERMINAL}
 
@@ -118,7 +119,7 @@ def test_the_installed_script_runs_from_any_folder(tmp_path: Path) -> None:
 
 
 def test_output_to_a_pipe_has_no_escape_codes_and_a_fixed_width() -> None:
-    narrow, wide = run(*SMALL, COLUMNS="40"), run(*SMALL)
+    narrow, wide = run(*SMALL, COLUMNS="40", NO_COLOR="1", FORCE_COLOR=""), run(*SMALL)
     assert narrow.stderr == wide.stderr == ""
     strip = re.compile(r"in \d+\.\d+ s")
     assert strip.sub("", narrow.stdout) == strip.sub("", wide.stdout)
@@ -127,8 +128,6 @@ def test_output_to_a_pipe_has_no_escape_codes_and_a_fixed_width() -> None:
 
 
 def test_no_color_in_a_pipe() -> None:
-    done = run(*SMALL, NO_COLOR="1", FORCE_COLOR="")
-    assert not ANSI.search(done.stdout)
     assert not ANSI.search(run("solve", "--bogus", NO_COLOR="1").stderr)
 
 
@@ -157,20 +156,18 @@ def in_a_terminal(arguments: list[str], columns: int = 120, **environment: str) 
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), b"".join(parts).decode()
 
 
-def test_no_color_on_a_terminal() -> None:
-    """NO_COLOR asks for no colour; bold may stay (no-color.org speaks of colour only)."""
-    code, said = in_a_terminal(SMALL, NO_COLOR="1")
-    assert code == 0
-    assert not re.search(r"\x1b\[(?:\d+;)*(?:3\d|4\d|9\d|10\d)(?:;\d+)*m", said)
+def test_a_mistake_without_color_on_a_terminal() -> None:
     code, said = in_a_terminal(["evaluate", "absent.yaml"], NO_COLOR="1")
     assert code == 2
     assert not ANSI.search(said)
 
 
-@each("columns", [60, 80])
-def test_a_narrow_terminal(columns: int) -> None:
-    code, said = in_a_terminal(SMALL, columns)
+@each(("columns", "environment"), [(60, {}), (80, {"NO_COLOR": "1"})])
+def test_a_narrow_terminal(columns: int, environment: dict[str, str]) -> None:
+    """NO_COLOR asks for no colour; bold may stay (no-color.org speaks of colour only)."""
+    code, said = in_a_terminal(SMALL, columns, **environment)
     assert code == 0
+    assert not environment or not COLOR.search(said)
     lines = ANSI.sub("", said).splitlines()  # a bar, where the machine is busy, ends its in "\r"
     assert max(map(len, lines)) <= columns
     words = " ".join(lines)
@@ -180,11 +177,12 @@ def test_a_narrow_terminal(columns: int) -> None:
 
 @each("lines", [0, 1])
 @each("arguments", [
-    SMALL, [*SMALL, "--json"], ["models", "list"], ["schema"], ["--help"],
+    ["evaluate", "plan.yaml"], ["evaluate", "plan.yaml", "--json"],
+    ["models", "list"], ["schema"], ["--help"],
 ])  # fmt: skip
-def test_a_reader_that_stops(arguments: list[str], lines: int) -> None:
+def test_a_reader_that_stops(arguments: list[str], lines: int, written: Path) -> None:
     """`planner ... | head -1`: no traceback, and not exit code 1, which means a bug of ours."""
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE,
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, cwd=written.parent,
                                stderr=subprocess.PIPE, env=CLEAN)  # fmt: skip
     assert process.stdout is not None
     assert process.stderr is not None
@@ -200,24 +198,29 @@ def test_a_reader_that_stops(arguments: list[str], lines: int) -> None:
 
 
 def test_files_are_written_even_if_the_reader_stops(tmp_path: Path) -> None:
-    """`planner solve ... -o plan.yaml | head -3` must leave the plan."""
+    """`planner solve ... -o plan.yaml | head -3` must leave the plan, and say nothing."""
     files = [tmp_path / "plan.yaml", tmp_path / "front.csv"]
     process = subprocess.Popen(
         [*COMMAND, *SMALL, "-o", str(files[0]), "--pareto", str(files[1])],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=CLEAN,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=CLEAN,
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.close()
-    process.wait(timeout=60)
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) in (0, 141, -signal.SIGPIPE)
     assert [path.exists() for path in files] == [True, True]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@each("arguments", [SMALL, [*SMALL, "--json"], ["models", "list"]])
-def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
+@each("arguments", [
+    ["evaluate", "plan.yaml"], ["evaluate", "plan.yaml", "--json"], ["models", "list"],
+])  # fmt: skip
+def test_a_full_disk_behind_standard_output(arguments: list[str], written: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE,
-                              text=True, check=False, env=CLEAN)  # fmt: skip
+                              text=True, check=False, env=CLEAN, cwd=written.parent)  # fmt: skip
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")

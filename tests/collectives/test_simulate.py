@@ -14,6 +14,7 @@ from planner.collectives.machines.degraded import degrade
 from planner.collectives.machines.machine import Machine
 from planner.collectives.machines.machines import machine_of
 from planner.collectives.questions.fronts import timing_of
+from planner.collectives.runs import turns
 from planner.collectives.runs.program import program_of
 from planner.collectives.runs.simulate import (
     MODES,
@@ -191,6 +192,16 @@ def test_where_no_turns_meet_the_bound_some_are_found() -> None:
         shared=tuple(Shared(links=pair, capacity=1) for pair in ((0, 1), (0, 2), (1, 2))),
     )  # fmt: skip
     assert sorted(turns_of([0, 1, 2], network)) == [0, 1, 2]
+
+
+def test_steps_that_are_alike_are_shared_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = replace(machine_of("switch:7").network, nodes=8)  # of no other test
+    shared_out: list[object] = []
+    greedy = turns._greedy
+    monkeypatch.setattr(turns, "_greedy", lambda *asked: shared_out.append(asked) or greedy(*asked))
+    first, again, other = (turns_of(links, network) for links in ([0, 1], [1, 0], [0, 0]))
+    assert (first, again, other) == ([0, 1], [1, 0], [0, 1])
+    assert len(shared_out) == 2
 
 
 def test_a_ring_takes_a_step_per_neighbour_whatever_the_mode() -> None:

@@ -19,13 +19,11 @@ import pkgutil
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from cli.command import Outcome, planner
-from cli.remembering import remembered
 from evidence.calibration.synthetic import write_measurements
 from support.cases import each
 from typer.main import get_command
@@ -41,13 +39,6 @@ FENCE = re.compile(r"^(?P<mark>```+|~~~+)[ ]*(?P<language>\S*).*?\n(?P<body>.*?)
 SKIPPED = ("# slow", "# example")
 SHELLS = ("", "sh", "bash", "shell", "console", "text")
 NAME = re.compile(r"`((?:planner|solvers|hardware_db|models_db)(?:\.\w+)+)(?:\([^`]*\))?`")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def answers_are_remembered() -> Iterator[None]:
-    """The commands of all pages ask the search each question once."""
-    with remembered():
-        yield
 
 
 def commands_in(text: str) -> list[str]:

@@ -1,6 +1,5 @@
 """docs/json.md names every key that the commands print."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -24,86 +23,71 @@ def keys_of(value: Any) -> set[str]:
     return set(value).union(*deeper) if deeper else set(value)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "solve --model llama2-7b --chips 64 --train-tokens 1e12 --price-per-chip-hour 2 --json",
-        "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
-        "solve --model gpt3-125m --hardware h100-sxm5-80 --chips 4 --pes 66,132 --json",
-        "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
-        "feasible --model llama2-13b --deadline 60d --train-tokens 2e12 --json",
-        "validate --source simumax --source vtrain-multi --json",
-        "validate --what failures --json",
-        "validate --what collectives --json",
-        "validate --what microbench --json",
-        "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
-        "rack zero --json",
-        "rack parallelism --json",
-        "rack parallelism --beyond --json",
-        "rack solve --strategy zero --gpus 4,8 --max-links 7 --static-power --backward --json",
-        "rack solve --gpus 8 --max-links 6 --json",
-        "rack topology ring:8 fat-tree:k=4 --json",
-        "ridgeline --case mlp-4096 --batches 16,512 --json",
-        "collective bounds --topology ring:4 --json",
-        "collective synthesize --topology ring:4 --json",
-        "collective simulate --topology ring:4 --sizes 1KB,1MB --degrade 0-1=0.5 --json",
-        "collective compare --topology ring:4 --json",
-        "collective compare --system h100-sxm5-80 --chips 16 --json",
-        "collective compare --topology ring:4 --constants nccl --json",
-        "collective export --topology ring:4 -o ring.xml --json",
-        "doctor --json",
-        "models show llama2-7b --json",
-        "hardware show h100-sxm5-80 --json",
-    ],
-)
-def test_every_key_is_documented(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_measurements(tmp_path)
-    outcome = planner(*line.split())
-    named = set(re.findall(r"`([a-z_0-9]+)`", PAGE.read_text(encoding="utf-8")))
-    named |= {
-        part for name in re.findall(r"`([a-z_.]+)`", PAGE.read_text()) for part in name.split(".")
-    }
-    found = {key for key in keys_of(json.loads(outcome.out)) if not key.startswith("network: ")}
-    found = {key for key in found if not key.isdigit()}  # figures by number
-    assert found <= named, sorted(found - named)
+LINES = [
+    "solve --model llama2-7b --chips 64 --train-tokens 1e12 --price-per-chip-hour 2 --json",
+    "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
+    "solve --model gpt3-125m --hardware h100-sxm5-80 --chips 4 --pes 66,132 --json",
+    "evaluate plan.yaml --json",
+    "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
+    "feasible --model llama2-13b --deadline 60d --train-tokens 2e12 --json",
+    "validate --source simumax --source vtrain-multi --json",
+    "validate --what failures --json",
+    "validate --what collectives --json",
+    "validate --what microbench --json",
+    "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
+    "rack zero --json",
+    "rack parallelism --json",
+    "rack parallelism --beyond --json",
+    "rack solve --strategy zero --gpus 4,8 --max-links 7 --static-power --backward --json",
+    "rack solve --gpus 8 --max-links 6 --json",
+    "rack solve --gpus 4 --topology ring --max-links 1 --json",
+    "rack topology ring:8 fat-tree:k=4 --json",
+    "ridgeline --case mlp-4096 --batches 16,512 --json",
+    "collective bounds --topology ring:4 --json",
+    "collective synthesize --topology ring:4 --json",
+    "collective simulate --topology ring:4 --sizes 1KB,1MB --degrade 0-1=0.5 --json",
+    "collective compare --topology ring:4 --json",
+    "collective compare --system h100-sxm5-80 --chips 16 --json",
+    "collective compare --topology ring:4 --constants nccl --json",
+    "collective export --topology ring:4 -o ring.xml --json",
+    "doctor --json",
+    "models show llama2-7b --json",
+    "hardware show h100-sxm5-80 --json",
+]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "solve --model gpt3-125m --hardware h100-sxm5-80 --chips 4 --json",
-        "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
-        "evaluate plan.yaml --json",
-        "validate --what microbench --json",
-        "calibrate --runs runs.csv --json",
-        "rack zero --figure 3 --gpus 2 --json",
-        "rack parallelism --figure 2 --json",
-        "rack parallelism --beyond --json",
-        "rack solve --gpus 2 --pes 4 --topology ring --strategy dp --json",
-        "rack solve --gpus 4 --topology ring --max-links 1 --json",
-        "rack topology ring:8 --json",
-        "ridgeline --case mlp-4096 --batches 16,512 --json",
-        "collective bounds --topology ring:4 --json",
-        "collective synthesize --topology ring:4 --json",
-        "collective simulate --topology ring:4 --sizes 1KB,1MB --degrade 0-1=0.5 --json",
-        "collective compare --topology ring:4 --json",
-        "collective compare --system h100-sxm5-80 --chips 16 --json",
-        "collective export --topology ring:4 -o ring.xml --json",
-        "doctor --json",
-    ],
-)
-def test_every_answer_carries_its_schema_and_versions(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where measurements and a plan are."""
+    folder = tmp_path_factory.mktemp("json")
+    write_measurements(folder)
+    planner("solve", "--model", "gpt3-125m", "--chips", 4, "-o", folder / "plan.yaml")
+    return folder
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_answer_has_documented_keys_and_carries_its_schema_and_versions(
+    line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_measurements(tmp_path)
-    if line.startswith("evaluate"):
-        planner("solve", "--model", "gpt3-125m", "--chips", 4, "-o", "plan.yaml")
+    monkeypatch.chdir(folder)
     document = planner(*line.split()).document
+    assert keys_found(document) <= documented(), sorted(keys_found(document) - documented())
     assert next(iter(document)) == "schema_version"
     assert document["schema_version"] == (2 if line.startswith("solve") else 1)
-    needed = {"planner", "schema", "hardware_db", "models_db"}
-    assert set(document["versions"]) == needed or line.startswith("doctor")
+    if not line.startswith(("doctor", "models show", "hardware show")):
+        assert set(document["versions"]) == {"planner", "schema", "hardware_db", "models_db"}
+
+
+def documented() -> set[str]:
+    """The keys that the page names."""
+    text = PAGE.read_text(encoding="utf-8")
+    dotted = {
+        part for name in re.findall(r"`([a-z_.]+)`", text) for part in name.split(".")
+    }  # fmt: skip
+    return dotted | set(re.findall(r"`([a-z_0-9]+)`", text))
+
+
+def keys_found(document: Any) -> set[str]:
+    """Those of a document that are words of ours."""
+    found = {key for key in keys_of(document) if not key.startswith("network: ")}
+    return {key for key in found if not key.isdigit()}  # figures by number

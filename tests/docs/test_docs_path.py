@@ -7,6 +7,7 @@ import sys
 from types import FrameType
 
 from cli.command import planner
+from cli.remembering import anew
 
 from docs.test_docs import ROOT
 
@@ -27,7 +28,8 @@ def entered(*arguments: str, code: int = 0) -> list[str]:
     before = sys.getprofile()
     sys.setprofile(note)
     try:
-        outcome = planner(*arguments)
+        with anew():
+            outcome = planner(*arguments)
     finally:
         sys.setprofile(before)
     assert outcome.code == code, outcome.err

@@ -18,7 +18,6 @@ again: the figures of its caption are those of the page, between the lines that 
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -26,7 +25,6 @@ from typing import Any
 
 import pytest
 from cli.command import planner
-from cli.remembering import remembered
 from support.cases import each
 
 from docs.test_docs import FENCE, PAGES, ROOT, arguments_of, commands_in, write_files
@@ -39,13 +37,6 @@ BENCHMARK = re.compile(r"(?<=[`\n])python benchmarks/\w+\.py[^`\n]*")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 NAMED = re.compile(r"[A-Za-z]+[-_]?\d\w*")  # H100, x16
 VERSION = re.compile(r"Matplotlib v([\d.]+)")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def answers_are_remembered() -> Iterator[None]:
-    """The commands of all pictures ask the search each question once."""
-    with remembered():
-        yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.outside import ROOT, SOURCES, environment_with, planner_in
+from support.outside import ROOT, SOURCES, Outside
 
 JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8", "--seq-len", "2048")
 MINE = ("--objective", "ed2p")
@@ -17,25 +15,12 @@ PAGE = ROOT / "docs" / "extending" / "objective.md"
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("outside")
-    shutil.copytree(SOURCES / "ed2p", folder / "sources")
-    return environment_with(folder / "sources", folder / "environment")
-
-
-def answer(python: Path, *arguments: str) -> Any:
-    done = planner_in(python, python.parent.parent, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 def ed2p(plan: dict[str, Any]) -> float:
     return float(plan["energy_per_step_j"] * plan["step_time_s"] ** 2)
 
 
-def test_it_is_minimized_with_proof_and_explained(python: Path) -> None:
-    found = answer(python, "solve", *JOB, *MINE, "--chips-exact", "-o", "plan.yaml")
+def test_it_is_minimized_with_proof_and_explained(outside: Outside) -> None:
+    found = outside.answer("solve", *JOB, *MINE, "--chips-exact", "-o", "plan.yaml")
     proof = found["certificate"]
     assert (proof["status"], proof["gap"]) == ("optimal", 0.0)
     assert (proof["objective_name"], proof["objective_unit"]) == ("ed2p", "J s^2")
@@ -43,23 +28,22 @@ def test_it_is_minimized_with_proof_and_explained(python: Path) -> None:
     assert proof["objective"] == pytest.approx(least, rel=1e-12)
     assert ed2p(found["best"]) == pytest.approx(least, rel=1e-12)
     assert any("energy x time^2" in one["verdict"] for one in found["candidates"]["neighbors"])
-    why = answer(python, "explain", "plan.yaml", *MINE)
+    why = outside.answer("explain", "plan.yaml", *MINE)
     assert why["objective_name"] == "ed2p"
 
 
-def test_it_is_named_wherever_objectives_are(python: Path) -> None:
-    folder = python.parent.parent
-    assert re.search(r"\bed2p\b", planner_in(python, folder, "solve", "--help").stdout)
-    asked = planner_in(python, folder, "solve", *JOB, "--objective", "ed2q")
-    assert asked.returncode == 2
-    assert "did you mean 'ed2p'?" in asked.stderr
-    assert '"ed2p"' in json.dumps(answer(python, "schema", "job"))
+def test_it_is_named_wherever_objectives_are(outside: Outside) -> None:
+    assert re.search(r"\bed2p\b", outside.planner("solve", "--help").out)
+    asked = outside.planner("solve", *JOB, "--objective", "ed2q")
+    assert asked.code == 2
+    assert "did you mean 'ed2p'?" in asked.err
+    assert '"ed2p"' in json.dumps(outside.answer("schema", "job"))
 
 
-def test_stages_that_differ_refuse_what_their_search_does_not_prove(python: Path) -> None:
-    refused = planner_in(python, python.parent.parent, "solve", *JOB, *MINE, "--layout", "uneven")
-    assert refused.returncode == 2
-    assert "ed2p is not minimized with layout uneven" in refused.stderr
+def test_stages_that_differ_refuse_what_their_search_does_not_prove(outside: Outside) -> None:
+    refused = outside.planner("solve", *JOB, *MINE, "--layout", "uneven")
+    assert refused.code == 2
+    assert "ed2p is not minimized with layout uneven" in refused.err
 
 
 def test_the_page_shows_the_package() -> None:

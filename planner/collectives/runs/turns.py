@@ -10,6 +10,7 @@ node it is Koenig's edge colouring).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,12 +33,19 @@ def turns_of(links: Sequence[int], network: Network) -> list[int]:
     counts = np.bincount(np.array(links, dtype=np.int64), minlength=len(network.links))
     if not network.shared or not links:
         return _dealt(links, _filled(counts, np.array(network.lanes)))
+    return _dealt(links, _shared(tuple(counts.tolist()), network))
+
+
+@functools.lru_cache(maxsize=64)
+def _shared(loads: tuple[int, ...], network: Network) -> np.ndarray:
+    """(turns, links) sends of each link in each turn; steps of a pipeline are often alike."""
+    counts = np.array(loads)
     sets, most = _limits(network)
     bound = int(np.max(-(-(sets @ counts) // most)))
     each = _greedy(counts, sets, most, bound)
     if len(each) > bound:
         each = _exact(counts, sets, most, bound) or each
-    return _dealt(links, np.array(each))
+    return np.array(each)
 
 
 def _filled(counts: np.ndarray, lanes: np.ndarray) -> np.ndarray:
