@@ -17,8 +17,7 @@ from planner.cost.energy.facility import Facility, default_facility
 from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes, mlp_blocks, shapes_of
 from planner.cost.memory.parameters import LocalParameters, block_parameters, local_parameters
-from planner.network.axes import with_given_axes
-from planner.network.classes import group_classes
+from planner.network.classes import named_costs
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, Tables, build_fabric, no_tables
 from planner.network.placement import EXPERT_GROUPS, Mesh, segments
@@ -162,12 +161,8 @@ def networks(model: CostModel, mesh: Mesh) -> dict[str, GroupCosts]:
     few = mesh.take(first)
     counts, which = np.unique(few.chips, return_inverse=True)
     fabrics = [model.fabric(int(count)) for count in counts]
-    costs: dict[str, GroupCosts] = {}
-    for name, parts in segments(few).items():
-        if name in EXPERT_GROUPS and model.shapes.experts == 0:
-            costs[name] = costs["tp"]
-            continue
-        on = with_given_axes(fabrics, which.ravel(), name, parts, model.torus_axes)
-        classes, distinct_costs = group_classes(*on, parts)
-        costs[name] = distinct_costs.take(classes[at])
-    return costs
+    groups = segments(few)
+    used = {n: groups[n] for n in groups if n not in EXPERT_GROUPS or model.shapes.experts}
+    found = named_costs(fabrics, which.ravel(), used, model.torus_axes)
+    costs = {name: own.take(classes[at]) for name, (classes, own) in found.items()}
+    return {name: costs.get(name, costs["tp"]) for name in groups}
