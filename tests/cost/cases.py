@@ -7,8 +7,6 @@ from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 
 from hardware_db import Cluster, load_cluster
@@ -20,10 +18,7 @@ from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.cost.job import Job
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.rules import violations
-from planner.frameworks.rules.checking import applicable
 from planner.plan import ORDERS, SPLITS, Plan, PlanTable, Stage
-
-BoolArray = npt.NDArray[np.bool_]
 
 CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72", "tpu-v5p", "mi300x-8way", "tpu-v5e")
 DENSE = ("llama3-8b", "gpt3-1.3b", "falcon-40b", "gemma2-9b", "llama2-13b", "opt-1.3b", "olmo2-7b")
@@ -288,15 +283,6 @@ def _nested(ep: int, order: Sequence[str], sizes: dict[str, int]) -> bool:
 def runnable(case: Case, plan: Plan) -> bool:
     """Whether a plan breaks no rule of arithmetic."""
     return not violations(case.model, PlanTable.from_plans([plan]), arithmetic_only=True)
-
-
-def runnable_rows(case: Case, plans: Sequence[Plan]) -> BoolArray:
-    """`runnable` of many plans that list no stages, (n,)."""
-    table, model = PlanTable.from_plans(plans), case.model
-    assert table.stages is None
-    rules = [rule for rule in applicable(model.framework) if rule.framework == "any"]
-    held: BoolArray = np.all([rule.holds(model, table) for rule in rules], axis=0)
-    return held
 
 
 def chip_counts(case: Case, most: int, *, odd: bool = True) -> list[int]:

@@ -32,9 +32,10 @@ from oracles.pipeline_simulator import (
     zero_bubble_h1,
 )
 from support.cases import each
+from support.jobs import obeying
 
 from cost import reference
-from cost.cases import Case, case_of, runnable, runnable_rows
+from cost.cases import Case, case_of, runnable
 from cost.reference_memory import chunk_sizes
 from planner.cost.evaluate import evaluate_table
 from planner.plan import Plan, PlanTable, Stage
@@ -326,10 +327,11 @@ def chunked(model: str, layers: int) -> Chunked:
         plans.append(Plan(pp=pp, tp=tp, micro_batch=size, schedule="interleaved", interleave=v,
                           split=split, sharding="ddp", sequence_parallel=tp > 1))  # fmt: skip
         counts.append(pp * groups)
-    runs = np.flatnonzero(runnable_rows(job, plans))
+    table = PlanTable.from_plans(plans)
+    runs = np.flatnonzero(obeying(job.model, table, arithmetic_only=True))
     plans, counts = [plans[row] for row in runs], [counts[row] for row in runs]
     batches = np.array([m * plan.micro_batch for m, plan in zip(counts, plans, strict=True)])
-    found = evaluate_table(job.model, PlanTable.from_plans(plans), batches)
+    found = evaluate_table(job.model, table.take(runs), batches)
     return Chunked(job, plans, counts, found.step_time_s)
 
 
