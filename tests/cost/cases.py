@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -79,7 +79,7 @@ class Case:
         """The same with other assumptions."""
         return replace(self, assumptions=replace(self.assumptions, **changes))
 
-    @property
+    @cached_property
     def model(self) -> CostModel:
         """The cost model under test."""
         return CostModel.build(self.job, self.cluster, self.assumptions)

@@ -329,6 +329,7 @@ class Net:
         return [shares.get(level.name, 0.0) for level in self.host.levels]
 
 
+@lru_cache(maxsize=512)
 def nets(host: Machine, sizes: Sizes, order: tuple[str, ...], ep: int) -> dict[str, Net]:
     """Every group of a mesh on a machine.
 

@@ -7,6 +7,7 @@ directions, M_X, M_Y axes. The forms are written here from the text, not from th
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ class Case:
     gathers_again: bool = False
     axes: tuple[tuple[str, float], ...] = ()
 
-    @property
+    @cached_property
     def cost(self) -> CostModel:
         """The ordinary cost model under the preset."""
         assumptions = Assumptions.roofline(
@@ -86,13 +87,19 @@ class Case:
         return self.model.total_parameters / (2 * self.model.hidden * width)
 
 
+@cache
+def chip_counts(name: str, most: int, *, pods: bool) -> list[int]:
+    """The counts above 1 that a cluster gives on several pods, or on one."""
+    cluster = load_cluster(name)
+    return [n for n in cluster.chip_counts(most) if n > 1 and (cluster.scale(n).slices > 1) is pods]
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Random widths, batch, TPU and slice."""
     cluster = load_cluster(draw(st.sampled_from(TPUS)))
     assume(cluster.levels[0].torus is not None and "bf16" in cluster.chip.peak_flop_per_s)
-    counts = [n for n in cluster.chip_counts(8192) if n > 1 and cluster.scale(n).slices == 1]
-    chips = draw(st.sampled_from(counts))
+    chips = draw(st.sampled_from(chip_counts(cluster.name, 8192, pods=False)))
     model = two_matrices(
         128 * draw(st.integers(1, 128)),
         8192 * draw(st.integers(1, 8)),
@@ -213,8 +220,7 @@ def test_mixed(case: Case, data: st.DataObject) -> None:
 def test_across_pods(data: st.DataObject) -> None:
     """T_comms = 8DF/(M W_dcn) for replicas on slices of M chips that shard within."""
     cluster = load_cluster(data.draw(st.sampled_from(("tpu-v4", "tpu-v5p", "tpu-v5e", "tpu-v6e"))))
-    counts = [n for n in cluster.chip_counts(32768) if cluster.scale(n).slices > 1]
-    chips = data.draw(st.sampled_from(counts))
+    chips = data.draw(st.sampled_from(chip_counts(cluster.name, 32768, pods=True)))
     pods = cluster.scale(chips).slices
     per_slice = chips // pods
     model = two_matrices(128 * data.draw(st.integers(1, 128)), 8192, 40, gated=True)

@@ -2,10 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
 from planner.network.fabric import FabricLevel, Torus
 from planner.network.groups import Segment
@@ -63,17 +65,21 @@ def place(rank: int, dims: Sequence[int]) -> tuple[int, ...]:
     return tuple(at)
 
 
-def cuts(torus: Torus) -> Iterator[tuple[list[bool], float]]:
-    """Every interval of every axis: which ranks are inside, and the links into it."""
+@cache
+def cuts(torus: Torus) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
+    """Every interval of every axis: which ranks are inside (c, ranks), the links into it (c,)."""
     ranks = math.prod(torus.dims)
+    places = np.array([place(rank, torus.dims) for rank in range(ranks)])
+    found, rates = [], []
     for axis, length in enumerate(torus.dims):
         for start, width in product(range(length), range(1, length)):
             open_axis = not torus.wrap[axis]
             if open_axis and start + width > length:
                 continue
-            inside = [(place(r, torus.dims)[axis] - start) % length < width for r in range(ranks)]
+            found.append((places[:, axis] - start) % length < width)
             borders = 2 - (open_axis and start == 0) - (open_axis and start + width == length)
-            yield inside, borders * ranks / length * torus.link_bytes_per_s
+            rates.append(borders * ranks / length * torus.link_bytes_per_s)
+    return np.array(found), np.array(rates)
 
 
 def gather_bound_s(torus: Torus, groups: Sequence[Group]) -> float:
@@ -81,26 +87,20 @@ def gather_bound_s(torus: Torus, groups: Sequence[Group]) -> float:
 
     What is inside an interval must receive the shards that start outside: V (outside / g).
     """
-    worst = 0.0
-    for inside, rate in cuts(torus):
-        crossing = 0.0
-        for group in groups:
-            within = sum(inside[r] for r in group)
-            crossing += (len(group) - within) / len(group) if within else 0.0
-        worst = max(worst, crossing / rate)
-    return worst
+    inside, rate = cuts(torus)
+    size = len(groups[0])
+    within = inside[:, np.array(groups)].sum(axis=2)
+    crossing = np.where(within > 0, (size - within) / size, 0.0).sum(axis=1)
+    return float(np.max(crossing / rate))
 
 
 def exchange_bound_s(torus: Torus, groups: Sequence[Group]) -> float:
     """Least seconds per byte sent of all groups' all-to-alls at once, over every cut."""
-    worst = 0.0
-    for inside, rate in cuts(torus):
-        crossing = 0.0
-        for group in groups:
-            within = sum(inside[r] for r in group)
-            crossing += within * (len(group) - within) / len(group)
-        worst = max(worst, crossing / rate)
-    return worst
+    inside, rate = cuts(torus)
+    size = len(groups[0])
+    within = inside[:, np.array(groups)].sum(axis=2)
+    crossing = (within * (size - within) / size).sum(axis=1)
+    return float(np.max(crossing / rate))
 
 
 def exchange_load(torus: Torus, groups: Sequence[Group]) -> float:

@@ -12,6 +12,8 @@ from support.cases import each
 from hardware_db import load_chip, load_cluster
 from network.enumeration import groups_of, segments_of
 from planner.assumptions.assumptions import calibrated
+from planner.network.axes import with_given_axes
+from planner.network.classes import group_classes, named_costs
 from planner.network.collectives import group_costs
 from planner.network.fabric import Torus, build_fabric
 from planner.network.placement import GROUPS, Mesh, axis_segments, group_segments, segments
@@ -93,6 +95,23 @@ def test_orders_beside_layouts_are_as_alone() -> None:
             here = pairs_of(plain, name, row)
             ranks = int(alone.chips[row])
             assert {*groups_of(there, ranks)} == {*groups_of(here, ranks)}
+
+
+@each("given", [{}, {"tp": 1, "dp": 2, "fsdp": 1}])
+def test_costs_of_all_groups_together_are_those_of_each_alone(given: dict[str, float]) -> None:
+    """Bit for bit, on machines of two sizes, with parts of axes and without."""
+    cluster = load_cluster("tpu-v5p")
+    assumed = calibrated(cluster.chip, "jax")
+    fabrics = [build_fabric(cluster.scale(chips), assumed) for chips in (64, 512)]
+    for layouts in (LAYOUTS, ((("tp", 4), ("dp", 8)), (("fsdp", 8), ("pp", 2)))):
+        groups = segments(mesh_of(layouts, ep=2))
+        fabric = np.arange(2 * len(layouts)) % 2
+        found = named_costs(fabrics, fabric, groups, given)
+        assert set(found) == set(GROUPS)
+        for name, (classes, costs) in found.items():
+            on = with_given_axes(fabrics, fabric, name, groups[name], given)
+            own, alone = group_classes(*on, groups[name])
+            np.testing.assert_array_equal(costs.features[:, classes], alone.features[:, own])
 
 
 @each("ep", [1, 2, 4, 8])

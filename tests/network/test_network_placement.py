@@ -1,6 +1,7 @@
 """Groups of a mesh against lists of ranks, for all 120 orders of the axes."""
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ from cost.reference_network import grouping, groups_along
 from support.cases import each
 
 from network.enumeration import groups_of
+from planner.network.groups import Segment
 from planner.network.placement import GROUPS, Mesh, segments, strides
 from planner.plan import AXES, ORDERS
 
@@ -20,15 +22,16 @@ MESHES = (
 EXPERT_DEGREES = (1, 2, 3, 4, 6, 12)
 
 
-def mesh_of(sizes: dict[str, int], ep: int, order: int) -> Mesh:
-    """One mesh as a table of one row."""
-    columns = {axis: np.array([size]) for axis, size in sizes.items()}
-    return Mesh(**columns, ep=np.array([ep]), order=np.array([order]))
+def mesh_of(sizes: dict[str, int], ep: int) -> Mesh:
+    """One mesh in every order: a table of a row each."""
+    every = np.arange(len(ORDERS))
+    columns = {axis: np.full(len(ORDERS), size) for axis, size in sizes.items()}
+    return Mesh(**columns, ep=np.full(len(ORDERS), ep), order=every)
 
 
-def pairs_of(mesh: Mesh, name: str) -> list[tuple[int, int]]:
-    """A group as (size, stride) pairs."""
-    return [(int(size[0]), int(stride[0])) for size, stride in segments(mesh)[name]]
+def pairs_of(parts: Sequence[Segment], order: int) -> list[tuple[int, int]]:
+    """A group of one order as (size, stride) pairs."""
+    return [(int(size[order]), int(stride[order])) for size, stride in parts]
 
 
 def as_sets(groups: tuple[tuple[int, ...], ...] | list[tuple[int, ...]]) -> set[frozenset[int]]:
@@ -38,11 +41,11 @@ def as_sets(groups: tuple[tuple[int, ...], ...] | list[tuple[int, ...]]) -> set[
 
 @each("sizes", MESHES)
 def test_strides_are_products_of_the_axes_inside(sizes: dict[str, int]) -> None:
+    found = strides(mesh_of(sizes, 1))
     for code, order in enumerate(ORDERS):
-        found = strides(mesh_of(sizes, 1, code))
-        assert found[order[0]][0] == 1
+        assert found[order[0]][code] == 1
         for inner, outer in pairwise(order):
-            assert found[outer][0] == found[inner][0] * sizes[inner]
+            assert found[outer][code] == found[inner][code] * sizes[inner]
 
 
 @each("sizes", MESHES)
@@ -57,11 +60,11 @@ def test_groups_are_the_ranks_that_differ_in_their_axes_only(sizes: dict[str, in
         "replica": ("dp",),
         "data": ("cp", "fsdp", "dp"),
     }
+    found = segments(mesh_of(sizes, 1))
     for code, order in enumerate(ORDERS):
-        mesh = mesh_of(sizes, 1, code)
         for name, members in axes.items():
             expected = groups_along(key, order, members)  # type: ignore[arg-type]
-            assert as_sets(groups_of(pairs_of(mesh, name), ranks)) == as_sets(expected)
+            assert as_sets(groups_of(pairs_of(found[name], code), ranks)) == as_sets(expected)
 
 
 @each("sizes", MESHES)
@@ -72,11 +75,11 @@ def test_expert_groups_partition_every_stage(sizes: dict[str, int], ep: int) -> 
     stage = ranks // sizes["pp"]
     if stage % ep:
         return
+    found = segments(mesh_of(sizes, ep))
+    assert set(found) == set(GROUPS)
     for code, order in enumerate(ORDERS):
-        mesh = mesh_of(sizes, ep, code)
-        assert set(segments(mesh)) == set(GROUPS)
-        experts = groups_of(pairs_of(mesh, "ep"), ranks)
-        copies = groups_of(pairs_of(mesh, "expert_data"), ranks)
+        experts = groups_of(pairs_of(found["ep"], code), ranks)
+        copies = groups_of(pairs_of(found["expert_data"], code), ranks)
         assert {len(group) for group in experts} == {ep}
         assert {len(group) for group in copies} == {stage // ep}
         owner = stage_of(sizes, order)
@@ -98,12 +101,12 @@ def test_nested_expert_groups_are_consecutive_ranks_of_the_stage(ep: int) -> Non
     """Megatron's folding: ep neighbours in the order of the axes without pp, dp outermost."""
     sizes = MESHES[0]
     key = tuple(sizes[axis] for axis in AXES)
+    found = segments(mesh_of(sizes, ep))
     for code, order in enumerate(ORDERS):
-        mesh = mesh_of(sizes, ep, code)
         listed = grouping(key, order, ep).groups
         for name in ("ep", "expert_data", "expert_shard", "expert_replica"):
-            found = groups_of(pairs_of(mesh, name), math.prod(key))
-            assert as_sets(found) == as_sets(listed[name]), (name, order)
+            groups = groups_of(pairs_of(found[name], code), math.prod(key))
+            assert as_sets(groups) == as_sets(listed[name]), (name, order)
 
 
 @each("sizes", MESHES)
@@ -111,9 +114,8 @@ def test_shard_and_replica_make_up_the_copies(sizes: dict[str, int]) -> None:
     """Sizes multiply: shard x replica = data, for dense and for expert state."""
     stage = math.prod(sizes.values()) // sizes["pp"]
     for ep in (e for e in EXPERT_DEGREES if stage % e == 0):
-        for code in range(0, len(ORDERS), 7):
-            mesh = mesh_of(sizes, ep, code)
-            size = {n: math.prod(s for s, _ in pairs_of(mesh, n)) for n in GROUPS}
-            assert size["shard"] * size["replica"] == size["data"]
-            assert size["expert_shard"] * size["expert_replica"] == size["expert_data"]
-            assert size["expert_data"] * size["ep"] == size["data"] * size["tp"]
+        found = segments(mesh_of(sizes, ep))
+        size = {name: np.prod([s for s, _ in found[name]], axis=0) for name in GROUPS}
+        assert np.all(size["shard"] * size["replica"] == size["data"])
+        assert np.all(size["expert_shard"] * size["expert_replica"] == size["expert_data"])
+        assert np.all(size["expert_data"] * size["ep"] == size["data"] * size["tp"])

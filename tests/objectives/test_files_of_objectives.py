@@ -1,10 +1,21 @@
 """Pictures, pages, fronts and comparisons of answers that minimize money or mean power."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from cli.command import planner
+from cli.remembering import remembered
 from support.cases import each
+
+
+@pytest.fixture(scope="module", autouse=True)
+def answers_are_remembered() -> Iterator[None]:
+    """The search is asked each question once, whatever its answer is then written to."""
+    with remembered():
+        yield
+
 
 JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4", "--batch-tokens",
        "32Ki", "--fix", "micro_batch=1,4")  # fmt: skip

@@ -18,11 +18,14 @@ and ``B`` of the next global stage (for ``B``); its own ``B`` (for ``W``).
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 
-class Kind(Enum):
+
+class Kind(StrEnum):
     """What a work item computes; ``B`` is the whole backward unless the schedule splits it."""
 
     F = "F"
@@ -321,32 +324,71 @@ def _peak_in_flight(order: Iterable[Item], releases: Kind) -> int:
     return peak
 
 
-def _execute(schedule: Schedule, durations: Durations) -> list[list[Execution]]:
-    """Run every device as far as it can go until all are done; the times do not depend on who runs.
+def _sequence(schedule: Schedule) -> list[tuple[int, Item, tuple[Item, ...]]]:
+    """Device, item and what it needs, each item after those that it needs.
+
+    Every device runs as far as it can go until all are done; who runs first does not change times.
 
     Raises:
         DeadlockError: If no device can go on.
     """
-    end_s: dict[Item, float] = {}
-    done: list[list[Execution]] = [[] for _ in schedule.orders]
+    found: list[tuple[int, Item, tuple[Item, ...]]] = []
+    ended: set[Item] = set()
+    done = [0] * len(schedule.orders)
     waiting = set(range(len(schedule.orders)))
     while waiting:
-        before = len(end_s)
+        before = len(found)
         for device in sorted(waiting):
-            order, executed = schedule.orders[device], done[device]
-            now_s = executed[-1].end_s if executed else 0.0
-            for item in order[len(executed) :]:
+            order = schedule.orders[device]
+            for item in order[done[device] :]:
                 needed = _dependencies(item, schedule.stages)
-                if not all(other in end_s for other in needed):
+                if not ended.issuperset(needed):
                     break
-                start_s = max([now_s, *(end_s[other] for other in needed)])
-                now_s = end_s[item] = start_s + durations.of(item)
-                executed.append(Execution(device, item, start_s, now_s))
+                ended.add(item)
+                found.append((device, item, needed))
+                done[device] += 1
             else:
                 waiting.discard(device)
-        if waiting and len(end_s) == before:
-            raise DeadlockError({d: schedule.orders[d][len(done[d])] for d in sorted(waiting)})
+        if waiting and len(found) == before:
+            raise DeadlockError({d: schedule.orders[d][done[d]] for d in sorted(waiting)})
+    return found
+
+
+def _execute(schedule: Schedule, durations: Durations) -> list[list[Execution]]:
+    """What every device runs and when."""
+    end_s: dict[Item, float] = {}
+    free_s = [0.0] * len(schedule.orders)
+    done: list[list[Execution]] = [[] for _ in schedule.orders]
+    for device, item, needed in _sequence(schedule):
+        start_s = max([free_s[device], *(end_s[other] for other in needed)])
+        free_s[device] = end_s[item] = start_s + durations.of(item)
+        done[device].append(Execution(device, item, start_s, end_s[item]))
     return done
+
+
+def makespans_s(schedule: Schedule, many: Sequence[Durations]) -> npt.NDArray[np.float64]:
+    """`simulate(schedule, durations).makespan_s` of many durations in one walk, shape ``(n,)``.
+
+    The items run in the same order whatever they take; only F and B, and every send is charged.
+    """
+    assert not schedule.split_backward
+    for durations in many:
+        durations.check(schedule)
+        assert durations.charge_end_sends
+    send_s = np.array([durations.send_s for durations in many])
+    takes_s = {
+        Kind.F: np.transpose([durations.forward_s for durations in many]) + send_s,
+        Kind.B: np.transpose([durations.backward_s for durations in many]) + send_s,
+    }
+    end_s: dict[Item, npt.NDArray[np.float64]] = {}
+    free_s = np.zeros((len(schedule.orders), len(many)))
+    for device, item, needed in _sequence(schedule):
+        start_s = free_s[device]
+        for other in needed:
+            start_s = np.maximum(start_s, end_s[other])
+        free_s[device] = end_s[item] = start_s + takes_s[item.kind][item.stage]
+    makespans: npt.NDArray[np.float64] = free_s.max(axis=0)
+    return makespans
 
 
 def simulate(schedule: Schedule, durations: Durations) -> SimResult:

@@ -3,12 +3,17 @@
 import random
 from dataclasses import replace
 
+import numpy as np
+
 from hardware_db import load_cluster
 from models_db import Model, load_model
 from planner.assumptions.assumptions import Assumptions, calibrated
+from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.cost.job import Job
 from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.rules import applicable
+from planner.plan import PlanTable
 
 CLUSTERS = ("dgx-h100-ndr", "dgx-a100-80-hdr", "gb200-nvl72", "tpu-v5p", "mi300x-8way", "trn1")
 
@@ -131,3 +136,13 @@ def roofline_model(
     )
     assumptions = Assumptions.roofline(cluster.chip, mfu=mfu)
     return CostModel.build(job, cluster, assumptions, torus_axes)
+
+
+def obeying(model: CostModel, plans: PlanTable, *, arithmetic_only: bool = False) -> BoolArray:
+    """(n,) plans without listed stages that break no rule: `violations` of each is empty."""
+    assert plans.stages is None
+    rules = applicable(model.framework)
+    if arithmetic_only:
+        rules = tuple(rule for rule in rules if rule.framework == "any")
+    held: BoolArray = np.all([rule.holds(model, plans) for rule in rules], axis=0)
+    return held

@@ -17,7 +17,7 @@ import numpy as np
 from hardware_db import Cluster
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
-from planner.base.arrays import FloatArray
+from planner.base.arrays import FloatArray, distinct
 from planner.cost.columns import Columns
 from planner.cost.communication.data_parallel import (
     WEIGHT_BYTES,
@@ -216,21 +216,26 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
 
 
 def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
-    """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class."""
+    """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class.
+
+    What the products move is computed once per combination of the columns that their sizes have.
+    """
     a, shapes, plans = model.assumptions, model.shapes, x.plans
-    tp, tokens = plans.tp[:, None], (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
-    shares = Shares(tokens=tokens, tp=tp, ep=plans.ep[:, None])
+    first, rows = distinct([plans.micro_batch, plans.cp, plans.tp, plans.ep])
+    tp, ep = plans.tp[first, None], plans.ep[first, None]
+    tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[first, None]
+    shares, trains_all = Shares(tokens=tokens, tp=tp, ep=ep), model.job.trains_all
     total = np.zeros(x.stages.count.shape)
     for group, moe in product(x.groups, (False, True)):
         if ("moe" if moe else "dense") in model.job.model.layer_kinds:
             forwards = 1 + repeats(model, group).linear
             linears = layer_linears(a, shapes, shares, moe=moe)
-            one = memory_bytes(a, linears, forwards, trains_all=model.job.trains_all)
+            one = memory_bytes(a, linears, forwards, trains_all=trains_all, rows=rows)
             total = total + shapes.blocks * (group.moe if moe else group.dense) * one
     if shapes.vocab:
         columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
         head = [Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)]
-        once = memory_bytes(a, head, np.ones((1, 1)), trains_all=model.job.trains_all)
+        once = memory_bytes(a, head, np.ones((1, 1)), trains_all=trains_all, rows=rows)
         total = total + x.stages.last * once
     return total
 

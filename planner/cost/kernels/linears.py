@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.chip.tiling import least_traffic_elements
@@ -59,7 +61,12 @@ def product_flop(linears: list[Linear], passes: FloatArray | float) -> FloatArra
 
 
 def memory_bytes(
-    a: Assumptions, linears: list[Linear], forwards: FloatArray, *, trains_all: bool
+    a: Assumptions,
+    linears: list[Linear],
+    forwards: FloatArray,
+    *,
+    trains_all: bool,
+    rows: IntArray | None = None,
 ) -> FloatArray | float:
     """Bytes between chip and memory of all linears in both passes.
 
@@ -71,18 +78,23 @@ def memory_bytes(
         linears: The shapes.
         forwards: Forward passes, those of recomputation included.
         trains_all: Whether weights get gradients (not those that LoRA freezes).
+        rows: (n,) row of the shapes, which are (m, 1), of each row of `forwards`; None: its own.
     """
+
+    def of_rows(column: FloatArray) -> FloatArray:
+        return column if rows is None else column[..., rows, :]
+
     room = (
         a.on_chip_bytes / a.operand_bytes if a.on_chip_bytes and a.operand_bytes else float("inf")
     )
     total: FloatArray | float = 0.0
     for one in linears:
-        t, i, o = one.tokens, one.inputs, one.outputs
-        moved = forwards * least_traffic_elements(t, o, i, room)
-        moved = moved + least_traffic_elements(t, i, o, room)
-        if trains_all:
-            moved = moved + least_traffic_elements(i, o, t, room)
-        total = total + one.copies * a.operand_bytes * moved
+        t, i, o, copies = np.broadcast_arrays(one.tokens, one.inputs, one.outputs, one.copies)
+        products = [(t, o, i), (t, i, o), (i, o, t)][: 3 if trains_all else 2]
+        m, n, k = (np.stack(sizes) for sizes in zip(*products, strict=True))
+        forward, *gradients = of_rows(least_traffic_elements(m, n, k, room))
+        moved = sum(gradients, forwards * forward)
+        total = total + of_rows(copies) * a.operand_bytes * moved
     return total
 
 

@@ -9,7 +9,7 @@ from planner.assumptions.assumptions import calibrated
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.cost.job import Job
 from planner.evidence.calibration.answer import CalibrationResult, Effect
 from planner.evidence.calibration.runs import with_values
@@ -73,4 +73,4 @@ def _step_s(
 ) -> float:
     a = calibrated(cluster.chip, job.era, job.precision, constants)
     model = CostModel.build(job, cluster, replace(a, site_factor=site_factor))
-    return float(evaluate_table(model, PlanTable.from_plans([plan])).step_time_s[0])
+    return float(evaluate_totals(model, PlanTable.from_plans([plan])).step_time_s[0])

@@ -12,7 +12,7 @@ from planner.assumptions.assumptions import calibrated
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_totals
 from planner.cost.job import Job
 from planner.evidence.calibration.answer import Errors
 from planner.evidence.calibration.constants import IN_RUNS, path_of, prior_of
@@ -87,7 +87,7 @@ class RunSet:
         for batch in self.batches:
             a = calibrated(batch.cluster.chip, batch.job.era, batch.job.precision, constants)
             model = CostModel.build(batch.job, batch.cluster, replace(a, site_factor=1.0))
-            seconds[batch.at] = evaluate_table(model, batch.plans).step_time_s
+            seconds[batch.at] = evaluate_totals(model, batch.plans).step_time_s
         return seconds
 
 

@@ -166,15 +166,22 @@ def classes(outcomes: Iterable[Outcome]) -> dict[str, tuple[float, float, list[O
         "adapters": [o for o in rows if o.kind == "adapters" and o.fitted_chip],
         "unfitted_chip": [o for o in rows if not o.fitted_chip],
     }
+    between = between_sources(dense)
     for name, some in few.items():
         if some:
-            low, high = few_sources(some, dense, 1.0 if name == "unfitted_chip" else _OPTIMISM)
+            low, high = few_sources(some, between, 1.0 if name == "unfitted_chip" else _OPTIMISM)
             found[name] = (float(low), float(high), some)
     return found
 
 
+def between_sources(outcomes: Sequence[Outcome]) -> float:
+    """The variance of the mean errors of sources."""
+    means, _ = _two_levels(outcomes)
+    return float(means.var(ddof=1))
+
+
 def few_sources(
-    outcomes: Sequence[Outcome], many: Sequence[Outcome], optimism: float = 1.0
+    outcomes: Sequence[Outcome], between_many: float, optimism: float = 1.0
 ) -> FloatArray:
     """(2,) low and high factor for a new source, as a two-level normal model predicts it.
 
@@ -189,15 +196,14 @@ def few_sources(
 
     Args:
         outcomes: Of the class.
-        many: Of the class with many sources.
+        between_many: tau_many^2: `between_sources` of the class with many sources.
         optimism: How much larger the spread is for rows that the constants were not fitted to.
     """
     means, within = _two_levels(outcomes)
-    many_means, _ = _two_levels(many)
     own = len(means) - 1
     freedom = own + _PRIOR_SOURCES
     squares = float(((means - means.mean()) ** 2).sum())
-    between = (squares + _PRIOR_SOURCES * float(many_means.var(ddof=1))) / freedom
+    between = (squares + _PRIOR_SOURCES * between_many) / freedom
     spread = sqrt((1 + 1 / len(means)) * between + within)
     reach = optimism * float(student_t.ppf(1 - TAIL, freedom)) * spread
     return np.asarray(np.exp(means.mean() + np.array([-reach, reach])))

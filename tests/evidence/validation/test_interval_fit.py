@@ -14,6 +14,7 @@ from planner.evidence.validation import coverage as page
 from planner.evidence.validation.interval_fit import (
     Entry,
     Outcome,
+    between_sources,
     classes,
     few_sources,
     fit_intervals,
@@ -91,7 +92,7 @@ def test_intervals_hold_what_they_say_for_new_sources() -> None:
 def test_few_sources_hold_at_least_what_they_say(sources: int) -> None:
     """A little more, because `many` knows the spread between sources better than it counts for."""
     rng = np.random.default_rng(3)
-    many = list(rows(rng, 400, 10, 0.1, 0.05))
+    many = between_sources(list(rows(rng, 400, 10, 0.1, 0.05)))
     found = [
         share_inside(*few_sources(list(rows(rng, sources, 10, 0.1, 0.05)), many), sqrt(0.0125))
         for _ in range(200)

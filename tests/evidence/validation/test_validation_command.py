@@ -3,6 +3,8 @@
 import importlib.util
 import re
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +16,8 @@ from support.cases import each
 
 from planner.evidence.power.clocks import cap_table, clock_table
 from planner.evidence.power.power import power_table
-from planner.evidence.validation.answer import validate
+from planner.evidence.validation import answer
+from planner.evidence.validation.answer import Validation, validate
 from planner.evidence.validation.failures import failures_table
 from planner.report.tables import validation_tables as view
 
@@ -129,8 +132,17 @@ def test_a_picture_needs_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def pictured() -> Validation:
+    """What every picture of the same question shows."""
+    return validate(sources=("simumax", "mpt"))
+
+
 @pytest.mark.parametrize("ending", ["svg", "html", pytest.param("png", marks=pytest.mark.picture)])
-def test_a_picture_is_written(ending: str, tmp_path: Path) -> None:
+def test_a_picture_is_written(
+    ending: str, tmp_path: Path, pictured: Validation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.evidence.validation.answer.validate", lambda **_: pictured)
     if ending == "png":
         pytest.importorskip("matplotlib")
     path = tmp_path / f"runs.{ending}"
@@ -142,6 +154,16 @@ def test_a_picture_is_written(ending: str, tmp_path: Path) -> None:
     assert len(content) < 400_000
 
 
+@pytest.fixture(scope="module")
+def tables_once() -> Iterator[None]:
+    """Tables that commands print in several forms are made once for all of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("failures_table", "energy_tables"):
+            patch.setattr(answer, name, cache(getattr(answer, name)))
+        yield
+
+
+@pytest.mark.usefixtures("tables_once")
 def test_failures_and_energy_are_those_of_their_tables() -> None:
     document = planner("validate", "--what", "failures", "--json").document["failures"]
     found = failures_table()
@@ -155,6 +177,7 @@ def test_failures_and_energy_are_those_of_their_tables() -> None:
     assert len(energy["caps"]["rows"]) == len(cap_table().rows)
 
 
+@pytest.mark.usefixtures("tables_once")
 @each(("what", "titles"), [
     ("failures", ("flagged by a limit of the memory", "by model", "Failed, by predicted memory")),
     ("energy", ("Mean power per chip that a meter showed", "Power caps", "no measurement")),

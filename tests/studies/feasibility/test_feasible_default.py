@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.cases import each
-from support.jobs import cost_model, dense_model, moe_model
+from support.jobs import cost_model, dense_model, moe_model, obeying
 
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -37,21 +37,19 @@ def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tup
     )
     meshes = enumerate_meshes(sized, (chips,), options)
     space = cross_choices(sized, cross_partial_plans(sized, meshes, options), options)
-    best = (np.inf, np.inf)
-    for row in range(len(space)):
-        plan = space.plans.plan(row)
-        if any(getattr(plan, axis) == 1 for axis in strategy.needs):
-            continue
-        for order in sized.framework.orders or ORDERS:
-            one = PlanTable.from_plans([replace(plan, order=order)])
-            if violations(sized, one):
-                continue
-            costs = evaluate_table(sized, one)
-            if not Limits().memory(sized, costs.memory)[0][0]:
-                continue
-            share = sum(costs.time_parts[name][0] for name in EXPOSED) / costs.step_time_s[0]
-            best = min(best, (float(costs.step_time_s[0]), float(share)))
-    return best
+    needed = [getattr(space.plans, axis) > 1 for axis in strategy.needs]
+    rows = np.flatnonzero(np.all(needed, axis=0))
+    orders = [ORDERS.index(order) for order in sized.framework.orders or ORDERS]
+    every = space.plans.take(np.repeat(rows, len(orders)))
+    every = replace(every, order=np.tile(orders, len(rows)))
+    plans = every.take(np.flatnonzero(obeying(sized, every)))
+    if not len(plans):
+        return np.inf, np.inf
+    costs = evaluate_table(sized, plans)
+    fits = np.flatnonzero(Limits().memory(sized, costs.memory)[0])
+    share = np.sum([costs.time_parts[name] for name in EXPOSED], axis=0) / costs.step_time_s
+    pairs = zip(costs.step_time_s[fits].tolist(), share[fits].tolist(), strict=True)
+    return min(pairs, default=(np.inf, np.inf))
 
 
 @each(

@@ -11,8 +11,10 @@ from support.cases import each
 from hardware_db import load_cluster
 from models_db import load_model
 from planner.assumptions.assumptions import Assumptions
+from planner.cost.breakdown import breakdown
+from planner.cost.communication.traffic import Traffic
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_table, evaluated
 from planner.cost.job import Job
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.search.limits import usable_bytes
@@ -41,7 +43,10 @@ def roofline(model: str, hardware: str, mfu: float = 1.0) -> CostModel:
 def waits(model: CostModel, limits: MeshLimits, row: int, batch: float) -> float:
     """Share of a step that is not computing, by the ordinary model."""
     one = limits.plans.take(np.array([row]))
-    costs = evaluate_table(with_batch(model, limits.chips, batch / limits.chips), one)
+    sized = with_batch(model, limits.chips, batch / limits.chips)
+    none = np.zeros(1)
+    moved = Traffic(flop=none, memory_bytes=none, wire_bytes=(none,) * len(model.cluster.levels))
+    costs = breakdown(sized, evaluated(sized, one), moved)  # its times do not depend on what moves
     return float(1 - costs.time_parts["compute"][0] / costs.step_time_s[0])
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -31,6 +33,13 @@ class Everything:
         """(n, 2) latency and energy of the plans that keep the budgets."""
         both = np.stack([self.cost.latency_s, self.cost.total_j], axis=1)
         return both[self.allowed]
+
+    def within(self, budgets: Mapping[str, float]) -> Everything:
+        """The same plans with budgets."""
+        allowed = np.ones(len(self.plans), dtype=np.bool_)
+        for name, most in budgets.items():
+            allowed &= self.uses[name] <= most * (1 + 1e-12)
+        return replace(self, allowed=allowed)
 
 
 def everything(question: RackQuestion) -> Everything | None:
@@ -70,11 +79,10 @@ def everything(question: RackQuestion) -> Everything | None:
     cost = evaluate(workload, plans, question.machine, question.assumptions)
     uses = uses_of(question, plans, np.array(wires, dtype=np.float64))
     allowed = np.ones(len(plans), dtype=np.bool_)
-    for name, most in question.budgets.items():
-        allowed &= uses[name] <= most * (1 + 1e-12)
-    return Everything(plans=plans, cost=cost, allowed=allowed, uses=uses)
+    return Everything(plans=plans, cost=cost, allowed=allowed, uses=uses).within(question.budgets)
 
 
+@cache
 def wiring(name: str, chips: int) -> tuple[int, int] | None:
     """Links and ports, or None where the topology has no such number of chips."""
     if chips == 1:
@@ -103,18 +111,19 @@ def uses_of(question: RackQuestion, plans: RackPlans, wires: Any) -> dict[str, A
     s = chip.pe_power_share
     busy = chip.idle_w + (chip.busy_w - chip.idle_w) * (1 - s + s * ratio)
     uses["max-power"] = chips * busy
-    uses["max-memory"] = np.array([fullest(question, plans, i) for i in range(len(plans))])
+    fullest = np.array([fullest_stage_bytes(question, n) for n in range(1, max(plans.pp) + 1)])
+    sharers = plans.tp * np.where(plans.zero, plans.dp, 1)
+    uses["max-memory"] = np.ceil(fullest[plans.pp - 1] / sharers)
     return uses
 
 
-def fullest(question: RackQuestion, plans: RackPlans, i: int) -> float:
-    """Bytes of weights on a chip of the fullest stage of plan i."""
-    einsums, pp = question.workload.einsums, int(plans.pp[i])
-    held = [0.0] * pp
+def fullest_stage_bytes(question: RackQuestion, stages: int) -> float:
+    """Bytes of weights of the fullest of so many stages."""
+    einsums = question.workload.einsums
+    held = [0.0] * stages
     for at, einsum in enumerate(einsums):
-        held[at * pp // len(einsums)] += einsum.weight_elements * question.workload.word_bytes
-    sharers = int(plans.tp[i]) * (int(plans.dp[i]) if plans.zero[i] else 1)
-    return float(np.ceil(max(held) / sharers))
+        held[at * stages // len(einsums)] += einsum.weight_elements * question.workload.word_bytes
+    return max(held)
 
 
 def front_of(points: Any) -> Any:

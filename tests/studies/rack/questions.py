@@ -18,7 +18,7 @@ from planner.studies.rack.model.workloads import (
     fully_connected,
 )
 from planner.studies.rack.solve.question import BUDGETS, STRATEGIES, RackQuestion
-from studies.rack.brute_force import everything
+from studies.rack.brute_force import Everything, everything
 
 _TOPOLOGIES = ("linear", "ring", "fully-connected", "mesh", "torus", "hypercube", "star", "switch")
 
@@ -70,6 +70,11 @@ def random_assumptions(random: Random) -> RackAssumptions:
 
 def random_question(seed: int) -> RackQuestion:
     """A question of which some plan exists without its budgets."""
+    return question_and_plans(seed)[0]
+
+
+def question_and_plans(seed: int) -> tuple[RackQuestion, Everything]:
+    """`random_question`, and every plan of it."""
     random = Random(seed)
     while True:
         question = RackQuestion(
@@ -91,4 +96,4 @@ def random_question(seed: int) -> RackQuestion:
         budgets[name] = float(np.quantile(found.uses[name], share, method="nearest"))
         if random.random() < 0.1:
             budgets[name] = float(found.uses[name].min()) * 0.9
-    return replace(question, budgets=budgets)
+    return replace(question, budgets=budgets), found.within(budgets)

@@ -19,7 +19,7 @@ from solvers.factored_cpsat import front as exact_front
 from solvers.factored_cpsat import minimize
 from solvers.solution import Status
 from studies.rack.brute_force import Everything, everything, front_of
-from studies.rack.questions import random_question
+from studies.rack.questions import question_and_plans, random_question
 
 TIES_EVERY = 4
 
@@ -52,9 +52,7 @@ def in_quanta(joint: JointProblem, found: Everything) -> Any:
 @each("block", range(10))
 def test_optima_of_random_questions(block: int) -> None:
     for seed in range(block * 30, block * 30 + 30):
-        question = random_question(seed)
-        found = everything(question)
-        assert found is not None
+        question, found = question_and_plans(seed)
         joint = joint_problem(question)
         assert joint.plans == len(found.plans)
         points, whole = found.points, in_quanta(joint, found)
@@ -77,9 +75,7 @@ def test_optima_of_random_questions(block: int) -> None:
 @each("block", range(6))
 def test_fronts_of_random_questions(block: int) -> None:
     for seed in range(1000 + block * 10, 1010 + block * 10):
-        question = random_question(seed)
-        found = everything(question)
-        assert found is not None
+        question, found = question_and_plans(seed)
         joint = joint_problem(question)
         front = [[t, e] for t, e, _ in exact_front(joint.problem, ("time", "energy"))]
         assert front[::-1] == front_of(in_quanta(joint, found)).tolist(), seed
@@ -98,9 +94,7 @@ def test_fronts_of_random_questions(block: int) -> None:
 def test_what_budgets_cost_and_what_frees_a_plan(block: int) -> None:
     seen = set()
     for seed in range(2000 + block * 12, 2012 + block * 12):
-        question = random_question(seed)
-        found = everything(question)
-        assert found is not None
+        question, found = question_and_plans(seed)
         objective = ("time", "energy", "edp")[seed % 3]
         answer = solve_rack(question, objective)
         both = np.stack([found.cost.latency_s, found.cost.total_j], axis=1)
@@ -172,9 +166,7 @@ def test_a_wrong_quantum_is_noticed() -> None:
 
 @each("seed", range(3000, 3012))
 def test_a_time_limit_at_any_moment_keeps_a_plan_and_a_bound(seed: int) -> None:
-    question = random_question(seed)
-    found = everything(question)
-    assert found is not None
+    question, found = question_and_plans(seed)
     points = found.points
     for objective in ("time", "energy", "edp"):
         for limit_s in (1e-9, 0.02):
