@@ -12,8 +12,7 @@ from support.cases import each
 from hardware_db import load_chip, load_cluster
 from network.enumeration import groups_of, segments_of
 from planner.assumptions.assumptions import calibrated
-from planner.network.axes import with_given_axes
-from planner.network.classes import group_classes, named_costs
+from planner.network.classes import group_classes
 from planner.network.collectives import group_costs
 from planner.network.fabric import Torus, build_fabric
 from planner.network.placement import GROUPS, Mesh, axis_segments, group_segments, segments
@@ -106,11 +105,10 @@ def test_costs_of_all_groups_together_are_those_of_each_alone(given: dict[str, f
     for layouts in (LAYOUTS, ((("tp", 4), ("dp", 8)), (("fsdp", 8), ("pp", 2)))):
         groups = segments(mesh_of(layouts, ep=2))
         fabric = np.arange(2 * len(layouts)) % 2
-        found = named_costs(fabrics, fabric, groups, given)
+        found = group_classes(fabrics, fabric, groups, given)
         assert set(found) == set(GROUPS)
         for name, (classes, costs) in found.items():
-            on = with_given_axes(fabrics, fabric, name, groups[name], given)
-            own, alone = group_classes(*on, groups[name])
+            own, alone = group_classes(fabrics, fabric, {name: groups[name]}, given)[name]
             np.testing.assert_array_equal(costs.features[:, classes], alone.features[:, own])
 
 
