@@ -1,6 +1,7 @@
 """`planner calibrate` and `--calibration`: files, provenance, mistakes."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,27 @@ SOLVE = ("solve", "--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips
          "--chips-exact")  # fmt: skip
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    """Five runs of an installation that is 20 % slower than predicted."""
-    path = tmp_path / "runs.csv"
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of five runs and of their local calibration, made once."""
+    folder = tmp_path_factory.mktemp("measured")
     found = runs_under({}, 5, factor=1.2, noise=0.02)
-    path.write_text(csv_text(found, 5), encoding="utf-8")
-    return path
+    (folder / "runs.csv").write_text(csv_text(found, 5), encoding="utf-8")
+    made = planner("calibrate", "--runs", folder / "runs.csv", "-o", folder / "local.yaml")
+    assert made.code == 0, made.err
+    return folder
 
 
 @pytest.fixture
-def local(tmp_path: Path, runs: Path) -> Path:
+def runs(tmp_path: Path, measured: Path) -> Path:
+    """Five runs of an installation that is 20 % slower than predicted."""
+    return Path(shutil.copy(measured / "runs.csv", tmp_path))
+
+
+@pytest.fixture
+def local(tmp_path: Path, measured: Path) -> Path:
     """The local calibration of those runs."""
-    path = tmp_path / "local.yaml"
-    assert planner("calibrate", "--runs", runs, "-o", path).code == 0
-    return path
+    return Path(shutil.copy(measured / "local.yaml", tmp_path))
 
 
 def content(path: Path) -> Any:
