@@ -28,6 +28,7 @@ GROUPS = (
 )  # fmt: skip
 EXPERT_GROUPS = ("ep", "expert_shard", "expert_replica", "expert_data")
 _FOLDED = ("tp", "cp", "fsdp", "dp")
+_RANKS = np.array([[order.index(axis) for axis in AXES] for order in ORDERS])  # inside out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class Mesh:
 
 def strides(mesh: Mesh) -> dict[str, IntArray]:
     """Ranks between neighbours on each axis, (n,) per axis, of meshes without layouts."""
-    ranks = np.array([[order.index(axis) for axis in AXES] for order in ORDERS])[mesh.order]
+    ranks = _RANKS[mesh.order]
     sizes = np.stack([getattr(mesh, axis) for axis in AXES], axis=1)
     result = {}
     for column, axis in enumerate(AXES):

@@ -26,8 +26,9 @@ from planner.search.oracle.oracle import MeshProblem, mesh_problem
 from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
-from solvers.factored import ARRAY_OPS, brute_force_front, enumerate_assignments
+from solvers.factored import ARRAY_OPS, enumerate_assignments
 from solvers.factored_cpsat import front, minimize
+from solvers.frontier import nondominated
 from solvers.solution import Status
 
 DUALPIPE = code_of_schedule("dualpipe")
@@ -72,8 +73,14 @@ def instances(block: int) -> list[tuple[CostModel, int, SpaceOptions, Limits]]:
     return list(itertools.islice((job for job in found if job is not None), PER_BLOCK))
 
 
-def everything(model: CostModel, problem: MeshProblem) -> tuple[np.ndarray, dict[str, int]]:
-    """(n, 2) integer objectives over those of the model, minus one, of every assignment."""
+def everything(
+    model: CostModel, problem: MeshProblem
+) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """Of every assignment of the join.
+
+    (n, 2) integer objectives over those of the model, minus one; (f, 2) the front of those within
+    the limits, first objective descending; how many there are.
+    """
     free = replace(problem.problem, limits=())
     columns, counts = enumerate_assignments(free)
     names = [*free.choices]
@@ -81,13 +88,13 @@ def everything(model: CostModel, problem: MeshProblem) -> tuple[np.ndarray, dict
     totals = evaluate_totals(model, problem.decode(rows))
     units = {"time": problem.time_s, "energy": problem.energy_j}
     exact = {"time": totals.step_time_s, "energy": totals.energy_j}
-    return np.stack(
-        [
-            free.objectives[n](columns, ARRAY_OPS) * units[n] / exact[n] - 1
-            for n in ("time", "energy")
-        ],
-        axis=1,
-    ), counts
+    found = {n: free.objectives[n](columns, ARRAY_OPS) for n in ("time", "energy")}
+    errors = np.stack([found[n] * units[n] / exact[n] - 1 for n in found], axis=1)
+    within = np.ones(len(rows), dtype=np.bool_)
+    for limit in problem.problem.limits:
+        within &= limit.expression(columns, ARRAY_OPS) <= limit.upper
+    points = np.stack([*found.values()], axis=1)[within]
+    return errors, points[nondominated(points.astype(np.float64))[::-1]], counts
 
 
 def covers(front: np.ndarray, points: np.ndarray, slack: float) -> bool:
@@ -124,21 +131,20 @@ def check_agreement(jobs: list[tuple[CostModel, int, SpaceOptions, Limits]]) -> 
     for given, chips, options, limits in jobs:
         model = of_whole_passes(given)
         problem = mesh_problem(model, chips, options, limits)
-        errors, counts = everything(model, problem)
+        errors, joined, counts = everything(model, problem)
         assert counts["evaluated"] == problem.assignments
         assert np.abs(errors).max() < ROUNDING
         found = Driver().run(
             UniformSpace(model=model, options=options, limits=limits, chips=(chips,))
         )
-        joined = list(brute_force_front(problem.problem, ("time", "energy")))
         solved = list(front(problem.problem, ("time", "energy")))
-        assert [point[:2] for point in solved] == [point[:2] for point in joined]
+        assert [[*point[:2]] for point in solved] == joined.tolist()
         optimum = minimize(problem.problem, "time")
-        if not joined:
+        if not len(joined):
             assert found.status is optimum.status is Status.INFEASIBLE
             continue
         assert optimum.status is Status.OPTIMAL
-        assert optimum.objective == joined[-1][0]
+        assert optimum.objective == joined[-1, 0]
         totals = evaluate_totals(model, problem.decode([decision for *_, decision in solved]))
         points = np.stack([totals.step_time_s, totals.energy_j], axis=1)
         slack = 2 * float(np.abs(errors).max())

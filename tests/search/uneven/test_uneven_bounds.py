@@ -11,7 +11,7 @@ from support.uneven import device_of, first_chunks_first, random_sizes
 
 from models_db import load_model
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.cost.stages.explicit import chunk_kinds
 from planner.frameworks.rules import violations
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, PlanTable, Stage
@@ -95,10 +95,10 @@ def test_bounds_are_below_random_plans(seed: int) -> None:
         row = rng.randrange(len(rows))
         plans = PlanTable.from_plans([random_plan(rng, model, rows, row) for _ in range(4)])
         assert not violations(model, plans)
-        cost = evaluate_table(model, plans)
-        limits = Limits(memory_bytes=float(np.median(cost.memory_per_chip_bytes)))
+        cost = evaluate_totals(model, plans)
+        limits = Limits(memory_bytes=float(np.median(cost.memory_bytes)))
         second = second_bound(model, limits, rows, forms, np.inf)
-        fits = cost.memory_per_chip_bytes <= limits.chip_bytes(model)
+        fits = cost.memory_bytes <= limits.chip_bytes(model)
         assert first[row] <= second[row] * ROUNDED
         assert second[row] <= cost.step_time_s[fits].min() * ROUNDED
         assert max(lowest, first[row]) <= cost.step_time_s.min() * ROUNDED
