@@ -24,61 +24,88 @@ from planner.question.asked import ASKED
 from planner.question.asked.words import FIELDS_WITH_WORDS, words_of
 from planner.schedules import SCHEDULES
 
-PROGRAM = (
-    "import atexit, sys; sys.argv = ['planner', *sys.argv[1:]]; "
-    "atexit.register(lambda: print('numpy' in sys.modules, file=sys.stderr)); "
-    "from planner.cli.entry import main; main()"
-)
+PROGRAM = """
+import contextlib, io, json, os, sys
+said = []
+for variables in json.loads(sys.argv.pop()):
+    sys.argv, kept = ["planner"], dict(os.environ)
+    os.environ.update(variables)
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        from planner.cli.entry import main
+        main()
+    said.append(out.getvalue())
+    os.environ.clear()
+    os.environ.update(kept)
+print(json.dumps([said, "numpy" in sys.modules]))
+"""
+"""Answers a shell for each set of variables that it would set, in one process."""
 SHELLS = ("bash", "zsh", "fish")
 
 
-def answered(shell: str, line: str) -> str:
-    """What the script of a shell gets for a line whose last word is completed."""
+def variables_of(shell: str, line: str) -> dict[str, str]:
+    """What the script of a shell sets for a line whose last word is completed."""
     variables = {"_PLANNER_COMPLETE": f"complete_{shell}"}
     if shell == "bash":
         words = [word for word in re.split(r" |(=)", line) if word is not None]
         words = [word for at, word in enumerate(words) if word or at == len(words) - 1]
-        variables |= {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
-    else:
-        variables |= {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env={**os.environ, **variables},
+        return variables | {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
+    return variables | {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+
+
+def answered(shell: str, *lines: str) -> list[str]:
+    """What the script of a shell gets for each line."""
+    asked = json.dumps([variables_of(shell, line) for line in lines])
+    done = subprocess.run([sys.executable, "-c", PROGRAM, asked],
                           capture_output=True, text=True, check=False)  # fmt: skip
-    assert done.stderr == "False\n", done.stderr
-    return done.stdout
+    assert done.stderr == "", done.stderr
+    said, numpy_is_loaded = json.loads(done.stdout)
+    assert not numpy_is_loaded
+    return list(said)
 
 
-def values(shell: str, line: str) -> list[str]:
-    """The values that a shell offers."""
-    said = answered(shell, line)
+def values(shell: str, *lines: str) -> list[list[str]]:
+    """The values that a shell offers for each line."""
+    said = answered(shell, *lines)
     if shell == "zsh":
-        return re.findall(r'^(?:.*\(\()?"([^"]*)"', said, re.MULTILINE)
-    return [text.partition("\t")[0] for text in said.splitlines()]
+        return [re.findall(r'^(?:.*\(\()?"([^"]*)"', text, re.MULTILINE) for text in said]
+    return [[row.partition("\t")[0] for row in text.splitlines()] for text in said]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_each_shell_gets_the_values_of_flags(shell: str) -> None:
-    assert values(shell, "planner solve --model llama3-") == ["llama3-70b", "llama3-8b"]
-    assert values(shell, "planner solve --objective e") == ["energy", "edp"]
-    assert values(shell, "planner solve --runnable-in megatron,to") == ["megatron,torchtitan"]
-    fixed = values(shell, "planner solve --fix sharding=ze")
+    models, objectives, runs_in, fixed, flags = values(
+        shell,
+        "planner solve --model llama3-",
+        "planner solve --objective e",
+        "planner solve --runnable-in megatron,to",
+        "planner solve --fix sharding=ze",
+        "planner solve --lay",
+    )
+    assert models == ["llama3-70b", "llama3-8b"]
+    assert objectives == ["energy", "edp"]
+    assert runs_in == ["megatron,torchtitan"]
     assert [text.removeprefix("sharding=") for text in fixed] == ["zero1", "zero2", "zero3"]
-    assert values(shell, "planner solve --lay") == ["--layout"]
+    assert flags == ["--layout"]
 
 
 def test_bash_takes_words_at_an_equals_sign_apart() -> None:
-    assert values("bash", "planner solve --fix sharding=ddp,z")[0] == "ddp,zero1"
-    assert values("bash", "planner solve --fix=schedule=zero") == ["zero-bubble"]
-    assert values("bash", "planner solve --model=llama3-7") == ["llama3-70b"]
+    sharding, schedules, models = values(
+        "bash",
+        "planner solve --fix sharding=ddp,z",
+        "planner solve --fix=schedule=zero",
+        "planner solve --model=llama3-7",
+    )
+    assert (sharding[0], schedules, models) == ("ddp,zero1", ["zero-bubble"], ["llama3-70b"])
     assert _joined(["planner", "x", "a", "=", "b", "c"], 5) == (["planner", "x", "a=b", "c"], 3)
     assert _joined(["planner", "x", "a", "="], 3) == (["planner", "x", "a="], 2)
     assert _joined(["planner", "x", "a"], 2) == (["planner", "x", "a"], 2)
 
 
 def test_what_is_said_of_a_flag_is_one_line_with_its_names_filled_in() -> None:
-    said = answered("fish", "planner solve --framew").splitlines()
-    assert len(said) == 1
-    assert "megatron" in said[0]
-    assert "{" not in said[0]
+    (said,) = answered("fish", "planner solve --framew")
+    assert said.count("\n") == 1
+    assert "megatron" in said
+    assert "{" not in said
 
 
 @pytest.mark.parametrize("name", FIELDS_WITH_WORDS)

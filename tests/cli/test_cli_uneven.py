@@ -8,6 +8,7 @@ import pytest
 from support.cases import each
 
 from cli.command import planner, refused, replaced, solve
+from planner.answers.files.result_file import read_result
 from planner.base.jsonfile import digest_of
 from planner.base.units import show_seconds
 from strict_yaml.reading import load as load_yaml
@@ -110,8 +111,10 @@ def test_an_answer_with_interleaved_rows_is_read_again(objective: str, tmp_path:
     found = solve(*asked, "--fix", "micro_batch=2", "--objective", objective)
     assert found["certificate"]["status"] == "optimal"
     path = written(found, tmp_path / "a.json")
-    outcome = planner("report", path, "-o", tmp_path / "page.html")
-    assert outcome.code == 0, outcome.err
+    assert read_result(path).answer.to_dict()["best"] == found["best"]
+    if objective == "time":  # pages of the others: test_other_objectives_have_certificates_too
+        outcome = planner("report", path, "-o", tmp_path / "page.html")
+        assert outcome.code == 0, outcome.err
 
 
 def _funnel(answer: Any, at: int, **changes: Any) -> Any:

@@ -49,6 +49,12 @@ def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
+@functools.cache
+def nodes() -> dict[Path, list[ast.AST]]:
+    """All nodes of the syntax tree of every module."""
+    return {path: list(ast.walk(tree)) for path, tree in trees().items()}
+
+
 def name_of(path: Path) -> str:
     """The dotted name of a module."""
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
@@ -120,9 +126,9 @@ def test_rooms_say_what_they_import() -> None:
         named = [_room_of(name) for name in re.findall(r"`([\w.]+)`", words)]
         taken = {
             _room_of(name)
-            for path, tree in trees().items()
+            for path, inner in nodes().items()
             if within(name_of(path), f"planner.{room}")
-            for name in _imported(ast.walk(tree))
+            for name in _imported(inner)
         } & {*rooms[:at], *rooms[at + 1 :]}
         below = rooms[1 + max(map(rooms.index, named)) :] if "below" in words else []
         if not named or not taken >= {*named} or taken - {*named, *below}:
@@ -140,9 +146,8 @@ def test_the_file_of_a_schedule_is_imported_by_its_registry_alone() -> None:
     files = {type(schedule).__module__ for schedule in BUILT_IN}
     found = {
         name_of(path): sorted(taken)
-        for path, tree in trees().items()
-        if not within(name_of(path), "planner.schedules")
-        and (taken := _imported(ast.walk(tree)) & files)
+        for path, inner in nodes().items()
+        if not within(name_of(path), "planner.schedules") and (taken := _imported(inner) & files)
     }
     assert found == {}
 
@@ -197,9 +202,9 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
 def test_every_import_inside_a_function_has_its_reason() -> None:
     """A comment on its line, or one for the whole command at its first line."""
     bare = []
-    for path, tree in trees().items():
+    for path, inner in nodes().items():
         lines = path.read_text(encoding="utf-8").split("\n")
-        for function in ast.walk(tree):
+        for function in inner:
             if not isinstance(function, ast.FunctionDef):
                 continue
             imports = [
@@ -222,7 +227,7 @@ def test_who_reads_a_question_needs_no_assertion_about_it() -> None:
     asserted = [
         f"{name_of(path)}:{node.lineno}"
         for path in reading
-        for node in ast.walk(trees()[path])
+        for node in nodes()[path]
         if isinstance(node, ast.Assert)
     ]
     assert len(reading) > 20
@@ -236,8 +241,8 @@ def test_a_file_is_short_enough_to_read() -> None:
 
 def test_functions_are_short_enough_to_see_whole() -> None:
     long = {}
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, inner in nodes().items():
+        for node in inner:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 doc = ast.get_docstring(node, clean=False)
@@ -328,8 +333,8 @@ def test_public_names_are_made_of_standard_words() -> None:
 def test_each_attribute_is_an_entry_of_its_own() -> None:
     """No line that goes on about one attribute begins with the name of another and a colon."""
     wrong = []
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
+    for path, inner in nodes().items():
+        for node in inner:
             if not isinstance(node, ast.ClassDef):
                 continue
             targets = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
