@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 NAME_PATTERN = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 URL_PATTERN = r"^https?://[^\s]+$"
@@ -18,6 +18,12 @@ def _one_or_several(value: object) -> str:
     return SEVERAL if isinstance(value, list) else ONE
 
 
+def _whole(value: object) -> object:
+    """The integer that a number such as 1e9 is; anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=60)]
 Key = Annotated[str, Field(min_length=1, max_length=60)]
@@ -70,36 +76,36 @@ class _Number(_Record):
 class Count(_Number):
     """A count or width of at least 1."""
 
-    value: Annotated[int, Field(ge=1, le=10**9)] = Field(description="The number.")
+    value: Annotated[Whole, Field(ge=1, le=10**9)] = Field(description="The number.")
     unit: Literal["1"] = Field(description="Unit of the value.")
 
 
 class LayerCount(Count):
     """A number of layers; per-layer tables are made of it, hence the bound."""
 
-    value: Annotated[int, Field(ge=1, le=10_000)] = Field(description="The number.")
+    value: Annotated[Whole, Field(ge=1, le=10_000)] = Field(description="The number.")
 
 
 class CountOrZero(_Number):
     """A count that may be 0."""
 
-    value: Annotated[int, Field(ge=0, le=10**9)] = Field(description="The number.")
+    value: Annotated[Whole, Field(ge=0, le=10**9)] = Field(description="The number.")
     unit: Literal["1"] = Field(description="Unit of the value.")
 
 
 class Tokens(_Number):
     """A number of tokens."""
 
-    value: Annotated[int, Field(ge=1, le=10**12)] = Field(description="The number.")
+    value: Annotated[Whole, Field(ge=1, le=10**12)] = Field(description="The number.")
     unit: Literal["tokens"] = Field(description="Unit of the value.")
 
 
 class ParameterCount(_Number):
     """A published number of parameters; `uncertainty` is half the interval of a rounded one."""
 
-    value: Annotated[int, Field(ge=1, le=10**18)] = Field(description="The number.")
+    value: Annotated[Whole, Field(ge=1, le=10**18)] = Field(description="The number.")
     unit: Literal["parameters"] = Field(description="Unit of the value.")
-    uncertainty: Annotated[int, Field(ge=1, le=10**18)] | None = Field(
+    uncertainty: Annotated[Whole, Field(ge=1, le=10**18)] | None = Field(
         default=None, description="Half the interval of a rounded number."
     )
 

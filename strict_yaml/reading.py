@@ -142,6 +142,7 @@ class _Builder:
     def __init__(self, text: str, max_depth: int) -> None:
         self.mistakes: list[Mistake] = []
         self.deepest = 0
+        self._text = text
         self._yaml = _parser()
         self._events = events_of(text, self._yaml)
         self._max_depth = max_depth
@@ -159,7 +160,9 @@ class _Builder:
         version = start.version and tuple(start.version[:2])
         if version not in (None, (1, 2)):
             said = ".".join(map(str, version))
-            _refuse(line_in(start), f"%YAML {said}: only YAML 1.2 is read; leave this line out")
+            lines = self._text.splitlines()
+            at = next((at for at, line in enumerate(lines, 1) if line.startswith("%YAML")), 1)
+            _refuse(at, f"%YAML {said}: only YAML 1.2 is read; leave this line out")
         data = self._value(next(self._events), depth=0)
         next(self._events)  # the end of the document
         following = next(self._events)

@@ -28,6 +28,7 @@ from planner.objectives import OBJECTIVES
 from planner.plan import Plan
 from planner.question.asked.typed import ExplainFields
 from planner.question.files.plan_file import check_chips, read_plan_file
+from planner.question.kinds.objectives import check_price
 from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.result import SolveResult
@@ -93,8 +94,9 @@ def explain_plan(
     """
     if objective not in OBJECTIVES:
         raise InputError(f"objective: {not_one_of(objective, OBJECTIVES)}")
-    evaluated = evaluate_plan(resolved, plan, assumed)
     request = resolved.request
+    check_price(request.price_per_chip_hour, (OBJECTIVES[objective],), ARGUMENTS)
+    evaluated = evaluate_plan(resolved, plan, assumed)
     asked = options_of(request)
     runs = tuple(dict.fromkeys((*asked.runnable_in, *targets)))
     options = replace(asked, offload=True, clocks=True, axes=None, fixed={}, runnable_in=runs)

@@ -83,7 +83,7 @@ class Registry(Extended[T]):
         try:
             found = point.load()
             found = found() if isinstance(found, type) else found
-        except Exception as error:  # whatever the code of a package may raise
+        except (Exception, SystemExit) as error:  # whatever the code of a package may raise
             reason = one_line(f"{type(error).__name__}: {error}")
             raise InputError(f"{where}: cannot be loaded ({reason})") from error
         if not isinstance(found, self._base):

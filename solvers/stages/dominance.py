@@ -20,7 +20,7 @@ def undominated_pairs(key: Ints, first: Numbers, second: Numbers) -> Index:
     order = np.lexsort((second, first, key))
     ordered = key[order]
     begins = _begins(ordered)
-    lowered = _ranks(second[order]) - np.cumsum(begins) * (len(order) + 1)
+    lowered = ranks(second[order]) - np.cumsum(begins) * (len(order) + 1)
     least = np.minimum.accumulate(lowered)
     keep = begins.copy()
     keep[1:] |= lowered[1:] < least[:-1]
@@ -85,7 +85,7 @@ def _beaten(block: Ints, upper: Ints, first: Numbers, second: Numbers) -> npt.ND
     """(n,) upper rows that a lower row of their block dominates as a pair."""
     order = np.lexsort((upper, first, block))
     offset = np.cumsum(_begins(block[order])) * (len(order) + 1)
-    lowered = _ranks(second[order]) - offset
+    lowered = ranks(second[order]) - offset
     is_upper = upper[order] == 1
     never = len(order) - offset
     least = np.minimum.accumulate(np.where(is_upper, never, lowered))
@@ -100,7 +100,7 @@ def _begins(ordered: Ints) -> npt.NDArray[np.bool_]:
     return begins
 
 
-def _ranks(values: Numbers) -> Ints:
+def ranks(values: Numbers) -> Ints:
     """(n,) the rank of each among the distinct values."""
     _, ranks = np.unique(values, return_inverse=True)
     return ranks.reshape(-1).astype(np.int64)

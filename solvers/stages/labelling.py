@@ -21,10 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from solvers.stages.chain import Bools, Chain, Floats, Index, back, spans, traced
-from solvers.stages.dominance import undominated_triples
+from solvers.stages.dominance import ranks, undominated_triples
 from solvers.stages.problem import Ints
 
 _ROUNDING = 1e-12
@@ -224,10 +223,10 @@ class Labelling:
         """Labels by state; of several peaks the last is compared, the others must agree."""
         if len(labels.state) == 0:
             return labels
-        key = _dense(labels.state)
+        key = ranks(labels.state)
         for b in range(labels.peaks.shape[1] - 1):
-            key = _dense(key * len(key) + _dense(labels.peaks[:, b]))
-        level = _dense(labels.peaks[:, -1]) if labels.peaks.shape[1] else np.zeros_like(key)
+            key = ranks(key * len(key) + ranks(labels.peaks[:, b]))
+        level = ranks(labels.peaks[:, -1]) if labels.peaks.shape[1] else np.zeros_like(key)
         return labels.take(undominated_triples(key, level, labels.times, labels.costs))
 
     def _best(self, labels: _Labels) -> Index:
@@ -235,9 +234,3 @@ class Labelling:
         time = self.scales.time(labels.peaks, labels.times)
         cost = labels.costs + labels.peaks @ self.scales.cost[1:] + self.scales.per_time * time
         return np.lexsort((time, cost))[:1]
-
-
-def _dense(values: Ints) -> npt.NDArray[np.int64]:
-    """(n,) the rank of each among the distinct values."""
-    _, ranks = np.unique(values, return_inverse=True)
-    return ranks.reshape(-1).astype(np.int64)

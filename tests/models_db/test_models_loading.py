@@ -49,6 +49,14 @@ def test_the_example_loads_and_is_not_listed() -> None:
     assert model.published.total_parameters is None
 
 
+def test_a_whole_number_may_be_written_with_an_exponent(tmp_path: Path) -> None:
+    path = tmp_path / "m.yaml"
+    path.write_text(changed(("layers: {value: 32,", "layers: {value: 3.2e1,")))
+    assert load_model(path) == load_model(EXAMPLE)
+    refusal = refused(tmp_path, changed(("layers: {value: 32,", "layers: {value: 3.25e1,")))
+    assert "32.5 where a whole number belongs" in refusal
+
+
 def test_a_shipped_file_loads_by_path(tmp_path: Path) -> None:
     assert load_model(SHIPPED) == load_model("llama2-13b")
     copy = tmp_path / "no-suffix"
@@ -108,8 +116,8 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
         ),
         (
             "layers: {value: 32,",
-            "layers: {value: 1.0e1,",
-            "m.yaml: layers.value: 10.0 where a whole number belongs",
+            "layers: {value: 1.05e1,",
+            "m.yaml: layers.value: 10.5 where a whole number belongs",
         ),
         (
             "layers: {value: 32,",

@@ -66,3 +66,16 @@ def test_a_price_alone_is_enough_for_money(tmp_path: Path) -> None:
     for command in ("evaluate", "explain"):
         outcome = planner(command, plan)
         assert (outcome.code, outcome.err) == (0, ""), command
+
+
+def test_a_price_at_which_all_is_free_is_refused_where_money_counts(tmp_path: Path) -> None:
+    """Elsewhere it is a price like any other."""
+    plan, free = tmp_path / "plan.yaml", ("--price-per-chip-hour", "0", "--train-tokens", "3e9")
+    said = "at 0 no plan costs less than another; give a price above 0, or none to count chip-hours"
+    for asked in (("--objective", "money"), ("--front", "time,money")):
+        refused = planner("solve", *JOB, *free, *asked)
+        assert (refused.code, refused.err) == (2, f"error: price-per-chip-hour: {said}\n")
+    assert planner("solve", *JOB, *free, "-o", plan).code == 0
+    assert planner("explain", plan).code == 0
+    refused = planner("explain", plan, "--objective", "money")
+    assert (refused.code, refused.err) == (2, f"error: price_per_chip_hour: {said}\n")

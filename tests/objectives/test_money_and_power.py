@@ -53,8 +53,9 @@ def everywhere(model: CostModel, counts: tuple[int, ...], options: SpaceOptions)
 def candidates(seed: int) -> tuple[CostModel, SpaceOptions, tuple[int, ...], Costs]:
     """A random job, where it may run, and the costs of all its candidates."""
     model = random_cost_model(seed)
-    options = SpaceOptions(offload=seed % 6 == 1)
-    counts = model.cluster.chip_counts(2 if options.offload else MOST)
+    fixed = {"micro_batch": frozenset({1})} if seed == 1 else {}  # else 2.5 million candidates
+    options = SpaceOptions(offload=seed % 6 == 1, fixed=fixed)
+    counts = model.cluster.chip_counts(4 if options.offload else MOST)
     return model, options, counts, everywhere(model, counts, options)
 
 

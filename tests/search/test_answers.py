@@ -89,6 +89,8 @@ def test_chunks_that_are_not_equal_are_said_not_to_be_searched(
     assert why.constraint == "divisibility"
     words = "; more than one chunk per stage is searched with equal chunks only"
     assert (words in why.explanation) is said
+    if said and framework == "torchtitan":
+        assert f"{words}, here of 34 layers, embedding and head counted (" in why.explanation
 
 
 def test_a_passed_deadline_ends_the_bounds_of_one_chip_count() -> None:

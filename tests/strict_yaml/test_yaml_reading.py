@@ -63,7 +63,7 @@ def test_lists_mappings_comments_and_an_end() -> None:
     ("!!python/object:os.system {}", "line 1: YAML tags (!!python/object:os.system) are not "
      "used here; write the value alone"),
     ("a: 1\n<<: {b: 2}\n", "line 2: YAML merge keys (<<) are not used here; write the fields out"),
-    ("%YAML 1.1\n---\na: 1\n", "line 2: %YAML 1.1: only YAML 1.2 is read; leave this line out"),
+    ("%YAML 1.1\n---\na: 1\n", "line 1: %YAML 1.1: only YAML 1.2 is read; leave this line out"),
     ("a: 1\n---\nb: 2\n", "line 2: not valid YAML: another document begins here; a file has one"),
     ("a: 1\nb: \0\n", "line 2: not valid YAML: the character U+0000 is not text"),
     ('a: "\\ud800"\n', "line 1: the escape \\ud800 is half a character"),

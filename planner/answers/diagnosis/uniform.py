@@ -179,9 +179,14 @@ def _unequal_chunks(space: UniformSpace, chips: int) -> str:
     """That chunks have to be equal, where what was asked for has no equal ones; else nothing."""
     if not unequal_chunks_alone(space.model, chips, space.options):
         return ""
+    layers = space.model.job.model.layers
+    splits = [name for name in space.model.framework.splits if name != "by-cost"]
+    counted = {name.endswith("-counted") for name in splits}
+    dealt = {False: f"{layers} layers", True: f"{layers + 2} layers, embedding and head counted"}
+    words = " or ".join(dealt[one] for one in sorted(counted))
     return (
-        "; more than one chunk per stage is searched with equal chunks only (planner evaluate "
-        "costs a plan with others)"
+        f"; more than one chunk per stage is searched with equal chunks only, here of {words} "
+        "(planner evaluate costs a plan with others)"
     )
 
 

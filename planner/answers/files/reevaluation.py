@@ -108,13 +108,15 @@ class Rereading:
         Raises:
             InputError: It cannot be; one line per mistake.
         """
-        return request_from(located(dict(asked), self.path), self.origin("asked"))
+        return request_from(located(dict(asked), self.path), self.origin("question.asked"))
 
     def resolve(self, read: PlanRead) -> Resolved:
         """The job of a plan; each job is looked up once."""
         key = f"{read.plan.chips} {read.request.model_dump_json()}"
         if key not in self._jobs:
-            self._jobs[key] = resolve(read.request, self.origin("plan_job"), read.plan.chips)
+            self._jobs[key] = resolve(
+                read.request, self.origin("question.plan_job"), read.plan.chips
+            )
         return self._jobs[key]
 
     def costed(

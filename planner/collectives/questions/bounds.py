@@ -11,7 +11,7 @@ from planner.collectives.machines.machine import Machine
 from planner.collectives.machines.machines import maps_onto_itself
 from planner.collectives.questions.answers import BoundsAnswer, StepBound
 from planner.collectives.questions.fronts import group_of, load_of, steps_needed
-from planner.collectives.questions.progress import Progress
+from planner.collectives.questions.progress import NotedProgress
 from planner.collectives.questions.question import Question
 from solvers.collectives.cuts import Cut, cut_bound
 from solvers.collectives.flows import load_bound
@@ -21,7 +21,7 @@ MORE_STEPS = 3
 """Steps beyond the fewest that are looked at unless more are asked for."""
 
 
-def bounds_of(question: Question, on_progress: Progress | None = None) -> BoundsAnswer:
+def bounds_of(question: Question, on_progress: NotedProgress | None = None) -> BoundsAnswer:
     """Fewest steps, the worst cut, and the least R / C for each number of steps.
 
     Args:

@@ -21,7 +21,7 @@ from planner.collectives.nccl.lines import (
 )
 from planner.collectives.questions.answers import FrontAnswer, exactly, question_fields
 from planner.collectives.questions.fronts import answer
-from planner.collectives.questions.progress import Progress
+from planner.collectives.questions.progress import NotedProgress
 from planner.collectives.questions.question import Question
 from planner.collectives.runs.simulate import MODES
 from planner.collectives.runs.times import (
@@ -129,7 +129,7 @@ def compare(
     *,
     constants: str = "machine",
     mode: str = "dependent",
-    on_progress: Progress | None = None,
+    on_progress: NotedProgress | None = None,
 ) -> CompareAnswer:
     """Synthesized schedules and what a library would run, over sizes.
 

@@ -15,7 +15,7 @@ from planner.collectives.machines.machine import Machine, Wires
 from planner.collectives.machines.machines import maps_onto_itself
 from planner.collectives.questions.answers import FrontAnswer
 from planner.collectives.questions.methods import by_methods
-from planner.collectives.questions.progress import Progress, Standing
+from planner.collectives.questions.progress import NotedProgress, Standing
 from planner.collectives.questions.question import Question, question_of
 from solvers.collectives.allreduce import Members, allreduce_load, load_of_steps
 from solvers.collectives.candidates import SIZE, TIME, Gap
@@ -42,7 +42,7 @@ _SHARE = 0.2
 """Of the time limit: for each bound."""
 
 
-def collective_front(*, on_progress: Progress | None = None, **fields: Any) -> FrontAnswer:
+def collective_front(*, on_progress: NotedProgress | None = None, **fields: Any) -> FrontAnswer:
     """Schedules of a collective on a machine: the front, or one for given chunks and steps.
 
     Args:
@@ -56,7 +56,7 @@ def collective_front(*, on_progress: Progress | None = None, **fields: Any) -> F
     return answer(question_of(fields, Origin()), on_progress)
 
 
-def answer(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
+def answer(question: Question, on_progress: NotedProgress | None = None) -> FrontAnswer:
     """The front, or the one schedule that a question asks for.
 
     Raises:
@@ -73,7 +73,7 @@ def answer(question: Question, on_progress: Progress | None = None) -> FrontAnsw
     )
 
 
-def front_of(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
+def front_of(question: Question, on_progress: NotedProgress | None = None) -> FrontAnswer:
     """All schedules worth having."""
     stand = Standing(on_progress)
     stand.tell()
@@ -95,7 +95,7 @@ def front_of(question: Question, on_progress: Progress | None = None) -> FrontAn
     return FrontAnswer(question=question, status=status.value, front=front)
 
 
-def single(question: Question, on_progress: Progress | None = None) -> FrontAnswer:
+def single(question: Question, on_progress: NotedProgress | None = None) -> FrontAnswer:
     """One schedule with the fewest rounds for C chunks and S steps.
 
     C is 1 where only steps are asked for, S the fewest there can be where only chunks are.
@@ -170,7 +170,7 @@ TIMED_STEPS = 2
 
 
 def timed(
-    question: Question, size_bytes: float, on_progress: Progress | None = None
+    question: Question, size_bytes: float, on_progress: NotedProgress | None = None
 ) -> FrontAnswer:
     """The schedule that takes the least time at one size, link by link.
 

@@ -10,7 +10,7 @@ from solvers.collectives.front import MORE_STEPS
 from solvers.collectives.rows import Row
 
 
-class Progress(Protocol):
+class NotedProgress(Protocol):
     """How far a search is: what it counts, how many of how many, and where it stands."""
 
     def __call__(self, what: str, done: int, of: int, note: str = "") -> None:
@@ -21,7 +21,7 @@ class Progress(Protocol):
 class Standing:
     """Where the search for a front stands, in words."""
 
-    on_progress: Progress | None
+    on_progress: NotedProgress | None
     best: Row | None = None
     first: int = 0
     steps: int = 0

@@ -17,7 +17,7 @@ from planner.collectives.machines.machine import Machine
 from planner.collectives.questions.answers import FrontAnswer, machine_fields
 from planner.collectives.questions.bounds import least_time
 from planner.collectives.questions.fronts import answer
-from planner.collectives.questions.progress import Progress
+from planner.collectives.questions.progress import NotedProgress
 from planner.collectives.questions.question import Question, size_words
 from planner.collectives.runs.resynthesis import Resynthesis, resynthesis
 from planner.collectives.runs.simulate import MODES, Simulation, run, simulate, synchronous_s
@@ -199,7 +199,7 @@ def simulated(
     schedule: Schedule | None = None,
     mode: str = "synchronous",
     changes: Changes | None = None,
-    on_progress: Progress | None = None,
+    on_progress: NotedProgress | None = None,
 ) -> RunAnswer:
     """Schedules run at each size, in both modes; with changes what they cost and re-synthesis buys.
 
@@ -243,7 +243,7 @@ def simulated(
 
 
 def _times(
-    timed: Sequence[ScheduleTime], sizes: FloatArray, mode: str, on_progress: Progress | None
+    timed: Sequence[ScheduleTime], sizes: FloatArray, mode: str, on_progress: NotedProgress | None
 ) -> FloatArray:
     """(schedules, n) seconds, run by run."""
     rows = []
@@ -259,7 +259,7 @@ def _with_changes(
     schedules: tuple[Schedule, ...],
     sizes: FloatArray,
     changes: Changes | None,
-    on_progress: Progress | None,
+    on_progress: NotedProgress | None,
 ) -> dict[str, Any]:
     """What slow and failed links cost, and what schedules made for them buy."""
     if not changes:

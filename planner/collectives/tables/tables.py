@@ -22,7 +22,6 @@ from planner.network.synthesized.tables import DomainTable, GroupTable, Point, w
 FILE = "tables.json"
 SHIPPED = "data"
 
-
 _MADE: dict[str, DomainTable | None] = {}  # by wiring, which says all that schedules depend on
 _LISTENER: ContextVar[Progress | None] = ContextVar("listener", default=None)
 

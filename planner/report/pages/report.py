@@ -8,18 +8,10 @@ from typing import Any
 
 from planner.report.drawing.svg import WIDTH, chart_svg
 from planner.report.pages.blocks import Block, Figure, Report
-from planner.report.pages.detail import PlanDetail
 from planner.report.pages.page import rendered, trusted
-from planner.report.pages.sections import report_of
-from planner.results.result import EvaluateResult, SolveResult
 
 _WIDTHS = (WIDTH, 560.0, 480.0)
 """Of the coordinates of one chart on a line, of each of two, and of small ones."""
-
-
-def report_page(answer: SolveResult | EvaluateResult, detail: PlanDetail | None = None) -> str:
-    """The page about an answer; see `planner.report.pages.sections.report_of`."""
-    return page_of(report_of(answer, detail))
 
 
 def page_of(report: Report) -> str:

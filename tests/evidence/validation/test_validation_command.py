@@ -3,7 +3,7 @@
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -142,7 +142,11 @@ def pictured() -> Validation:
 def test_a_picture_is_written(
     ending: str, tmp_path: Path, pictured: Validation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.evidence.validation.answer.validate", lambda **_: pictured)
+    def as_asked(*, sources: Sequence[str], **_: object) -> Validation:
+        assert sorted(sources) == ["mpt", "simumax"]
+        return pictured
+
+    monkeypatch.setattr("planner.evidence.validation.answer.validate", as_asked)
     if ending == "png":
         pytest.importorskip("matplotlib")
     path = tmp_path / f"runs.{ending}"
