@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from oracles.pipeline_makespans import makespans_s
 from oracles.pipeline_simulator import (
     Durations,
     Schedule,
     gpipe,
     interleaved,
-    makespans_s,
     one_f_one_b,
     simulate,
     zero_bubble_h1,

@@ -21,9 +21,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 
 class Kind(StrEnum):
     """What a work item computes; ``B`` is the whole backward unless the schedule splits it."""
@@ -324,7 +321,7 @@ def _peak_in_flight(order: Iterable[Item], releases: Kind) -> int:
     return peak
 
 
-def _sequence(schedule: Schedule) -> list[tuple[int, Item, tuple[Item, ...]]]:
+def sequence(schedule: Schedule) -> list[tuple[int, Item, tuple[Item, ...]]]:
     """Device, item and what it needs, each item after those that it needs.
 
     Every device runs as far as it can go until all are done; who runs first does not change times.
@@ -359,36 +356,11 @@ def _execute(schedule: Schedule, durations: Durations) -> list[list[Execution]]:
     end_s: dict[Item, float] = {}
     free_s = [0.0] * len(schedule.orders)
     done: list[list[Execution]] = [[] for _ in schedule.orders]
-    for device, item, needed in _sequence(schedule):
+    for device, item, needed in sequence(schedule):
         start_s = max([free_s[device], *(end_s[other] for other in needed)])
         free_s[device] = end_s[item] = start_s + durations.of(item)
         done[device].append(Execution(device, item, start_s, end_s[item]))
     return done
-
-
-def makespans_s(schedule: Schedule, many: Sequence[Durations]) -> npt.NDArray[np.float64]:
-    """`simulate(schedule, durations).makespan_s` of many durations in one walk, shape ``(n,)``.
-
-    The items run in the same order whatever they take; only F and B, and every send is charged.
-    """
-    assert not schedule.split_backward
-    for durations in many:
-        durations.check(schedule)
-        assert durations.charge_end_sends
-    send_s = np.array([durations.send_s for durations in many])
-    takes_s = {
-        Kind.F: np.transpose([durations.forward_s for durations in many]) + send_s,
-        Kind.B: np.transpose([durations.backward_s for durations in many]) + send_s,
-    }
-    end_s: dict[Item, npt.NDArray[np.float64]] = {}
-    free_s = np.zeros((len(schedule.orders), len(many)))
-    for device, item, needed in _sequence(schedule):
-        start_s = free_s[device]
-        for other in needed:
-            start_s = np.maximum(start_s, end_s[other])
-        free_s[device] = end_s[item] = start_s + takes_s[item.kind][item.stage]
-    makespans: npt.NDArray[np.float64] = free_s.max(axis=0)
-    return makespans
 
 
 def simulate(schedule: Schedule, durations: Durations) -> SimResult:

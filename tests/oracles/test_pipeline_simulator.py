@@ -16,11 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cases import each
 
 from oracles.pipeline_simulator import (
     DeadlockError,
@@ -31,7 +29,6 @@ from oracles.pipeline_simulator import (
     SimResult,
     gpipe,
     interleaved,
-    makespans_s,
     one_f_one_b,
     simulate,
     zero_bubble_h1,
@@ -401,19 +398,3 @@ def test_bad_arguments_are_refused() -> None:
         interleaved(2, 2, 5)
     with pytest.raises(ValueError, match="m must be at least 1, got 0"):
         one_f_one_b(2, 0)
-
-
-@each("name", [name for name, build in ALL_SCHEDULES.items() if not build(2, 2).split_backward])
-def test_many_durations_together_take_what_each_takes_alone(name: str) -> None:
-    rng = np.random.default_rng(1)
-    schedule = ALL_SCHEDULES[name](3, 4)
-    many = [
-        Durations(forward_s=f, backward_s=b, send_s=send)
-        for f, b, send in zip(
-            *rng.random((2, 5, schedule.stages)), (0.0, 0.1, 0.2, 0.5, 2.0), strict=True
-        )
-    ]
-    alone = [simulate(schedule, durations).makespan_s for durations in many]
-    assert makespans_s(schedule, many).tolist() == alone
-    with pytest.raises(ValueError, match="finite"):
-        makespans_s(schedule, [replace(many[0], send_s=-1.0)])
