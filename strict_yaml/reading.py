@@ -27,6 +27,7 @@ MAX_DIGITS = 640  # of a number; Python reads so many whatever its settings
 _MOST = 20  # mistakes that are listed
 _LONGEST = 200  # characters of a mistake
 _LONGEST_WORD = 60
+_TABS = "a tab stands here; indent with spaces"
 _HALF = re.compile("[\ud800-\udfff]")
 _MERGE = "<<"
 _SHORT = 2**17  # characters of a text whose data are kept
@@ -112,7 +113,8 @@ def events_of(text: str, parser: YAML | None = None) -> Iterator[Any]:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else yaml.reader.last_line + 1
-        _invalid(line, str(error.problem or error.context))
+        problem = str(error.problem or error.context)
+        _invalid(line, _TABS if "'\\t' that cannot start" in problem else problem)
     except YAMLError as error:
         _invalid(yaml.reader.last_line + 1, str(error))
     except (ValueError, OverflowError):  # of chr()

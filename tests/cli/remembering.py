@@ -20,6 +20,7 @@ import planner.answers.explained
 import planner.collectives.questions.fronts
 import planner.evidence.validation.answer
 import planner.studies.feasibility.asking
+from planner.base.messages import Origin
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.results.result import SolveResult
@@ -40,7 +41,7 @@ _answers: OrderedDict[tuple[str, bytes], Any] = OrderedDict()
 
 
 def _words_of(argument: Any) -> Any:
-    """What of an argument makes another question: not who is told of progress."""
+    """What of an argument makes another question: not who is told of progress, nor field names."""
     if isinstance(argument, Request):
         return argument.model_dump_json(), sorted(argument.model_fields_set)
     if isinstance(argument, Resolved):
@@ -48,7 +49,7 @@ def _words_of(argument: Any) -> Any:
     if isinstance(argument, SolveResult):
         best = argument.best
         return argument.question, None if best is None else (best.plan, best.machine)
-    return None if callable(argument) else argument
+    return None if callable(argument) or isinstance(argument, Origin) else argument
 
 
 def _asks_a_clock_or_a_file(argument: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.lines import without_lines
 
+from cli.answers import same
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
 from planner.question.request import Request
@@ -98,15 +99,6 @@ WITH_UNITS = {
 def by_flags(flags: tuple[str, ...]) -> Any:
     """The answer to the same question asked by flags alone."""
     return solve(*replaced(BASE_FLAGS, *flags))
-
-
-def same(one: Any, other: Any) -> None:
-    """The same answer but for the time it took, and the digest, which is of that too."""
-
-    def timeless(answer: Any) -> dict[str, Any]:
-        return {**answer, "candidates": {**answer["candidates"], "seconds": 0}, "digest": ""}
-
-    assert timeless(one) == timeless(other)
 
 
 def test_the_table_of_fields_is_complete() -> None:

@@ -74,7 +74,7 @@ def test_lists_mappings_comments_and_an_end() -> None:
     (f"a: {'9' * 640}.9\n", "line 1: a number of 641 digits is too long; at most 640 are read"),
     (f"a: 0x{'f' * 5000}\n", "line 1: a number of 5,000 digits is too long; at most 640 are read"),
     (b"a: 1\nb: \xff\n", "line 2: not a text file (byte 8 is not UTF-8)"),
-    ("a: 1\n\tb: 2\n", "line 2: not valid YAML: found character '\\t' that cannot start any token"),
+    ("a: 1\n\tb: 2\n", "line 2: not valid YAML: a tab stands here; indent with spaces"),
     (f"a: {'[' * 100_000}", "line 1: nested deeper than 40 levels"),
     ("- " * 100_000, "line 1: nested deeper than 40 levels"),
     ("a: {'" + "b\n" * 3, "line 4: not valid YAML: found unexpected end of stream"),
