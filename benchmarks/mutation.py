@@ -5,8 +5,9 @@ for each; annotations and docstrings are left out. Each mutant is written into a
 checkout, and the tests of its folder run until the first that fails, within CPU seconds of their
 own. Killed: a test failed. Survived: none did, or none of those that the seconds were enough for.
 
-`--checkout PATH` mutates another checkout, also one of another layout. It needs the extra
-`mutation`. A hundred mutants take up to 100 minutes of CPU.
+`--checkout PATH` mutates another checkout, also one of another layout; `--package` one of the
+packages alone, with the same mutants. It needs the extra `mutation`. A hundred mutants take up to
+100 minutes of CPU.
 """
 
 from __future__ import annotations
@@ -157,6 +158,7 @@ def main() -> None:
     """Draws mutants, tests each, and prints the score of each package."""
     parser = measuring.parser(__doc__ or "", quick=True)
     parser.add_argument("--checkout", type=Path, default=HERE, help="what is mutated [this one]")
+    parser.add_argument("--package", choices=PACKAGES, action="append", help="[all]")
     parser.add_argument("--mutants", type=measuring.positive, default=100, help="of all packages")
     parser.add_argument("--seed", type=int, default=22)
     parser.add_argument("--seconds", type=measuring.positive, default=60, help="of CPU, a mutant")
@@ -166,8 +168,8 @@ def main() -> None:
         options.mutants, options.seconds = len(PACKAGES), 60
     report = Report(name="mutation")
     scores: list[dict[str, measuring.Cell]] = []
-    for package, tests in PACKAGES.items():
-        rows = score(package, tests, options)
+    for package in options.package or PACKAGES:
+        rows = score(package, PACKAGES[package], options)
         killed = sum(row["killed"] == "yes" for row in rows)
         scores.append({"package": package, "mutants": len(rows), "killed": killed,
                        "score, %": 100 * killed / max(1, len(rows))})  # fmt: skip
