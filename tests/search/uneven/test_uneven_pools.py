@@ -15,7 +15,6 @@ from models_db import load_model
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.cost.breakdown import Evaluated
-from planner.cost.evaluate import evaluate_table
 from planner.cost.pools.evaluate import evaluate_pooled, evaluate_stages
 from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.plan import SHARDINGS, Plan, PlanTable, Stage
@@ -170,26 +169,6 @@ def test_the_best_plan_is_that_of_brute_force(
         close = best_on_pools(pools, options, replace(limits, step_time_s=above * best))
         assert close.time_s == pytest.approx(best, rel=1e-9)
         assert close.status is Status.OPTIMAL
-
-
-@pytest.mark.parametrize("schedule", ["1f1b", "gpipe", "zero-bubble"])
-def test_two_pools_of_one_chip_are_one_cluster(schedule: str) -> None:
-    (first, second) = pools_of((("dgx-h100-ndr", 16), ("dgx-h100-ndr", 16)))
-    pools = (replace(first, name="one"), replace(second, name="two"))
-    names = ("one", "one", "two", "two")
-    stages = tuple(Stage(layers=n, pool=p) for n, p in zip((1, 2, 1, 1), names, strict=True))
-    plan = Plan(tp=4, dp=2, pp=4, micro_batch=2, schedule=schedule, stages=stages)
-    bare = replace(plan, stages=tuple(replace(stage, pool=None) for stage in stages))
-    whole = evaluate_table(first.model, PlanTable.from_plans([bare]))
-    costs = evaluate_pooled(pools, plan).costs
-    for name in ("step_time_s", "mfu", "flop", "memory_traffic_bytes", "memory_per_chip_bytes"):
-        np.testing.assert_allclose(getattr(costs, name), getattr(whole, name), rtol=1e-12)
-    np.testing.assert_allclose(costs.energy.total, whole.energy.total, rtol=1e-12)
-    for level, moved in whole.wire_bytes.items():
-        np.testing.assert_allclose(costs.wire_bytes[level], moved, rtol=1e-9)
-    parts = sum(costs.time_parts.values())
-    np.testing.assert_allclose(parts, costs.step_time_s, rtol=1e-9)
-    np.testing.assert_allclose(sum(costs.energy.parts.values()), costs.energy.total, rtol=1e-9)
 
 
 def test_a_limit_just_above_the_best_leaves_it() -> None:
