@@ -27,7 +27,7 @@ from planner.question.resolved import resolve
 from planner.results.result import EvaluateResult, SolveResult
 from planner.search.uniform.engine import UniformSpace
 
-if TYPE_CHECKING:  # a question loads its own space alone: the others take longer than its search
+if TYPE_CHECKING:  # a question loads its own space alone: the rest is much of a short command
     from planner.search.uneven.front import OnPoint
 
 __all__ = ["evaluate", "evaluate_plan", "limits_of", "options_of", "solve", "solve_request"]

@@ -9,19 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from planner.base.messages import too_long
+from planner.base.progress import NotedProgress
 
 _QUIET_S = 0.7
 _SAID_S = 10.0
-
-
-class Progress(Protocol):
-    """What is done, how much of how much, and where it stands."""
-
-    def __call__(self, what: str, done: int, of: int, note: str = "") -> None:
-        """Tell it."""
 
 
 def number(text: str | None) -> float | str | None:
@@ -49,7 +43,7 @@ def schedules_bar(*, wanted: bool) -> Iterator[None]:
 
 
 @contextmanager
-def standing_bar(*, wanted: bool, verb: str) -> Iterator[Progress | None]:
+def standing_bar(*, wanted: bool, verb: str) -> Iterator[NotedProgress | None]:
     """`progress_bar` of a search that says where it stands, to files and pipes as well.
 
     There a line says so every few seconds.
@@ -63,7 +57,7 @@ def standing_bar(*, wanted: bool, verb: str) -> Iterator[Progress | None]:
 
 
 @contextmanager
-def _said_lines(verb: str) -> Iterator[Progress]:
+def _said_lines(verb: str) -> Iterator[NotedProgress]:
     """A line on standard error every few seconds."""
     started, ended = time.perf_counter(), threading.Event()
     latest: list[str] = []
@@ -105,7 +99,7 @@ def _bar(*, elapsed: bool) -> Any:
 @contextmanager
 def progress_bar(
     *, wanted: bool, verb: str = "searching", elapsed: bool = False
-) -> Iterator[Progress | None]:
+) -> Iterator[NotedProgress | None]:
     """A bar on standard error that appears when the work takes longer than a moment.
 
     It appears then even where the work says nothing between its first word and its end.

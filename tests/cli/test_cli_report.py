@@ -16,6 +16,7 @@ from support.cases import each
 
 from cli.answers import SMALL, answer_to
 from cli.command import planner, refused, solve
+from cli.jobs import JOBS
 from cli.remembering import anew
 from planner.answers.files.result_file import read_result
 from planner.base.jsonfile import sealed
@@ -171,6 +172,19 @@ def test_plans_on_several_machines(tmp_path: Path) -> None:
     changed = copy.deepcopy(answer)
     changed["notes"]["why"][-1] = "total-pes: 1 of 2,112 (0.05 %)"
     assert "why." in refused("report", written(tmp_path, resealed(changed)))[0]
+
+
+def test_a_field_of_the_question_is_named_as_it_stands_in_the_file(tmp_path: Path) -> None:
+    solved = document()
+    plan = tmp_path / "plan.yaml"
+    assert planner("solve", *JOBS[FRONT], "-o", plan).code == 0
+    evaluated = planner("evaluate", plan, "--json").document
+    for answer, question, where in (
+        (solved, solved["question"], "question.asked"), (evaluated, evaluated, "asked")
+    ):  # fmt: skip
+        question["asked"]["framework"] = "nemotron-x"
+        (mistake,) = refused("report", written(tmp_path, resealed(answer)))
+        assert f"result.json: {where}.framework: 'nemotron-x' is not one of" in mistake
 
 
 def test_a_whole_training_run(tmp_path: Path) -> None:

@@ -19,14 +19,17 @@ JOB = cost_model(dense_model(2, 64, 2, 2, 256), "dgx-h100-ndr", global_batch=4).
     ("lora_rank", 1, None),
 ])  # fmt: skip
 def test_the_ends_of_a_range_are_in_it(field: str, least: int, most: int | None) -> None:
-    beyond: dict[str, Any] = {field: least - 1}
+    def with_value(value: int) -> Any:
+        fields: dict[str, Any] = {field: value}
+        return getattr(replace(JOB, **fields), field)
+
+    assert with_value(least) == least
     with pytest.raises(InputError):
-        replace(JOB, **beyond)
-    assert getattr(replace(JOB, **{field: least}), field) == least  # type: ignore[arg-type]
+        with_value(least - 1)
     if most is not None:
-        assert getattr(replace(JOB, **{field: most}), field) == most  # type: ignore[arg-type]
+        assert with_value(most) == most
         with pytest.raises(InputError):
-            replace(JOB, **{field: most + 1})  # type: ignore[arg-type]
+            with_value(most + 1)
 
 
 def test_sequences_of_a_batch() -> None:

@@ -18,7 +18,7 @@ from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.driver import Found
-from planner.search.infeasible.chunks import unequal_chunks_alone
+from planner.search.infeasible.chunks import layers_in_chunks, unequal_chunks_alone
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
@@ -179,14 +179,15 @@ def _unequal_chunks(space: UniformSpace, chips: int) -> str:
     """That chunks have to be equal, where what was asked for has no equal ones; else nothing."""
     if not unequal_chunks_alone(space.model, chips, space.options):
         return ""
-    layers = space.model.job.model.layers
-    splits = [name for name in space.model.framework.splits if name != "by-cost"]
-    counted = {name.endswith("-counted") for name in splits}
-    dealt = {False: f"{layers} layers", True: f"{layers + 2} layers, embedding and head counted"}
-    words = " or ".join(dealt[one] for one in sorted(counted))
+    own = space.model.job.model.layers
+    counted = ", embedding and head counted"
+    words = [
+        f"{layers} layers{counted if layers > own else ''}"
+        for layers in layers_in_chunks(space.model)
+    ]
     return (
-        f"; more than one chunk per stage is searched with equal chunks only, here of {words} "
-        "(planner evaluate costs a plan with others)"
+        "; more than one chunk per stage is searched with equal chunks only, here of "
+        f"{' or '.join(words)} (planner evaluate costs a plan with others)"
     )
 
 

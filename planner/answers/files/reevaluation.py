@@ -80,10 +80,12 @@ class Rereading:
     Attributes:
         name: What messages call the file.
         path: Where it is: files that its jobs name lie beside it.
+        within: What the names of its question's parts begin with.
     """
 
     name: str
     path: Path
+    within: str = ""
     _jobs: dict[str, Resolved] = field(default_factory=dict, repr=False)
 
     def read(self, record: Mapping[str, Any], job: Mapping[str, Any], where: str) -> PlanRead:
@@ -99,8 +101,8 @@ class Rereading:
         return plan_in(point, self.path, f"{self.name}: {where}", row=1)
 
     def origin(self, section: str) -> Origin:
-        """Where the fields of a part of the file come from, for messages."""
-        return Origin(file=self.name, section=f"{section}.")
+        """Where the fields of a part of the question come from, for messages."""
+        return Origin(file=self.name, section=f"{self.within}{section}.")
 
     def request(self, asked: Mapping[str, Any]) -> Request:
         """The question that was asked.
@@ -108,15 +110,13 @@ class Rereading:
         Raises:
             InputError: It cannot be; one line per mistake.
         """
-        return request_from(located(dict(asked), self.path), self.origin("question.asked"))
+        return request_from(located(dict(asked), self.path), self.origin("asked"))
 
     def resolve(self, read: PlanRead) -> Resolved:
         """The job of a plan; each job is looked up once."""
         key = f"{read.plan.chips} {read.request.model_dump_json()}"
         if key not in self._jobs:
-            self._jobs[key] = resolve(
-                read.request, self.origin("question.plan_job"), read.plan.chips
-            )
+            self._jobs[key] = resolve(read.request, self.origin("plan_job"), read.plan.chips)
         return self._jobs[key]
 
     def costed(

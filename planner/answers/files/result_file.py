@@ -105,6 +105,7 @@ def read_result(path: Path) -> ResultFile:
         return _evaluated(data, _validated(EvaluatedDocument, text, name), reading)
     if kind == "front":
         return _front(data, _validated(FrontDocument, text, name), reading)
+    reading = replace(reading, within="question.")  # version 1 is told by the names of today
     if data.get("schema_version") == RESULT_VERSION:
         return _solved(data, _validated(SolvedDocument, text, name), reading)
     parts = as_parts(data)
@@ -144,9 +145,7 @@ def _validated(model: type[Any], text: str, name: str) -> Any:
 def _evaluated(data: Mapping[str, Any], file: EvaluatedDocument, reading: Rereading) -> ResultFile:
     """The answer of `planner evaluate` or `planner explain`, computed again."""
     read = reading.read(data, file.plan_job, "the plan")
-    resolved = resolve(
-        reading.request(file.asked), reading.origin("question.asked"), read.plan.chips
-    )
+    resolved = resolve(reading.request(file.asked), reading.origin("asked"), read.plan.chips)
     names = [one.name.removeprefix(_OF_PLAN) for one in file.defaults if _OF_PLAN in one.name]
     answer = evaluate_plan(resolved, read.plan, left_out(read.plan, names))
     reading.compare(data, answer.to_dict(), "")
@@ -225,9 +224,7 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
 
 def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:
     """The job on the machine of the best plan; where machines were a decision, with its chips."""
-    resolved = resolve(
-        on_machine(request, best.machine), reading.origin("question.asked"), best.chips
-    )
+    resolved = resolve(on_machine(request, best.machine), reading.origin("asked"), best.chips)
     if kind_of(request) is not Asked.MACHINES:
         return resolved
     changes = {"chips": best.chips, "chips_exact": True}
@@ -258,7 +255,7 @@ def _without_plan(file: SolvedDocument, request: Request, reading: Rereading) ->
     if kind_of(request) is Asked.MACHINES:
         setting = _setting_said(file, request)
     else:
-        setting = _setting(file, resolve(request, reading.origin("question.asked")), request, None)
+        setting = _setting(file, resolve(request, reading.origin("asked")), request, None)
     certificate, counts = file.certificate.record, file.candidates.counts
     return _as_searched(file, without_plan(setting, certificate, counts, file.diagnosis))
 

@@ -6,12 +6,12 @@ import math
 import time
 from dataclasses import replace
 
+from planner.base.progress import NotedProgress
 from planner.base.units import show_seconds
 from planner.collectives.machines.machine import Machine
 from planner.collectives.machines.machines import maps_onto_itself
 from planner.collectives.questions.answers import BoundsAnswer, StepBound
 from planner.collectives.questions.fronts import group_of, load_of, steps_needed
-from planner.collectives.questions.progress import NotedProgress
 from planner.collectives.questions.question import Question
 from solvers.collectives.cuts import Cut, cut_bound
 from solvers.collectives.flows import load_bound

@@ -12,6 +12,7 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
+from planner.base.progress import NotedProgress
 from planner.collectives.nccl.lines import (
     CostLine,
     baseline_schedules,
@@ -21,7 +22,6 @@ from planner.collectives.nccl.lines import (
 )
 from planner.collectives.questions.answers import FrontAnswer, exactly, question_fields
 from planner.collectives.questions.fronts import answer
-from planner.collectives.questions.progress import NotedProgress
 from planner.collectives.questions.question import Question
 from planner.collectives.runs.simulate import MODES
 from planner.collectives.runs.times import (

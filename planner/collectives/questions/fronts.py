@@ -10,12 +10,13 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import Origin
+from planner.base.progress import NotedProgress
 from planner.base.units import show_seconds
 from planner.collectives.machines.machine import Machine, Wires
 from planner.collectives.machines.machines import maps_onto_itself
 from planner.collectives.questions.answers import FrontAnswer
 from planner.collectives.questions.methods import by_methods
-from planner.collectives.questions.progress import NotedProgress, Standing
+from planner.collectives.questions.progress import Standing
 from planner.collectives.questions.question import Question, question_of
 from solvers.collectives.allreduce import Members, allreduce_load, load_of_steps
 from solvers.collectives.candidates import SIZE, TIME, Gap

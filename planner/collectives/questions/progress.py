@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
+from planner.base.progress import NotedProgress
 from planner.collectives.questions.answers import row_name
 from solvers.collectives.front import MORE_STEPS
 from solvers.collectives.rows import Row
-
-
-class NotedProgress(Protocol):
-    """How far a search is: what it counts, how many of how many, and where it stands."""
-
-    def __call__(self, what: str, done: int, of: int, note: str = "") -> None:
-        """Tell it."""
 
 
 @dataclass(slots=True)

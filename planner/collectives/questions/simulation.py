@@ -11,13 +11,13 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
+from planner.base.progress import NotedProgress
 from planner.base.units import plain
 from planner.collectives.machines.degraded import degraded, fail, pair_of
 from planner.collectives.machines.machine import Machine
 from planner.collectives.questions.answers import FrontAnswer, machine_fields
 from planner.collectives.questions.bounds import least_time
 from planner.collectives.questions.fronts import answer
-from planner.collectives.questions.progress import NotedProgress
 from planner.collectives.questions.question import Question, size_words
 from planner.collectives.runs.resynthesis import Resynthesis, resynthesis
 from planner.collectives.runs.simulate import MODES, Simulation, run, simulate, synchronous_s

@@ -45,7 +45,9 @@ def _shared(loads: tuple[int, ...], network: Network) -> np.ndarray:
     each = _greedy(counts, sets, most, bound)
     if len(each) > bound:
         each = _exact(counts, sets, most, bound) or each
-    return np.array(each)
+    shared = np.array(each)
+    shared.setflags(write=False)  # it is kept
+    return shared
 
 
 def _filled(counts: np.ndarray, lanes: np.ndarray) -> np.ndarray:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from planner.cost.context import CostModel
+from planner.plan import BY_COST, SPLITS
 from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule, schedule_of
-from planner.search.uniform.meshes import enumerate_meshes, equal_chunks
+from planner.search.uniform.meshes import dealt_layers, enumerate_meshes, equal_chunks
 from planner.search.uniform.space import dealt
 
 
@@ -20,6 +21,12 @@ def unequal_chunks_alone(model: CostModel, chips: int, options: SpaceOptions) ->
     """
     stages = np.unique(enumerate_meshes(model, (chips,), options).columns["pp"]).tolist()
     return any(_unequal(model, pp, options) for pp in stages if pp > 1)
+
+
+def layers_in_chunks(model: CostModel) -> list[int]:
+    """How many layers equal chunks share, by each rule that the framework offers; ascending."""
+    splits = {SPLITS.index(name) for name in model.framework.splits} - {BY_COST}
+    return sorted({dealt_layers(model, split) for split in splits})
 
 
 def _unequal(model: CostModel, pp: int, options: SpaceOptions) -> bool:

@@ -185,8 +185,9 @@ def _offers(packings: list[Packing]) -> list[tuple[Offer, IntArray]] | None:
     """What every device is offered, and on which pool; None where one is offered nothing."""
     first = alike(packings[0].one)
     found: dict[int, tuple[Offer, IntArray]] = {}
-    beside = np.any([packing.lengths for packing in packings], axis=0)
-    runs = [packing.runs(beside) for packing in packings]
+    lengths = [packing.lengths for packing in packings]
+    beside = np.any(lengths, axis=0)
+    runs = [packing.runs(own, beside) for packing, own in zip(packings, lengths, strict=True)]
     for d in sorted(set(first.values())):
         parts: list[Offer | None] = []
         for packing, own in zip(packings, runs, strict=True):

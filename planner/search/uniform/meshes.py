@@ -167,8 +167,12 @@ def equal_chunks(model: CostModel, chunks: int, split: int) -> bool:
 
     Rules that count embedding and head as a layer each leave out one layer where these are.
     """
-    counted = split in (EVEN_COUNTED, FRONT_COUNTED)
-    return split != BY_COST and (model.job.model.layers + 2 * counted) % chunks == 0
+    return split != BY_COST and dealt_layers(model, split) % chunks == 0
+
+
+def dealt_layers(model: CostModel, split: int) -> int:
+    """Layers that a rule of `planner.plan.SPLITS` deals out, with the ends where it counts them."""
+    return model.job.model.layers + 2 * (split in (EVEN_COUNTED, FRONT_COUNTED))
 
 
 def most_chunks(model: CostModel) -> int:

@@ -261,7 +261,8 @@ def _pair_columns(pairs: Pairs, limits: Limits, units: Units, *, energy: bool) -
 def _offers(packing: Packing) -> list[Offer] | None:
     """What every device is offered; None where one is offered nothing."""
     first = alike(packing.one)
-    runs = packing.runs()
+    lengths = packing.lengths
+    runs = packing.runs(lengths, beside=lengths)
     offers: dict[int, Offer] = {}
     for d in sorted(set(first.values())):
         wanted = np.unique(np.concatenate([runs[e] for e in first if first[e] == d]))

@@ -227,15 +227,15 @@ class Packing:
             deadline=deadline,
         )
 
-    def runs(self, beside: BoolArray | None = None) -> list[IntArray]:
+    def runs(self, own: BoolArray, beside: BoolArray) -> list[IntArray]:
         """Per device the runs of layers that it may hold in some plan, by time alone.
 
         Args:
+            own: Its `lengths`.
             beside: (p, L + 1, L + 1) how many layers devices may hold, where those beside one may
-                be other chips; None: they are as here.
+                be other chips: more than `own`, or as many.
         """
-        own = self.lengths
-        allowed = self._reachable(own if beside is None else beside)
+        allowed = self._reachable(beside)
         allowed &= own[:, :, : allowed.shape[2]]
         starts = np.arange(allowed.shape[1])[:, None]
         ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
