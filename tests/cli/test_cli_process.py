@@ -177,12 +177,11 @@ def test_a_narrow_terminal(columns: int, environment: dict[str, str]) -> None:
 
 @each("lines", [0, 1])
 @each("arguments", [
-    ["evaluate", "plan.yaml"], ["evaluate", "plan.yaml", "--json"],
-    ["models", "list"], ["schema"], ["--help"],
+    SMALL, [*SMALL, "--json"], ["models", "list"], ["schema"], ["--help"],
 ])  # fmt: skip
-def test_a_reader_that_stops(arguments: list[str], lines: int, written: Path) -> None:
+def test_a_reader_that_stops(arguments: list[str], lines: int) -> None:
     """`planner ... | head -1`: no traceback, and not exit code 1, which means a bug of ours."""
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, cwd=written.parent,
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=CLEAN)  # fmt: skip
     assert process.stdout is not None
     assert process.stderr is not None
@@ -214,13 +213,11 @@ def test_files_are_written_even_if_the_reader_stops(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@each("arguments", [
-    ["evaluate", "plan.yaml"], ["evaluate", "plan.yaml", "--json"], ["models", "list"],
-])  # fmt: skip
-def test_a_full_disk_behind_standard_output(arguments: list[str], written: Path) -> None:
+@each("arguments", [SMALL, [*SMALL, "--json"], ["models", "list"]])
+def test_a_full_disk_behind_standard_output(arguments: list[str]) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE,
-                              text=True, check=False, env=CLEAN, cwd=written.parent)  # fmt: skip
+                              text=True, check=False, env=CLEAN)  # fmt: skip
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
