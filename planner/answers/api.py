@@ -16,7 +16,7 @@ from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.asked.typed import EvaluateFields, SolveFields
-from planner.question.files.plan_file import check_chips, read_plan_file
+from planner.question.files.plan_file import check_request_chips, read_plan_file
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.objectives import check_objective
 from planner.question.kinds.pools import check_pools
@@ -63,7 +63,7 @@ def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> Eva
     if isinstance(source, Plan):
         request = request_from(fields)
         if kind_of(request) is not Kind.POOLS:
-            check_chips(request.chips, source, ARGUMENTS)
+            check_request_chips(request, source, ARGUMENTS)
         return _evaluated(request, source, ARGUMENTS)
     return _evaluated(*read_plan_file(Path(source), fields))
 
@@ -126,7 +126,7 @@ def solve_request(
         model=resolved.cost,
         options=options,
         limits=limits,
-        chips=(resolved.chips,),
+        chips=resolved.counts,
         columns=request.compared,
         deadline=deadline,
     )

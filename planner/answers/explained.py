@@ -27,7 +27,7 @@ from planner.frameworks.targets import Target
 from planner.objectives import OBJECTIVES
 from planner.plan import Plan
 from planner.question.asked.typed import ExplainFields
-from planner.question.files.plan_file import check_chips, read_plan_file
+from planner.question.files.plan_file import check_request_chips, read_plan_file
 from planner.question.kinds.objectives import check_price
 from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve
@@ -59,7 +59,7 @@ def explain(
     """
     if isinstance(source, Plan):
         request = request_from(fields)
-        check_chips(request.chips, source, ARGUMENTS)
+        check_request_chips(request, source, ARGUMENTS)
         resolved = resolve(request, chips=source.chips)
         return explain_plan(resolved, source, objective, on_progress=on_progress)
     request, plan, origin, assumed = read_plan_file(Path(source), fields)

@@ -16,7 +16,6 @@ _SMALL_JOB: dict[str, Any] = {
     "model": "gpt3-125m",
     "hardware": "dgx-h100-ndr",
     "chips": 16,
-    "chips_exact": True,
 }
 
 

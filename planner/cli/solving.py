@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from planner.results.result import SolveResult
 
 
+_CHIPS = {"chips", "chips_at_most"}  # fields of which a question has one
+
+
 def answered(
     job_file: Path | None,
     asked: dict[str, Any],
@@ -38,6 +41,8 @@ def answered(
     if as_json:
         print_json(result.to_dict())
     else:
+        if request.chips_exact and request.chips is not None:
+            print("note: --chips-exact is the default with --chips", file=sys.stderr)
         from planner.report.tables.tables import print_view  # noqa: PLC0415
         from planner.report.tables.terminal import solve_view  # noqa: PLC0415
 
@@ -78,12 +83,14 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
     if job_file is not None:
         fields, text = read_job_file(job_file)
         origin = replace(origin, file=str(job_file), content=text.content)
+        if _CHIPS & asked.keys():  # of how many chips the flag speaks, not the file
+            fields = {name: value for name, value in fields.items() if name not in _CHIPS}
     return request_from({**fields, **asked}, origin, needed=_needed(asked | fields)), origin
 
 
 def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Chips, but of a question over machines, which may leave them open, or on pools."""
+    """Chips, but of a question that says them otherwise or, over machines, may leave them open."""
     from planner.question.kinds.kind import OF_MACHINES  # noqa: PLC0415  (not for --help)
 
-    without = any(fields.get(name) is not None for name in (*OF_MACHINES, "pools"))
+    without = any(fields.get(name) is not None for name in (*OF_MACHINES, "pools", "chips_at_most"))
     return () if without else ("chips",)

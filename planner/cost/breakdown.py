@@ -105,14 +105,13 @@ class Breakdown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluated:
-    """The intermediate results that a breakdown is made from; see `planner.cost.evaluate`.
+class Timed:
+    """The intermediate results that times are made from; see `planner.cost.evaluate`.
 
     `layers` and `costs` are those of each group of the columns.
     """
 
     columns: Columns
-    memory: Memory
     layers: tuple[LayerTerms, ...]
     costs: tuple[tuple[LayerCost | None, LayerCost | None], ...]
     stages: list[StageCost]
@@ -127,6 +126,13 @@ class Evaluated:
             ):
                 if time is not None and cost is not None:
                     yield group, count, time, cost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated(Timed):
+    """The same with the memory: all that a breakdown is made from."""
+
+    memory: Memory
 
 
 def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> Breakdown:
@@ -146,7 +152,7 @@ def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> B
     rows = np.arange(len(time))
     return Breakdown(
         step_time_s=time,
-        time_parts=_time_parts(model, x),
+        time_parts=time_parts(model, x),
         communication_s=_communication_s(model, x),
         energy=energy,
         power_per_chip_w=total / time / chips,
@@ -213,7 +219,7 @@ def _sends_s(model: CostModel, x: Evaluated) -> FloatArray:
     return send_s(model, plans.tp, tokens, plans.sequence_parallel, net)
 
 
-def _late_s(model: CostModel, x: Evaluated) -> FloatArray:
+def _late_s(model: CostModel, x: Timed) -> FloatArray:
     """(n,) seconds of the longest optimizer step that gather weights with nothing to hide them."""
     columns = x.columns
     seconds = late_gather_s(
@@ -233,7 +239,7 @@ def _of_class(table: FloatArray, which: IntArray) -> FloatArray:
     return np.asarray(table[np.arange(len(which)), which if table.shape[1] > 1 else 0])
 
 
-def _time_parts(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
+def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
     """Seconds by cause as the slowest stage sees them; see `planner.cost.step`."""
     a, step, inputs = model.assumptions, x.step, x.inputs
     layout = x.columns.stages

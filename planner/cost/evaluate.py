@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
-from planner.cost.breakdown import Breakdown, Evaluated, breakdown
+from planner.cost.breakdown import Breakdown, Evaluated, Timed, breakdown
 from planner.cost.columns import (
     Columns,
     columns_of,
@@ -33,7 +33,7 @@ from planner.cost.stages.explicit import explicit_plans
 from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.cost.stages.rounds import wait_s
-from planner.cost.step import StageCost, StepCost, StepInputs, step_cost
+from planner.cost.step import StageCost, StepInputs, step_cost
 from planner.cost.terms import (
     LayerColumns,
     LayerTerms,
@@ -99,7 +99,7 @@ def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None 
         x = evaluated(model, plans)
         step, peak = x.step, x.memory.peak
     else:
-        step = _step_once(model, columns or columns_of(model, plans))
+        step = _timed_once(model, columns or columns_of(model, plans)).step
         peak = _peak_once(model, plans)
     return Totals(
         step_time_s=step.time[:, 0],
@@ -115,7 +115,7 @@ def step_times(model: CostModel, columns: Columns) -> FloatArray:
     The columns of `planner.cost.columns.columns_of` do not depend on constants other than those
     of the network, so a fit of constants can keep them.
     """
-    time: FloatArray = _step_once(model, columns).time[:, 0]
+    time: FloatArray = _timed_once(model, columns).step.time[:, 0]
     return time
 
 
@@ -125,18 +125,36 @@ def _peak_once(model: CostModel, plans: PlanTable) -> FloatArray:
     return memory_table(model, plans.take(first)).peak[which]
 
 
-def _step_once(model: CostModel, x: Columns) -> StepCost:
-    """The step of every plan, with its layers once per combination of their columns."""
+def timed(model: CostModel, plans: PlanTable, batches: IntArray | None = None) -> Timed:
+    """Times alone of plans without explicit stages; the arguments are those of `evaluate_table`.
+
+    Layers, reductions and optimizer are computed once per combination of what they depend on.
+    """
+    return _timed_once(model, columns_of(model, plans, batches), apart=True)
+
+
+def _timed_once(model: CostModel, x: Columns, *, apart: bool = False) -> Timed:
+    layers = _layers_once(model, x, apart=apart)
+    costs = _layer_costs(model, x, layers)
+    stages = _stage_costs(model, x, costs, _state_once(model, x))
+    inputs = _step_inputs(model, x)
+    step = step_cost(model.assumptions, stages, inputs)
+    return Timed(columns=x, layers=layers, costs=costs, stages=stages, inputs=inputs, step=step)
+
+
+def _layers_once(model: CostModel, x: Columns, *, apart: bool) -> tuple[LayerTerms, ...]:
+    """The layers of every plan, once per combination of their columns; see `LayerTimes.rows`."""
     clocks = np.unique(x.plans.clock, return_inverse=True)[1].astype(np.int64)
     nets = [x.nets[name].columns[:, 0] for name in ("tp", "cp", "ep")]
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER]
     first, which = distinct([*keys, clocks, *nets])
-    layers = tuple(
-        LayerTerms(dense=few.dense and few.dense.rows(which), moe=few.moe and few.moe.rows(which))
+    return tuple(
+        LayerTerms(
+            dense=few.dense and few.dense.rows(which, apart=apart),
+            moe=few.moe and few.moe.rows(which, apart=apart),
+        )
         for few in _layer_terms(model, x.take(first))
     )
-    stages = _stage_costs(model, x, _layer_costs(model, x, layers), _state_once(model, x))
-    return step_cost(model.assumptions, stages, _step_inputs(model, x))
 
 
 def _state_once(model: CostModel, x: Columns) -> StateTerms:
@@ -394,4 +412,5 @@ __all__ = [
     "layer_at",
     "memory_table",
     "step_times",
+    "timed",
 ]

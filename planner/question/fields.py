@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    GetPydanticSchema,
     WithJsonSchema,
 )
 from pydantic_core import core_schema
@@ -38,6 +39,7 @@ from planner.base.units import (
     parse_seconds,
     parse_watts,
     parse_whole,
+    pattern_of,
 )
 from planner.base.vocabulary import LAYOUTS
 from planner.plan.layout_text import parse_layout, short_layout_text
@@ -186,6 +188,55 @@ TotalPes = Annotated[
     _reads(parse_whole, "number", plain_whole),
     BeforeValidator(_product),
     WithJsonSchema({"anyOf": [_WHOLE, {"type": "string", "examples": ["8192x132"]}]}),
+]
+RANGE = ".."
+"""Between the fewest and the most chips of a range."""
+
+
+def range_of(chips: int | str) -> tuple[int, int]:
+    """The fewest and the most chips of a number of them, or of a range such as `512..4096`."""
+    if isinstance(chips, int):
+        return chips, chips
+    fewest, most = chips.split(RANGE)
+    return int(fewest), int(most)
+
+
+def _range_or_whole(value: Any, whole: Callable[[Any], int]) -> int | str:
+    """A whole number, or a range of them as text such as `512..4096`."""
+    if not isinstance(value, str) or RANGE not in value:
+        return whole(value)
+    ends = [end.strip() for end in value.split(RANGE)]
+    try:
+        fewest, most = (parse_whole(end, "number") for end in ends)
+    except (InputError, ValueError) as error:
+        raise refusal(f"{shown(value)} is not a range of whole numbers, e.g. {_RANGE}") from error
+    if not 1 <= fewest <= most <= _LARGEST_COUNT:
+        near = [min(max(end, 1), _LARGEST_COUNT) for end in sorted((fewest, most))]
+        raise refusal(
+            f"{shown(value)} is not a range from at least 1 up; nearest: {near[0]}{RANGE}{near[1]}"
+        )
+    return most if fewest == most else f"{fewest}{RANGE}{most}"
+
+
+_AS_IT_IS = core_schema.plain_serializer_function_ser_schema(lambda chips: chips)
+_RANGE = f"512{RANGE}4096"
+ChipNumbers = Annotated[
+    int | str,
+    GetPydanticSchema(
+        lambda _, schema_of: core_schema.no_info_wrap_validator_function(
+            _range_or_whole, schema_of(Whole), serialization=_AS_IT_IS
+        )
+    ),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _WHOLE,
+                {"type": "string", "pattern": pattern_of("count")},
+                {"type": "string", "pattern": rf"^[^.]+{re.escape(RANGE)}[^.]+$"},
+            ],
+            "examples": [4096, _RANGE],
+        }
+    ),
 ]
 NameOrPath = Annotated[str, BeforeValidator(plain), WithJsonSchema({"type": "string"})]
 

@@ -40,8 +40,10 @@ from planner.question.asked import BY_NAME
 from planner.question.asked.named import filled
 from planner.question.asked.words import words_of
 from planner.question.fields import (
+    RANGE,
     Amount,
     Bytes,
+    ChipNumbers,
     Count,
     FrontPoints,
     LayerLayout,
@@ -54,6 +56,7 @@ from planner.question.fields import (
     TotalPes,
     Watts,
     Whole,
+    range_of,
 )
 from planner.question.fixes import read_fixes
 from planner.question.records import cluster_named, model_named
@@ -126,6 +129,21 @@ class Request(BaseModel):
         return tuple(OBJECTIVES[name].priced(self.price_per_chip_hour) for name in self.front)
 
     @property
+    def chip_range(self) -> tuple[int, int] | None:
+        """The fewest and the most chips that a plan may use; None: that is left open."""
+        if self.chips is not None:
+            return range_of(self.chips)
+        return None if self.chips_at_most is None else (1, self.chips_at_most)
+
+    @property
+    def keeps_to_chips(self) -> bool:
+        """Whether plans use all of the chips that there are: those asked for, or budgets allow."""
+        if self.chip_range is None:
+            return bool(self.chips_exact)
+        fewest, most = self.chip_range
+        return fewest == most
+
+    @property
     def machine(self) -> dict[str, Any]:
         """What is asked of the machines themselves, as a job file holds it."""
         given = {name: list(getattr(self, name) or ()) for name in MACHINE_FIELDS}
@@ -133,7 +151,8 @@ class Request(BaseModel):
 
     model: NameOrPath = _field("model")
     hardware: NameOrPath = _field("hardware")
-    chips: Whole | None = _field("chips")
+    chips: ChipNumbers | None = _field("chips")
+    chips_at_most: Whole | None = _field("chips_at_most")
     pools: Annotated[
         dict[str, int] | None, BeforeValidator(read_pools), WithJsonSchema(pools_schema())
     ] = _field("pools")
@@ -158,7 +177,7 @@ class Request(BaseModel):
     front: Annotated[
         tuple[str, ...], choices(words_of("front"), text=2), AfterValidator(_front)
     ] = _field("front")
-    chips_exact: bool = _field("chips_exact")
+    chips_exact: bool | None = _field("chips_exact")
     axes: Annotated[tuple[str, ...], choices(words_of("axes"), text=1)] | None = _field("axes")
     fix: Annotated[
         dict[str, tuple[str, ...]], BeforeValidator(read_fixes), WithJsonSchema(fix_schema())
@@ -231,19 +250,25 @@ def request_from(
 
 
 def _counted(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Fields whose `chips`, where they are a slice of a torus such as 16x16x16, are a number.
+    """Fields whose `chips`, where they are slices of a torus such as 16x16x16, are numbers.
 
     Raises:
         InputError: The cluster has no such slice.
     """
     chips, hardware = values.get("chips"), values.get("hardware") or DEFAULT_HARDWARE
-    if not isinstance(chips, str) or SHAPE.fullmatch(chips) is None:
+    if not isinstance(chips, str):
+        return values
+    ends = chips.split(RANGE)
+    shapes = [end for end in ends if SHAPE.fullmatch(end) is not None]
+    if not shapes:
         return values
     try:
         cluster = cluster_named(str(hardware))
     except InputError:  # which is refused as well, and first of all
-        return {**values, "chips": product_of(chips)}
-    return {**values, "chips": slice_chips(chips, cluster)}
+        counts = {shape: product_of(shape) for shape in shapes}
+    else:
+        counts = {shape: slice_chips(shape, cluster) for shape in shapes}
+    return {**values, "chips": RANGE.join(str(counts.get(end, end)) for end in ends)}
 
 
 def unknown_names(values: Mapping[str, Any], origin: Origin) -> list[str]:

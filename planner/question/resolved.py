@@ -55,7 +55,8 @@ class Resolved:
 
     Attributes:
         request: As asked.
-        chips: Chips to plan for.
+        chips: Chips to plan for; of a range the most.
+        fewest_chips: The fewest of a range, else the same.
         cost: The cost model of the job on the cluster.
         batch_tokens: Tokens per step.
         seq_len: Tokens per sequence.
@@ -64,10 +65,19 @@ class Resolved:
 
     request: Request
     chips: int
+    fewest_chips: int
     cost: CostModel
     batch_tokens: float
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Numbers of chips that a plan may use, ascending."""
+        if self.fewest_chips == self.chips:
+            return (self.chips,)
+        possible = self.cost.cluster.chip_counts(self.chips)
+        return (*(n for n in possible if self.fewest_chips <= n < self.chips), self.chips)
 
     @property
     def cooling(self) -> str | None:
@@ -130,15 +140,16 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     Args:
         request: As asked.
         origin: Where its fields come from, for messages.
-        chips: Chips of the plan, where the request does not say them.
+        chips: Chips of the plan that the question is about, where there is one.
 
     Raises:
         InputError: What cannot be used, one line per mistake.
     """
     tried = Attempts(origin, Request.model_fields)
     _check_one_kind(tried, request)
-    chips = _chips_of(tried, request, chips)
+    fewest, most = (chips, chips) if chips else _chips_of(tried, request)
     tried.add(_without_effect(request))
+    tried.add(_contradicting(request))
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)
     given = request.calibration
@@ -152,7 +163,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
     note_network(cluster, defaults)
-    job, assumptions = _job_of(tried, request, model, chip, defaults, chips, local)
+    job, assumptions = _job_of(tried, request, model, chip, defaults, most, local)
     if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))
@@ -169,12 +180,20 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     tried.add(placement_problems(cost, request.placement, targets))
     return Resolved(
         request=request,
-        chips=chips,
+        chips=most,
+        fewest_chips=fewest,
         cost=tried.needed(cost),
         batch_tokens=_plainly(request.batch_tokens, job.batch_tokens),
         seq_len=request.seq_len or model.seq_len,
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
     )
+
+
+def on_chips(resolved: Resolved, chips: int) -> Resolved:
+    """The same question about one number of chips alone."""
+    changes = {"chips": chips, "chips_at_most": None}
+    request = resolved.request.model_copy(update=changes)
+    return replace(resolved, request=request, chips=chips, fewest_chips=chips)
 
 
 def _check_one_kind(tried: Attempts, request: Request) -> None:
@@ -188,16 +207,30 @@ def _check_one_kind(tried: Attempts, request: Request) -> None:
         raise tried.error()
 
 
-def _chips_of(tried: Attempts, request: Request, chips: int | None) -> int:
-    """Chips as asked, else those of the plan.
+def _chips_of(tried: Attempts, request: Request) -> tuple[int, int]:
+    """The fewest and the most chips that are asked for.
 
     Raises:
-        InputError: Neither says.
+        InputError: The request does not say.
     """
-    found = chips if request.chips is None else request.chips
-    if found is None:
+    if request.chip_range is None:
         tried.add([_NO_CHIPS])
-    return tried.needed(found)
+    return tried.needed(request.chip_range)
+
+
+def _contradicting(request: Request) -> list[str]:
+    """What is said twice of the number of chips, one line each."""
+    lines = []
+    if request.chips is not None and request.chips_at_most is not None:
+        lines.append("chips-at-most: chips says how many there are; leave one of the two out")
+    if request.chips_exact is False and request.keeps_to_chips:
+        lines.append(
+            f"chips-exact: plans on chips {request.chips} use all of them; for fewer give "
+            f"chips-at-most {request.chips} in place of chips"
+        )
+    elif request.chips_exact and not request.keeps_to_chips:
+        lines.append("chips-exact: contradicts a range of chips; leave one of the two out")
+    return lines
 
 
 def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
@@ -268,6 +301,12 @@ def _unfit(request: Request, assumptions: Assumptions, model: Model, cluster: Cl
         lines.append(
             f"assumptions: {request.assumptions}: {model.name} has experts, which a stack of MLPs "
             "leaves out; use calibrated, or a model without experts"
+        )
+    ranged = request.chip_range is not None and not request.keeps_to_chips
+    if assumptions.token_granularity and ranged:
+        lines.append(
+            f"chips: under {request.assumptions} the chips share a step's tokens, so that each "
+            "number of chips has its own plans; give one number"
         )
     if problem := torus_axes_problem(request.torus_axes or {}, cluster):
         lines.append(problem)

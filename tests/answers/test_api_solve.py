@@ -76,7 +76,7 @@ def test_results_are_immutable(answer: SolveResult) -> None:
 
 def test_the_parts_of_a_result_cannot_be_changed_either() -> None:
     """A frozen record with mutable dictionaries inside is frozen in name only."""
-    answer = planner.solve(**ASKED, chips_exact=True)
+    answer = planner.solve(**ASKED)
     assert answer.best is not None
     with pytest.raises(TypeError):
         answer.best.time_s["compute"] = 0.0
@@ -165,7 +165,7 @@ def test_bad_questions_raise_input_errors(fields: dict[str, Any], words: str) ->
 @each("value", [8, "8", np.int64(8)])
 def test_numbers_that_python_people_pass(value: Any) -> None:
     """numpy integers come out of every loop over an array."""
-    found = planner.solve(**{**ASKED, "chips": value}, chips_exact=True)
+    found = planner.solve(**{**ASKED, "chips": value})
     assert found.best is not None
     assert found.best.chips == 8
 
@@ -174,20 +174,20 @@ def test_paths_that_python_people_pass(tmp_path: Path) -> None:
     example = resources.files("models_db") / "data" / "examples" / "my-model.yaml"
     path = tmp_path / "my.yaml"
     path.write_text(example.read_text(encoding="utf-8"), encoding="utf-8")
-    found = planner.solve(model=path, hardware="h100-sxm5-80", chips=8, chips_exact=True)
+    found = planner.solve(model=path, hardware="h100-sxm5-80", chips=8)
     assert found.status == "optimal"
 
 
 def test_fix_takes_numbers_and_lists() -> None:
-    one = planner.solve(**ASKED, fix={"tp": 2}, chips_exact=True)
-    other = planner.solve(**ASKED, fix={"tp": ["2"]}, chips_exact=True)
+    one = planner.solve(**ASKED, fix={"tp": 2})
+    other = planner.solve(**ASKED, fix={"tp": ["2"]})
     assert one.best == other.best
 
 
 def test_progress_is_reported() -> None:
     seen: list[tuple[str, int, int]] = []
     planner.solve(
-        **{**ASKED, "chips": 64}, chips_exact=True,
+        **{**ASKED, "chips": 64},
         on_progress=lambda what, done, of: seen.append((what, done, of)),
     )  # fmt: skip
     assert seen
@@ -212,7 +212,7 @@ def test_infeasible_is_an_answer_not_an_exception() -> None:
 
 
 def test_a_plan_can_be_demanded() -> None:
-    found = planner.solve(**ASKED, chips_exact=True)
+    found = planner.solve(**ASKED)
     assert found.require() is found.best
     with pytest.raises(planner.InfeasibleError, match="no plan fits: memory"):
         planner.solve(model="gpt3-175b", hardware="h100-sxm5-80", chips=8).require()
@@ -249,7 +249,7 @@ def test_each_objective_is_the_least_of_the_whole_space(job: dict[str, Any]) -> 
         "memory": points[:, 2].min(),
     }
     for objective, value in least.items():
-        found = planner.solve(**{**ASKED, **fields}, objective=objective, chips_exact=True)
+        found = planner.solve(**{**ASKED, **fields}, objective=objective)
         assert found.status == "optimal"
         assert found.objective == pytest.approx(value, rel=1e-12), objective
         assert found.bound == found.objective
@@ -258,8 +258,8 @@ def test_each_objective_is_the_least_of_the_whole_space(job: dict[str, Any]) -> 
 @each("objective", ["time", "energy", "edp", "memory"])
 def test_the_front_has_the_objectives_that_were_asked_for(objective: str) -> None:
     """A best plan for memory does not turn the front of time and energy into another one."""
-    by_time = planner.solve(**ASKED, chips_exact=True)
-    found = planner.solve(**ASKED, chips_exact=True, objective=objective)
+    by_time = planner.solve(**ASKED)
+    found = planner.solve(**ASKED, objective=objective)
     points = [(point.step_time_s, point.energy_per_step_j) for point in found.front]
     for one, other in itertools.permutations(points, 2):
         assert one[0] < other[0] or one[1] < other[1], "dominated in time and energy"
@@ -296,7 +296,7 @@ def test_a_best_plan_is_proved_where_time_ends_the_search_for_the_rest_of_a_fron
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At some of the moments at which the clock is asked for, in turn."""
-    asked = {**ASKED, "front": ("time", "energy", "memory"), "chips_exact": True}
+    asked = {**ASKED, "front": ("time", "energy", "memory")}
     whole, looked, latest = planner.solve(**asked), [0], [0]
 
     def clock() -> float:

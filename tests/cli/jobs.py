@@ -9,35 +9,33 @@ JOBS: dict[str, tuple[str, ...]] = {
     "dense, GPU, clocks": ("--model", "gpt3-125m", *H100, "--chips", "8"),
     "dense, GPU, pipeline": (
         "--model", "llama2-70b", *H100, "--chips", "64", "--fix", "pp=4,8", "--fix", "tp=4,8",
-        "--chips-exact",
     ),
     "dense, TPU": ("--model", "llama2-13b", "--chips", "256"),
     "mixture of experts, GPU": (
-        "--model", "mixtral-8x7b", *H100, "--chips", "64", "--chips-exact", "--axes", "dp,ep,pp,cp",
+        "--model", "mixtral-8x7b", *H100, "--chips", "64", "--axes", "dp,ep,pp,cp",
     ),
     "mixture of experts, latent attention, TPU": (
         "--model", "deepseek-v2-lite", "--chips", "64",
     ),
     "offload": (
-        "--model", "llama2-13b", *A100, "--chips", "8", "--offload", "--chips-exact", "--no-clocks",
+        "--model", "llama2-13b", *A100, "--chips", "8", "--offload", "--no-clocks",
         "--axes", "tp,dp,fsdp",
     ),
     "all placements": (
-        "--model", "llama2-7b", *A100, "--chips", "32", "--placement", "all", "--chips-exact",
+        "--model", "llama2-7b", *A100, "--chips", "32", "--placement", "all",
         "--no-clocks", "--axes", "tp,pp,dp",
     ),
     "LoRA": ("--model", "llama3-8b", "--hardware", "mi300x", "--chips", "8", "--job", "lora",
              "--lora-rank", "64"),
     "zero-bubble": ("--model", "llama2-13b", *H100, "--chips", "16", "--framework", "megatron-zb",
                     "--fix", "schedule=zero-bubble",
-                    "--fix", "pp=4", "--chips-exact"),
+                    "--fix", "pp=4"),
     "another framework and era": (
         "--model", "gpt3-1.3b", *A100, "--chips", "16", "--framework", "deepspeed",
-        "--seq-len", "2048", "--batch-tokens", "512Ki", "--chips-exact",
+        "--seq-len", "2048", "--batch-tokens", "512Ki",
     ),
-    "Trainium": ("--model", "llama3-8b", "--hardware", "trainium2", "--chips", "64",
-                 "--chips-exact"),
-    "fp8": ("--model", "llama3-8b", *H100, "--chips", "8", "--precision", "fp8", "--chips-exact"),
+    "Trainium": ("--model", "llama3-8b", "--hardware", "trainium2", "--chips", "64"),
+    "fp8": ("--model", "llama3-8b", *H100, "--chips", "8", "--precision", "fp8"),
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from planner.question.defaults import precision_of
 def test_assumptions_from_a_file(job: Any, tmp_path: Path) -> None:
     changes = tmp_path / "slow.yaml"
     changes.write_text("tp_overlap: 0.0\nscale_up_efficiency: 0.1\n", encoding="utf-8")
-    path = job({**BASE, "chips_exact": True, "fix": {"tp": [2]}})
+    path = job({**BASE, "fix": {"tp": [2]}})
     slow = solve(path, "--assumptions", changes)
     assert slow["certificate"]["objective"] > solve(path)["certificate"]["objective"]
     assert slow["question"]["job"]["assumptions"] == str(changes)

@@ -65,7 +65,7 @@ def test_a_prime_that_no_torus_slice_has() -> None:
 def test_a_prime_that_pure_data_parallelism_can_use() -> None:
     answer = solve(
         "--model", "gpt3-125m", "--hardware", "gh200-ndr", "--chips", 13,
-        "--batch-tokens", 13 * 16 * 2048, "--axes", "dp,fsdp", "--chips-exact",
+        "--batch-tokens", 13 * 16 * 2048, "--axes", "dp,fsdp",
     )  # fmt: skip
     mesh = answer["best"]["mesh"]
     assert mesh["dp"] * mesh["fsdp"] == 13
@@ -249,7 +249,7 @@ def test_figures_too_large_for_a_float() -> None:
 
 @each("flag", ["-o", "--pareto"])
 @each("folder", ["absent", "file", "/proc/self"])
-@each("form", ["--json", "--chips-exact"])
+@each("form", ["--json"])
 def test_an_output_folder_that_cannot_be_written_to(
     tmp_path: Path, flag: str, folder: str, form: str
 ) -> None:

@@ -19,7 +19,7 @@ SLOW = "nvlink:0-2=0.25"
 
 def solved(mode: str, *slow: str) -> SolveResult:
     """The best plan on one node."""
-    return planner.solve(**JOB, chips_exact=True, collectives=mode, degrade_link=slow)
+    return planner.solve(**JOB, collectives=mode, degrade_link=slow)
 
 
 def test_a_slow_link_costs_less_with_schedules_made_for_it(tmp_path: Path) -> None:

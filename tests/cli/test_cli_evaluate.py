@@ -54,7 +54,7 @@ def test_the_written_job_holds_every_default(written: Path) -> None:
 def test_a_plan_that_needs_the_limit_of_solve_still_fits(tmp_path: Path) -> None:
     """A plan found under --max-memory beyond the framework's share must not warn afterwards."""
     path = tmp_path / "plan.yaml"
-    flags = ("--model", "llama2-13b", *H100, "--chips", "8", "--chips-exact",
+    flags = ("--model", "llama2-13b", *H100, "--chips", "8",
              "--fix", "recompute=none", "--fix", "pp=1", "--fix", "dp=8")  # fmt: skip
     by_default = planner("solve", *flags, "--json")
     assert by_default.code == 3, "no plan fits the default limit"
@@ -87,10 +87,10 @@ def test_a_plan_elsewhere_still_finds_the_files_of_its_user(
     (tmp_path / "plans").mkdir()
     monkeypatch.chdir(tmp_path)
     flags = ("--model", "my-model.yaml", *H100, "--chips", "8", "--assumptions", "slow.yaml")
-    answer = solve(*flags, "-o", "plan.yaml", "--chips-exact")
+    answer = solve(*flags, "-o", "plan.yaml")
     job = load_yaml((tmp_path / "plan.yaml").read_text(encoding="utf-8"))["job"]
     assert (job["model"], job["assumptions"]) == ("my-model.yaml", "slow.yaml")
-    solve(*flags, "-o", "plans/plan.yaml", "--chips-exact")
+    solve(*flags, "-o", "plans/plan.yaml")
     monkeypatch.chdir(tmp_path.parent)
     for path in (tmp_path / "plan.yaml", tmp_path / "plans" / "plan.yaml"):
         assert evaluate(path)["step_time_s"] == answer["best"]["step_time_s"]

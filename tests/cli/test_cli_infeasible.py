@@ -78,7 +78,7 @@ def changed(flags: tuple[str, ...], remedy: str) -> list[str]:
 def test_every_remedy_works(name: str) -> None:
     failed = []
     for remedy in answer_to(name)["diagnosis"]["remedies"]:
-        flags = replaced(changed(CASES[name], remedy), "--json", "--chips-exact")
+        flags = replaced(changed(CASES[name], remedy), "--json")
         outcome = planner("solve", *flags)
         if outcome.code != 0:
             failed.append((remedy, outcome.code, outcome.err))
@@ -161,7 +161,7 @@ def test_memory_is_short_by_the_difference() -> None:
 def test_the_memory_needed_is_the_least() -> None:
     """A limit at the stated need is enough; one just below it is not."""
     needed = answer_to("memory limit")["diagnosis"]["needed"]
-    flags = ("--model", "llama2-13b", *H100, "--chips", "16", "--chips-exact")
+    flags = ("--model", "llama2-13b", *H100, "--chips", "16")
     assert planner("solve", *flags, "--max-memory", needed * 1.000001).code == 0
     assert planner("solve", *flags, "--max-memory", needed * 0.999999).code == 3
 
@@ -172,7 +172,7 @@ def test_more_chips_are_the_fewest_that_help() -> None:
     suggested = int(re.search(r"--chips (\d+)", remedies)[1])  # type: ignore[index]
     for chips in range(16, suggested, 8):
         outcome = planner(
-            "solve", "--model", "gpt3-175b", *H100, "--chips", chips, "--chips-exact",
+            "solve", "--model", "gpt3-175b", *H100, "--chips", chips,
             "--no-clocks", "--json",
         )  # fmt: skip
         assert outcome.code == 3, f"{chips} chips are enough, {suggested} were suggested"
@@ -189,7 +189,7 @@ def test_the_fastest_plan_is_the_one_without_the_limit() -> None:
 def test_the_least_power_is_the_least_of_all_plans() -> None:
     """The need that is stated is reachable, and nothing below it is."""
     needed = answer_to("power")["diagnosis"]["needed"]
-    flags = ("--model", "gpt3-125m", *H100, "--chips", "8", "--chips-exact")
+    flags = ("--model", "gpt3-125m", *H100, "--chips", "8")
     assert planner("solve", *flags, "--max-power", needed * 1.000001).code == 0
     assert planner("solve", *flags, "--max-power", needed * 0.999).code == 3
 

@@ -43,7 +43,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "layout": ("uneven", ("--layout", "uneven")),
     "gap": (0.01, ("--gap", "1%", "--layout", "uneven")),
     "front_points": (3, ("--front-points", "3", "--layout", "uneven")),
-    "offload": (True, ("--offload", "--chips-exact", "--no-clocks", "--axes", "dp")),
+    "offload": (True, ("--offload", "--no-clocks", "--axes", "dp")),
     "placement": ("all", ("--placement", "all")),
     "runnable_in": (
         ["megatron", "deepspeed"],
@@ -76,7 +76,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "carbon_intensity": (300, ("--carbon-intensity", "300", "--train-tokens", "1T")),
 }
 ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
-    "offload": {"chips_exact": True, "clocks": False, "axes": ["dp"]},
+    "offload": {"clocks": False, "axes": ["dp"]},
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
     "lora_rank": {"job": "lora"},
@@ -102,7 +102,7 @@ def by_flags(flags: tuple[str, ...]) -> Any:
 
 
 def test_the_table_of_fields_is_complete() -> None:
-    instead = {"pools"}  # of hardware and chips: tests/cli/test_cli_pools.py
+    instead = {"pools", "chips_at_most"}  # tests/cli/test_cli_pools.py and test_cli_chips.py
     assert set(FIELDS) | instead == set(Request.model_fields)
 
 
@@ -130,9 +130,9 @@ def test_a_file_may_write_units_too(name: str, job: Any) -> None:
 
 def test_a_flag_can_switch_off_what_the_file_switches_on(job: Any) -> None:
     """Flags override fields: each switch of a file needs a flag that undoes it."""
-    path = job({**BASE, "chips_exact": True, "clocks": False})
-    answer = solve(path, "--no-chips-exact", "--clocks")
-    assert min(row["chips"] for row in answer["front"]["plans"]) < 4
+    path = job({**BASE, "clocks": False, "offload": True})
+    answer = solve(path, "--no-offload", "--clocks")
+    assert not any(row["offload"] for row in answer["front"]["plans"])
     assert min(row["clock"] for row in answer["front"]["plans"]) < 1.0
 
 

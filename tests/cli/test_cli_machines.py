@@ -107,7 +107,7 @@ def test_without_chips_a_budget_must_end_their_number() -> None:
     """Whatever opens it, and with the same words as in Python."""
     said = (
         "chips: is missing; say how many chips to plan for, e.g. 4096, or give a budget: "
-        "total-pes, max-area or max-power"
+        "chips-at-most, total-pes, max-area or max-power"
     )
     open_by = {"pes": "132", "topology": "ring", "max_links": "100", "max_ports": "4"}
     for name, value in open_by.items():
@@ -198,7 +198,7 @@ def test_the_heading_of_an_answer_without_a_plan_names_no_machine() -> None:
 
 
 def test_ports_are_a_budget_of_wirings() -> None:
-    flags = ("--chips", "8", "--chips-exact", "--topology", "ring,switch", "--max-ports", "1")
+    flags = ("--chips", "8", "--topology", "ring,switch", "--max-ports", "1")
     found = solve(*SMALL, *flags)
     assert {point["machine"]["scale_up"] for point in found["front"]["plans"]} == {"switch"}
 
@@ -206,7 +206,7 @@ def test_ports_are_a_budget_of_wirings() -> None:
 def test_more_pes_are_never_slower_and_fewer_take_less_power() -> None:
     """On the same chips: time falls with PEs, and so does what a chip draws with fewer."""
     answers = [
-        solve(*SMALL, "--chips", "8", "--chips-exact", "--no-clocks", "--pes", f"{pes}")
+        solve(*SMALL, "--chips", "8", "--no-clocks", "--pes", f"{pes}")
         for pes in (33, 66, 132, 264)
     ]
     times = [answer["best"]["step_time_s"] for answer in answers]

@@ -52,7 +52,7 @@ def test_job_and_plan_files_hold_it(tmp_path: Path) -> None:
     job, plan = tmp_path / "job.yaml", tmp_path / "plan.yaml"
     job.write_text(
         "model: llama2-7b\nhardware: dgx-h100-ndr\nchips: 8\n"
-        "batch_tokens: 256Ki\nmemory_margin: 70%\nchips_exact: true\n",
+        "batch_tokens: 256Ki\nmemory_margin: 70%\n",
         encoding="utf-8",
     )
     answer = planner("solve", str(job), "-o", str(plan), "--json").document
@@ -108,7 +108,7 @@ def test_bad_margins_are_refused_in_a_line(command: str, value: str, said: str) 
 
 
 def test_an_answer_without_a_plan_names_the_least_margin() -> None:
-    flags = ("--model", "llama2-13b", *H100, "--chips", "8", "--chips-exact")
+    flags = ("--model", "llama2-13b", *H100, "--chips", "8")
     answer = planner("solve", *flags, "--memory-margin", "0.05", "--json").document
     assert answer["certificate"]["status"] == "infeasible"
     (remedy,) = [line for line in answer["diagnosis"]["remedies"] if "--memory-margin" in line]

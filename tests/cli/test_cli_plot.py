@@ -8,7 +8,7 @@ from support.cases import each
 
 from cli.command import planner, solve
 
-TINY = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4", "--chips-exact")
+TINY = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "4")
 TITLES = ("Step time", "Energy per step", "Memory of the fullest chip", "Memory per chip", "mesh")
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,7 +8,7 @@ from support.cases import each
 
 from cli.command import planner
 
-SOLVE = "solve --model llama3-8b --hardware dgx-h100-ndr --chips 16 --chips-exact --axes tp,dp"
+SOLVE = "solve --model llama3-8b --hardware dgx-h100-ndr --chips 16 --axes tp,dp"
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,7 @@ from cli.command import solve
 from planner.base.units import show_seconds
 
 COMMAND = [sys.executable, "-c", "from planner.cli.entry import main; main()"]
-SMALL = ["solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
-         "--chips-exact"]  # fmt: skip
+SMALL = ["solve", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8"]
 LONG = ["solve", "--model", "llama3.1-405b", "--hardware", "h100-sxm5-80", "--chips", "16384",
         "--placement", "all", "--offload"]  # fmt: skip
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -269,7 +268,7 @@ def test_termination_leaves_no_file(tmp_path: Path) -> None:
 
 def test_standard_input_is_a_job_file() -> None:
     """`planner solve /dev/stdin` (or `<(...)`) reads a job like any other file."""
-    job = "model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\nchips_exact: true\n"
+    job = "model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\n"
     done = subprocess.run([*COMMAND, "solve", "/dev/stdin", "--json"], input=job, text=True,
                           capture_output=True, check=False, env=CLEAN)  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from cli.plan_files import COSTS, evaluate
 from strict_yaml.reading import load as load_yaml
 
 BASE = (
-    "--model", "llama2-13b", "--chips", "4096", "--chips-exact", "--hardware", "tpu-v5p",
+    "--model", "llama2-13b", "--chips", "4096", "--hardware", "tpu-v5p",
     "--batch-tokens", "3e6", "--seq-len", "32768", "--assumptions", "roofline", "--mfu", "0.4",
 )  # fmt: skip
 MIXED = (*BASE, "--axes", "fsdp,tp", "--torus-axes", "fsdp=2,tp=1")
@@ -120,11 +120,10 @@ def test_what_it_refuses(flags: list[str], words: str) -> None:
 
 
 def test_fronts_of_every_kind(tmp_path: Path) -> None:
-    """Torus axes survive CSV and JSON; the front keeps to the chips whose shares are counted."""
+    """Torus axes survive CSV and JSON; the front is of the chips whose shares are counted."""
     for name in ("front.csv", "front.json"):
         path = tmp_path / name
-        flags = [flag for flag in MIXED if flag != "--chips-exact"]
-        answer = solve(*flags, "--pareto", path)
+        answer = solve(*MIXED, "--pareto", path)
         assert {point["chips"] for point in answer["front"]["plans"]} == {4096}
         again = evaluate(path, "--row", "1")
         assert {key: again[key] for key in COSTS} == {

@@ -16,7 +16,7 @@ def test_where_no_stages_can_differ_the_uniform_plans_are_the_front(
 ) -> None:
     flags = (*SMALL, "--runnable-in", target, "--objective", objective, "--json")
     uneven = planner("solve", *flags, "--layout", "uneven").document
-    uniform = planner("solve", *flags, "--chips-exact").document
+    uniform = planner("solve", *flags).document
     assert uneven["certificate"]["status"] == uniform["certificate"]["status"] == "optimal"
     assert uneven["certificate"]["objective"] == pytest.approx(
         uniform["certificate"]["objective"], rel=1e-9
@@ -76,7 +76,7 @@ def test_rules_of_a_target_that_drop_what_fits_are_named_with_the_batch_that_fre
 )
 def test_another_precision_frees_a_job(model: str, precision: str, target: str) -> None:
     job = ("--model", model, "--hardware", "dgx-h100-ndr", "--chips", "64")
-    flags = (*job, "--runnable-in", target, "--json", "--chips-exact")
+    flags = (*job, "--runnable-in", target, "--json")
     refused = planner("solve", *flags, "--precision", precision)
     assert refused.code == 3
     assert refused.document["diagnosis"]["remedies"][0] == "--precision bf16"

@@ -12,13 +12,13 @@ MODEL = ("--model", "llama2-7b")
 
 @each("text", ["4x4x4", "4 X 4 x 4"])
 def test_a_slice_is_its_chips(text: str) -> None:
-    answer = solve(*MODEL, "--chips", text, "--chips-exact")
+    answer = solve(*MODEL, "--chips", text)
     assert answer["question"]["job"]["chips"] == answer["question"]["asked"]["chips"] == 64
 
 
 def test_a_job_file_has_slices_too(tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
-    job.write_text("model: llama2-7b\nchips: 4x4x4\nchips_exact: true\n", encoding="utf-8")
+    job.write_text("model: llama2-7b\nchips: 4x4x4\n", encoding="utf-8")
     assert solve(job)["question"]["job"]["chips"] == 64
     job.write_text("model: llama2-7b\nchips: 4x4x5\n", encoding="utf-8")
     assert refused("solve", job)[0].startswith(

@@ -9,7 +9,7 @@ import pytest
 from support.cases import each
 
 from cli.answers import SMALL, answer_to
-from cli.command import planner, refused, solve
+from cli.command import refused, solve
 from cli.jobs import H100, JOBS
 from cli.remembering import anew
 
@@ -203,13 +203,6 @@ def test_axes(axes: str) -> None:
         assert used <= set(axes.split(","))
 
 
-def test_chips_exact() -> None:
-    loose, exact = answer_to("dense, GPU, clocks"), solve(*SMALL, "--chips-exact")
-    assert {row["chips"] for row in exact["front"]["plans"]} == {8}
-    assert min(row["chips"] for row in loose["front"]["plans"]) < 8
-    assert exact["best"] == loose["best"]
-
-
 def test_no_clocks() -> None:
     answer = solve(*SMALL, "--no-clocks")
     assert {row["clock"] for row in [answer["best"], *answer["front"]["plans"]]} == {1.0}
@@ -252,7 +245,7 @@ def test_neighbors_are_judged_by_the_objective(objective: str) -> None:
 
 @each("objective", ["time", "energy", "edp", "memory"])
 def test_the_objective_is_that_of_the_best_plan_and_least_on_the_front(objective: str) -> None:
-    answer = solve(*SMALL, "--objective", objective, "--chips-exact", "--front",
+    answer = solve(*SMALL, "--objective", objective, "--front",
                    "time,energy,memory")  # fmt: skip
 
     def value(row: Any) -> Any:
@@ -271,12 +264,12 @@ def test_the_objective_is_that_of_the_best_plan_and_least_on_the_front(objective
 
 
 def test_a_front_of_three_objectives() -> None:
-    answer = solve(*SMALL, "--front", "time,energy,memory", "--chips-exact")
+    answer = solve(*SMALL, "--front", "time,energy,memory")
     points = [
         (row["step_time_s"], row["energy_per_step_j"], row["memory_per_chip_bytes"])
         for row in answer["front"]["plans"]
     ]
-    assert len(points) > len(solve(*SMALL, "--chips-exact")["front"]["plans"])
+    assert len(points) > len(solve(*SMALL)["front"]["plans"])
     for one, other in itertools.permutations(points, 2):
         assert any(a < b for a, b in zip(one, other, strict=True)), "dominated or doubled"
 
@@ -320,14 +313,6 @@ def test_the_same_question_gives_the_same_answer() -> None:
         answer["candidates"].pop("seconds")
         answer.pop("digest")  # which is of the seconds too
     assert one == other
-
-
-def test_fewer_chips_that_do_better_are_said() -> None:
-    job = ("--model", "mixtral-8x7b", "--hardware", "gb300-nvl72", "--seq-len", "8192")
-    said = " ".join(planner("solve", *job, "--chips", "72").out.split())
-    assert "Fewer chips do better: row 1 takes" in said
-    assert "a step on 64 chips." in said
-    assert "Fewer chips" not in planner("solve", *SMALL).out
 
 
 def test_the_schedule_of_plans_without_a_pipeline_can_be_fixed() -> None:

@@ -67,7 +67,6 @@ def test_a_time_limit_keeps_the_bound_valid() -> None:
         *H100,
         "--chips",
         "512",
-        "--chips-exact",
         "--placement",
         "all",
     )
@@ -102,7 +101,7 @@ def test_a_time_limit_keeps_the_bound_valid() -> None:
 @each("form", ["--json", "--no-clocks"])
 def test_a_time_limit_on_memory_has_a_bound_too(form: str) -> None:
     """A bound of minus infinity is neither JSON nor a bound; memory is at least nothing."""
-    flags = ("--model", "llama3.1-405b", *H100, "--chips", "8192", "--chips-exact",
+    flags = ("--model", "llama3.1-405b", *H100, "--chips", "8192",
              "--objective", "memory", form)  # fmt: skip
     for limit in ("300ms", "500ms", "800ms", "1200ms", "2s", "1min"):
         outcome = planner("solve", *flags, "--time-limit", limit)

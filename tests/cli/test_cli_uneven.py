@@ -47,7 +47,7 @@ def test_the_answer_has_its_stages_and_its_certificate(answer: Any) -> None:
 
 def test_uneven_stages_are_never_worse_than_uniform_ones(answer: Any) -> None:
     flags = [word for word in PIPED if word not in ("--front-points", "3")]
-    uniform = solve(*replaced(flags, "--layout", "uniform"), "--chips-exact")
+    uniform = solve(*replaced(flags, "--layout", "uniform"))
     assert answer["certificate"]["objective"] <= uniform["certificate"]["objective"] * (1 + 1e-12)
     assert answer["stages"]["uniform"]["step_time_s"] == uniform["certificate"]["objective"]
     least = min(point["energy_per_step_j"] for point in answer["front"]["plans"])

@@ -17,10 +17,9 @@ UNEVEN = (*BASE_FLAGS, "--layout", "uneven")
         (("--objective", "memory"),
          "objective: memory is not minimized with layout uneven; "
          "allowed: time, energy, edp, money"),
-        (("--objective", "money"),
-         "objective: money may be least on fewer chips, and layout uneven uses all of them; "
-         "give chips-exact for the least on all, or use layout uniform"),
-        (("--objective", "money", "--chips-exact", "--front", "time,money"),
+        (("--chips", "2..4"),
+         "chips: layout uneven plans for one number of chips; give one, or use layout uniform"),
+        (("--objective", "money", "--front", "time,money"),
          "front: money is no objective of uneven pipelines; allowed: 'time, energy'"),
         (("--front", "time,energy,memory"),
          "front: memory is no objective of uneven pipelines; allowed: 'time, energy'"),

@@ -51,11 +51,29 @@ def test_every_value_has_its_place_in_the_parts(name: str) -> None:
     new = as_parts(copy.deepcopy(old))
     assert {*old} - {*PLACES} == {"schema_version", "certificate"}
     for before, place in PLACES.items():
-        if before != "versions":
+        if before not in ("versions", "asked"):
             assert at(new, place) == renamed(old[before]), before
     for key, value in (old["certificate"] or {}).items():
         assert new["certificate"][key] == value
     assert as_parts(new) == new
+
+
+@each(
+    ("asked", "today"),
+    [
+        ({"chips": 64}, {"chips_at_most": 64}),
+        ({"chips": 64, "chips_exact": True}, {"chips": 64}),
+        ({"chips": 64, "layout": "uneven"}, {"chips": 64, "layout": "uneven"}),
+        ({"chips": 64, "assumptions": "roofline"}, {"chips": 64, "assumptions": "roofline"}),
+        ({"total_pes": 2112, "chips_exact": True}, {"total_pes": 2112, "chips_exact": True}),
+        ({"total_pes": 2112}, {"total_pes": 2112}),
+    ],
+)
+def test_chips_are_asked_for_as_they_were_meant(
+    asked: dict[str, Any], today: dict[str, Any]
+) -> None:
+    """The front ranged over smaller counts too, where the question did not keep to all chips."""
+    assert as_parts({**kept("uniform"), "asked": asked})["question"]["asked"] == today
 
 
 def test_bounds_have_their_names_of_today() -> None:

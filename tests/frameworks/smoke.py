@@ -33,7 +33,7 @@ def main(copy: str, gone: list[str]) -> None:
 
     assert Path(planner.__file__).is_relative_to(copy), planner.__file__
     job = ["--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--batch-tokens", "128Ki"]
-    few = ["--chips", "8", "--chips-exact", "--axes", "tp,fsdp"]
+    few = ["--chips", "8", "--axes", "tp,fsdp"]
     said = said_by(["solve", *job, *few, "-o", "plan.yaml"])
     said += said_by(["evaluate", "plan.yaml"]) + said_by(["explain", "plan.yaml"])
     said += said_by(["feasible", *job, "--chips", "8", "--strategies", "fsdp"])

@@ -20,7 +20,7 @@ def ed2p(plan: dict[str, Any]) -> float:
 
 
 def test_it_is_minimized_with_proof_and_explained(outside: Outside) -> None:
-    found = outside.answer("solve", *JOB, *MINE, "--chips-exact", "-o", "plan.yaml")
+    found = outside.answer("solve", *JOB, *MINE, "-o", "plan.yaml")
     proof = found["certificate"]
     assert (proof["status"], proof["gap"]) == ("optimal", 0.0)
     assert (proof["objective_name"], proof["objective_unit"]) == ("ed2p", "J s^2")

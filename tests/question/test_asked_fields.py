@@ -111,7 +111,7 @@ def test_texts_for_files_name_fields_and_not_flags() -> None:
     for field in ASKED:
         assert not re.search(r"--[a-z]|repeatable", field.description), field.name
         assert field.description.endswith("."), field.name
-        assert ".." not in field.description, field.name
+        assert not re.search(r"\.\.(?![0-9])", field.description), field.name  # 512..4096
 
 
 def test_a_default_and_a_unit_are_said_once() -> None:

@@ -75,7 +75,11 @@ def test_a_sequence_longer_than_the_default_batch() -> None:
 def test_what_is_resolved_has_its_chips() -> None:
     open_chips = request_from({"model": "gpt3-125m"})
     assert resolve(open_chips, chips=8).chips == 8
-    assert resolve(open_chips.model_copy(update={"chips": 4}), chips=8).chips == 4
+    four = open_chips.model_copy(update={"chips": 4})
+    assert (resolve(four).chips, resolve(four).fewest_chips) == (4, 4)
+    some = open_chips.model_copy(update={"chips": "4..16", "hardware": "dgx-h100-ndr"})
+    assert (resolve(some).chips, resolve(some).fewest_chips) == (16, 4)
+    assert resolve(some).counts == (4, 5, 6, 7, 8, 16)
     with pytest.raises(InputError, match=r"^chips: is missing; say how many chips to plan for"):
         resolve(open_chips)
 

@@ -203,7 +203,7 @@ def test_labels_begin_with_the_chips_where_their_number_differs(answer: SolveRes
 
 
 def test_a_single_point_has_no_legend_of_others() -> None:
-    one = front_svg(planner.solve(**QUESTIONS["several points"], chips_exact=True, clocks=False))
+    one = front_svg(planner.solve(**QUESTIONS["several points"], clocks=False))
     many = front_svg(planner.solve(**QUESTIONS["several points"]))
     assert len(dots(ElementTree.fromstring(one))) == 1
     assert ">front<" not in one
@@ -276,7 +276,7 @@ def test_the_picture_on_a_page_keeps_what_is_said_below_it(several: SolveResult)
 def test_a_page_says_when_the_front_is_not_complete(tmp_path: Path) -> None:
     """A picture that is titled exact must be exact."""
     question: dict[str, Any] = {"model": "llama2-70b", "hardware": "h100-sxm5-80", "chips": 512,
-                "chips_exact": True, "placement": "all"}  # fmt: skip
+                "placement": "all"}  # fmt: skip
     for limit in (0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.8):
         found = planner.solve(**question, time_limit=limit)
         if found.status == "feasible":

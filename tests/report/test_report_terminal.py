@@ -82,14 +82,14 @@ def test_the_run_has_units(answer: SolveResult) -> None:
 
 
 def test_headings_are_not_wrapped() -> None:
-    found = planner.solve(**QUESTION, chips_exact=True, train_tokens=2e9)
+    found = planner.solve(**QUESTION, train_tokens=2e9)
     lines = [line.strip() for line in printed(solve_view(found)).splitlines()]
     assert "Whole training run" in lines, "broken over two lines by a narrow table"
 
 
 def test_long_runs_are_in_plain_numbers() -> None:
     """27,900 days, not 2.79e+04 days."""
-    found = planner.solve(**QUESTION, chips_exact=True, train_tokens=5e15)
+    found = planner.solve(**QUESTION, train_tokens=5e15)
     said = words(printed(solve_view(found)))
     days = re.search(r"Whole training run .*?time (\S+) days", said)
     assert days, "no days"
@@ -116,7 +116,7 @@ def test_evaluate_says_whether_the_plan_fits(answer: SolveResult) -> None:
 
 def test_a_plan_with_offload_shows_the_memory_of_the_host() -> None:
     found = planner.solve(
-        model="llama2-13b", hardware="a100-sxm4-80", chips=8, offload=True, chips_exact=True,
+        model="llama2-13b", hardware="a100-sxm4-80", chips=8, offload=True,
         clocks=False, axes=["tp", "dp"],
     )  # fmt: skip
     assert found.best is not None
@@ -127,7 +127,7 @@ def test_a_plan_with_offload_shows_the_memory_of_the_host() -> None:
 
 def test_one_is_singular() -> None:
     """`1 sequences, 1 per step` reads like a bug."""
-    found = planner.solve(model="llama2-13b", chips=64, chips_exact=True, fix={"micro_batch": 1})
+    found = planner.solve(model="llama2-13b", chips=64, fix={"micro_batch": 1})
     assert found.best is not None
     rows = dict(plan_rows(found.best))
     assert not rows["micro-batch"].startswith("1 sequences")
@@ -230,7 +230,7 @@ def test_words() -> None:
 
 
 def test_placement_names_axes_innermost_first(answer: SolveResult) -> None:
-    found = planner.solve(model="llama2-70b", hardware="h100-sxm5-80", chips=64, chips_exact=True,
+    found = planner.solve(model="llama2-70b", hardware="h100-sxm5-80", chips=64,
                           fix={"tp": 8, "pp": 4})  # fmt: skip
     assert found.best is not None
     assert placement_words(found.best).startswith("tp on nvlink; ")

@@ -114,7 +114,6 @@ def test_waiting_power_limits_no_chips_where_only_components_count() -> None:
         "hardware": "c2c-ndr400-rack",
         "assumptions": "rack-energy",
         "chips": 8,
-        "chips_exact": True,
         "batch_tokens": 2**16,
         "max_power": 2500,
     }

@@ -87,7 +87,7 @@ def test_no_neighbor_beats_an_interleaved_optimum(
 def test_a_neighbor_of_an_interleaved_plan_has_fewer_chunks_where_it_must() -> None:
     """60 layers: 4 stages have equal chunks, of any divisor of 15; 8 stages have none."""
     answer = planner.solve(
-        model="megatron-76b", hardware="dgx1-v100", chips=512, batch_tokens=262144, chips_exact=True
+        model="megatron-76b", hardware="dgx1-v100", chips=512, batch_tokens=262144
     )
     assert answer.best is not None
     assert (answer.best.plan.pp, answer.best.plan.schedule) == (4, "interleaved")
@@ -114,7 +114,7 @@ def test_fixing_a_choice_narrows_the_space(seed: int) -> None:
 def test_an_uneven_split_is_searched_beside_one_that_counts_the_ends() -> None:
     """62 layers on 16 stages: 4 each with the ends counted, or 4 and two times 3 from the front."""
     job = {"model": "palm-62b", "hardware": "gh200-ndr", "chips": 48, "batch_tokens": 262144,
-           "chips_exact": True, "max_power": 28670.082005127315}  # fmt: skip
+           "max_power": 28670.082005127315}  # fmt: skip
     free = planner.solve(**job)
     narrow = planner.solve(**job, fix={"split": ("front",)})
     assert free.objective is not None

@@ -157,12 +157,14 @@ def _without(machines: Machines, one: Candidate, names: tuple[str, ...]) -> tupl
 
     Power limits the plans on every count too.
     """
-    asked = machines.request.chips
+    asked = machines.request.chip_range
     most = max(_FEWEST, _FURTHER * (one.counts[-1] if one.counts else 1))
-    freed = replace(machines.budgets, **dict.fromkeys(names), chips=float(asked or most))
+    freed = replace(
+        machines.budgets, **dict.fromkeys(names), chips=float(asked[1] if asked else most)
+    )
     counts = counts_within(one.model, freed)
     allowed = () if "max_power" in names else one.counts
-    return tuple(n for n in counts if n not in allowed and asked in (None, n))
+    return tuple(n for n in counts if n not in allowed and (asked is None or asked[0] <= n))
 
 
 def _first_with_plan(

@@ -37,7 +37,7 @@ from planner.answers.files.documents import (
     of_another_kind,
 )
 from planner.answers.files.reevaluation import Rereading
-from planner.answers.notes.front import better_on_fewer, front_note
+from planner.answers.notes.front import front_note
 from planner.answers.notes.likely import against_first, spread_of
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
@@ -53,7 +53,7 @@ from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of
 from planner.question.provenance import job_fields, sources_of
 from planner.question.request import Request
-from planner.question.resolved import Resolved, resolve
+from planner.question.resolved import Resolved, on_chips, resolve
 from planner.results.certificate import Certificate
 from planner.results.parts import Notes, Question
 from planner.results.plan import PlanResult
@@ -224,12 +224,11 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
 
 def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:
     """The job on the machine of the best plan; where machines were a decision, with its chips."""
-    resolved = resolve(on_machine(request, best.machine), reading.origin("asked"), best.chips)
+    origin = reading.origin("asked")
     if kind_of(request) is not Asked.MACHINES:
-        return resolved
-    changes = {"chips": best.chips, "chips_exact": True}
-    asked = resolved.request.model_copy(update=changes)
-    return replace(resolved, request=asked, chips=best.chips)
+        return resolve(request, origin)
+    resolved = resolve(on_machine(request, best.machine), origin, best.chips)
+    return on_chips(resolved, best.chips)
 
 
 def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
@@ -289,7 +288,6 @@ def _chosen(
     why, near = reasons(resolved, best, limits, options, request.minimized)
     front = tuple(best if best == point else point for point in points)
     note = front_note(resolved, len(front), proved=file.front.complete)
-    note = " ".join([note, *better_on_fewer(best, front)])
     if best.machine is not None:
         why = (*why, *use_words(model, budgets_of(request), best.chips))
         note = file.front.note

@@ -1,39 +1,19 @@
-"""What is said of a front: what it ranges over, and what it shows about the best plan."""
+"""What is said of a front: what it ranges over, and what the best plan does with its chips."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from planner.base.units import plural, show_joules, show_seconds
-from planner.cost.context import CostModel
-from planner.question.request import Request
+from planner.base.units import plural, show_percent
+from planner.explanation.steps.neighbors import judged
+from planner.plan import Plan
+from planner.question.kinds.kind import Kind, kind_of
+from planner.question.options import SpaceOptions
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult
-
-
-def better_on_fewer(best: PlanResult, front: Sequence[PlanResult]) -> list[str]:
-    """A plan of the front that on fewer chips needs neither more time nor energy, in a sentence."""
-    for row, plan in enumerate(front, start=1):
-        cheaper = plan.energy_per_step_j <= best.energy_per_step_j
-        if plan.chips < best.chips and plan.step_time_s <= best.step_time_s and cheaper:
-            return [
-                f"Fewer chips do better: row {row} takes {show_seconds(plan.step_time_s)} and "
-                f"{show_joules(plan.energy_per_step_j)} a step on {plan.chips:,} chips."
-            ]
-    return []
-
-
-def keeps_to_chips(request: Request, model: CostModel) -> bool:
-    """Whether a front is of plans on exactly the chips asked for."""
-    return request.chips_exact or model.assumptions.token_granularity  # shares are of these chips
-
-
-def counts_of_best(resolved: Resolved) -> tuple[int, ...]:
-    """The chip counts that the best plan may have: all that were asked for, or also fewer."""
-    request, model, chips = resolved.request, resolved.cost, resolved.chips
-    if keeps_to_chips(request, model) or not request.minimized.over_chips:
-        return (chips,)
-    return (*(n for n in model.cluster.chip_counts(chips) if n < chips), chips)
+from planner.results.words import mesh_words
+from planner.search.limits import Limits
 
 
 def fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
@@ -42,8 +22,67 @@ def fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
         return []
     return [
         f"It uses {best.chips:,} of up to {resolved.chips:,} chips: more would not lower the "
-        f"{resolved.request.minimized.noun} (chips exact keeps to all of them)."
+        f"{resolved.request.minimized.noun} (--chips {resolved.chips} keeps to all of them)."
     ]
+
+
+def less_energy(
+    resolved: Resolved, best: PlanResult, limits: Limits, options: SpaceOptions
+) -> list[str]:
+    """That the best plan with a smaller axis takes less energy on fewer chips, in a sentence.
+
+    Such a plan exists; that it is the best on so many chips is not said.
+
+    Args:
+        resolved: The job on its machine.
+        best: The best plan, on all chips of the question.
+        limits, options: What a plan has to obey.
+    """
+    own = resolved.request.keeps_to_chips and kind_of(resolved.request) is Kind.UNIFORM
+    if not own or resolved.cost.assumptions.token_granularity:
+        return []
+    counts = resolved.cost.cluster.chip_counts(best.chips)
+    there = [(what, plan) for what, plan in _on_fewer(best.plan) if plan.chips in counts]
+    known = [
+        one.result
+        for one in judged(resolved.cost, there, limits, options)
+        if one.result is not None and one.refusal is None
+    ]
+    least = min(known, key=lambda one: one.energy_per_step_j, default=best)
+    if least.energy_per_step_j >= best.energy_per_step_j:
+        return []
+    saved = 1 - least.energy_per_step_j / best.energy_per_step_j
+    times = least.step_time_s / best.step_time_s
+    return [
+        f"Fewer chips take less energy: {mesh_words(least.plan)} on {least.chips:,} takes "
+        f"{show_percent(saved)} less a step in {times:.3g}x the time (a plan near this one, not "
+        f"the best on so many); --chips-at-most {best.chips} searches all numbers."
+    ]
+
+
+def _on_fewer(plan: Plan) -> list[tuple[str, Plan]]:
+    """A plan with one axis halved, quartered, or cut to a power of two; none of a fixed layout."""
+    if plan.layout is not None or plan.stages:
+        return []
+    sizes: list[dict[str, Any]] = [
+        {axis: size}
+        for axis in ("dp", "fsdp", "cp", "tp", "pp")
+        for size in _smaller(plan.mesh[axis])
+    ]
+    return [("fewer chips", replace(plan, **size)) for size in sizes]
+
+
+def _smaller(size: int) -> set[int]:
+    """Sizes below one: the halves and quarters that are whole, and the next power of two."""
+    power = 1 << (size - 1).bit_length() >> 1
+    return {size // part for part in (2, 4) if size % part == 0} | ({power} if size > 1 else set())
+
+
+def range_words(fewest: int, most: int) -> str:
+    """`exactly 8 chips`, `up to 8 chips` or `4 to 8 chips`."""
+    if fewest == most:
+        return f"exactly {plural(most, 'chip')}"
+    return f"up to {plural(most, 'chip')}" if fewest == 1 else f"{fewest:,} to {most:,} chips"
 
 
 def front_note(resolved: Resolved, plans: int, *, proved: bool) -> str:
@@ -56,8 +95,7 @@ def front_note(resolved: Resolved, plans: int, *, proved: bool) -> str:
     """
     request, model = resolved.request, resolved.cost
     clocks = len(model.clocks(wanted=request.clocks))
-    within = "exactly" if keeps_to_chips(request, model) else "up to"
-    ranges = f"plans on {within} {plural(resolved.chips, 'chip')}"
+    ranges = f"plans on {range_words(resolved.fewest_chips, resolved.chips)}"
     ranges += f" at {clocks} clock levels" if clocks > 1 else ""
     if not proved:
         return f"The front of {ranges} is incomplete: the time limit ended the search."

@@ -18,12 +18,13 @@ from planner.answers.building import (
 )
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.machines import MachineReasons
+from planner.answers.notes.front import range_words
 from planner.answers.spaces.uniform import certificate_of, chosen_of
 from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.cost.evaluate import evaluate_table
 from planner.question.files.plan_file import asked_of
-from planner.question.resolved import Resolved
+from planner.question.resolved import Resolved, on_chips
 from planner.results.certificate import Certificate
 from planner.results.parts import MachineSearch
 from planner.results.plan import PlanResult, plan_results
@@ -55,13 +56,13 @@ def solve_machines(machines: Machines, started: float, on_progress: Progress | N
     certificate = certificate_of(resolved, proof)
     space, rows = machines.space(at, chips), np.array([row])
     best = replace(proof, plans=proof.plans.take(rows), points=proof.points[rows])
-    driver, exact = Driver(), best
+    exact = best
     if not machines.late:
-        own = driver.run(space)
+        own = Driver().run(space)
         exact = own if len(own.points) or request.minimized.of_memory else best
         own = least_memory(space) if request.minimized.of_memory else own
         best = own if len(own.points) else best
-    chosen, _ = chosen_of(resolved, space, best, exact, driver)
+    chosen = chosen_of(resolved, space, best, exact)
     losses = resolved.cost.allocation(chips).losses
     wishes = reticle_words(resolved.cost, request)
     setting = _setting(machines, resolved, (*losses, *wishes), started)
@@ -112,8 +113,8 @@ def _without_plan(
 ) -> SolveResult:
     """The answer without a plan, which names the machine that comes nearest."""
     at, alone = _nearest_miss(machines, found)
-    one = machines.candidates[at]
-    resolved = _on(one, machines.request.chips or (one.counts[-1] if found.alone else 1))
+    one, asked = machines.candidates[at], machines.request.chip_range
+    resolved = _on(one, asked[1] if asked else one.counts[-1] if found.alone else 1)
     certificate = Certificate(status=alone.status.value, objective_name=machines.request.objective)
     why = None
     if alone.status is Status.INFEASIBLE:
@@ -134,9 +135,7 @@ def _without_plan(
 
 def _on(one: Candidate, chips: int) -> Resolved:
     """The job on a machine and its chips."""
-    changes = {"chips": chips, "chips_exact": True}
-    request = one.resolved.request.model_copy(update=changes)
-    return replace(one.resolved, request=request, chips=chips)
+    return on_chips(one.resolved, chips)
 
 
 def _with_machines(machines: Machines, found: MachinesFound, at: int, chosen: Chosen) -> Chosen:
@@ -167,10 +166,10 @@ def _note(machines: Machines, points: int, *, complete: bool) -> str:
     """What the front ranges over."""
     several = plural(len(machines.candidates), "machine")
     most = max(one.counts[-1] for one in machines.candidates if one.counts)
-    exactly = machines.request.chips_exact
+    exactly = machines.request.keeps_to_chips
     chips = f"{'the most' if exactly else 'all'} chips that the budgets allow (up to {most:,})"
-    if machines.request.chips is not None:
-        chips = f"{'exactly' if exactly else 'up to'} {plural(machines.request.chips, 'chip')}"
+    if machines.request.chip_range is not None:
+        chips = range_words(*machines.request.chip_range)
     scope = f"plans on {several} (PEs per chip and wiring) of {chips}"
     if not complete:
         return f"The front of {scope} is incomplete: the time limit ended the search."

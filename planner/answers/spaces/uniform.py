@@ -9,13 +9,7 @@ import numpy as np
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons
-from planner.answers.notes.front import (
-    better_on_fewer,
-    counts_of_best,
-    fewer_chips,
-    front_note,
-    keeps_to_chips,
-)
+from planner.answers.notes.front import fewer_chips, front_note, less_energy
 from planner.answers.notes.launch import not_launched
 from planner.answers.notes.likely import ranked
 from planner.base.progress import Progress
@@ -60,7 +54,6 @@ def solve_uniform(
     """
     minimized, setting = resolved.request.minimized, setting_of(resolved, losses, started)
     prover = replace(space, columns=prover_of(minimized, space.columns))
-    prover = prover.on(*counts_of_best(resolved))
     apart = minimized.of_memory or prover.columns != space.columns
     driver = Driver(on_progress)
     first = driver if not apart else Driver(on_progress)
@@ -72,8 +65,8 @@ def solve_uniform(
         return without_plan(setting, certificate, proof.counts, why)
     exact = driver.run(space) if apart else proof
     searched = space if minimized.of_memory else prover
-    chosen, whole = chosen_of(resolved, searched, proof, exact, driver)
-    counts = {} if whole is proof else whole.counts
+    chosen = chosen_of(resolved, searched, proof, exact)
+    counts = {} if exact is proof else exact.counts
     if chosen.best.chips != resolved.chips:
         left = resolved.cost.allocation(chosen.best.chips).losses
         setting = replace(setting, notes=replace(setting.notes, losses=left))
@@ -98,46 +91,40 @@ def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
     )
 
 
-def chosen_of(
-    resolved: Resolved, prover: UniformSpace, proof: Found, exact: Found, driver: Driver
-) -> tuple[Chosen, Found]:
-    """The best plan with what is known of others, and the search that holds the whole front.
+def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Found) -> Chosen:
+    """The best plan with what is known of others.
 
     Args:
         resolved: The job on its machine.
         prover: The space of the best plan, after its search.
         proof: Holds the best plan.
-        exact: The front of exactly the chips asked for.
-        driver: That of the front.
+        whole: The front.
     """
     request, model, minimized = resolved.request, resolved.cost, resolved.request.minimized
     best = optimum(proof.points, proof.bound, proof.status, minimized, proof.columns)
     named = _first_of_ties(prover, minimized, proof.plans.take(np.array([best.row])))
     result = plan_results(model, named, evaluate_table(model, named))[0]
     top, top_complete = ranked(prover, minimized, named, proof.status)
-    over_all = exact is proof and minimized.over_chips  # the proof went over all counts
-    whole = exact if over_all else _front(resolved, prover, exact, driver)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
     points = plan_results(model, known, evaluate_table(model, known))
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, len(front), proved=complete)
     why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
-    chosen = Chosen(
+    return Chosen(
         best=result,
         facts=plan_facts(model, result.plan, prover.limits.chip_bytes(model)),
         front=Front(
             plans=front,
             objectives=request.front,
             complete=complete,
-            note=" ".join([note, *better_on_fewer(result, front)]),
+            note=note,
         ),
         top=top,
         top_complete=top_complete,
         neighbors=near,
         why=why,
     )
-    return chosen, whole
 
 
 def reasons(
@@ -160,7 +147,7 @@ def reasons(
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
     reasons = not_launched(resolved.request, resolved.cost, result.plan)
-    fewer = fewer_chips(resolved, result)
+    fewer = fewer_chips(resolved, result) + less_energy(resolved, result, limits, options)
     return (*why, *fewer, *reasons), ranked_neighbors(resolved.cost, result, near, objective)
 
 
@@ -181,15 +168,3 @@ def _first_of_ties(space: UniformSpace, objective: Objective, found: PlanTable) 
         time_s=float(costs.step_time_s[0]),
         energy_j=float(costs.energy.total[0]),
     ).first(found)
-
-
-def _front(resolved: Resolved, space: UniformSpace, exact: Found, driver: Driver) -> Found:
-    """The front over smaller chip counts as well, unless it keeps to one count."""
-    model, chips = resolved.cost, resolved.chips
-    counts = [n for n in model.cluster.chip_counts(chips) if n < chips]
-    if keeps_to_chips(resolved.request, model) or not counts:
-        return exact
-    whole = driver.run(replace(space.on(*counts), columns=driver.columns))
-    if exact.status is not Status.OPTIMAL and whole.status is Status.OPTIMAL:
-        whole = replace(whole, status=exact.status)
-    return whole

@@ -113,16 +113,20 @@ class LayerTimes:
         """Both passes."""
         return self.forward + self.backward
 
-    def rows(self, index: IntArray) -> LayerTimes:
-        """The rows of `index`, without what they are made of."""
+    def rows(self, index: IntArray, *, apart: bool = False) -> LayerTimes:
+        """The rows of `index`; with what they are made of only where that is wanted apart."""
+
+        def taken(parts: dict[str, FloatArray]) -> dict[str, FloatArray]:
+            return {name: np.take(part, index, axis=0) for name, part in parts.items() if apart}
+
         return LayerTimes(
             forward=np.take(self.forward, index, axis=0),
             backward=np.take(self.backward, index, axis=0),
             weight_grad=np.take(self.weight_grad, index, axis=0),
             kernels=np.take(self.kernels, index, axis=0),
             paired=np.take(self.paired, index, axis=0),
-            parts={},
-            sent={},
+            parts=taken(self.parts),
+            sent=taken(self.sent),
         )
 
 

@@ -99,5 +99,5 @@ class Asked:
     @property
     def file_default(self) -> str:
         """What is taken where none is given, as a file says it."""
-        switch = self.kind == "switch"
+        switch = self.kind == "switch" and self.default is not None
         return str(self.default).lower() if switch else self.default_words

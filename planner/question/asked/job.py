@@ -23,8 +23,18 @@ JOB_FIELDS = (
     ),
     Asked(
         name="chips",
-        help="Chips to plan for",
-        more="Of a torus also a slice such as 16x16x16; the front also ranges over smaller counts",
+        help=(
+            "Chips to plan for, all of them used; a range such as 512..4096 leaves their number to "
+            "the search"
+        ),
+        more="Of a torus also a slice such as 16x16x16",
+        panel=JOB,
+        kind="whole",
+        unit="chips",
+    ),
+    Asked(
+        name="chips_at_most",
+        help="Any number of chips up to this one, instead of --chips; the front is over all",
         panel=JOB,
         kind="whole",
         unit="chips",

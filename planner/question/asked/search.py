@@ -24,13 +24,12 @@ SEARCH_FIELDS = (
     Asked(
         name="chips_exact",
         help=(
-            "No smaller chip counts on the front (default: they are). The front over smaller "
-            "counts takes most of the time on large jobs; this leaves it out"
+            "Plans use all of the chips: the default where --chips gives their number; where "
+            "budgets alone end it, the most that they allow (default: any number)"
         ),
         panel=SEARCH,
         kind="switch",
-        default=False,
-        default_text="they are",
+        default_text="any number",
     ),
     Asked(
         name="axes",

@@ -64,8 +64,10 @@ class CommonFields(FeasibleFields, total=False):
     hardware: FilePath
     """Cluster or chip name (planner hardware list) or YAML file. Default: tpu-v5p."""
     chips: int | str | None
-    """Chips to plan for. Of a torus also a slice such as 16x16x16; the front also ranges over
-    smaller counts."""
+    """Chips to plan for, all of them used; a range such as 512..4096 leaves their number to the
+    search. Of a torus also a slice such as 16x16x16."""
+    chips_at_most: int | str | None
+    """Any number of chips up to this one, instead of chips; the front is over all."""
     pools: Mapping[str, float | str] | str | None
     """Pools of different chips in one job, instead of hardware and chips, e.g.
     dgx-h100-ndr=512,dgx-a100-80-hdr=512; with layout uneven."""
@@ -79,9 +81,9 @@ class CommonFields(FeasibleFields, total=False):
     front: Several
     """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
     Default: that of the objective."""
-    chips_exact: bool
-    """No smaller chip counts on the front. The front over smaller counts takes most of the time on
-    large jobs; this leaves it out. Default: false."""
+    chips_exact: bool | None
+    """Plans use all of the chips: the default where chips gives their number; where budgets alone
+    end it, the most that they allow. Default: any number."""
     axes: Several | None
     """Mesh axes that may exceed 1, e.g. fsdp,tp. Default: all."""
     fix: dict[str, Any]

@@ -147,7 +147,7 @@ def plan_in(
     origin = replace(top, section="job.", arguments=frozenset(changes), dashes=flags)
     file = _validated(data, origin, top)
     plan = _laid_out(plan_of(file.plan, _layer_kinds(file, origin), top), top)
-    check_chips(file.job.chips, plan, origin)
+    check_request_chips(file.job, plan, origin)
     if point is not None:
         check_chips(point.get("chips"), plan, top)
     return PlanRead(file.job, plan, origin, _assumed(file.plan, plan))
@@ -170,16 +170,28 @@ def _laid_out(plan: Plan, origin: Origin) -> Plan:
     return plan
 
 
-def check_chips(chips: object, plan: Plan, origin: Origin) -> None:
+def check_request_chips(request: Request, plan: Plan, origin: Origin) -> None:
+    """Refuses numbers of chips, if any are given, of which the plan's is none.
+
+    Raises:
+        InputError: There are others; `origin` names them as the user does.
+    """
+    given = request.chip_range
+    if given is not None and not given[0] <= plan.chips <= given[1]:
+        field = "chips_at_most" if request.chips is None else "chips"
+        check_chips(getattr(request, field), plan, origin, field)
+
+
+def check_chips(chips: object, plan: Plan, origin: Origin, field: str = "chips") -> None:
     """Refuses a number of chips, if one is given, that is not the plan's.
 
     Raises:
-        InputError: It is another one; `origin` names it as the user does.
+        InputError: It is another one; `origin` names its field as the user does.
     """
     if chips not in (None, plan.chips):
         number = f"{chips:,}" if isinstance(chips, int) and chips < _LARGEST else shown(chips)
         raise InputError(
-            f"{origin.label(['chips'])}: {number} contradicts the mesh of the plan, "
+            f"{origin.label([field])}: {number} contradicts the mesh of the plan, "
             f"which uses {plan.chips:,}"
         )
 

@@ -55,6 +55,7 @@ PLACES: dict[str, str] = {
 """Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
 
 _STAGES = {"skeletons": "partial_plans"}  # counts of version 1 by their names of today
+_SHARING = "roofline"  # the assumptions under which chips share a step's tokens
 _UNITS = {"time": "s", "energy": "J", "edp": "J s", "memory": "B"}  # of objectives in version 1
 _OF_VERSION_1 = frozenset({"status", "front", "best", "plan_job"})
 _PARTS = frozenset({"certificate", "front", "best", "question"})
@@ -86,9 +87,25 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
     if "candidates" in parts:
         parts["candidates"] = _renamed(parts["candidates"])
     parts["certificate"] = _certificate(data, parts.get("certificate", {}))
+    if isinstance(parts.get("question"), Mapping):
+        parts["question"] = _with_smaller_counts(parts["question"])
     if isinstance(data.get("versions"), Mapping):
         parts["versions"] = {**data["versions"], "schema": str(parts["schema_version"])}
     return parts
+
+
+def _with_smaller_counts(question: Mapping[str, Any]) -> dict[str, Any]:
+    """A question of version 1, in which `chips` let the front range over smaller counts too."""
+    asked = question.get("asked")
+    if not isinstance(asked, Mapping):
+        return dict(question)
+    today = {name: value for name, value in asked.items() if name != "chips_exact"}
+    own = asked.get("chips_exact") or str(asked.get("assumptions", "")).startswith(_SHARING)
+    if "chips" in asked and not own and asked.get("layout", "uniform") == "uniform":
+        today["chips_at_most"] = today.pop("chips")
+    elif "chips" not in asked and "chips_exact" in asked:
+        today["chips_exact"] = asked["chips_exact"]
+    return {**question, "asked": today}
 
 
 def _renamed(candidates: Mapping[str, Any]) -> dict[str, Any]:

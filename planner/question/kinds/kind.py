@@ -9,7 +9,7 @@ from planner.question.request import Request
 
 OF_MACHINES = ("pes", "topology", "total_pes", "max_area", "max_links", "max_ports")
 """Fields that make a question one over machines, whose number of chips may then be open."""
-ENDING_CHIPS = ("chips", "total_pes", "max_area", "max_power")
+ENDING_CHIPS = ("chips", "chips_at_most", "total_pes", "max_area", "max_power")
 """Fields of which such a question needs one: each ends the number of chips."""
 
 

@@ -13,7 +13,7 @@ from planner.objectives import BY_TIME, OBJECTIVES
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
-_INSTEAD = ("hardware", "chips")
+_INSTEAD = ("hardware", "chips", "chips_at_most")
 _ONE_KIND = ("torus_axes", "degrade_link", "calibration")
 
 

@@ -62,10 +62,10 @@ def _refused(request: Request) -> Iterator[str]:
             f"objective: {request.objective} is not minimized with layout uneven; "
             f"allowed: {allowed}"
         )
-    elif _decides_chips(request):
+    if request.pools is None and request.chip_range is not None and not request.keeps_to_chips:
+        field = "chips" if request.chips_at_most is None else "chips-at-most"
         yield (
-            f"objective: {request.objective} may be least on fewer chips, and layout uneven uses "
-            "all of them; give chips-exact for the least on all, or use layout uniform"
+            f"{field}: layout uneven plans for one number of chips; give one, or use layout uniform"
         )
     for name in request.front:
         if name not in FRONTS[0]:
@@ -84,11 +84,6 @@ def _refused(request: Request) -> Iterator[str]:
         )
     if request.layout not in LAYOUTS:
         yield from _of_chunks(request, parse_layout(request.layout))
-
-
-def _decides_chips(request: Request) -> bool:
-    """Whether the number of chips is part of the choice; pools say which chips there are."""
-    return request.minimized.over_chips and not request.chips_exact and request.pools is None
 
 
 def _of_schedules(wanted: tuple[str, ...]) -> Iterator[str]:

@@ -68,18 +68,17 @@ class Machines:
         )
 
     def full(self, at: int) -> tuple[int, ...]:
-        """The chip count of the best plan: as asked for, else the largest."""
-        asked, counts = self.request.chips, self.candidates[at].counts
-        if asked is not None:
-            return (asked,) if asked in counts else ()
-        return counts[-1:]
+        """The largest chip count of a machine."""
+        return self._counts(at)[-1:]
 
     def rest(self, at: int) -> tuple[int, ...]:
-        """The other counts of the front."""
-        one = self.candidates[at]
-        if self.request.chips_exact or one.model.assumptions.token_granularity:
-            return ()
-        return tuple(count for count in one.counts if count not in self.full(at))
+        """The other counts, where not all chips have to be used."""
+        return () if self.request.keeps_to_chips else self._counts(at)[:-1]
+
+    def _counts(self, at: int) -> tuple[int, ...]:
+        """The chip counts of a machine that budgets allow, from the fewest that are asked for."""
+        fewest, _ = self.request.chip_range or (1, None)
+        return tuple(count for count in self.candidates[at].counts if count >= fewest)
 
     def of_model(self, model: CostModel) -> int:
         """Which machine a model is that of."""
@@ -122,12 +121,10 @@ def search_machines(machines: Machines, on_progress: Progress | None = None) -> 
     runs, front_counts = [*zip(full, proof.each, strict=False)], dict[str, dict[str, int]]()
     if request.minimized.of_memory:
         proof = replace(_leanest(list(alone.values())), counts=whole.counts)
-    decided = request.chips is None or request.minimized.over_chips  # how many chips, that is
-    if rest and (decided or len(proof.points)):
+    if rest:
         more = driver.run(*(machines.space(at, *machines.rest(at)) for at in rest))
         runs += zip(rest, more.each, strict=False)
-        whole = driver.together([proof, more])
-        proof, front_counts = (whole, {}) if decided else (proof, more.counts)
+        proof = whole = driver.together([proof, more])
     for at, run in runs:
         alone.setdefault(at, run)
     return MachinesFound(
@@ -163,7 +160,7 @@ def machines_of(
             f"{origin.label(['chips'])}: is missing; say how many chips to plan for, e.g. 4096, or "
             f"give a budget: {', '.join(budgets)} or {last}"
         )
-    if request.minimized.of_memory and request.chips is None:
+    if request.minimized.of_memory and not request.keeps_to_chips:
         raise InputError(
             f"{origin.label(['objective'])}: {request.objective} needs the number of chips; "
             "give chips"
@@ -180,10 +177,11 @@ def machines_of(
         raise InputError(
             f"pes, topology: {len(choices):,} machines; allowed: at most {_MOST_MACHINES}"
         )
+    _, most = request.chip_range or (1, 1)
     for pes, words in choices:
         changes = {"pes": None if pes is None else (pes,), "topology": words}
         try:
-            resolved = resolve(request.model_copy(update=changes), origin, chips=1)
+            resolved = resolve(request.model_copy(update=changes), origin, most)
             candidates.append(candidate_of(request, resolved))
         except InputError as error:
             problems |= dict.fromkeys(str(error).split("\n"))

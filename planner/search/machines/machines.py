@@ -74,13 +74,16 @@ def _wired(model: CostModel, request: Request, kind: str) -> str:
 
 
 def budgets_of(request: Request) -> Budgets:
-    """The budgets of a request."""
-    return Budgets(**{name: getattr(request, name) for name in BUDGETS})
+    """The budgets of a request; of a range of chips its upper end."""
+    given = {name: getattr(request, name) for name in BUDGETS}
+    return Budgets(
+        **{**given, "chips": None if request.chip_range is None else request.chip_range[1]}
+    )
 
 
 def candidate_of(request: Request, resolved: Resolved) -> Candidate:
     """A machine with its chip counts, and what ends them."""
-    if resolved.cost.assumptions.token_granularity and request.chips is None:
+    if resolved.cost.assumptions.token_granularity and request.chip_range is None:
         raise InputError(
             f"chips: is missing; under {request.assumptions} the chips share a step's tokens"
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import memory_table, timed
 from planner.plan import AXES, Plan
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -258,7 +258,7 @@ def _without_room(
         plans = plans_of(model, strategy, chips)
         if len(plans) == 0:
             continue
-        least = least_bytes(evaluate_table(model, plans, plans.data_ranks))
+        least = least_bytes(memory_table(model, plans, m=np.ones(len(plans))))
         why = words.without_fit(least, limits.chip_bytes(model), model.job.batch_tokens)
         return {"binds": why["binds"], "words": f"{said}; on {chips:,}: {why['words']}"}
     return {}
@@ -277,11 +277,9 @@ def _best_of(
     kept = []
     for start in range(0, len(plans), _ROWS_AT_A_TIME):
         chunk = plans.take(np.arange(start, min(start + _ROWS_AT_A_TIME, len(plans))))
-        costs = evaluate_table(model, chunk)
-        fits, _ = limits.memory(model, costs.memory)
-        share, part = exposed(costs)
-        rows = np.flatnonzero(fits)
-        kept.append(np.stack([start + rows, costs.step_time_s[rows], share[rows], part[rows]]))
+        rows = np.flatnonzero(limits.memory(model, memory_table(model, chunk))[0])
+        time_s, share, part = exposed(model, timed(model, chunk.take(rows)))
+        kept.append(np.stack([start + rows, time_s, share, part]))
     if not kept or not (table := np.concatenate(kept, axis=1)).size:
         return None
     rows, times, shares, parts = table

@@ -16,9 +16,10 @@ import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.base.progress import Progress
-from planner.cost.breakdown import Breakdown
+from planner.cost.breakdown import Timed, time_parts
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import memory_table, timed
+from planner.cost.memory.memory import Memory
 from planner.frameworks.rules import applicable
 from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, Plan, PlanTable
 from planner.question.options import SpaceOptions
@@ -119,9 +120,9 @@ def sweep(
     running = _Running(most_sequences)
     least = (np.inf, np.inf)
     if len(plans):
-        first = evaluate_table(model, plans, plans.data_ranks)
-        least = least_bytes(first)
-        fits, _ = limits.memory(model, first.memory)
+        alone = memory_table(model, plans, m=np.ones(len(plans)))
+        least = least_bytes(alone)
+        fits, _ = limits.memory(model, alone)
         kept = np.flatnonzero(fits & (plans.data_ranks <= most_sequences))
         most = _largest_micro_batches(model, plans.take(kept), limits, most_sequences)
         least_micro = _least_micro_batches(model, plans.take(kept), most)
@@ -134,12 +135,13 @@ def sweep(
     return running.result(plans, least)
 
 
-def least_bytes(costs: Breakdown) -> tuple[float, float]:
+def least_bytes(held: Memory) -> tuple[float, float]:
     """Bytes of the leanest plan, and of its state."""
-    row = int(np.argmin(costs.memory_per_chip_bytes))
-    moving = costs.memory_parts["activations"][row] + costs.memory_parts["logits"][row]
-    whole = float(costs.memory_per_chip_bytes[row])
-    return whole, whole - float(moving)
+    row = int(np.argmin(held.peak))
+    stage = held.binding_stage[row]
+    moving = sum(float(held.parts[name][row, stage]) for name in ("activations", "logits"))
+    whole = float(held.peak[row])
+    return whole, whole - moving
 
 
 def _largest_micro_batches(
@@ -154,9 +156,7 @@ def _largest_micro_batches(
     while np.any(low < high):
         middle = (low + high + 1) // 2
         tried = replace(plans, micro_batch=middle)
-        fits, _ = limits.memory(
-            model, evaluate_table(model, tried, plans.data_ranks * middle).memory
-        )
+        fits, _ = limits.memory(model, memory_table(model, tried, m=np.ones(len(tried))))
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
     return low
 
@@ -242,18 +242,36 @@ def _evaluate(
         return
     tried, at, micro = tried.take(allowed), at[allowed], micro[allowed]
     sequences = tried.data_ranks * micro * times[allowed]
-    costs = evaluate_table(model, tried, sequences)
-    fits, _ = limits.memory(model, costs.memory)
-    share, part = exposed(costs)
+    fits = _fits(model, limits, tried, at, times[allowed])
+    time_s, share, part = exposed(model, timed(model, tried, sequences))
     good = fits & (share <= SHARE)
     running.most_tp = max(running.most_tp, int(tried.tp[good].max(initial=0)))
-    running.note(np.flatnonzero(fits), sequences, costs.step_time_s, share, part, at, micro)
+    running.note(np.flatnonzero(fits), sequences, time_s, share, part, at, micro)
 
 
-def exposed(costs: Breakdown) -> tuple[FloatArray, IntArray]:
-    """(n,) exposed communication over the step, and the index of its largest part."""
-    parts = np.stack([costs.time_parts[name] for name in EXPOSED])
-    return parts.sum(axis=0) / costs.step_time_s, np.argmax(parts, axis=0)
+def _fits(
+    model: CostModel, limits: Limits, tried: PlanTable, at: IntArray, times: IntArray
+) -> BoolArray:
+    """(n,) whether plans fit in memory with so many micro-batches per step.
+
+    More of them never hold less: what fits with the most fits with all.
+    """
+    first, which = distinct([at, tried.micro_batch])
+    most = np.zeros(len(first))
+    np.maximum.at(most, which, times)
+    fits = limits.memory(model, memory_table(model, tried.take(first), m=most))[0][which]
+    rest = np.flatnonzero(~fits)
+    held = memory_table(model, tried.take(rest), m=times[rest].astype(np.float64))
+    fits[rest] = limits.memory(model, held)[0]
+    return fits
+
+
+def exposed(model: CostModel, x: Timed) -> tuple[FloatArray, FloatArray, IntArray]:
+    """(n,) step times, exposed communication over them, and the index of its largest part."""
+    parts = time_parts(model, x)
+    time_s = x.step.time[:, 0]
+    sent = np.stack([parts[name] for name in EXPOSED])
+    return time_s, sent.sum(axis=0) / time_s, np.argmax(sent, axis=0)
 
 
 class _Running:

@@ -14,8 +14,7 @@ from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
 
 LINES = [(1 << 20, 60e-6), (1 << 24, 160e-6), (1 << 28, 1.6e-3), (1 << 30, 5.9e-3)]
-SOLVE = ("solve", "--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", 8,
-         "--chips-exact")  # fmt: skip
+SOLVE = ("solve", "--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", 8)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +99,7 @@ def test_solve_and_evaluate_use_it_and_say_so(local: Path, tmp_path: Path) -> No
 
 
 def test_another_chip_and_another_era(local: Path) -> None:
-    plain = ("solve", "--model", "llama3-8b", "--chips", 8, "--chips-exact", "--json")
+    plain = ("solve", "--model", "llama3-8b", "--chips", 8, "--json")
     other = (*plain, "--hardware", "a100-sxm4-80")
     with_it = planner(*other, "--calibration", local).document
     assert with_it["best"]["step_time_s"] == planner(*other).document["best"]["step_time_s"]

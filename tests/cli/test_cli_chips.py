@@ -1,0 +1,119 @@
+"""How many chips: a number, a range, or at most so many; what the answer says of fewer."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cases import each
+
+import planner as package
+from cli.answers import SMALL, answer_to
+from cli.command import planner, refused, solve
+from planner.base.errors import InputError
+from planner.plan import Plan
+from solvers.frontier import nondominated
+
+JOB = ("--model", "gpt3-125m", "--hardware", "h100-sxm5-80")
+
+
+def points(answer: Any) -> Any:
+    rows = answer["front"]["plans"]
+    return np.array([[row["step_time_s"], row["energy_per_step_j"]] for row in rows])
+
+
+def test_a_range_is_what_each_number_gives_alone() -> None:
+    """Front and best plan over 2, 4 and 8 chips against three questions of one number each."""
+    alone = {n: solve(*JOB, "--chips", n, "--batch-tokens", "64Ki") for n in (2, 4, 8)}
+    every = np.vstack([points(answer) for answer in alone.values()])
+    several = solve(*JOB, "--chips", "2..8", "--batch-tokens", "64Ki")
+    np.testing.assert_allclose(points(several), every[nondominated(every)], rtol=1e-12)
+    assert {row["chips"] for row in several["front"]["plans"]} > {8}
+    energy = solve(*JOB, "--chips", "2..8", "--batch-tokens", "64Ki", "--objective", "energy")
+    assert energy["certificate"]["status"] == "optimal"
+    assert energy["best"]["energy_per_step_j"] == pytest.approx(every[:, 1].min(), rel=1e-12)
+    assert energy["best"]["chips"] < 8
+    assert "It uses" in " ".join(energy["notes"]["why"])
+
+
+def test_at_most_is_a_range_from_one_chip() -> None:
+    flags = (*JOB, "--batch-tokens", "64Ki")
+    range_, most = solve(*flags, "--chips", "1..8"), solve(*flags, "--chips-at-most", "8")
+    assert most["question"]["asked"]["chips_at_most"] == 8
+    assert range_["question"]["asked"]["chips"] == "1..8"
+    for part in ("best", "front", "certificate"):
+        assert range_[part] == most[part]
+
+
+def test_one_number_is_that_number(tmp_path: Path) -> None:
+    exact = answer_to("dense, GPU, clocks")
+    assert {row["chips"] for row in exact["front"]["plans"]} == {exact["best"]["chips"]} == {8}
+    said = planner("solve", *SMALL, "--chips-exact")
+    assert (said.code, said.err) == (0, "note: --chips-exact is the default with --chips\n")
+    assert planner("solve", *SMALL, "--chips-exact", "--json").err == ""
+    job = tmp_path / "job.yaml"
+    job.write_text("model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 16\n", encoding="utf-8")
+    assert {row["chips"] for row in solve(job, "--chips-at-most", "4")["front"]["plans"]} >= {4}
+
+
+def test_slices_of_a_torus_end_a_range() -> None:
+    shapes = solve("--model", "llama2-7b", "--chips", "4x4x4..4x4x8")
+    assert shapes["question"]["asked"]["chips"] == "64..128"
+
+
+def test_that_fewer_take_less_energy_is_the_cost_of_a_plan() -> None:
+    """The sentence names a plan, and its figures are those of evaluating it."""
+    question: dict[str, Any] = {"model": "llama2-13b", "batch_tokens": 2**22}
+    answer = package.solve(**question, chips=4096)
+    (said,) = [line for line in answer.notes.why if line.startswith("Fewer chips take less energy")]
+    assert "dp 1024 on 1,024 takes 22.9 % less a step in 2.83x the time" in said
+    assert answer.best is not None
+    plan = Plan(dp=1024, sharding="zero2", micro_batch=1)
+    fewer = package.evaluate(plan, **question).result
+    assert 1 - fewer.energy_per_step_j / answer.best.energy_per_step_j == pytest.approx(
+        0.229, abs=5e-4
+    )
+    assert fewer.step_time_s / answer.best.step_time_s == pytest.approx(2.83, abs=5e-3)
+    whole = package.solve(**question, chips_at_most=4096)
+    assert min(one.energy_per_step_j for one in whole.front) <= fewer.energy_per_step_j
+    assert not any("Fewer chips" in line for line in whole.notes.why)
+
+
+def test_counts_that_divide_badly_say_so() -> None:
+    flags = ("--model", "mixtral-8x7b", "--hardware", "gb300-nvl72", "--seq-len", "8192")
+    said = " ".join(planner("solve", *flags, "--chips", "72").out.split())
+    assert "Fewer chips take less energy: " in said
+    assert "--chips-at-most 72 searches all numbers." in said
+    assert solve(*flags, "--chips-at-most", "72")["best"]["chips"] == 64
+
+
+@each(
+    ("flags", "line"),
+    [
+        (("--chips", "8..2"), "chips: '8..2' is not a range from at least 1 up; nearest: 2..8"),
+        (("--chips", "0..2"), "chips: '0..2' is not a range from at least 1 up; nearest: 1..2"),
+        (("--chips", "2..x"), "chips: '2..x' is not a range of whole numbers, e.g. 512..4096"),
+        (("--chips", "2..4.."), "chips: '2..4..' is not a range of whole numbers, e.g. 512..4096"),
+        (("--chips", ".."), "chips: '..' is not a range of whole numbers, e.g. 512..4096"),
+        (("--chips", "8", "--chips-at-most", "8"),
+         "chips-at-most: chips says how many there are; leave one of the two out"),
+        (("--chips", "8", "--no-chips-exact"),
+         "chips-exact: plans on chips 8 use all of them; for fewer give chips-at-most 8 in place "
+         "of chips"),
+        (("--chips", "2..8", "--chips-exact"),
+         "chips-exact: contradicts a range of chips; leave one of the two out"),
+        (("--chips", "2..8", "--assumptions", "roofline"),
+         "chips: under roofline the chips share a step's tokens, so that each number of chips "
+         "has its own plans; give one number"),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_of_chips_is_refused(flags: tuple[str, ...], line: str) -> None:
+    assert refused("solve", *JOB, *flags) == [line]
+
+
+def test_a_plan_on_other_chips_contradicts_the_question() -> None:
+    job: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80"}
+    assert package.evaluate(Plan(dp=4), **job, chips="2..8").result.chips == 4
+    for fields, name in (({"chips": "8..16"}, "chips"), ({"chips_at_most": 2}, "chips_at_most")):
+        with pytest.raises(InputError, match=f"^{name}: .* contradicts the mesh of the plan"):
+            package.evaluate(Plan(dp=4), **job, **fields)
