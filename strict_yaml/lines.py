@@ -1,15 +1,12 @@
-"""The lines of fields, read from a text once more: only who words a mistake asks for them."""
+"""The lines of fields: only who words a mistake asks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import count
 from typing import Any, NamedTuple
 
-from ruamel.yaml import events as ev
-
-from strict_yaml.reading import events_of, line_in
+from strict_yaml.reading import read_with_lines
 
 
 class _Place(NamedTuple):
@@ -40,25 +37,18 @@ def line_of(content: bytes | str, path: tuple[str, ...]) -> int | None:
 @lru_cache(maxsize=1)
 def _places(content: bytes | str) -> _Place:
     """The places in a text."""
-    text = content if isinstance(content, str) else content.decode("utf-8")
-    events = (
-        event
-        for event in events_of(text)
-        if isinstance(event, ev.NodeEvent | ev.CollectionEndEvent)
-    )
-    return _place(next(events), events)
+    data, lines = read_with_lines(content)
+    return _place(data, iter(lines))
 
 
-def _place(event: Any, events: Iterator[Any]) -> _Place:
-    """The place of the value that an event begins."""
+def _place(value: Any, lines: Iterator[int]) -> _Place:
+    """The place of a value, whose line is the next, before those of its parts."""
+    line = next(lines, 1)
     parts: dict[str, _Place] = {}
-    if isinstance(event, ev.SequenceStartEvent):
-        for at in count():
-            if isinstance(item := next(events), ev.SequenceEndEvent):
-                break
-            parts[str(at)] = _place(item, events)
-    if isinstance(event, ev.MappingStartEvent):
-        while not isinstance(key := next(events), ev.MappingEndEvent):
-            value = _place(next(events), events)
-            parts[key.value] = _Place(line_in(key), value.parts)
-    return _Place(line_in(event), parts)
+    if isinstance(value, list):
+        parts = {str(at): _place(item, lines) for at, item in enumerate(value)}
+    if isinstance(value, dict):
+        for key, part in value.items():
+            at = next(lines)
+            parts[key] = _Place(at, _place(part, lines).parts)
+    return _Place(line, parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ruamel.yaml import YAML
 from ruamel.yaml import events as ev
@@ -31,9 +31,25 @@ _TABS = "a tab stands here; indent with spaces"
 _HALF = re.compile("[\ud800-\udfff]")
 _MERGE = "<<"
 _SHORT = 2**17  # characters of a text whose data are kept
-_last: dict[str, tuple[Any, int]] = {}
-"""The last text that was clean, with its data and their depth: who learns that a record is wrong
-reads its file again to see what it is instead."""
+
+
+class _Clean(NamedTuple):
+    """What a text without a mistake holds.
+
+    Attributes:
+        data: The data of its document; None where it is empty.
+        depth: How deep they are nested.
+        lines: Where values and keys begin, in the order of the text.
+    """
+
+    data: Any
+    depth: int
+    lines: list[int]
+
+
+_last: dict[str, _Clean] = {}
+"""The last text that was clean: who learns that a record is wrong reads its file again to see what
+it is instead, and asks for the lines of its fields."""
 
 
 def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> Any:
@@ -45,17 +61,32 @@ def load(content: bytes | str, *, max_bytes: int = MAX_BYTES, max_depth: int = M
     if len(content) > max_bytes:
         _refuse(None, f"larger than {max_bytes:,} bytes")
     text = content if isinstance(content, str) else _decoded(content)
-    data, depth = _last.get(text, (None, max_depth + 1))
-    if depth <= max_depth:
-        return deepcopy(data)
+    kept = _last.get(text)
+    if kept is not None and kept.depth <= max_depth:
+        return deepcopy(kept.data)
+    found = _read(text, max_depth)
+    if len(text) <= _SHORT:
+        _last.clear()
+        _last[text] = found._replace(data=deepcopy(found.data))
+    return found.data
+
+
+def read_with_lines(content: bytes | str) -> tuple[Any, list[int]]:
+    """The data of a text that `load` reads, and the lines of its values and keys in their order.
+
+    The data are not to be changed.
+    """
+    text = content if isinstance(content, str) else _decoded(content)
+    found = _last.get(text) or _read(text, max_depth=len(text))
+    return found.data, found.lines
+
+
+def _read(text: str, max_depth: int) -> _Clean:
     builder = _Builder(text, max_depth)
     data = builder.document()
     if builder.mistakes:
         raise YamlError(builder.mistakes)
-    if len(text) <= _SHORT:
-        _last.clear()
-        _last[text] = deepcopy(data), builder.deepest
-    return data
+    return _Clean(data, builder.deepest, builder.lines)
 
 
 def _decoded(content: bytes) -> str:
@@ -94,17 +125,17 @@ def _parser() -> YAML:
     return yaml
 
 
-def events_of(text: str, parser: YAML | None = None) -> Iterator[Any]:
+def _events_of(text: str, yaml: YAML) -> Iterator[Any]:
     """What the parser of ruamel.yaml finds; its errors in our form.
 
     Args:
         text: The whole file.
-        parser: That which also resolves and constructs; default a new one.
+        yaml: That which also resolves and constructs.
 
     Raises:
         YamlError: It is not YAML.
     """
-    yaml, text = parser or _parser(), text.removeprefix("\ufeff")
+    text = text.removeprefix("\ufeff")
     try:
         yield from yaml.parse(text)
     except ReaderError as error:
@@ -121,7 +152,7 @@ def events_of(text: str, parser: YAML | None = None) -> Iterator[Any]:
         _invalid(yaml.reader.last_line + 1, "an escape (\\U...) of no character")
 
 
-def line_in(event: Any) -> int:
+def _line_of(event: Any) -> int:
     """The line in which an event begins, from 1."""
     return int(event.start_mark.line) + 1
 
@@ -144,9 +175,10 @@ class _Builder:
     def __init__(self, text: str, max_depth: int) -> None:
         self.mistakes: list[Mistake] = []
         self.deepest = 0
+        self.lines: list[int] = []
         self._text = text
         self._yaml = _parser()
-        self._events = events_of(text, self._yaml)
+        self._events = _events_of(text, self._yaml)
         self._max_depth = max_depth
 
     def document(self) -> Any:
@@ -169,24 +201,25 @@ class _Builder:
         next(self._events)  # the end of the document
         following = next(self._events)
         if not isinstance(following, ev.StreamEndEvent):
-            _invalid(line_in(following), "another document begins here; a file has one")
+            _invalid(_line_of(following), "another document begins here; a file has one")
         return data
 
     def _found(self, event: Any, problem: str) -> None:
-        self.mistakes.append(Mistake(line_in(event), problem))
+        self.mistakes.append(Mistake(_line_of(event), problem))
         if len(self.mistakes) == _MOST:
             raise YamlError(self.mistakes)
 
     def _value(self, event: Any, depth: int) -> Any:
+        self.lines.append(_line_of(event))
         if isinstance(event, ev.AliasEvent):
-            _refuse(line_in(event), "YAML aliases (*name) are not used here")
+            _refuse(_line_of(event), "YAML aliases (*name) are not used here")
         if event.tag is not None:
             tag = str(event.tag).replace("tag:yaml.org,2002:", "!!")[:_LONGEST_WORD]
-            _refuse(line_in(event), f"YAML tags ({tag}) are not used here; write the value alone")
+            _refuse(_line_of(event), f"YAML tags ({tag}) are not used here; write the value alone")
         if isinstance(event, ev.ScalarEvent):
             return self._scalar(event)
         if depth == self._max_depth:
-            _refuse(line_in(event), f"nested deeper than {self._max_depth} levels")
+            _refuse(_line_of(event), f"nested deeper than {self._max_depth} levels")
         self.deepest = max(self.deepest, depth + 1)
         if isinstance(event, ev.SequenceStartEvent):
             return self._list(depth + 1)
@@ -210,7 +243,7 @@ class _Builder:
                 where = f"first in line {lines[key]}"
                 self._found(event, f"the key {_shown(key)} occurs twice, {where}")
             else:
-                fields[key], lines[key] = value, line_in(event)
+                fields[key], lines[key] = value, _line_of(event)
         return fields
 
     def _key(self, event: Any, depth: int) -> str | None:
@@ -218,9 +251,9 @@ class _Builder:
         key = self._value(event, depth)
         if not isinstance(event, ev.ScalarEvent):
             kind = "a list" if isinstance(key, list) else "a mapping"
-            _refuse(line_in(event), f"field names must be text, not {kind}")
+            _refuse(_line_of(event), f"field names must be text, not {kind}")
         if event.implicit[0] and key == _MERGE:
-            _refuse(line_in(event), "YAML merge keys (<<) are not used here; write the fields out")
+            _refuse(_line_of(event), "YAML merge keys (<<) are not used here; write the fields out")
         if isinstance(key, str):
             return key
         word = event.value[:_LONGEST_WORD] or "nothing"

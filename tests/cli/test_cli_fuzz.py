@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.cases import each
+from support.dumping import dumped
 
 from cli.command import planner
 from strict_yaml.reading import load as load_yaml
@@ -113,7 +114,7 @@ def damaged(draw: Any, content: Any) -> bytes:
             del part[path[-1]]
         elif isinstance(part, dict):
             part[draw(st.text(max_size=5) | st.integers(0, 3))] = part.pop(path[-1])
-    return dump_yaml(tree, unicode=True).encode("utf-8", "surrogatepass")
+    return dumped(tree, unicode=True).encode("utf-8", "surrogatepass")
 
 
 def clean(command: tuple[str, ...], path: Path, content: bytes) -> None:

@@ -44,7 +44,7 @@ def main(copy: str, gone: list[str]) -> None:
         said += said_by([command, "--help"])
     profile = default_framework("NVIDIA").name
     if profile in TARGETS:
-        said_by(["solve", *job, *few, "--runnable-in", profile, "-o", "plan.yaml"])
+        said_by(["solve", *job, *few, "--runnable-in", profile, "-o", "plan.yaml", "--json"])
         said += said_by(["export", "plan.yaml", "--to", profile])
     named = [name for name in gone if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", said)]
     assert not named, named

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -44,32 +45,48 @@ ORDINARY = {"fsdp", "textbook"}
 FOLDERS = [type(framework).__module__.split(".")[2] for framework in BUILT_IN]
 
 
-def copy_without(folder: str, where: Path) -> Path:
-    """The packages with a folder of frameworks and its lines of the registry removed."""
-    for package in ("planner", "solvers", "hardware_db", "models_db"):
-        shutil.copytree(ROOT / package, where / package, copy_function=shutil.copy2)
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of all packages, compiled by the first who imports it."""
+    where = tmp_path_factory.mktemp("packages")
     for package in sorted(ROOT.glob("*/__init__.py")):
-        if not (where / package.parent.name).exists() and package.parent.name != "tests":
+        if package.parent.name != "tests":
             shutil.copytree(package.parent, where / package.parent.name)
-    shutil.rmtree(where / FOLDER / folder)
-    registry = where / FOLDER / "registry.py"
-    lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)
+    return where
+
+
+@contextmanager
+def without(folder: str, packages: Path) -> Iterator[None]:
+    """Inside of it a folder of frameworks and its lines of the registry are removed."""
+    registry, away = packages / FOLDER / "registry.py", packages / folder
+    whole = registry.read_text(encoding="utf-8")
+    lines = whole.splitlines(keepends=True)
     kept = [line for line in lines if not re.search(rf"\b{folder}\b", line, re.IGNORECASE)]
     assert len(lines) - len(kept) == 2  # its import and its entry
-    registry.write_text("".join(kept), encoding="utf-8")
-    return where
+    shutil.move(packages / FOLDER / folder, away)
+    write_new(registry, "".join(kept))
+    yield
+    write_new(registry, whole)
+    shutil.move(away, packages / FOLDER / folder)
+
+
+def write_new(module: Path, text: str) -> None:
+    """Writes a module and removes the bytecode of what it was before."""
+    module.write_text(text, encoding="utf-8")
+    for old in module.parent.glob(f"__pycache__/{module.stem}.*"):
+        old.unlink()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_the_rest_works_without_it(folder: str, tmp_path: Path) -> None:
-    copy = copy_without(folder, tmp_path / "copy")
+def test_the_rest_works_without_it(folder: str, packages: Path, tmp_path: Path) -> None:
     gone = sorted(names_of(folder) - ORDINARY)
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    command = [sys.executable, "-P", str(SMOKE), str(copy), *gone]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=clean, cwd=tmp_path, check=False
-    )
+    command = [sys.executable, "-P", str(SMOKE), str(packages), *gone]
+    with without(folder, packages):
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=clean, cwd=tmp_path, check=False
+        )
     assert done.returncode == 0, done.stderr[-2000:]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.dumping import dumped
 
 from models_db import ModelError
 from models_db.loading import model_from_bytes
 from strict_yaml.reading import load as load_yaml
-from strict_yaml.writing import dump as dump_yaml
 
 DATA = Path(str(resources.files("models_db") / "data"))
 FILES = [
@@ -77,7 +77,7 @@ def test_changed_entries(data: st.DataObject) -> None:
             part[data.draw(st.text(max_size=8))] = part.pop(path[-1], None)
         else:
             part[data.draw(st.text(max_size=8))] = data.draw(ODD)
-    load(dump_yaml(tree, unicode=True).encode("utf-8", "surrogatepass"))
+    load(dumped(tree, unicode=True).encode("utf-8", "surrogatepass"))
 
 
 @settings(max_examples=250, deadline=None)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import each
 
+import strict_yaml.reading
 from strict_yaml.reading import load
 from strict_yaml.text import YamlText
 from strict_yaml.writing import dump
@@ -43,6 +44,30 @@ def test_the_line_of_a_field(text: str | bytes, path: Any, line: int) -> None:
 def test_a_field_that_is_missing_in_the_whole_file_has_no_line(path: Any) -> None:
     assert YamlText("a.yaml", TEXT).at(path) == "a.yaml"
     assert YamlText("a.yaml").at("a") == "a.yaml"
+
+
+@each("content", ["# no field\n", "\n\n", "3"])
+def test_a_text_without_fields_has_no_lines(content: str) -> None:
+    assert YamlText("a.yaml", content).at("a") == "a.yaml"
+
+
+def test_a_text_that_was_just_read_is_not_parsed_for_its_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = TEXT.replace("a: 1", "a: 2")
+    load(text)
+    monkeypatch.setattr(strict_yaml.reading, "_read", None)
+    assert YamlText("a.yaml", text.encode()).at("l.m") == "a.yaml: line 12"
+
+
+@each("deep", [False, True])
+def test_lines_of_texts_that_are_not_kept(deep: bool) -> None:
+    """Because of their size, or because another was read since; however deep they are nested."""
+    inner = "{a: " * 60 + "1" + "}" * 60 if deep else "x" * 200_000
+    text = f"a: 1\nb: {inner}\nc: 3\n"
+    load(text, max_depth=100)
+    load("d: 4")
+    assert YamlText("a.yaml", text).at("c") == "a.yaml: line 3"
 
 
 def test_a_mistake_has_the_line_of_its_field() -> None:
