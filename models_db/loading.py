@@ -27,6 +27,7 @@ from strict_yaml.text import YamlText
 if TYPE_CHECKING:
     from models_db.schema import Count, ModelRecord, ParameterCount, Tokens
 
+CONFIG = "config.json"
 _SUFFIXES = (".yaml", ".yml")
 _MOST_READ_BYTES = 10 * 2**20
 
@@ -81,10 +82,10 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
         name = word if word in shipped_names() else shipped_aliases().get(word)
         if name is not None:
             return _shipped_model(name)
-    from models_db.hub import import_model, is_config  # noqa: PLC0415  (it builds on this module)
-
     path = Path(name_or_path)
     if is_config(path):
+        from models_db.hub import import_model  # noqa: PLC0415  (it builds on this module)
+
         return import_model(path).model
     if path.suffix.lower() in _SUFFIXES or is_file(path):
         return model_from_bytes(_read(path), str(path))
@@ -94,6 +95,12 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
 @functools.cache
 def _shipped_model(name: str) -> Model:
     return _model(parse_shipped(shipped_content(name), name), YamlText(f"{name}.yaml"))
+
+
+def is_config(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is meant to be imported: it ends in .json, or is a folder with a config."""
+    place = Path(path)
+    return place.suffix.lower() == ".json" or is_file(place / CONFIG)
 
 
 def is_file(path: Path) -> bool:

@@ -1,6 +1,6 @@
 """Models from Hugging Face: a config.json, with the weights beside it, as a model file."""
 
-from models_db.hub.importing import CONFIG, Import, import_model, is_config
+from models_db.hub.importing import Import, import_model
 from models_db.hub.reading import MODEL_TYPES
 
-__all__ = ["CONFIG", "MODEL_TYPES", "Import", "import_model", "is_config"]
+__all__ = ["MODEL_TYPES", "Import", "import_model"]

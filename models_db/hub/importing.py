@@ -14,10 +14,9 @@ from models_db.hub.fields import derived, number
 from models_db.hub.jsonfile import parse_json
 from models_db.hub.reading import Reading, read_config
 from models_db.hub.weights import INDEX, Weights, missing_files, read_bytes, read_weights
-from models_db.loading import is_file, model_from_bytes
+from models_db.loading import CONFIG, is_file, model_from_bytes
 from models_db.model import Model
 
-CONFIG = "config.json"
 _LONGEST_NAME = 60
 _WIDTH = 100
 
@@ -47,12 +46,6 @@ class Import:
     unread: tuple[str, ...]
     weights: Weights | None
     remarks: tuple[str, ...]
-
-
-def is_config(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is meant to be imported: it ends in .json, or is a folder with a config."""
-    place = Path(path)
-    return place.suffix.lower() == ".json" or is_file(place / CONFIG)
 
 
 def import_model(

@@ -44,7 +44,7 @@ def solve(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
         --runnable-in {target}
 
-      planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips 1024 --fix pp=8
+      planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips-at-most 1024 --fix pp=8
         --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json
 
       planner solve job.yaml --chips 2048 --json
@@ -54,7 +54,7 @@ def solve(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --total-pes 8192x132 --chips-exact
         --pes 64,132,264 --topology ring,torus,switch --pareto front.html
 
-      planner solve --model llama2-13b --chips 4096 --chips-exact --batch-tokens 3e6
+      planner solve --model llama2-13b --chips 4096 --batch-tokens 3e6
         --assumptions roofline --mfu 0.4 --axes fsdp,tp --torus-axes fsdp=2,tp=1
 
       planner solve --model llama3-8b --hardware v100-sxm2-32 --chips 8 --precision fp16

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
-from models_db import Model, ModelError, load_model
-from models_db.hub import CONFIG, is_config
+from models_db import CONFIG, Model, ModelError, is_config, load_model
 from planner.assumptions.assumptions import PRESETS, Assumptions, calibrated
 from planner.assumptions.file_kinds import another_kind
-from planner.assumptions.local_file import LocalCalibration
 from planner.assumptions.overrides import overridden
 from planner.assumptions.rack_presets import rack_energy, rack_zero
 from planner.base.errors import InputError
@@ -27,6 +25,9 @@ from planner.base.files import (
     text_as_path,
 )
 from planner.base.messages import Origin, not_one_of, one_line
+
+if TYPE_CHECKING:
+    from planner.assumptions.local_file import LocalCalibration
 
 YAML_SUFFIXES = (".yaml", ".yml")
 # What the file that a field names may be: in words, and its kinds.
@@ -169,6 +170,17 @@ def preset_of(name: str) -> str:
     except InputError:
         preset = None
     return preset if preset in PRESETS else PRESETS[0]
+
+
+def local_named(path: str) -> LocalCalibration:
+    """A local calibration in a user's file.
+
+    Raises:
+        InputError: The file is wrong.
+    """
+    from planner.assumptions.local_file import read_local  # noqa: PLC0415  (start-up; few have one)
+
+    return read_local(path)
 
 
 _OF_RACKS = {"rack-zero": rack_zero, "rack-energy": rack_energy}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions.assumptions import PRESETS, Assumptions
-from planner.assumptions.local_file import LocalCalibration, read_local
 from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
@@ -33,11 +33,15 @@ from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.records import (
     assumptions_named,
     cluster_named,
+    local_named,
     model_named,
     names_a_file,
     preset_of,
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
+
+if TYPE_CHECKING:
+    from planner.assumptions.local_file import LocalCalibration
 
 # Defaults in the order in which they are shown.
 _SHOWN = (
@@ -153,7 +157,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)
     given = request.calibration
-    local = None if given is None else tried.attempt(read_local, given)
+    local = None if given is None else tried.attempt(local_named, given)
     if model is None or cluster is None or (given is not None and local is None):
         raise tried.error()
     cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardware_db import Calibration, Chip, Level, load_calibration
 from planner.assumptions.assumptions import Assumptions
-from planner.assumptions.local_file import LocalCalibration, read_local
 from planner.base.files import read_yaml
 from planner.cost.context import CostModel
-from planner.question.records import assumptions_named, names_a_file, preset_of
+from planner.question.records import assumptions_named, local_named, names_a_file, preset_of
 from planner.question.resolved import Resolved
+
+if TYPE_CHECKING:
+    from planner.assumptions.local_file import LocalCalibration
 
 _CALIBRATED = "calibrated"
 
@@ -72,7 +74,7 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
     """How the model of a resolved question follows from its numbers."""
     request = resolved.request
     preset = preset_of(request.assumptions)
-    local = None if request.calibration is None else read_local(request.calibration)
+    local = None if request.calibration is None else local_named(request.calibration)
     constants = None
     if preset == _CALIBRATED:
         used = local is not None and local.holds_for(resolved.cost.chip)

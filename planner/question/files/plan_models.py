@@ -32,7 +32,7 @@ Layers = Annotated[int, Field(ge=0, le=2**20), BeforeValidator(plain_whole)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class MeshModel(_Strict):
