@@ -2,11 +2,13 @@
 
 Each run is a fresh process, started as a user starts it: user and system seconds that the kernel
 counted for it and for the processes that it waited for, start-up included. What it prints is
-thrown away. With `--against PATH` runs of both checkouts alternate, and the order within a pair
-swaps from pair to pair, so that what slows the machine down slows both. Printed are the ratio of
-the least seconds and the median of the ratios of the pairs.
+thrown away; `second` alone prints its own seconds, those of a second solve in one process. With
+`--against PATH` runs of both checkouts alternate, and the order within a pair swaps from pair to
+pair, so that what slows the machine down slows both. Printed are the ratio of the least seconds,
+the median of the ratios of the pairs, and beside them the ratio that is wanted. A loop of ten
+million additions in Python is the unit of the machine.
 
-All five take about a minute of CPU per run and checkout. A first run of each, not timed, compiles
+All take some five minutes of CPU per run and checkout. A first run of each, not timed, compiles
 bytecode, and must end with exit status 0.
 """
 
@@ -32,16 +34,46 @@ import planner
 for _ in range(5):
     planner.solve(model="llama2-13b", chips=4096)
 """
+_SECOND = """
+import time
+import planner
+for _ in range(2):
+    started = time.process_time()
+    planner.solve(model="gpt3-125m", hardware="h100-sxm5-80", chips=8)
+print(time.process_time() - started)
+"""
+_UNIT = "x=0\nfor i in range(10**7): x+=1"
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "unit": ("-c", _UNIT),
     "solve": (*_PLANNER, "solve", "--model", "llama2-13b", "--chips", "4096"),
     "uniform": (*_PLANNER, *_LARGE),
     "uneven": (*_PLANNER, *_LARGE, "--layout", "uneven"),
+    "experts": (*_PLANNER, "solve", "--model", "deepseek-v3", "--hardware", "h100-sxm5-80",
+                "--chips", "2048", "--layout", "uneven"),
     "feasible": (*_PLANNER, "feasible", "--model", "llama3-70b", "--hardware", "h100-sxm5-80",
                  "--chips", "512"),
+    "large": (*_PLANNER, "feasible", "--model", "llama3-70b", "--hardware", "h100-sxm5-80",
+              "--chips", "4096"),
+    "synthesis": (*_PLANNER, "collective", "synthesize", "--topology", "dgx-1",
+                  "--collective", "allgather", "--pareto"),
+    "validate": (*_PLANNER, "validate"),
     "repeated": ("-c", _REPEATED),
+    "second": ("-c", _SECOND),
+    "imports": ("-c", "import planner; planner.solve"),
+    "help": (*_PLANNER, "--help"),
+    "version": (*_PLANNER, "--version"),
 }  # fmt: skip
 """Name to the arguments of Python: what is measured, and in which order."""
-_TITLES = {"repeated": "python: 5 x planner.solve(model='llama2-13b', chips=4096)"}
+_TITLES = {
+    "unit": "python: ten million additions",
+    "repeated": "python: 5 x planner.solve(model='llama2-13b', chips=4096)",
+    "second": "python: a second planner.solve(model='gpt3-125m', chips=8)",
+    "imports": "python: import planner; planner.solve",
+}
+WANTED = {"solve": 0.5, "uniform": 0.33, "uneven": 0.45, "experts": 0.3, "large": 0.15,
+          "synthesis": 0.65, "validate": 0.45, "second": 0.15, "imports": 0.35, "help": 1.0,
+          "version": 1.0}  # fmt: skip
+"""Ratios to reach, to the code of which the whole commands were first timed (411d6425)."""
 QUICK = ("solve",)
 
 
@@ -57,15 +89,18 @@ def cpu_s(name: str, checkout: Path, folder: str) -> float:
         RuntimeError: The command failed.
     """
     environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"}
+    environment["XDG_CACHE_HOME"] = f"{folder}/cache{checkout}"  # of shipped files, of each
     for variable in ("PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH"):
         environment.pop(variable, None)
     command = [sys.executable, *COMMANDS[name]]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, cwd=folder)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise RuntimeError(f"{title(name)}: exit status {process.returncode}")
-    return usage.ru_utime + usage.ru_stime
+    with tempfile.TemporaryFile(mode="w+") as printed:
+        process = subprocess.Popen(command, env=environment, stdout=printed, cwd=folder)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise RuntimeError(f"{title(name)}: exit status {process.returncode}")
+        printed.seek(0)
+        return float(printed.read()) if name == "second" else usage.ru_utime + usage.ru_stime
 
 
 def measured(name: str, checkouts: list[Path], folder: str, runs: int) -> list[list[float]]:
@@ -97,6 +132,7 @@ def row_of(name: str, spent: list[list[float]]) -> dict[str, measuring.Cell]:
         "median s ": statistics.median(spent[1]),
         "ratio of least": min(spent[0]) / min(spent[1]),
         "median ratio": statistics.median(pairs),
+        "wanted": WANTED.get(name, ""),
     }
 
 

@@ -16,7 +16,8 @@ from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.asked.typed import EvaluateFields, SolveFields
-from planner.question.files.plan_file import check_request_chips, read_plan_file
+from planner.question.chips_of_plan import check_request_chips
+from planner.question.files.plan_file import read_plan_file
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.objectives import check_objective
 from planner.question.kinds.pools import check_pools

@@ -27,7 +27,8 @@ from planner.frameworks.targets import Target
 from planner.objectives import OBJECTIVES
 from planner.plan import Plan
 from planner.question.asked.typed import ExplainFields
-from planner.question.files.plan_file import check_request_chips, read_plan_file
+from planner.question.chips_of_plan import check_request_chips
+from planner.question.files.plan_file import read_plan_file
 from planner.question.kinds.objectives import check_price
 from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve

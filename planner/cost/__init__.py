@@ -2,5 +2,6 @@
 
 Each equation names its source and is written once; the search calls the same functions as direct
 evaluation, to the last bit. Change a term here with its lower bound in `planner.search`. Imports
-`network` and what lies below. Begin with `evaluate`, then `terms` and `step`.
+`network` and what lies below. Begin with `evaluate`, then `pieces`, `terms` and
+`step`.
 """

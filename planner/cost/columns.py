@@ -63,6 +63,11 @@ class Columns:
             clock=self.clock[index],
         )
 
+    def with_batches(self, batches: IntArray) -> Columns:
+        """The same plans with other batches, (n,) sequences per step."""
+        each = self.plans.data_ranks * self.plans.micro_batch
+        return replace(self, batch=batches.astype(np.float64), m=(batches / each)[:, None])
+
     @property
     def rounds(self) -> FloatArray:
         """(n, 1) times per step that a stage runs its layers."""

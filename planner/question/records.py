@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
-from models_db import CONFIG, Model, ModelError, is_config, load_model
+from models_db import Model, ModelError, is_config, load_model
+from models_db.loading import CONFIG
 from planner.assumptions.assumptions import PRESETS, Assumptions, calibrated
 from planner.assumptions.file_kinds import another_kind
 from planner.assumptions.overrides import overridden
@@ -172,12 +173,14 @@ def preset_of(name: str) -> str:
     return preset if preset in PRESETS else PRESETS[0]
 
 
-def local_named(path: str) -> LocalCalibration:
-    """A local calibration in a user's file.
+def local_named(path: str | None) -> LocalCalibration | None:
+    """A local calibration in a user's file; None without one.
 
     Raises:
         InputError: The file is wrong.
     """
+    if path is None:
+        return None
     from planner.assumptions.local_file import read_local  # noqa: PLC0415  (start-up; few have one)
 
     return read_local(path)

@@ -152,13 +152,11 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     tried = Attempts(origin, Request.model_fields)
     _check_one_kind(tried, request)
     fewest, most = (chips, chips) if chips else _chips_of(tried, request)
-    tried.add(_without_effect(request))
-    tried.add(_contradicting(request))
+    tried.add([*_without_effect(request), *_contradicting(request)])
     model = tried.attempt(model_named, request.model)
     cluster = tried.attempt(cluster_named, request.hardware)
-    given = request.calibration
-    local = None if given is None else tried.attempt(local_named, given)
-    if model is None or cluster is None or (given is not None and local is None):
+    local = tried.attempt(local_named, request.calibration)
+    if model is None or cluster is None or (request.calibration and local is None):
         raise tried.error()
     cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
     chip, defaults = cluster.chip, Defaults()

@@ -22,8 +22,8 @@ from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
-from planner.cost.evaluate import layer_at
 from planner.cost.layer_costs import EndCost, LayerCost
+from planner.cost.pieces import layer_at
 from planner.cost.stages.layout import chunk_places, plan_chunks, stage_classes
 from planner.cost.stages.recomputation import recompute_groups
 from planner.cost.step import exposed_reduction_s, forward_pass_s

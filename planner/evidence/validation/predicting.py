@@ -10,7 +10,7 @@ top. Power is that inside the boundary that the run's meter held.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from hardware_db import Calibration, HardwareError, load_calibration
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.local_file import LocalCalibration
-from planner.base.arrays import FloatArray
+from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.cost.breakdown import Breakdown
@@ -88,6 +88,7 @@ class Predictions:
 
     Attributes:
         runs: The runs.
+        jobs, plans: Rows with the same number are of one job on the same chips, or run one plan.
         measured_s: Measured step time.
         step_time_s, low_s, high_s: Predicted without site factors, and its 80 % interval.
         site_factor: Of each run's installation; 1 where none is known.
@@ -100,6 +101,8 @@ class Predictions:
     """
 
     runs: tuple[MeasuredRun, ...]
+    jobs: IntArray
+    plans: IntArray
     measured_s: FloatArray
     step_time_s: FloatArray
     low_s: FloatArray
@@ -277,8 +280,16 @@ def _collected(
 
     return Predictions(
         runs=kept,
+        jobs=_numbered(row.job_key for row in kept),
+        plans=_numbered(row.run.plan for row in kept),
         measured_s=measured([row.run.measured_step_time_s for row in kept]),
         measured_memory_bytes=measured([row.run.measured_memory_bytes for row in kept]),
         measured_power_w=measured([row.run.measured_power_w for row in kept]),
         **{name: table[at, rows] for at, name in enumerate(_COLUMNS)},
     )
+
+
+def _numbered(things: Iterable[Hashable]) -> IntArray:
+    """(n,) a number for each thing, equal ones the same, in the order in which they come."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(thing, len(numbers)) for thing in things], dtype=np.int64)

@@ -9,7 +9,6 @@ one; where predictions tie, it is the mean over all ways to break the tie.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -127,12 +126,16 @@ def errors_of(
 
 def spearman(predicted: FloatArray, measured: FloatArray) -> float | None:
     """Rank correlation of n pairs, ties with their mean rank; None where one side is constant."""
-    from scipy.stats import rankdata  # noqa: PLC0415  (slow to import; not for --help)
-
-    one, other = rankdata(predicted), rankdata(measured)
+    one, other = mean_ranks(predicted), mean_ranks(measured)
     if np.ptp(one) == 0 or np.ptp(other) == 0:
         return None
     return float(np.corrcoef(one, other)[0, 1])
+
+
+def mean_ranks(values: FloatArray) -> FloatArray:
+    """(n,) ranks from 1, of equal values their mean; `scipy.stats.rankdata`, slow to import."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[which.ravel()])
 
 
 def regret(predicted: FloatArray, measured: FloatArray, k: int) -> float:
@@ -159,14 +162,10 @@ def choice_groups(predictions: Predictions, among: BoolArray) -> list[np.ndarray
         predictions: n runs.
         among: (n,) which of them count.
     """
-    jobs: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for row in np.flatnonzero(among):
-        jobs[predictions.runs[row].job_key].append(int(row))
-    return [
-        np.array(rows)
-        for rows in jobs.values()
-        if len({predictions.runs[row].run.plan for row in rows}) >= LEAST_PLANS
-    ]
+    rows = np.flatnonzero(among)
+    rows = rows[np.argsort(predictions.jobs[rows], kind="stable")]
+    groups = np.split(rows, np.flatnonzero(np.diff(predictions.jobs[rows])) + 1)
+    return [group for group in groups if len(np.unique(predictions.plans[group])) >= LEAST_PLANS]
 
 
 def choice_of(

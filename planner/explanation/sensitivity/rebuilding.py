@@ -74,7 +74,7 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
     """How the model of a resolved question follows from its numbers."""
     request = resolved.request
     preset = preset_of(request.assumptions)
-    local = None if request.calibration is None else local_named(request.calibration)
+    local = local_named(request.calibration)
     constants = None
     if preset == _CALIBRATED:
         used = local is not None and local.holds_for(resolved.cost.chip)

@@ -23,6 +23,7 @@ from planner.base.messages import Origin, mistakes, one_line, shown
 from planner.base.version import SCHEMA_VERSION
 from planner.plan import AXES, Plan, complete_order
 from planner.plan.ranks import as_layout, as_words, check_layout
+from planner.question.chips_of_plan import check_chips, check_request_chips
 from planner.question.files.front_file import plan_file_of, point_of, read_content
 from planner.question.files.plan_models import (
     MeshModel,
@@ -53,7 +54,6 @@ _KEPT = (
     "cooling", "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
 )  # fmt: skip
 _UNNAMED = Origin(file="plan file")
-_LARGEST = 10**15  # longer numbers are cut short
 
 
 class PlanRead(NamedTuple):
@@ -168,32 +168,6 @@ def _laid_out(plan: Plan, origin: Origin) -> Plan:
         ]
         raise InputError("\n".join(lines)) from error
     return plan
-
-
-def check_request_chips(request: Request, plan: Plan, origin: Origin) -> None:
-    """Refuses numbers of chips, if any are given, of which the plan's is none.
-
-    Raises:
-        InputError: There are others; `origin` names them as the user does.
-    """
-    given = request.chip_range
-    if given is not None and not given[0] <= plan.chips <= given[1]:
-        field = "chips_at_most" if request.chips is None else "chips"
-        check_chips(getattr(request, field), plan, origin, field)
-
-
-def check_chips(chips: object, plan: Plan, origin: Origin, field: str = "chips") -> None:
-    """Refuses a number of chips, if one is given, that is not the plan's.
-
-    Raises:
-        InputError: It is another one; `origin` names its field as the user does.
-    """
-    if chips not in (None, plan.chips):
-        number = f"{chips:,}" if isinstance(chips, int) and chips < _LARGEST else shown(chips)
-        raise InputError(
-            f"{origin.label([field])}: {number} contradicts the mesh of the plan, "
-            f"which uses {plan.chips:,}"
-        )
 
 
 def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:

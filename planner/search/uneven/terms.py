@@ -16,11 +16,11 @@ import numpy as np
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
-from planner.cost.evaluate import layer_columns
 from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import trained_share
+from planner.cost.pieces import layer_columns
 from planner.cost.stages.layout import StageClasses
 from planner.cost.terms import (
     StateTerms,

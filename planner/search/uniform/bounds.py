@@ -27,8 +27,8 @@ from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import least_component_j, running_w, standing_w
-from planner.cost.evaluate import layer_columns
 from planner.cost.memory.parameters import trained_share
+from planner.cost.pieces import layer_columns
 from planner.cost.step import step_factor
 from planner.cost.terms import LayerTerms, end_terms, layer_terms
 from planner.network.collectives import GroupCosts, group_costs

@@ -18,8 +18,8 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import columns_of, micro_batches
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w, standing_w
-from planner.cost.evaluate import moved_j
 from planner.cost.layer_costs import EndCost, LayerCost
+from planner.cost.pieces import moved_j
 from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.step import StageCost, StepCost, StepInputs, step_cost
 from planner.cost.terms import layer_cost

@@ -14,9 +14,9 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.cost.communication.data_parallel import counts_micro_batches
 from planner.cost.communication.replicas import with_replicas
 from planner.cost.context import CostModel
-from planner.cost.evaluate import layer_columns
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import LocalParameters, trained_share
+from planner.cost.pieces import layer_columns
 from planner.cost.stages.layout import StageClasses
 from planner.cost.terms import (
     data_nets,

@@ -236,32 +236,32 @@ def _evaluate(
 ) -> None:
     """Costs a chunk and notes the fastest plan at each batch."""
     at, micro, times = rows
-    tried = replace(plans.take(at), micro_batch=micro)
-    allowed = np.flatnonzero(runs(model, tried, times))
+    first, which = distinct([at, micro])
+    few = replace(plans.take(at[first]), micro_batch=micro[first])
+    allowed = np.flatnonzero(runs(model, few.take(which), times))
     if len(allowed) == 0:
         return
-    tried, at, micro = tried.take(allowed), at[allowed], micro[allowed]
-    sequences = tried.data_ranks * micro * times[allowed]
-    fits = _fits(model, limits, tried, at, times[allowed])
-    time_s, share, part = exposed(model, timed(model, tried, sequences))
+    at, micro, times, which = (column[allowed] for column in (at, micro, times, which))
+    sequences = few.data_ranks[which] * micro * times
+    fits = _fits(model, limits, few, which, times)
+    time_s, share, part = exposed(model, timed(model, few, which, sequences))
     good = fits & (share <= SHARE)
-    running.most_tp = max(running.most_tp, int(tried.tp[good].max(initial=0)))
+    running.most_tp = max(running.most_tp, int(few.tp[which[good]].max(initial=0)))
     running.note(np.flatnonzero(fits), sequences, time_s, share, part, at, micro)
 
 
 def _fits(
-    model: CostModel, limits: Limits, tried: PlanTable, at: IntArray, times: IntArray
+    model: CostModel, limits: Limits, plans: PlanTable, which: IntArray, times: IntArray
 ) -> BoolArray:
-    """(n,) whether plans fit in memory with so many micro-batches per step.
+    """(n,) whether plans, rows of a table, fit with so many micro-batches per step.
 
     More of them never hold less: what fits with the most fits with all.
     """
-    first, which = distinct([at, tried.micro_batch])
-    most = np.zeros(len(first))
+    most = np.ones(len(plans))
     np.maximum.at(most, which, times)
-    fits = limits.memory(model, memory_table(model, tried.take(first), m=most))[0][which]
+    fits = limits.memory(model, memory_table(model, plans, m=most))[0][which]
     rest = np.flatnonzero(~fits)
-    held = memory_table(model, tried.take(rest), m=times[rest].astype(np.float64))
+    held = memory_table(model, plans.take(which[rest]), m=times[rest].astype(np.float64))
     fits[rest] = limits.memory(model, held)[0]
     return fits
 

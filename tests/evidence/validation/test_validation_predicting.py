@@ -40,7 +40,8 @@ def evaluated(measured: MeasuredRun, site_factor: float) -> tuple[float, float, 
     cost = CostModel.build(run.job, run.cluster, replace(assumptions, site_factor=site_factor))
     request = Request(model=run.job.model.name, chips=run.plan.chips)
     resolved = Resolved(
-        request=request, chips=run.plan.chips, cost=cost, batch_tokens=run.job.batch_tokens,
+        request=request, chips=run.plan.chips, fewest_chips=run.plan.chips, cost=cost,
+        batch_tokens=run.job.batch_tokens,
         seq_len=int(run.job.seq_len), defaults=(),
     )  # fmt: skip
     costs = evaluate_plan(resolved, run.plan).result
