@@ -2,7 +2,7 @@
 # Mixtral 8x7B v0.1 on 128 chips of dgx-h100-ndr, 256 sequences of 4096 tokens a step.
 # Plan: dp 32 tp 2 ep 8 pp 2, micro-batch 1, zero1, recompute none, split even, schedule 1f1b.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 

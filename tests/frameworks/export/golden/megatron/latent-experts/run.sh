@@ -2,7 +2,7 @@
 # DeepSeek-V3 on 256 chips of gb200-nvl72, 2048 sequences of 4096 tokens a step.
 # Plan: dp 64 ep 64 pp 4, micro-batch 1, zero1, recompute full, split explicit: 16,15*3, schedule 1f1b.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 

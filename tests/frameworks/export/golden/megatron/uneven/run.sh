@@ -2,7 +2,7 @@
 # Llama 2 13B on 128 chips of dgx-a100-80-hdr, 256 sequences of 4096 tokens a step.
 # Plan: dp 16 tp 2 pp 4, micro-batch 1, zero1, recompute none, split explicit: 9,11*2,9, schedule 1f1b.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 
