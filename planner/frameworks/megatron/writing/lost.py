@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 
 from planner.assumptions.software import ERAS
+from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.words import HIDDEN
 from planner.frameworks.megatron.writing.parallel import attends_fused, why_tp_is_exposed
-from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.rules.alike import keeps_scores
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
@@ -22,7 +22,7 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
     if "megatron" not in family:
         reason = f"predicted for {framework.name}; ask for --framework megatron"
         found.append(Lost("framework", f"time and memory are those {reason}"))
-    elif framework != FRAMEWORKS["megatron"]:
+    elif framework.name not in (MEGATRON.name, WIDE_GRADIENTS.name):
         reason = f"{framework.name}, whose memory differs"
         found.append(Lost("framework", f"time and memory are those predicted for {reason}"))
     predicted = ERAS[launch.cost.job.era].fused_attention

@@ -27,17 +27,7 @@ def parallel_groups(launch: Launch) -> tuple[Group, ...]:
         Group(name="PARALLEL_ARGS", flags=_mesh(launch), comments=(_data_ranks(launch.plan),)),
         Group(name="SHARDING_ARGS", flags=_sharding(launch), comments=(_OVERLAPS,)),
         Group(name="MEMORY_ARGS", flags=_memory(launch)),
-        Group(name="PRECISION_ARGS", flags=_precision(launch), comments=_gradients(launch)),
-    )
-
-
-def _gradients(launch: Launch) -> tuple[str, ...]:
-    """What the formats of gradients make of the predicted memory."""
-    if launch.cost.assumptions.gradient_wire_bytes > 2.0:
-        return ()
-    return (
-        "Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts",
-        "for them is that of 32 bits, so that less is used.",
+        Group(name="PRECISION_ARGS", flags=_precision(launch)),
     )
 
 

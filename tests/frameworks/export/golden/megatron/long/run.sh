@@ -75,8 +75,6 @@ MEMORY_ARGS=(
     --recompute-num-layers 1
 )
 
-# Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts
-# for them is that of 32 bits, so that less is used.
 PRECISION_ARGS=(
     --bf16
     --grad-reduce-in-bf16

@@ -68,8 +68,6 @@ SHARDING_ARGS=(
     --ckpt-format torch_dist
 )
 
-# Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts
-# for them is that of 32 bits, so that less is used.
 PRECISION_ARGS=(
     --bf16
     --grad-reduce-in-bf16
