@@ -136,6 +136,8 @@ class FrameworkProfile:
             format holds for memory and wire: `planner.cost.context.one_format`. Megatron-LM
             core 0.16.1, core/distributed/distributed_data_parallel.py (`grad_dtype`).
         sent_bytes: Bytes of that format where a launch says it; 0: those of the era.
+        keeps_quantized: Inputs of matrix products below 16 bits are kept for backward as they were
+            multiplied. Transformer Engine d0067d0da6, pytorch/module/linear.py (`saved_inputmat`).
         gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
             and without gating (6: fused SwiGLU keeps its two inputs and the product; 8: eager).
         logits_bytes: Per logit on the last stage: 14 eager fp32 cross-entropy, 10 compiled,
@@ -197,6 +199,7 @@ class FrameworkProfile:
     optimizer_bytes: float
     sums_as_sent: bool = False
     sent_bytes: float = 0.0
+    keeps_quantized: bool = False
     gated_saved: float = 6.0
     plain_saved: float = 4.0
     logits_bytes: float = 6.0

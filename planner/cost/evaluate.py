@@ -24,6 +24,7 @@ from planner.cost.layer_costs import LayerCost
 from planner.cost.memory.memory import (
     Memory,
     activation_bytes,
+    kept_bytes,
     memory,
     saved_bytes,
     stage_parameters,
@@ -255,6 +256,7 @@ def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray
             moe=moe,
             fused=model.assumptions.fused_attention,
             seq_len=model.job.seq_len,
+            operand=kept_bytes(model.job),
         )
         saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
     return LayerColumns(**columns, saved_bytes=(saved[0], saved[1]))  # type: ignore[arg-type]

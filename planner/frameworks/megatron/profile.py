@@ -13,6 +13,7 @@ MEGATRON = FrameworkProfile(
     gradient_bytes=2.0,
     optimizer_bytes=12.0,
     sums_as_sent=True,
+    keeps_quantized=True,
     weight_gradient_buffer=2.0,
     constant_bytes=0.3 * GIB,
     vocab_multiple=128,

@@ -201,6 +201,15 @@ def test_gradients_have_the_format_of_the_launch(
     assert found.request.framework == framework
 
 
+def test_quantized_weights_beside_others_are_warned_of(tmp_path: Path) -> None:
+    flags = f"{LLAMA} --use-distributed-optimizer --fp8-format hybrid"
+    beside, alone = (
+        launch(text, tmp_path).imported.warnings for text in (flags, f"{flags} --fp8-param-gather")
+    )
+    assert [line for line in beside if "quantized weights beside" in line]
+    assert [line for line in alone if "quantized weights beside" in line] == []
+
+
 def test_gradients_of_fp16_have_16_bits(tmp_path: Path) -> None:
     half = LLAMA.replace("--bf16", "--fp16")
     for flags, framework in (

@@ -38,6 +38,7 @@ _SKIPPED = frozenset(
         "--fp16",
         "--fp8-format",
         "--fp8-recipe",
+        "--fp8-param-gather",
         "--fp4-format",
         "--fp4-recipe",
         "--grad-reduce-in-bf16",

@@ -186,6 +186,15 @@ def attends_fused(launch: Launch) -> bool:
     return wanted and not keeps_scores(launch.cost)
 
 
+def gathers_in_8_bits(launch: Launch) -> bool:
+    """Whether weights are kept in 8 bits, as they are and transposed: 2 B, as the plan counts.
+
+    Else Transformer Engine keeps both beside weights of 16 bits (pytorch/module/linear.py
+    `new_weight_workspace`). Source: `validate_args`, beside the distributed optimizer only.
+    """
+    return launch.cost.job.precision == "fp8" and plan_sharding(launch.plan) == "zero1"
+
+
 def _precision(launch: Launch) -> tuple[Flag, ...]:
     """Number formats of products and of gradients on the wire, and the kernels of the era."""
     precision = launch.cost.job.precision
@@ -197,6 +206,7 @@ def _precision(launch: Launch) -> tuple[Flag, ...]:
     base = {"fp16": ["--fp16"], "fp32": []}.get(precision, ["--bf16"])
     short = launch.cost.assumptions.gradient_wire_bytes <= 2.0 and precision != "fp32"
     wire = switches(
+        fp8_param_gather=gathers_in_8_bits(launch),
         grad_reduce_in_bf16=short and precision != "fp16",
         accumulate_allreduce_grads_in_fp32=not short and precision != "fp32",
     )
