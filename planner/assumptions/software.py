@@ -33,6 +33,7 @@ class Era:
         hopper_attention: Key of `attention_efficiency` on Hopper and newer GPUs.
         overlaps_tp: Whether tensor-parallel collectives hide behind GEMMs.
         gradient_wire_bytes: Bytes per gradient element in the data-parallel reduction.
+        gradient_sum_bytes: Least bytes per element where gradients of micro-batches add up.
         bucket_bytes: Size of the buckets of that reduction.
         splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
     """
@@ -42,6 +43,7 @@ class Era:
     hopper_attention: str
     overlaps_tp: bool = False
     gradient_wire_bytes: float = 4.0
+    gradient_sum_bytes: float = 0.0
     bucket_bytes: float = 200e6
     splits_p2p: bool = False
     constants: str = ""
@@ -76,6 +78,7 @@ ERAS = {
             fused_attention=False,
             hopper_attention="fa2_hopper",
             gradient_wire_bytes=2.0,
+            gradient_sum_bytes=4.0,  # beside DeepSpeed's engine, not in Megatron's own buffer
             splits_p2p=True,
         ),
         Era(
@@ -129,6 +132,12 @@ class FrameworkProfile:
         era: Default software era (key of `ERAS`).
         weight_bytes, gradient_bytes, optimizer_bytes: Per parameter, before sharding. Weights
             count what stays resident beside the optimizer's master copy.
+        sums_as_sent: Gradients of micro-batches add up in the buffer that is reduced, so that one
+            format holds for memory and wire: `planner.cost.context.one_format`. Megatron-LM
+            core 0.16.1, core/distributed/distributed_data_parallel.py (`grad_dtype`).
+        sent_bytes: Bytes of that format where a launch says it; 0: those of the era.
+        keeps_quantized: Inputs of matrix products below 16 bits are kept for backward as they were
+            multiplied. Transformer Engine d0067d0da6, pytorch/module/linear.py (`saved_inputmat`).
         gated_saved, plain_saved: Bytes saved for backward per token and unit of MLP width, with
             and without gating (6: fused SwiGLU keeps its two inputs and the product; 8: eager).
         logits_bytes: Per logit on the last stage: 14 eager fp32 cross-entropy, 10 compiled,
@@ -188,6 +197,9 @@ class FrameworkProfile:
     weight_bytes: float
     gradient_bytes: float
     optimizer_bytes: float
+    sums_as_sent: bool = False
+    sent_bytes: float = 0.0
+    keeps_quantized: bool = False
     gated_saved: float = 6.0
     plain_saved: float = 4.0
     logits_bytes: float = 6.0

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
-from planner.assumptions.assumptions import Assumptions
-from planner.assumptions.software import FrameworkProfile
+from planner.assumptions.assumptions import Assumptions, operand_bytes
+from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.cost.energy.facility import Facility, default_facility
@@ -22,6 +22,25 @@ from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, Tables, build_fabric, no_tables
 from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
 from planner.plan import AXES, PlanTable
+
+
+def one_format(job: Job, assumptions: Assumptions) -> tuple[Job, Assumptions]:
+    """Gradients in one format, where a framework reduces the buffer that sums them.
+
+        bytes in memory = max(bytes on the wire, least bytes of sums of the era)
+
+    In fp32 both have 32 bits. Nothing changes where no gradients travel, or for other frameworks.
+    """
+    framework = job.framework
+    wire = framework.sent_bytes or assumptions.gradient_wire_bytes
+    if not framework.sums_as_sent or not wire:
+        return job, assumptions
+    wide = operand_bytes(job.precision) if job.precision == "fp32" else 0.0
+    summed = max(wire, wide, ERAS[job.era].gradient_sum_bytes)
+    return (
+        replace(job, framework=replace(framework, gradient_bytes=summed)),
+        replace(assumptions, gradient_wire_bytes=wire),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +78,8 @@ class CostModel:
         assumptions: Assumptions,
         torus_axes: Mapping[str, float] | None = None,
     ) -> CostModel:
-        """The model with its derived shapes."""
+        """The model with its derived shapes, gradients in one format where that holds."""
+        job, assumptions = one_format(job, assumptions)
         return CostModel(
             job=job,
             cluster=cluster,

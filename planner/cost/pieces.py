@@ -16,6 +16,7 @@ from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import LayerCost
 from planner.cost.memory.memory import (
     activation_bytes,
+    kept_bytes,
     saved_bytes,
 )
 from planner.cost.memory.parameters import trained_share
@@ -72,6 +73,7 @@ def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray
             moe=moe,
             fused=model.assumptions.fused_attention,
             seq_len=model.job.seq_len,
+            operand=kept_bytes(model.job),
         )
         saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
     return LayerColumns(**columns, saved_bytes=(saved[0], saved[1]))  # type: ignore[arg-type]

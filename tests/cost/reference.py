@@ -12,7 +12,7 @@ arXiv:2204.02311, appendix B.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cost.reference_energy import joules, utilization
 from cost.reference_layer import Layer, Linear, Where, layer, p_norm
@@ -90,8 +90,19 @@ def groups(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> dict[str, 
     return nets(machine(cluster, plan.chips, a), sizes, plan.order, plan.ep)
 
 
+def summed(job: Job, a: Assumptions) -> Job:
+    """The job with Megatron's gradients summed as sent, Megatron-DeepSpeed's in 32 bits."""
+    profile, wide = job.framework, job.era == "megatron-deepspeed"
+    if profile.name != "megatron":
+        return job
+    return replace(
+        job, framework=replace(profile, gradient_bytes=4.0 if wide else a.gradient_wire_bytes)
+    )
+
+
 def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Reference:
     """The cost of one plan."""
+    job = summed(job, a)
     found = groups(job, cluster, a, plan)
     m = job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
     tokens = plan.micro_batch * job.seq_len / plan.cp

@@ -17,6 +17,7 @@ from itertools import product
 
 import numpy as np
 
+from planner.assumptions.assumptions import kept_operand_bytes
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
@@ -102,6 +103,7 @@ def activation_bytes(
     moe: bool,
     fused: bool,
     seq_len: float,
+    operand: float = 2.0,
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
@@ -112,7 +114,8 @@ def activation_bytes(
     attention output, log-sum-exp; MLP). Without fused attention 5 heads s / tp more; a
     mixture-of-experts MLP keeps k (4 h + c_f f_e) + c_f f_shared. Selective drops the scores, or
     all but half of the matmul outputs. `working` is what recomputing one layer holds: all of it
-    and its gradients.
+    and its gradients. Inputs of matrix products take `operand` bytes; where these are not 2, the
+    projection keeps its input beside the output of attention.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
@@ -121,11 +124,14 @@ def activation_bytes(
     k = shapes.experts_per_token
     width = shapes.active_width if moe else shapes.dense_width
     saved = framework.gated_saved if shapes.keeps_gate else framework.plain_saved
-    mlp = saved * width + (4.0 * k * shapes.hidden if moe else 0.0)
+    less = 2.0 - operand
+    mlp = (saved - less) * width + ((4.0 - less) * k * shapes.hidden if moe else 0.0)
     attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
-    latent = 4.0 * (shapes.query_rank + shapes.kv_rank)
+    attention = attention + (operand * shapes.heads * shapes.value_dim if less else 0.0)
+    latent = (4.0 - less) * (shapes.query_rank + shapes.kv_rank)
     scores = 0.0 if fused else 5.0 * shapes.heads * seq_len / ranks
-    inputs = 2.0 * shapes.kept_inputs * shapes.hidden / rows
+    reads = shapes.tp_exchanges / 2  # inputs of matrix products of hidden width; others of norms
+    inputs = (2.0 * shapes.kept_inputs - less * reads) * shapes.hidden / rows
     none = inputs + latent + (attention + mlp) / ranks + scores
     full = 2.0 * shapes.hidden / rows
     if framework.selective == "core-attention":
@@ -137,6 +143,11 @@ def activation_bytes(
         selective = np.minimum(none, full + outputs + core)
     working = none + 4.0 * width / ranks + 4.0 * shapes.hidden / rows
     return {"none": none, "selective": selective, "full": full, "working": working}
+
+
+def kept_bytes(job: Job) -> float:
+    """Bytes of an input of a matrix product that backward needs."""
+    return kept_operand_bytes(job.precision) if job.framework.keeps_quantized else 2.0
 
 
 def saved_bytes(kinds: dict[str, FloatArray], recompute: IntArray) -> FloatArray:
@@ -309,6 +320,7 @@ def _activations(
             moe=moe,
             fused=fused,
             seq_len=job.seq_len,
+            operand=kept_bytes(job),
         )
         one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, gathered)
         saved.append((layers, None if group.chunks is None else group.chunks[..., int(moe)], one))

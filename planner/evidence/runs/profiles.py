@@ -175,9 +175,9 @@ _RULES = (
     Rule(
         pattern="simumax",
         era="megatron-core-2025",
-        framework="megatron",
+        framework="megatron-fp32-grads",
         site="simumax",
-        because="SimuMax measured Megatron-Core",
+        because="SimuMax measured Megatron-Core with --accumulate-allreduce-grads-in-fp32",
     ),
     Rule(
         pattern=r"nemo (framework )?2[45]\.|nemo launcher|mlperf training v([1-4]|5\.0)",

@@ -16,6 +16,7 @@ import torch
 import transformers
 from accelerate import Accelerator, ParallelismConfig
 from accelerate.utils import GradientAccumulationPlugin, set_seed
+from torch.distributed.fsdp import MixedPrecisionPolicy
 from transformers.distributed import DistributedConfig
 from transformers.initialization import no_init_weights, no_tie_weights
 
@@ -119,6 +120,10 @@ def mean_loss(logits, targets):
 def main():
     steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
     accelerator = Accelerator(gradient_accumulation_plugin=steps, parallelism_config=MESH)
+    if MULTIPLIED_IN:  # weights are kept in 32 bits and gathered in 16
+        accelerator.state.fsdp_plugin.mixed_precision_policy = MixedPrecisionPolicy(
+            param_dtype=getattr(torch, MULTIPLIED_IN), reduce_dtype=getattr(torch, REDUCED_IN)
+        )
     set_seed(0)
     model = made(accelerator)
     if RECOMPUTE:

@@ -30,6 +30,8 @@ PORT = 29500
 STEPS = 30
 LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 """Precisions of `planner.frameworks.accelerate.rules` to those of PyTorch."""
+MASTER_BYTES = 12.0
+"""Of a parameter: its weight and both moments of Adam in 32 bits."""
 EPS = {"float16": 1e-3}
 """Added to the root of AdamW's second moment, where not 1e-8.
 
@@ -57,8 +59,9 @@ def export(launch: Launch) -> Export:
     command = f"accelerate launch --config_file {CONFIG}{where if several else ''}"
     hosts = (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
     mesh = mesh_of(launch)
-    comment = _comments(launch)
-    training = script(comment, _constants(launch, mesh), split=mesh.tp > 1, in_parts=mesh.cp > 1)
+    comment = _comments(launch, mesh)
+    constants = _constants(launch, mesh)
+    training = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1)
     return Export(
         target="accelerate",
         version="",
@@ -79,7 +82,7 @@ def model_configuration(launch: Launch) -> dict[str, Any]:
     return {
         "model_type": transformers_type(launch.model) or "llama",
         **dimensions(launch.model, launch.seq_len),
-        "dtype": _dtype(launch),
+        "dtype": _kept_in(launch, mesh_of(launch)),
         "use_cache": False,
     }
 
@@ -117,6 +120,26 @@ def _dtype(launch: Launch) -> str:
     return LOADED_IN.get(launch.cost.job.precision, "bfloat16")
 
 
+def mixes(launch: Launch, mesh: Mesh) -> bool:
+    """Whether weights, gradients and moments have 32 bits, and products 16.
+
+    So it is where the plan's memory counts them, but for a model that transformers splits, which
+    has one format for all.
+    """
+    return _counts_masters(launch) and mesh.tp == 1 and _dtype(launch) != "float32"
+
+
+def _counts_masters(launch: Launch) -> bool:
+    """Whether the plan's memory has 32-bit weights and moments."""
+    profile = launch.cost.framework
+    return profile.weight_bytes + profile.optimizer_bytes >= MASTER_BYTES
+
+
+def _kept_in(launch: Launch, mesh: Mesh) -> str:
+    """The format that weights are made and kept in."""
+    return "float32" if mixes(launch, mesh) else _dtype(launch)
+
+
 def _kernel(launch: Launch, mesh: Mesh) -> str:
     """The kernel of attention; PyTorch's own is what divided sequences need."""
     return "sdpa" if mesh.cp > 1 else attention_kernel(launch.cost, flash_always=False)
@@ -125,9 +148,9 @@ def _kernel(launch: Launch, mesh: Mesh) -> str:
 def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
     """The file of `accelerate launch --config_file`.
 
-    The cost model counts weights, gradients and moments in 16 bits, so that nothing is mixed: under
-    mixed precision FSDP keeps 32-bit weights (utils/fsdp_utils.py). Layers are compiled one by one,
-    which a split model is not (utils/other.py compile_regions builds its class anew).
+    Under mixed precision FSDP keeps 32-bit weights and their gradients (utils/fsdp_utils.py
+    fsdp2_prepare_model), and so do replicas, which multiply under autocast. Layers are compiled one
+    by one, which a split model is not (utils/other.py compile_regions builds its class anew).
     """
     found: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
@@ -136,7 +159,7 @@ def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "num_processes": launch.plan.chips,
         "machine_rank": 0,
         "main_training_function": "main",
-        "mixed_precision": "no",
+        "mixed_precision": launch.cost.job.precision if mixes(launch, mesh) else "no",
         "rdzv_backend": "static",
         "same_network": True,
         "use_cpu": False,
@@ -191,13 +214,14 @@ def _axes(mesh: Mesh) -> dict[str, Any]:
 def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
     """What the script reads.
 
-    Gradients of sharded state are reduced among the shards with every micro-batch. The fused
-    optimizer takes no split weights beside whole ones.
+    Gradients of sharded state are reduced among the shards with every micro-batch, in the format
+    that the prediction has for them. The fused optimizer takes no split weights beside whole ones.
     """
     plan, fsdp = launch.plan, _distributed_type(launch, mesh) == "FSDP"
     ranks = mesh.replicas * mesh.shards
+    kept, short = _kept_in(launch, mesh), launch.cost.assumptions.gradient_wire_bytes <= 2.0
     found: dict[str, Any] = {
-        "DTYPE": _dtype(launch),
+        "DTYPE": kept,
         "ATTENTION": _kernel(launch, mesh),
         "VOCABULARY": launch.model.vocab_size,
         "SEQ_LEN": launch.seq_len,
@@ -208,7 +232,9 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "SHARDED": fsdp,
         "RECOMPUTE": not fsdp and common_recompute(launch) == "full",
         "FUSED": mesh.tp == 1,
-        "EPS": EPS.get(_dtype(launch), 1e-8),
+        "EPS": EPS.get(kept, 1e-8),
+        "MULTIPLIED_IN": _dtype(launch) if fsdp and mixes(launch, mesh) else None,
+        "REDUCED_IN": _dtype(launch) if short else "float32",
     }
     if mesh.tp > 1:
         return found | {"REPLICAS": mesh.replicas, "SHARDS": mesh.shards, "TP": mesh.tp}
@@ -224,7 +250,13 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
         found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
     if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":
         found.append(Lost("tp", "transformers leaves the embedding of GPT-NeoX undivided"))
-    if _dtype(launch) in EPS:
+    if mesh.tp > 1 and _counts_masters(launch) and _dtype(launch) != "float32":
+        reason = (
+            "a model that transformers splits has weights, gradients and moments of "
+            f"{_dtype(launch)}, 8 B a parameter; the plan counts 32-bit ones"
+        )
+        found.append(Lost("precision", reason))
+    if _kept_in(launch, mesh) in EPS:
         found.append(
             Lost(
                 "precision",
@@ -244,7 +276,8 @@ def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
     The first process of all makes them where it hands them out, else each process; those of a
     split model are made on the chips.
     """
-    whole = launch.model.total_parameters * operand_bytes(launch.cost.job.precision) / GIB
+    made_in = "fp32" if mixes(launch, mesh) else launch.cost.job.precision
+    whole = launch.model.total_parameters * operand_bytes(made_in) / GIB
     has = launch.cost.cluster.node_chips * launch.cost.chip.host_memory_bytes / GIB
     sharded = _distributed_type(launch, mesh) == "FSDP"
     processes = 1 if sharded else launch.node_chips
@@ -263,13 +296,15 @@ def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
     return [Lost("model", line)]
 
 
-def _comments(launch: Launch) -> str:
+def _comments(launch: Launch, mesh: Mesh) -> str:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
+    kept = _kept_in(launch, mesh)
+    also = f", products have {_dtype(launch)}" if mixes(launch, mesh) else ""
     lines = (
         made_by(launch),
         f"For {SOURCE}, and transformers 5.23.",
         "Data are random tokens; the learning rate and the number of steps are placeholders.",
-        "Weights, gradients and optimizer are of one precision, as the cost model counts them.",
+        f"Weights, gradients and moments of Adam are kept in {kept}{also}.",
     )
     return "".join(f"# {line}\n" for line in lines)
 

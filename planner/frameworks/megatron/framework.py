@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from planner.frameworks.framework import Framework, Target
 from planner.frameworks.megatron.profile import MEGATRON as PROFILE
-from planner.frameworks.megatron.profile import PROFILES
+from planner.frameworks.megatron.profile import PROFILES, WIDE_GRADIENTS
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
@@ -71,7 +71,8 @@ class Megatron(Framework):
         """Megatron-Core can; what is built on it says nothing of it."""
         from planner.frameworks.megatron.recompute import stages_are_launchable  # noqa: PLC0415  (most questions need no rules of it)
 
-        return model.framework.name == PROFILE.name and stages_are_launchable(model.job.model, plan)
+        own = (PROFILE.name, WIDE_GRADIENTS.name)
+        return model.framework.name in own and stages_are_launchable(model.job.model, plan)
 
 
 MEGATRON = Megatron()

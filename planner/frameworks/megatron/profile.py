@@ -10,8 +10,10 @@ MEGATRON = FrameworkProfile(
     name="megatron",
     era="megatron-core",
     weight_bytes=2.0,
-    gradient_bytes=4.0,
+    gradient_bytes=2.0,
     optimizer_bytes=12.0,
+    sums_as_sent=True,
+    keeps_quantized=True,
     weight_gradient_buffer=2.0,
     constant_bytes=0.3 * GIB,
     vocab_multiple=128,
@@ -22,6 +24,16 @@ MEGATRON = FrameworkProfile(
     takes_lists=True,
     recomputes_alike="the first N layers of every stage",
 )
+
+WIDE_GRADIENTS = replace(
+    MEGATRON,
+    name="megatron-fp32-grads",
+    remark="gradients in 32 bits",
+    gradient_bytes=4.0,
+    sent_bytes=4.0,
+    derived_from="megatron",
+)
+"""Without `--grad-reduce-in-bf16`: `validate_args` then sums and reduces in 32 bits under bf16."""
 
 ZERO_BUBBLE_FORK = replace(
     MEGATRON,
@@ -40,7 +52,9 @@ HAI_LLM = replace(
     MEGATRON,
     name="hai-llm",
     remark="dualpipe",
+    gradient_bytes=4.0,
     optimizer_bytes=8.0,
+    sums_as_sent=False,
     splits=("even", "even-counted", "front"),
     schedules=("1f1b", "zero-bubble", "dualpipe"),
     shardings=("ddp", "zero1"),
@@ -57,4 +71,4 @@ says: gradients and master weights in 32 bits, both moments of Adam in 16 (secti
 Assumed: the rest, as Megatron, after which DeepSeek LLM says that it is made.
 """
 
-PROFILES = (MEGATRON, ZERO_BUBBLE_FORK, HAI_LLM)
+PROFILES = (MEGATRON, WIDE_GRADIENTS, ZERO_BUBBLE_FORK, HAI_LLM)

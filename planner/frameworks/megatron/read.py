@@ -11,6 +11,7 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import one_line
+from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.reading.checks import check_combinations
 from planner.frameworks.megatron.reading.classes import (
     reasons,
@@ -127,7 +128,26 @@ def _job(launch: LaunchSettings) -> dict[str, Any]:
     for name in ("--rampup-batch-size", "--step-batch-size-schedule"):
         if launch.on(name):
             launch.warnings.append(f"{name}: the step is that of the whole batch, at the end")
-    return {"seq_len": length, "precision": _precision(launch), "framework": "megatron"}
+    return {"seq_len": length, "precision": _precision(launch), "framework": _profile(launch)}
+
+
+def _profile(launch: LaunchSettings) -> str:
+    """The profile whose gradients have the format that they are summed and reduced in.
+
+    Source: `validate_args`, core 0.16.1: 32 bits under bf16 unless a flag says otherwise, and 16
+    under fp16; without either all is of 32 bits. The second flag is of newer versions.
+    """
+    wide = launch.on("--accumulate-allreduce-grads-in-fp32")
+    short = launch.on("--grad-reduce-in-bf16")
+    main = (
+        launch.text("--main-grads-dtype", "fp32"),
+        launch.text("--megatron-fsdp-main-grads-dtype"),
+    )
+    if launch.on("--bf16"):
+        wide = not short and main[0] == "fp32"
+    wide = wide or main[1] == "fp32"
+    both = launch.on("--bf16") or launch.on("--fp16")
+    return (WIDE_GRADIENTS if wide and both else MEGATRON).name
 
 
 def _precision(launch: LaunchSettings) -> str:

@@ -12,7 +12,7 @@ from planner.frameworks.writing.export import Export, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import left_to_weights
 
-VERSION = "core 0.20.0 dev, d98e8a64dd (2026-08-22)"
+VERSION = "core 0.16.1, 55ac708251 (2026-03-16)"
 
 
 def export(launch: Launch) -> Export:

@@ -46,9 +46,9 @@ class FeasibleFields(TypedDict, total=False):
     """bf16, fp16, fp8, mxfp8, fp4, fp32 or int8. Of the matrix multiplications. Default: the chip's
     16 bits."""
     framework: str | None
-    """megatron, megatron-zb (zero-bubble), hai-llm (dualpipe), torchtitan, torchtitan-2024,
-    deepspeed, deepspeed-liger, fsdp, jax, nanotron or textbook; decides memory profile, schedules,
-    layer splits and rank layouts. Default: by chip."""
+    """megatron, megatron-fp32-grads (gradients in 32 bits), megatron-zb (zero-bubble), hai-llm
+    (dualpipe), torchtitan, torchtitan-2024, deepspeed, deepspeed-liger, fsdp, jax, nanotron or
+    textbook; decides memory profile, schedules, layer splits and rank layouts. Default: by chip."""
     era: str | None
     """Software era of the time constants. Default: the framework's."""
     max_memory: float | str | None

@@ -32,8 +32,8 @@ def tiny(name: str) -> Model:
     return replace(small(name), layers=4, vocab_size=VOCABULARY)
 
 
-def cost(model: Model, precision: str = "fp32") -> CostModel:
-    case = replace(CASES["dense-sharded"], framework="fsdp", precision=precision)
+def cost(model: Model, precision: str = "fp32", framework: str = "fsdp") -> CostModel:
+    case = replace(CASES["dense-sharded"], framework=framework, precision=precision)
     own = case.cost()
     return replace(own, job=replace(own.job, model=model, seq_len=TOKENS, global_batch=BATCH))
 
@@ -189,6 +189,23 @@ def test_it_runs_in_16_bits(plan: Plan, precision: str, tmp_path: Path) -> None:
     found = losses(exported(tiny("llama3-8b"), plan, precision), tmp_path)
     assert len(found) == 30
     assert found == pytest.approx([math.log(VOCABULARY)] * 30, abs=0.2)
+
+
+@each("framework", ["fsdp", "torchtitan", "deepspeed"])
+@each(
+    "plan",
+    [Plan(fsdp=2, sharding="zero3", micro_batch=1), Plan(dp=2, sharding="ddp", micro_batch=1)],
+)
+def test_a_parameter_takes_the_bytes_of_the_plan(
+    plan: Plan, framework: str, tmp_path: Path
+) -> None:
+    model = cost(tiny("llama3-8b"), "bf16", framework)
+    export = export_plan(model, plan, TARGETS["accelerate"])
+    text = printed(export, tmp_path, script=str(STAND_INS / "kept_bytes.py"))
+    found = {tuple(map(int, line.split()[1:])) for line in text.splitlines() if "kept" in line}
+    profile = model.framework
+    counted = profile.weight_bytes + profile.gradient_bytes + profile.optimizer_bytes
+    assert found == {8: {(2, 2, 4)}, 16: {(4, 4, 8)}}[counted]
 
 
 @each("model", ["qwen2.5-7b", "olmo2-7b", "gemma2-9b", "gpt-neox-20b", "mistral-7b"])

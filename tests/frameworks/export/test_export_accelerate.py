@@ -59,6 +59,46 @@ def test_what_was_accepted_is_what_is_exported() -> None:
     assert accepted.items() <= digests("accelerate").items()
 
 
+KEPT = {
+    ("torchtitan", "bf16"): ("bf16", "float32", "bfloat16"),
+    ("torchtitan", "fp16"): ("fp16", "float32", "float16"),
+    ("torchtitan", "fp32"): ("no", "float32", None),
+    ("deepspeed", "bf16"): ("bf16", "float32", "bfloat16"),
+    ("fsdp", "bf16"): ("no", "bfloat16", None),
+    ("fsdp", "fp16"): ("no", "float16", None),
+}
+"""Whose memory the plan counts, and the precision, to what is mixed, kept and multiplied in."""
+
+
+@each(("framework", "precision"), KEPT)
+def test_weights_are_kept_as_the_plan_counts_them(framework: str, precision: str) -> None:
+    case = replace(CASES["dense-sharded"], framework=framework, precision=precision)
+    one = export(case)
+    mixed, kept, multiplied = KEPT[framework, precision]
+    assert configuration(one)["mixed_precision"] == mixed
+    script = constants(one)
+    assert (script["DTYPE"], script["MULTIPLIED_IN"]) == (kept, multiplied)
+    assert json.loads(one.files[2].text)["dtype"] == kept
+    assert script["EPS"] == (1e-3 if kept == "float16" else 1e-8)
+    replicas = export(case, fsdp=1, dp=64, sharding="ddp")
+    assert (configuration(replicas)["mixed_precision"], constants(replicas)["DTYPE"]) == (
+        mixed,
+        kept,
+    )
+    assert constants(replicas)["MULTIPLIED_IN"] is None
+
+
+def test_split_models_say_what_they_keep() -> None:
+    lost = [
+        one.reason
+        for one in export(replace(SPLIT, framework="torchtitan")).lossy
+        if one.field == "precision"
+    ]
+    assert len(lost) == 1
+    assert "the plan counts 32-bit" in lost[0]
+    assert [one for one in export(SPLIT).lossy if one.field == "precision"] == []
+
+
 @each("case", CASES)
 def test_the_mesh_has_every_chip(case: str) -> None:
     one, chips = exported("accelerate", case), CASES[case].plan.chips

@@ -175,7 +175,7 @@ def test_offloading() -> None:
     [
         ("bf16", {"--bf16": [], "--grad-reduce-in-bf16": []}),
         ("fp16", {"--fp16": []}),
-        ("fp8", {"--bf16": [], "--fp8-format": ["hybrid"]}),
+        ("fp8", {"--bf16": [], "--fp8-format": ["hybrid"], "--fp8-param-gather": []}),
         ("mxfp8", {"--fp8-format": ["e4m3"], "--fp8-recipe": ["mxfp8"]}),
         ("fp4", {"--fp4-format": ["e2m1"], "--fp4-recipe": ["nvfp4"]}),
     ],
@@ -188,7 +188,21 @@ def test_precisions(precision: str, expected: dict[str, list[str]]) -> None:
     assert {name: found.get(name) for name in expected} == expected
     program = export_plan(cost, case.plan, BRIDGE).files[0].text
     compile(program, "pretrain.py", "exec")
-    assert ("param_gather = False" in program) == (precision in {"fp8", "mxfp8", "fp4"})
+    assert ("param_gather = False" in program) == (precision in {"mxfp8", "fp4"})
+    assert ("fp8_param_gather = True" in program) == (precision == "fp8")
+
+
+def test_weights_beside_their_quantized_copies_are_said() -> None:
+    """Only the distributed optimizer gathers weights of 8 bits, which then have no others."""
+    case = replace(CASES["one-chip"], precision="fp8", plan=Plan(dp=8, sharding="zero1"))
+    lost = {
+        sharding: [
+            one.reason for one in of(case, sharding=sharding).lossy if "quantized" in one.reason
+        ]
+        for sharding in ("zero1", "ddp")
+    }
+    assert lost["zero1"] == []
+    assert "up to 2 B a parameter" in lost["ddp"][0]
 
 
 def test_vocabularies_are_padded() -> None:

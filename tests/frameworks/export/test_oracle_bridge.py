@@ -1,7 +1,7 @@
 """Megatron-Bridge's translator and its own configurations, against those of Megatron-LM.
 
-`PLANNER_MEGATRON_BRIDGE` is a checkout of Megatron-Bridge; that of Megatron-LM and the Python are
-those of `test_oracle_megatron`.
+`PLANNER_MEGATRON_BRIDGE` is a checkout of Megatron-Bridge, `PLANNER_MEGATRON_MAIN` one of
+Megatron-LM of its time, core 0.20.0 dev (d98e8a64dd); the Python is that of `test_oracle_megatron`.
 """
 
 import os
@@ -15,7 +15,7 @@ from support.cases import each
 from frameworks.export.accepted_files import exported, record_acceptance
 from frameworks.export.cases import CASES, Case
 from frameworks.export.random_plans import runnable
-from frameworks.export.test_oracle_megatron import HERE, HOME, RUNS, question, run
+from frameworks.export.test_oracle_megatron import HERE, RUNS, question, run
 from models_db import list_models
 from planner.base.errors import InputError
 from planner.frameworks.targets import TARGETS
@@ -24,9 +24,10 @@ from planner.plan import Plan
 
 TARGET = TARGETS["megatron-bridge"]
 BRIDGE = os.environ.get("PLANNER_MEGATRON_BRIDGE", "")
+HOME = os.environ.get("PLANNER_MEGATRON_MAIN", "")
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.skipif(not (HOME and BRIDGE), reason="PLANNER_MEGATRON(_BRIDGE) name no checkouts"),
+    pytest.mark.skipif(not (HOME and BRIDGE), reason="no checkouts are named"),
 ]
 ALLOWED = {
     "ddp.use_custom_fsdp": "the old name of use_megatron_fsdp, which is compared",
@@ -58,10 +59,18 @@ UNUSED = {
 
 def asked(launches: list[tuple[Case, Export, Export]]) -> list[dict[str, Any]]:
     questions = [
-        {**question(case, megatron), "program": bridge.files[0].text, "unused": UNUSED}
+        {**alike(question(case, megatron)), "program": bridge.files[0].text, "unused": UNUSED}
         for case, megatron, bridge in launches
     ]
     return run([str(HERE / "bridge_values.py"), HOME, BRIDGE], questions)
+
+
+def alike(launch: dict[str, Any]) -> dict[str, Any]:
+    """The launch for the newer Megatron-LM, whose Megatron-FSDP has a flag of its own."""
+    words = launch["args"]
+    wide = {"--use-megatron-fsdp", "--accumulate-allreduce-grads-in-fp32"} <= set(words)
+    newer = ["--megatron-fsdp-main-grads-dtype", "fp32"] if wide else []
+    return {**launch, "args": [*words, *newer]}
 
 
 def problems(launches: list[tuple[Case, Export, Export]]) -> dict[str, Any]:
@@ -107,7 +116,7 @@ def test_the_golden_files_of_the_bridge_are_accepted() -> None:
         "framework": "Megatron-Bridge",
         "version": "main",
         "commit": "067f987df03b8355b03192d88d70f1709fedf51a (2026-08-22)",
-        "date": "2026-11-23",
+        "date": "2026-11-27",
         "by": "scripts/translate_mlm_to_bridge.py in both directions (overrides.txt), and "
         "training/config.py runtime_config_update (pretrain.py up to its training loop)",
         "python": f"{platform.python_version()}, torch on CPU, without Transformer Engine",

@@ -1,6 +1,7 @@
 """Random arguments of Megatron-LM: what it refuses is refused, what it starts is read as it runs.
 
-`PLANNER_MEGATRON` and `PLANNER_MEGATRON_PYTHON` are those of `test_oracle_megatron`.
+`PLANNER_MEGATRON_MAIN` is that of `test_oracle_bridge`, `PLANNER_MEGATRON_PYTHON` that of
+`test_oracle_megatron`.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from support.cases import each
 
-from frameworks.export.test_oracle_megatron import HERE, HOME, PYTHON, asked
+from frameworks.export.test_oracle_megatron import HERE, PYTHON, asked
 from models_db import load_model
 from planner.base.errors import InputError
 from planner.cost.stages.layout import plan_chunks
@@ -23,9 +24,10 @@ from planner.plan import PlanTable
 from planner.question.launch import LaunchRead, read_launch
 from planner.question.resolved import resolve
 
+HOME = os.environ.get("PLANNER_MEGATRON_MAIN", "")
 pytestmark = [
     pytest.mark.oracle,
-    pytest.mark.skipif(not HOME, reason="PLANNER_MEGATRON names no checkout of Megatron-LM"),
+    pytest.mark.skipif(not HOME, reason="PLANNER_MEGATRON_MAIN names no checkout of Megatron-LM"),
 ]
 COUNT = 400
 SHARED = (

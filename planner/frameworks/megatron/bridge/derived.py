@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from planner.frameworks.megatron.bridge.keys import Setting
+from planner.frameworks.megatron.writing.parallel import uses_fsdp
 from planner.frameworks.writing.launch import Launch
 
 _OVERLAPS = (Setting("model.overlap_p2p_comm", True), Setting("model.batch_p2p_comm", False))
@@ -69,7 +70,10 @@ def _latent() -> tuple[Setting, ...]:
 
 
 def implied(launch: Launch, flags: Collection[str]) -> list[Setting]:
-    """Fields that follow from flags: interleaving beside a layout, and offloading.
+    """Fields that follow from flags: interleaving beside a layout, offloading, gradients of shards.
+
+    The Megatron-FSDP that Megatron-Bridge has keeps gradients in the format of the weights unless
+    a field of its own says otherwise (core/distributed/distributed_data_parallel_config.py).
 
     Args:
         launch: The plan.
@@ -82,4 +86,6 @@ def implied(launch: Launch, flags: Collection[str]) -> list[Setting]:
         found += () if "--no-overlap-p2p-communication" in flags else _OVERLAPS
     if "activations" in plan.offload:
         found.append(Setting("model.cpu_offloading", True))
+    if uses_fsdp(plan) and "--accumulate-allreduce-grads-in-fp32" in flags:
+        found.append(Setting("ddp.megatron_fsdp_main_grads_dtype", "fp32", "torch.float32"))
     return found

@@ -38,6 +38,7 @@ _SKIPPED = frozenset(
         "--fp16",
         "--fp8-format",
         "--fp8-recipe",
+        "--fp8-param-gather",
         "--fp4-format",
         "--fp4-recipe",
         "--grad-reduce-in-bf16",
@@ -76,8 +77,6 @@ _KEYS = {
     "--outer-dp-sharding-strategy": ("ddp.outer_dp_sharding_strategy",),
     "--overlap-grad-reduce": ("ddp.overlap_grad_reduce",),
     "--overlap-param-gather": ("ddp.overlap_param_gather",),
-    "--megatron-fsdp-main-grads-dtype": ("ddp.megatron_fsdp_main_grads_dtype",),
-    "--megatron-fsdp-grad-comm-dtype": ("ddp.megatron_fsdp_grad_comm_dtype",),
     "--optimizer-cpu-offload": ("optimizer.optimizer_cpu_offload",),
     "--optimizer-offload-fraction": ("optimizer.optimizer_offload_fraction",),
     "--use-precision-aware-optimizer": ("optimizer.use_precision_aware_optimizer",),
@@ -106,7 +105,6 @@ _SEVERAL = {
     ),
 }
 _PATTERNS = ("--moe-layer-freq", "--window-attn-skip-freq")
-_DTYPES = {"fp32": "torch.float32", "bf16": "torch.bfloat16"}
 
 
 def settings_of(one: Flag) -> list[Setting]:
@@ -118,8 +116,6 @@ def settings_of(one: Flag) -> list[Setting]:
     name = one.name.removeprefix("--").replace("-", "_")
     keys = _KEYS.get(one.name, (f"model.{name}",))
     code = ""
-    if one.name.endswith("-dtype") and one.name.startswith("--megatron-fsdp"):
-        code = _DTYPES[one.values[0]]
     if one.name == "--attention-backend":
         code = f"AttnBackend.{one.values[0]}"
     if one.name in _PATTERNS:

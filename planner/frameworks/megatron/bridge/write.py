@@ -19,7 +19,7 @@ from planner.frameworks.megatron.writing.environment import environment
 from planner.frameworks.megatron.writing.flags import flag
 from planner.frameworks.megatron.writing.lost import lost_of
 from planner.frameworks.megatron.writing.model import flags_of_weights, model_lost
-from planner.frameworks.megatron.writing.parallel import uses_fsdp
+from planner.frameworks.megatron.writing.parallel import gathers_in_8_bits
 from planner.frameworks.megatron.writing.script import launch_command, script_text, title
 from planner.frameworks.writing.export import Export, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
@@ -175,21 +175,17 @@ def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
 
 
 def _precision(launch: Launch) -> list[str]:
-    """Number formats; weights stay in 16 bits, and gradients are reduced as predicted.
-
-    Megatron-FSDP reduces in 32 bits what is multiplied in bf16 or less, as Megatron-LM asks it to.
-    """
+    """Number formats of products, of kept weights, and of gradients as predicted."""
     named = _PRECISIONS.get(launch.cost.job.precision)
     if named is None:
         return ["cfg.mixed_precision = None"]
-    sharded = uses_fsdp(launch.plan) and launch.cost.job.precision != "fp16"
-    long = launch.cost.assumptions.gradient_wire_bytes > 2.0 or sharded
+    long = launch.cost.assumptions.gradient_wire_bytes > 2.0
     lines = [
         f"cfg.mixed_precision = {named}()",
         f"cfg.mixed_precision.grad_reduce_in_fp32 = {long}",
     ]
     if launch.cost.job.precision in {"fp8", "mxfp8"}:
-        lines.append("cfg.mixed_precision.fp8_param_gather = False")
+        lines.append(f"cfg.mixed_precision.fp8_param_gather = {gathers_in_8_bits(launch)}")
         lines.append("cfg.mixed_precision.reuse_grad_buf_for_mxfp8_param_ag = False")
     if launch.cost.job.precision == "fp4":
         lines.append("cfg.mixed_precision.fp4_param_gather = False")

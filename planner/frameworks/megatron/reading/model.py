@@ -22,7 +22,7 @@ _UNCOUNTED = {
     "--delay-wgrad-compute": "gradients of weights are computed later",
     "--distribute-saved-activations": "saved inputs of layers are shared out over tp",
     "--use-precision-aware-optimizer": "optimizer states may have fewer bits",
-    "--fp8-param-gather": "weights are kept and gathered in 8 bits",
+    "--fp8-param-gather": "weights are gathered in 8 bits",
     "--fp4-param-gather": "weights are kept and gathered in 4 bits",
     "--mtp-num-layers": "modules of multi-token prediction (m in a layout)",
     "--fp32-residual-connection": "what layers hand on has 32 bits",
@@ -107,6 +107,11 @@ def model_warnings(launch: LaunchSettings, model: Model) -> list[str]:
         for name, what in _UNCOUNTED.items()
         if launch.on(name) and launch.look(name) != "0"
     ]
+    if launch.on("--fp8-format") and not launch.on("--fp8-param-gather"):
+        found.append(
+            "--fp8-format: Transformer Engine keeps quantized weights beside those of 16 bits, "
+            "which the prediction does not count; --fp8-param-gather keeps them alone"
+        )
     rows = launch.whole("--vocab-size")
     if rows and rows != model.vocab_size:
         found.append(f"--vocab-size: {rows:,} where {model.name} has {model.vocab_size:,}")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from planner.assumptions.assumptions import kept_operand_bytes
 from planner.assumptions.software import ERAS
+from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.words import HIDDEN
-from planner.frameworks.megatron.writing.parallel import attends_fused, why_tp_is_exposed
-from planner.frameworks.profiles import FRAMEWORKS
+from planner.frameworks.megatron.writing.parallel import (
+    attends_fused,
+    gathers_in_8_bits,
+    why_tp_is_exposed,
+)
 from planner.frameworks.rules.alike import keeps_scores
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
@@ -22,7 +27,7 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
     if "megatron" not in family:
         reason = f"predicted for {framework.name}; ask for --framework megatron"
         found.append(Lost("framework", f"time and memory are those {reason}"))
-    elif framework != FRAMEWORKS["megatron"]:
+    elif framework.name not in (MEGATRON.name, WIDE_GRADIENTS.name):
         reason = f"{framework.name}, whose memory differs"
         found.append(Lost("framework", f"time and memory are those predicted for {reason}"))
     predicted = ERAS[launch.cost.job.era].fused_attention
@@ -34,6 +39,13 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
     exposed = why_tp_is_exposed(launch)
     if exposed and launch.plan.tp > 1 and launch.cost.assumptions.tp_overlap > 0:
         found.append(Lost("tp", f"tp_comm_overlap is left out: {exposed}; {HIDDEN}"))
+    copies = 2 * kept_operand_bytes(launch.cost.job.precision)
+    if copies < 4.0 and not gathers_in_8_bits(launch):
+        reason = (
+            f"Transformer Engine keeps up to {copies:.3g} B a parameter of quantized weights "
+            "beside those of 16 bits, which the plan does not count"
+        )
+        found.append(Lost("precision", reason))
     if launch.cost.job.kind == "finetune":
         reason = "it starts from random weights; --load DIRECTORY --finetune continues"
         found.append(Lost("job", reason))

@@ -1,7 +1,7 @@
 """The plan of a launch as flags of Megatron-LM: mesh, pipeline, sharding, recomputation, offload.
 
 Names and meanings: megatron/training/arguments.py (`_add_distributed_args`, `validate_args`) and
-megatron/core/model_parallel_config.py, d98e8a64dd (2026-08-22).
+megatron/core/model_parallel_config.py, core 0.16.1.
 """
 
 from __future__ import annotations
@@ -27,17 +27,7 @@ def parallel_groups(launch: Launch) -> tuple[Group, ...]:
         Group(name="PARALLEL_ARGS", flags=_mesh(launch), comments=(_data_ranks(launch.plan),)),
         Group(name="SHARDING_ARGS", flags=_sharding(launch), comments=(_OVERLAPS,)),
         Group(name="MEMORY_ARGS", flags=_memory(launch)),
-        Group(name="PRECISION_ARGS", flags=_precision(launch), comments=_gradients(launch)),
-    )
-
-
-def _gradients(launch: Launch) -> tuple[str, ...]:
-    """What the formats of gradients make of the predicted memory."""
-    if launch.cost.assumptions.gradient_wire_bytes > 2.0 or uses_fsdp(launch.plan):
-        return ()
-    return (
-        "Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts",
-        "for them is that of 32 bits, so that less is used.",
+        Group(name="PRECISION_ARGS", flags=_precision(launch)),
     )
 
 
@@ -196,6 +186,15 @@ def attends_fused(launch: Launch) -> bool:
     return wanted and not keeps_scores(launch.cost)
 
 
+def gathers_in_8_bits(launch: Launch) -> bool:
+    """Whether weights are kept in 8 bits, as they are and transposed: 2 B, as the plan counts.
+
+    Else Transformer Engine keeps both beside weights of 16 bits (pytorch/module/linear.py
+    `new_weight_workspace`). Source: `validate_args`, beside the distributed optimizer only.
+    """
+    return launch.cost.job.precision == "fp8" and plan_sharding(launch.plan) == "zero1"
+
+
 def _precision(launch: Launch) -> tuple[Flag, ...]:
     """Number formats of products and of gradients on the wire, and the kernels of the era."""
     precision = launch.cost.job.precision
@@ -206,15 +205,11 @@ def _precision(launch: Launch) -> tuple[Flag, ...]:
     }
     base = {"fp16": ["--fp16"], "fp32": []}.get(precision, ["--bf16"])
     short = launch.cost.assumptions.gradient_wire_bytes <= 2.0 and precision != "fp32"
-    if uses_fsdp(launch.plan):
-        wire = [
-            flag("--megatron-fsdp-main-grads-dtype", "fp32"),
-            flag("--megatron-fsdp-grad-comm-dtype", "bf16" if short else "fp32"),
-        ]
-    else:
-        long = "--accumulate-allreduce-grads-in-fp32"
-        wire = [flag("--grad-reduce-in-bf16")] if short and precision != "fp16" else []
-        wire += [flag(long)] if not short and precision != "fp32" else []
+    wire = switches(
+        fp8_param_gather=gathers_in_8_bits(launch),
+        grad_reduce_in_bf16=short and precision != "fp16",
+        accumulate_allreduce_grads_in_fp32=not short and precision != "fp32",
+    )
     fused = [] if attends_fused(launch) else [flag("--attention-backend", "unfused")]
     loss = launch.cost.framework.logits_bytes <= 6.0
     return (

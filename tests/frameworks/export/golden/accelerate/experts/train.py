@@ -1,7 +1,7 @@
 # planner 0.1.0: mixtral-8x7b, 256 sequences of 4096 tokens, 128 chips of dgx-h100-ndr, dp 32, tp 2, ep 8, pp 2, micro-batch 1, zero1, 1f1b, split even, recompute none
 # For Accelerate 1.15.0, 16cb6eb (2026-07-24), and transformers 5.23.
 # Data are random tokens; the learning rate and the number of steps are placeholders.
-# Weights, gradients and optimizer are of one precision, as the cost model counts them.
+# Weights, gradients and moments of Adam are kept in bfloat16.
 DTYPE = 'bfloat16'
 ATTENTION = 'sdpa'
 VOCABULARY = 32000
@@ -14,6 +14,8 @@ SHARDED = False
 RECOMPUTE = False
 FUSED = False
 EPS = 1e-08
+MULTIPLIED_IN = None
+REDUCED_IN = 'bfloat16'
 REPLICAS = 1
 SHARDS = 64
 TP = 2
@@ -22,6 +24,7 @@ import torch
 import transformers
 from accelerate import Accelerator, ParallelismConfig
 from accelerate.utils import GradientAccumulationPlugin, set_seed
+from torch.distributed.fsdp import MixedPrecisionPolicy
 from transformers.distributed import DistributedConfig
 from transformers.initialization import no_init_weights, no_tie_weights
 
@@ -74,6 +77,10 @@ def mean_loss(logits, targets):
 def main():
     steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
     accelerator = Accelerator(gradient_accumulation_plugin=steps, parallelism_config=MESH)
+    if MULTIPLIED_IN:  # weights are kept in 32 bits and gathered in 16
+        accelerator.state.fsdp_plugin.mixed_precision_policy = MixedPrecisionPolicy(
+            param_dtype=getattr(torch, MULTIPLIED_IN), reduce_dtype=getattr(torch, REDUCED_IN)
+        )
     set_seed(0)
     model = made(accelerator)
     if RECOMPUTE:

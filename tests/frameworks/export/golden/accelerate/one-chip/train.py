@@ -1,8 +1,8 @@
 # planner 0.1.0: gpt3-125m, 8 sequences of 2048 tokens, 1 chips of dgx-h100-ndr, one chip, micro-batch 4, ddp, recompute none
 # For Accelerate 1.15.0, 16cb6eb (2026-07-24), and transformers 5.23.
 # Data are random tokens; the learning rate and the number of steps are placeholders.
-# Weights, gradients and optimizer are of one precision, as the cost model counts them.
-DTYPE = 'bfloat16'
+# Weights, gradients and moments of Adam are kept in float32, products have bfloat16.
+DTYPE = 'float32'
 ATTENTION = 'sdpa'
 VOCABULARY = 50257
 SEQ_LEN = 2048
@@ -14,12 +14,15 @@ SHARDED = False
 RECOMPUTE = False
 FUSED = True
 EPS = 1e-08
+MULTIPLIED_IN = None
+REDUCED_IN = 'bfloat16'
 FIRST_RANK_LOADS = False
 
 import torch
 import transformers
 from accelerate import Accelerator, ParallelismConfig
 from accelerate.utils import GradientAccumulationPlugin, set_seed
+from torch.distributed.fsdp import MixedPrecisionPolicy
 from transformers.distributed import DistributedConfig
 from transformers.initialization import no_init_weights, no_tie_weights
 
@@ -78,6 +81,10 @@ def mean_loss(logits, targets):
 def main():
     steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
     accelerator = Accelerator(gradient_accumulation_plugin=steps, parallelism_config=MESH)
+    if MULTIPLIED_IN:  # weights are kept in 32 bits and gathered in 16
+        accelerator.state.fsdp_plugin.mixed_precision_policy = MixedPrecisionPolicy(
+            param_dtype=getattr(torch, MULTIPLIED_IN), reduce_dtype=getattr(torch, REDUCED_IN)
+        )
     set_seed(0)
     model = made(accelerator)
     if RECOMPUTE:

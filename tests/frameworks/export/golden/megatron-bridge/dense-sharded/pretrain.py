@@ -62,8 +62,6 @@ cfg.checkpoint.ckpt_format = "fsdp_dtensor"
 cfg.model.recompute_granularity = "full"
 cfg.model.recompute_method = "uniform"
 cfg.model.recompute_num_layers = 1
-cfg.ddp.megatron_fsdp_main_grads_dtype = torch.float32
-cfg.ddp.megatron_fsdp_grad_comm_dtype = torch.float32
 cfg.model.cross_entropy_fusion_impl = "native"
 cfg.train.train_iters = 100
 cfg.optimizer.lr = 0.0001
@@ -74,5 +72,6 @@ cfg.logger.log_interval = 1
 cfg.logger.log_throughput = True
 cfg.tokenizer.tokenizer_type = "NullTokenizer"
 cfg.tokenizer.vocab_size = 128256
+cfg.ddp.megatron_fsdp_main_grads_dtype = torch.float32
 
 pretrain(config=cfg, forward_step_func=forward_step)

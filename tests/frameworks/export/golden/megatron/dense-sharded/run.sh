@@ -2,7 +2,7 @@
 # Llama 3 8B on 64 chips of dgx-h100-ndr, 128 sequences of 8192 tokens a step.
 # Plan: fsdp 64, micro-batch 2, zero3, recompute full, split even.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 
@@ -77,8 +77,7 @@ MEMORY_ARGS=(
 
 PRECISION_ARGS=(
     --bf16
-    --megatron-fsdp-main-grads-dtype fp32
-    --megatron-fsdp-grad-comm-dtype fp32
+    --accumulate-allreduce-grads-in-fp32
     --cross-entropy-loss-fusion
 )
 

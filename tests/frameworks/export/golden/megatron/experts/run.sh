@@ -2,7 +2,7 @@
 # Mixtral 8x7B v0.1 on 128 chips of dgx-h100-ndr, 256 sequences of 4096 tokens a step.
 # Plan: dp 32 tp 2 ep 8 pp 2, micro-batch 1, zero1, recompute none, split even, schedule 1f1b.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 
@@ -84,8 +84,6 @@ SHARDING_ARGS=(
     --ckpt-format torch_dist
 )
 
-# Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts
-# for them is that of 32 bits, so that less is used.
 PRECISION_ARGS=(
     --bf16
     --grad-reduce-in-bf16

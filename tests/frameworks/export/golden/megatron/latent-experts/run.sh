@@ -2,7 +2,7 @@
 # DeepSeek-V3 on 256 chips of gb200-nvl72, 2048 sequences of 4096 tokens a step.
 # Plan: dp 64 ep 64 pp 4, micro-batch 1, zero1, recompute full, split explicit: 16,15*3, schedule 1f1b.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 
@@ -102,8 +102,6 @@ MEMORY_ARGS=(
     --recompute-num-layers 1
 )
 
-# Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts
-# for them is that of 32 bits, so that less is used.
 PRECISION_ARGS=(
     --bf16
     --grad-reduce-in-bf16

@@ -2,7 +2,7 @@
 # Llama 3 8B on 64 chips of dgx-h100-ndr, 32 sequences of 32768 tokens a step.
 # Plan: dp 8 tp 2 cp 4, micro-batch 1, zero1, recompute full, split even.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 
@@ -75,8 +75,6 @@ MEMORY_ARGS=(
     --recompute-num-layers 1
 )
 
-# Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts
-# for them is that of 32 bits, so that less is used.
 PRECISION_ARGS=(
     --bf16
     --grad-reduce-in-bf16

@@ -2,7 +2,7 @@
 # GPT-3 Small on 1 chips of dgx-h100-ndr, 8 sequences of 2048 tokens a step.
 # Plan: one chip, micro-batch 4, ddp, recompute none, split even.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 
@@ -58,8 +58,6 @@ SHARDING_ARGS=(
     --ckpt-format torch_dist
 )
 
-# Gradients are reduced in 16 bits, as the prediction assumes; the memory that it counts
-# for them is that of 32 bits, so that less is used.
 PRECISION_ARGS=(
     --bf16
     --grad-reduce-in-bf16

@@ -2,7 +2,7 @@
 # Llama 2 70B on 512 chips of tpu-v5p, 1024 sequences of 4096 tokens a step.
 # Plan: fsdp 128 tp 4, micro-batch 1, zero3, recompute full, split even.
 # Written by planner 0.1.0.
-# For Megatron-LM, core 0.20.0 dev, d98e8a64dd (2026-08-22).
+# For Megatron-LM, core 0.16.1, 55ac708251 (2026-03-16).
 
 set -euo pipefail
 
@@ -76,8 +76,7 @@ MEMORY_ARGS=(
 
 PRECISION_ARGS=(
     --bf16
-    --megatron-fsdp-main-grads-dtype fp32
-    --megatron-fsdp-grad-comm-dtype fp32
+    --accumulate-allreduce-grads-in-fp32
 )
 
 # Placeholders: how long and how fast it learns is no matter of the plan.
