@@ -41,8 +41,6 @@ def answered(
     if as_json:
         print_json(result.to_dict())
     else:
-        if request.chips_exact and request.chips is not None:
-            print("note: --chips-exact is the default with --chips", file=sys.stderr)
         from planner.report.tables.tables import print_view  # noqa: PLC0415
         from planner.report.tables.terminal import solve_view  # noqa: PLC0415
 

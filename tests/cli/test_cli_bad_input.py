@@ -75,7 +75,7 @@ def test_a_prime_that_pure_data_parallelism_can_use() -> None:
 def test_a_prime_that_divides_nothing_says_which_batch_it_would_divide() -> None:
     outcome = planner(
         "solve", "--model", "gpt3-125m", "--hardware", "gh200-ndr", "--chips", 8191,
-        "--batch-tokens", 2048 * 4096,
+        "--chips-exact", "--batch-tokens", 2048 * 4096,
     )  # fmt: skip
     assert outcome.code == 3
     assert "8,191" in outcome.out

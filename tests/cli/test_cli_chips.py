@@ -48,12 +48,29 @@ def test_at_most_is_a_range_from_one_chip() -> None:
 def test_one_number_is_that_number(tmp_path: Path) -> None:
     exact = answer_to("dense, GPU, clocks")
     assert {row["chips"] for row in exact["front"]["plans"]} == {exact["best"]["chips"]} == {8}
-    said = planner("solve", *SMALL, "--chips-exact")
-    assert (said.code, said.err) == (0, "note: --chips-exact is the default with --chips\n")
-    assert planner("solve", *SMALL, "--chips-exact", "--json").err == ""
+    assert solve(*SMALL, "--chips-exact")["best"] == exact["best"]
     job = tmp_path / "job.yaml"
     job.write_text("model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 16\n", encoding="utf-8")
     assert {row["chips"] for row in solve(job, "--chips-at-most", "4")["front"]["plans"]} >= {4}
+
+
+def test_where_no_plan_uses_all_chips_the_most_are_used(tmp_path: Path) -> None:
+    """Of the numbers below, each alone: the first with a plan; and why not, where that is asked."""
+    flags = (*JOB, "--batch-tokens", "64Ki", "--max-power", "3kW")
+    answer = solve(*flags, "--chips", "8")
+    used = answer["best"]["chips"]
+    assert used < 8
+    assert answer["certificate"]["status"] == "optimal"
+    for count in range(used + 1, 9):
+        assert planner("solve", *flags, "--chips", count, "--chips-exact", "--json").code == 3
+    alone = solve(*flags, "--chips", used, "--chips-exact")
+    assert answer["best"] == alone["best"]
+    (said,) = [line for line in answer["notes"]["why"] if line.startswith("No plan fits on all")]
+    assert said.startswith(f"No plan fits on all 8 chips: {used} are the most below on which one")
+    assert f"exactly {used} chips" in answer["front"]["note"]
+    path = tmp_path / "answer.json"
+    path.write_text(planner("solve", *flags, "--chips", "8", "--json").out, encoding="utf-8")
+    assert planner("report", path).code == 0
 
 
 def test_slices_of_a_torus_end_a_range() -> None:

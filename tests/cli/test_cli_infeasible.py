@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.cases import each
 
-from cli.command import planner, replaced
+from cli.command import Outcome, planner, replaced
 
 H100 = ("--hardware", "h100-sxm5-80")
 CASES: dict[str, tuple[str, ...]] = {
@@ -41,10 +41,15 @@ CASES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def exactly(*flags: object) -> Outcome:
+    """What solve says of all the chips that are asked for; else it would take fewer."""
+    return planner("solve", *flags, "--chips-exact")
+
+
 @functools.cache
 def answer_to(name: str) -> Any:
     """The JSON answer of a case."""
-    outcome = planner("solve", *CASES[name], "--json")
+    outcome = exactly(*CASES[name], "--json")
     assert (outcome.code, outcome.err) == (3, ""), (outcome.code, outcome.err)
     return outcome.document
 
@@ -79,7 +84,7 @@ def test_every_remedy_works(name: str) -> None:
     failed = []
     for remedy in answer_to(name)["diagnosis"]["remedies"]:
         flags = replaced(changed(CASES[name], remedy), "--json")
-        outcome = planner("solve", *flags)
+        outcome = exactly(*flags)
         if outcome.code != 0:
             failed.append((remedy, outcome.code, outcome.err))
     assert not failed, f"{name}: these do not help: {failed}"
@@ -89,7 +94,7 @@ def test_the_batch_that_is_named_is_the_nearest() -> None:
     """12 heads leave tp 1, 2 and 4 of 40 chips, so that 10 data ranks must divide the batch."""
     flags = ("--model", "gpt3-125m", *H100, "--chips", "40", "--axes", "dp,tp")
     for sequences, nearest in ((64, 60), (66, 70), (4, 10), (99, 100)):
-        outcome = planner("solve", *flags, "--batch-tokens", sequences * 2048, "--json")
+        outcome = exactly(*flags, "--batch-tokens", sequences * 2048, "--json")
         assert outcome.code == 3
         assert f"--batch-tokens {nearest * 2048}" in outcome.document["diagnosis"]["remedies"]
 
@@ -97,13 +102,13 @@ def test_the_batch_that_is_named_is_the_nearest() -> None:
 def test_the_batch_that_is_named_holds_the_micro_batches_that_were_asked_for() -> None:
     """Of 64 chips 1 to 64 data ranks run micro-batches of 7 sequences: 98 is next to 100."""
     job = ("--model", "llama3-8b", *H100, "--chips", "64", "--fix", "micro_batch=7")
-    outcome = planner("solve", *job, "--batch-tokens", 100 * 8192, "--json")
+    outcome = exactly(*job, "--batch-tokens", 100 * 8192, "--json")
     assert f"--batch-tokens {98 * 8192}" in outcome.document["diagnosis"]["remedies"]
 
 
 def test_a_rule_of_a_framework_is_named_with_its_source() -> None:
     job = ("--model", "mixtral-8x7b", *H100, "--chips", "64", "--framework", "torchtitan")
-    outcome = planner("solve", *job, "--fix", "ep=8", "--fix", "dp=16", "--json")
+    outcome = exactly(*job, "--fix", "ep=8", "--fix", "dp=16", "--json")
     assert outcome.code == 3
     said = outcome.document["diagnosis"]["explanation"]
     assert "by the rule torchtitan-experts (torchtitan distributed/parallel_dims.py: " in said
@@ -124,7 +129,7 @@ def test_no_stage_drops_more_than_it_considers(name: str) -> None:
 
 @each("name", CASES)
 def test_the_terminal_says_the_same(name: str) -> None:
-    outcome = planner("solve", *CASES[name])
+    outcome = exactly(*CASES[name])
     assert (outcome.code, outcome.err) == (3, "")
     said = " ".join(outcome.out.split())
     diagnosis = answer_to(name)["diagnosis"]
@@ -142,9 +147,7 @@ def test_the_figures_conflict(name: str) -> None:
 
 
 def test_nothing_is_written(tmp_path: Any) -> None:
-    outcome = planner(
-        "solve", *CASES["one chip"], "-o", tmp_path / "p.yaml", "--pareto", tmp_path / "f.csv"
-    )
+    outcome = exactly(*CASES["one chip"], "-o", tmp_path / "p.yaml", "--pareto", tmp_path / "f.csv")
     assert outcome.code == 3
     assert not list(tmp_path.iterdir())
 
@@ -162,8 +165,8 @@ def test_the_memory_needed_is_the_least() -> None:
     """A limit at the stated need is enough; one just below it is not."""
     needed = answer_to("memory limit")["diagnosis"]["needed"]
     flags = ("--model", "llama2-13b", *H100, "--chips", "16")
-    assert planner("solve", *flags, "--max-memory", needed * 1.000001).code == 0
-    assert planner("solve", *flags, "--max-memory", needed * 0.999999).code == 3
+    assert exactly(*flags, "--max-memory", needed * 1.000001).code == 0
+    assert exactly(*flags, "--max-memory", needed * 0.999999).code == 3
 
 
 def test_more_chips_are_the_fewest_that_help() -> None:
@@ -171,8 +174,8 @@ def test_more_chips_are_the_fewest_that_help() -> None:
     remedies = " ".join(answer_to("too few chips")["diagnosis"]["remedies"])
     suggested = int(re.search(r"--chips (\d+)", remedies)[1])  # type: ignore[index]
     for chips in range(16, suggested, 8):
-        outcome = planner(
-            "solve", "--model", "gpt3-175b", *H100, "--chips", chips,
+        outcome = exactly(
+            "--model", "gpt3-175b", *H100, "--chips", chips,
             "--no-clocks", "--json",
         )  # fmt: skip
         assert outcome.code == 3, f"{chips} chips are enough, {suggested} were suggested"
@@ -182,7 +185,7 @@ def test_the_fastest_plan_is_the_one_without_the_limit() -> None:
     diagnosis = answer_to("step time")["diagnosis"]
     assert diagnosis["constraint"] == "max-step-time"
     assert diagnosis["available"] == 1e-3
-    free = planner("solve", "--model", "gpt3-125m", *H100, "--chips", "8", "--json").document
+    free = exactly("--model", "gpt3-125m", *H100, "--chips", "8", "--json").document
     assert diagnosis["needed"] == pytest.approx(free["best"]["step_time_s"], rel=1e-12)
 
 
@@ -190,20 +193,18 @@ def test_the_least_power_is_the_least_of_all_plans() -> None:
     """The need that is stated is reachable, and nothing below it is."""
     needed = answer_to("power")["diagnosis"]["needed"]
     flags = ("--model", "gpt3-125m", *H100, "--chips", "8")
-    assert planner("solve", *flags, "--max-power", needed * 1.000001).code == 0
-    assert planner("solve", *flags, "--max-power", needed * 0.999).code == 3
+    assert exactly(*flags, "--max-power", needed * 1.000001).code == 0
+    assert exactly(*flags, "--max-power", needed * 0.999).code == 3
 
 
 def test_the_best_utilization_is_the_one_without_the_limit() -> None:
     diagnosis = answer_to("mfu")["diagnosis"]
-    free = planner("solve", "--model", "gpt3-125m", *H100, "--chips", "8", "--json").document
+    free = exactly("--model", "gpt3-125m", *H100, "--chips", "8", "--json").document
     assert diagnosis["available"] == pytest.approx(free["best"]["mfu"], rel=1e-12)
 
 
 def test_a_time_limit_without_a_plan_is_exit_code_4() -> None:
-    outcome = planner(
-        "solve", "--model", "llama2-13b", "--chips", "4096", "--time-limit", "1ms", "--json"
-    )
+    outcome = exactly("--model", "llama2-13b", "--chips", "4096", "--time-limit", "1ms", "--json")
     assert outcome.code == 4
     assert outcome.document["certificate"]["status"] == "time_limit"
     assert outcome.document["best"] is None

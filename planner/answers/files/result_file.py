@@ -287,7 +287,7 @@ def _chosen(
     limits, options = limits_of(request), options_of(request)
     why, near = reasons(resolved, best, limits, options, request.minimized)
     front = tuple(best if best == point else point for point in points)
-    note = front_note(resolved, len(front), proved=file.front.complete)
+    note = front_note(resolved, best, len(front), proved=file.front.complete)
     if best.machine is not None:
         why = (*why, *use_words(model, budgets_of(request), best.chips))
         note = file.front.note

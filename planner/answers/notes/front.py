@@ -20,6 +20,12 @@ def fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
     """That a best plan leaves chips out, in a sentence."""
     if best.chips >= resolved.chips:
         return []
+    if resolved.request.keeps_to_chips:
+        return [
+            f"No plan fits on all {resolved.chips:,} chips: {best.chips:,} are the most below on "
+            f"which one does (--chips-at-most {resolved.chips} finds the best on any number, "
+            "--chips-exact says why none fits on all)."
+        ]
     return [
         f"It uses {best.chips:,} of up to {resolved.chips:,} chips: more would not lower the "
         f"{resolved.request.minimized.noun} (--chips {resolved.chips} keeps to all of them)."
@@ -38,7 +44,8 @@ def less_energy(
         best: The best plan, on all chips of the question.
         limits, options: What a plan has to obey.
     """
-    own = resolved.request.keeps_to_chips and kind_of(resolved.request) is Kind.UNIFORM
+    own = resolved.chips == best.chips and kind_of(resolved.request) is Kind.UNIFORM
+    own = own and resolved.request.keeps_to_chips
     if not own or resolved.cost.assumptions.token_granularity:
         return []
     counts = resolved.cost.cluster.chip_counts(best.chips)
@@ -85,17 +92,20 @@ def range_words(fewest: int, most: int) -> str:
     return f"up to {plural(most, 'chip')}" if fewest == 1 else f"{fewest:,} to {most:,} chips"
 
 
-def front_note(resolved: Resolved, plans: int, *, proved: bool) -> str:
+def front_note(resolved: Resolved, best: PlanResult, plans: int, *, proved: bool) -> str:
     """What the front ranges over, and why a single point is all there is.
 
     Args:
         resolved: The job on its machine, with its chips.
+        best: The best plan; where no plan uses all chips asked for, the front is on its.
         plans: How many there are.
         proved: Whether it is proved that they are all.
     """
     request, model = resolved.request, resolved.cost
     clocks = len(model.clocks(wanted=request.clocks))
-    ranges = f"plans on {range_words(resolved.fewest_chips, resolved.chips)}"
+    asked = (resolved.fewest_chips, resolved.chips)
+    within = (best.chips, best.chips) if request.keeps_to_chips else asked
+    ranges = f"plans on {range_words(*within)}"
     ranges += f" at {clocks} clock levels" if clocks > 1 else ""
     if not proved:
         return f"The front of {ranges} is incomplete: the time limit ended the search."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -26,9 +27,10 @@ from planner.results.certificate import Certificate
 from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
-from planner.search.columns import prover_of
-from planner.search.deadline import Deadline
+from planner.search.columns import BOTH, prover_of
+from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
+from planner.search.infeasible.remedies import first_possible
 from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties
@@ -59,6 +61,8 @@ def solve_uniform(
     first = driver if not apart else Driver(on_progress)
     proof = least_memory(space) if minimized.of_memory else first.run(prover)
     if len(proof.points) == 0:
+        if (fewer := _most_with_plan(resolved, space, proof)) is not None:
+            return solve_uniform(resolved, space.on(fewer), losses, started, on_progress)
         certificate = Certificate(status=proof.status.value, objective_name=minimized.name)
         asked = UniformReasons(searched=space, chips=resolved.chips, found=proof)
         why = diagnose(asked) if proof.status is Status.INFEASIBLE else None
@@ -71,6 +75,21 @@ def solve_uniform(
         left = resolved.cost.allocation(chosen.best.chips).losses
         setting = replace(setting, notes=replace(setting.notes, losses=left))
     return with_plan(setting, certificate_of(resolved, proof), chosen, proof.counts, counts)
+
+
+def _most_with_plan(resolved: Resolved, space: UniformSpace, proof: Found) -> int | None:
+    """The most chips below those asked for on which a plan fits, where on these none does.
+
+    None where no fewer are wanted, or none of them has a plan that time lets find.
+    """
+    wanted = space.chips == (resolved.chips,) and not resolved.request.chips_exact
+    shared = resolved.cost.assumptions.token_granularity  # each number has its own job
+    if proof.status is not Status.INFEASIBLE or shared or not wanted:
+        return None
+    below = [n for n in resolved.cost.cluster.chip_counts(resolved.chips) if n < resolved.chips]
+    with suppress(OutOfTime):
+        return first_possible(replace(space, columns=BOTH), below[::-1])
+    return None
 
 
 def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
@@ -109,7 +128,7 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
     points = plan_results(model, known, evaluate_table(model, known))
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
-    note = front_note(resolved, len(front), proved=complete)
+    note = front_note(resolved, result, len(front), proved=complete)
     why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
     return Chosen(
         best=result,

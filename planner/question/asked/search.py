@@ -24,12 +24,13 @@ SEARCH_FIELDS = (
     Asked(
         name="chips_exact",
         help=(
-            "Plans use all of the chips: the default where --chips gives their number; where "
-            "budgets alone end it, the most that they allow (default: any number)"
+            "Plans use all of the chips that --chips gives, or none is the answer (default: the "
+            "most below, where none fits on all); where budgets alone end their number, the most "
+            "that they allow"
         ),
         panel=SEARCH,
         kind="switch",
-        default_text="any number",
+        default_text="the most below, where none fits on all",
     ),
     Asked(
         name="axes",

@@ -82,8 +82,8 @@ class CommonFields(FeasibleFields, total=False):
     """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
     Default: that of the objective."""
     chips_exact: bool | None
-    """Plans use all of the chips: the default where chips gives their number; where budgets alone
-    end it, the most that they allow. Default: any number."""
+    """Plans use all of the chips that chips gives, or none is the answer; where budgets alone end
+    their number, the most that they allow. Default: the most below, where none fits on all."""
     axes: Several | None
     """Mesh axes that may exceed 1, e.g. fsdp,tp. Default: all."""
     fix: dict[str, Any]
