@@ -45,8 +45,8 @@ class SolveResult(Shown):
 
     Attributes:
         certificate: How the search ended, the value of the best plan, and why none is better.
-        best: The best plan on exactly the chips asked for (of objectives over chips on at most
-            these) with its cost, or None.
+        best: The best plan on the chips asked for, of a range on any number within it, with its
+            cost; where none uses all, on the most below with one; or None.
         facts: Its stages and network levels; None without a plan.
         front: The non-dominated plans.
         candidates: What was searched, and the plans that come near the best.
