@@ -13,6 +13,7 @@ from planner.base.printable import Shown
 from planner.base.version import SCHEMA_VERSION
 from planner.cost.facts import PlanFacts
 from planner.objectives import ENERGY, OBJECTIVES, TIME, Objective
+from planner.plan import Plan
 from planner.question.files.result_layout import RESULT_VERSION
 from planner.results.certificate import Certificate
 from planner.results.parts import Diagnosis, Notes, Question, TrainingRun
@@ -110,6 +111,32 @@ class SolveResult(Shown):
         if self.diagnosis is None:
             raise TimeLimitError("time-limit: it ended the search before any plan was found")
         raise InfeasibleError(f"no plan fits: {self.diagnosis.explanation}")
+
+    @property
+    def plan(self) -> Plan | None:
+        """The best plan; None where there is none."""
+        return self.best.plan if self.best else None
+
+    def to_dataframe(self, of: str = "front") -> Any:
+        """A table of pandas, which the extra `dataframe` installs; nested fields have dotted names.
+
+        Args:
+            of: `front`: its plans, `candidates`: the best few plans, `stages`: those of the best.
+
+        Returns:
+            The `pandas.DataFrame`; empty where there is no plan.
+
+        Raises:
+            InputError: There is no such table, or no pandas.
+        """
+        from planner.results.dataframes import dataframe  # noqa: PLC0415  (few ask for one)
+
+        rows = {
+            "front": self.front_rows(),
+            "candidates": [plan.to_dict() for plan in self.candidates.top],
+            "stages": [stage.to_dict() for stage in self.facts.stages] if self.facts else [],
+        }
+        return dataframe(rows, of)
 
     @property
     def best_simulated_s(self) -> float | None:
