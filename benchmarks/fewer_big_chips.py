@@ -215,7 +215,7 @@ def at_power(best: PlanResult, question: dict[str, Any], folder: Path) -> str:
     even = 1 << (best.chips.bit_length() - 1)
     plans = [best]
     for chips in {even, max(even // 2, 1)} - {best.chips}:
-        fixed = {**question, "chips": chips}
+        fixed = {**question, "chips": chips, "chips_exact": True}
         found = asked(fixed, NONE, folder).best
         if found is not None and found.power_per_chip_w * chips >= power / 2:
             plans.append(found)

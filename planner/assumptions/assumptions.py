@@ -15,14 +15,13 @@ from pydantic import Field
 
 from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.fitted import SHARED, byte_counts, expert_constants, is_blackwell, of_era
+from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import ERAS, Era
 from planner.base.errors import InputError
 from planner.base.fields import Percent, choice, choices, share_schema
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
-_OPERAND_BYTES = {"fp32": 4.0}  # 8- and 4-bit formats keep 16-bit activations and weights in memory
-_KEPT_BYTES = {"fp8": 1.0, "mxfp8": 1.0 + 1 / 32, "fp4": 0.5 + 1 / 16}
 COLLECTIVES = ("nccl", "synthesized", "best")
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
 _EVERY_ALGORITHM = (*_ALL_ALGORITHMS, "in-switch-tree")
@@ -334,20 +333,6 @@ def _era_named(name: str) -> Era:
     if name not in ERAS:
         raise InputError(f"era: {name!r} is not one of {', '.join(sorted(ERAS))}")
     return ERAS[name]
-
-
-def operand_bytes(precision: str) -> float:
-    """Bytes of an operand in memory; narrow formats keep 16-bit activations and weights there."""
-    return _OPERAND_BYTES.get(precision, 2.0)
-
-
-def kept_operand_bytes(precision: str) -> float:
-    """Bytes of an operand that is kept as it was multiplied: narrow formats with their scales.
-
-    Scales: one of 8 bits for 32 numbers of MXFP8, and for 16 of NVFP4 (TransformerEngine
-    d0067d0da6, pytorch/tensor/mxfp8_tensor.py and nvfp4_tensor.py).
-    """
-    return _KEPT_BYTES.get(precision, 2.0)
 
 
 def last_level_bytes(chip: Chip) -> float:

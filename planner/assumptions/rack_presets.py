@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hardware_db import Chip
-from planner.assumptions.assumptions import Assumptions, last_level_bytes, operand_bytes
+from planner.assumptions.assumptions import Assumptions, last_level_bytes
+from planner.assumptions.number_formats import operand_bytes
 
 
 def rack_energy(chip: Chip, precision: str = "bf16") -> Assumptions:

@@ -9,7 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
-from planner.assumptions.assumptions import Assumptions, operand_bytes
+from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.base.errors import InputError

@@ -278,7 +278,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(tmp_path: Path) -
     page.write_text("no marks", encoding="utf-8")
     calculon = stand_in(tmp_path / "calculon", extra=1)
     refusals: list[tuple[tuple[str, ...], int, str]] = [
-        (("commands.py", "nothing"), 2, "unknown command 'nothing'; allowed: solve, uniform"),
+        (("commands.py", "nothing"), 2, "unknown command 'nothing'; allowed: unit, solve, uniform"),
         (("commands.py", "--against", "nowhere"), 2,
          "--against nowhere: is no checkout of planner"),
         (("uneven.py", "--quick", "--write", str(page)), 1,

@@ -56,7 +56,7 @@ CLUSTER = _example("hardware_db", "my-cluster.yaml")
 CHIP = CLUSTER["chip"]
 MODEL = _example("models_db", "my-model.yaml")
 
-SOLVE = "--json"
+SOLVE = ("--json",)
 ON_EIGHT = ("--batch-tokens", "64Ki", "--chips", "8", "--axes", "tp,dp,pp", *SOLVE)
 MACHINE = ("solve", "--model", "gpt3-125m", "--hardware")
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {

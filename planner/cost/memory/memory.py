@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from planner.assumptions.assumptions import kept_operand_bytes
+from planner.assumptions.number_formats import kept_operand_bytes
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once

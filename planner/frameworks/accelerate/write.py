@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from planner.assumptions.assumptions import operand_bytes
+from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import GIB
 from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention
 from planner.frameworks.accelerate.script import script

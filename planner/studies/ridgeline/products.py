@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hardware_db import Chip
-from planner.assumptions.assumptions import Assumptions, last_level_bytes, operand_bytes
+from planner.assumptions.assumptions import Assumptions, last_level_bytes
+from planner.assumptions.number_formats import operand_bytes
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from planner.assumptions.assumptions import kept_operand_bytes
+from planner.assumptions.number_formats import kept_operand_bytes
 from planner.assumptions.software import ERAS
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.words import HIDDEN
