@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from support.cases import each
 
-from cli.command import planner, refused
+from cli.command import planner, refused, solve
 from planner.base.jsonfile import sealed
 from planner.question.files.result_layout import PLACES, as_parts
 from planner.question.provenance import versions
+from strict_yaml.writing import dump as dump_yaml
 
 KEPT = Path(__file__).parent / "version_1"
 NAMES = ("uniform", "uneven", "pools", "machines")
@@ -84,9 +85,26 @@ def test_bounds_have_their_names_of_today() -> None:
     assert funnel[2:] == old["certificate"]["funnel"][2:]
 
 
+def of_version_1(today: dict[str, Any]) -> dict[str, Any]:
+    """An answer of today as version 1 wrote it."""
+    names = {at_place: old for old, at_place in PLACES.items()}
+    flat = {old: at(today, place) for place, old in names.items() if old not in ("run", "digest")}
+    flat |= {"schema_version": 1, "certificate": None}
+    if today["certificate"]["funnel"]:
+        flat["certificate"] = today["certificate"]
+    text = json.dumps(flat).replace('"partial_plans"', '"skeletons"')
+    text = text.replace('"chips_at_most"', '"chips"')
+    return sealed(json.loads(text))
+
+
 @each("name", ["uniform", "uneven", "machines"])
 def test_a_report_reads_them(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path, kept(name))
+    """With the figures of today; a kept file has those of the planner that wrote it."""
+    job = tmp_path / "job.yaml"
+    job.write_text(dump_yaml(as_parts(kept(name))["question"]["asked"]), encoding="utf-8")
+    today = of_version_1(solve(job))
+    assert today.keys() == kept(name).keys() | {"asked"}
+    path = written(tmp_path, today)
     outcome = planner("report", path)
     assert (outcome.code, outcome.err) == (0, ""), outcome.err
     assert kept(name)["job"]["model"] in path.with_suffix(".html").read_text(encoding="utf-8")

@@ -1,18 +1,16 @@
 """The cost of one plan in plain floats: an independent reading of the equations.
 
-One plan at a time, stage by stage, no arrays: step time, its parts, energy, memory, utilization.
-`planner.cost` must agree to rounding. Constants come from `Assumptions`, facts from the databases;
-no formula is imported.
+Stage by stage, no arrays: step time, its parts, energy, memory, utilization. `planner.cost` must
+agree to rounding. Constants come from `Assumptions`; no formula is imported.
 
     T = m (t_max + c_mb + s p2p) + bubble + exposed reduction + optimizer + step overhead
 
-Sources: Narayanan et al., arXiv:2104.04473, section 2.2; Qi et al., arXiv:2401.10241, section 2;
-Rajbhandari et al., arXiv:1910.02054, section 7; Zhao et al., arXiv:2304.11277, section 3; PaLM,
-arXiv:2204.02311, appendix B.
+Sources: arXiv:2104.04473, section 2.2 (Narayanan et al.); 2401.10241, section 2 (Qi et al.);
+1910.02054, section 7 (Rajbhandari et al.); 2304.11277, section 3; 2204.02311, appendix B.
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from cost.reference_energy import joules, utilization
 from cost.reference_layer import Layer, Linear, Where, layer, p_norm
@@ -27,6 +25,7 @@ from cost.reference_memory import (
     stage_parameters,
     stages_of,
     stays_unsharded,
+    summed,
     trained_share,
 )
 from cost.reference_network import Net, machine, nets
@@ -88,16 +87,6 @@ def groups(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> dict[str, 
     """The groups of a plan; raises `IrregularError` where a group is not regular."""
     sizes = (plan.tp, plan.cp, plan.fsdp, plan.dp, plan.pp)
     return nets(machine(cluster, plan.chips, a), sizes, plan.order, plan.ep)
-
-
-def summed(job: Job, a: Assumptions) -> Job:
-    """The job with Megatron's gradients summed as sent, Megatron-DeepSpeed's in 32 bits."""
-    profile, wide = job.framework, job.era == "megatron-deepspeed"
-    if profile.name != "megatron":
-        return job
-    return replace(
-        job, framework=replace(profile, gradient_bytes=4.0 if wide else a.gradient_wire_bytes)
-    )
 
 
 def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Reference:

@@ -7,10 +7,11 @@ al., arXiv:2401.10241, table 2 (micro-batches in flight); bytes per item are the
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cost.reference_layer import kv_heads_on_chip
 from models_db import Model
+from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
 from planner.plan import Plan
 
@@ -354,3 +355,13 @@ def stays_unsharded(job: Job, plan: Plan) -> bool:
 def reduces_each_time(job: Job, plan: Plan) -> bool:
     """Whether replicas reduce whole gradients with every micro-batch."""
     return job.framework.reduces_replicas_every_micro_batch and plan.pp < 2
+
+
+def summed(job: Job, a: Assumptions) -> Job:
+    """The job with Megatron's gradients summed as sent, Megatron-DeepSpeed's in 32 bits."""
+    profile, wide = job.framework, job.era == "megatron-deepspeed"
+    if profile.name != "megatron":
+        return job
+    return replace(
+        job, framework=replace(profile, gradient_bytes=4.0 if wide else a.gradient_wire_bytes)
+    )
