@@ -12,7 +12,6 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import Progress
 from planner.collectives.tables.tables import prepare
-from planner.cost.context import CostModel
 from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.asked.typed import EvaluateFields, SolveFields
@@ -24,7 +23,7 @@ from planner.question.kinds.pools import check_pools
 from planner.question.kinds.uneven import check_layers, check_uneven
 from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
-from planner.question.resolved import resolve
+from planner.question.resolved import Resolved, resolve
 from planner.results.result import EvaluateResult, SolveResult
 from planner.search.uniform.engine import UniformSpace
 
@@ -118,9 +117,9 @@ def solve_request(
 
         return solve_machines(machines_of(request, *asked, origin, deadline), started, on_progress)
     resolved = resolve(request, origin)
+    allocation = _allocation(resolved, origin)
     if resolved.cost.assumptions.collectives != NCCL:
-        prepare(resolved.cost.cluster, resolved.chips, on_progress)
-    allocation = _allocation(resolved.cost, resolved.chips, origin)
+        prepare(resolved.cost.cluster, resolved.counts[-1], on_progress)
     check_layers(request, resolved.cost.job.model, origin)
     options, limits = asked
     space = UniformSpace(
@@ -140,9 +139,16 @@ def solve_request(
     return solve_uniform(resolved, space, allocation.losses, started, on_progress)
 
 
-def _allocation(model: CostModel, chips: int, origin: Origin) -> Allocation:
-    """The cluster cut to the chips of a request; a refusal names them as they were written."""
+def _allocation(resolved: Resolved, origin: Origin) -> Allocation:
+    """The cluster cut to the most chips of a question; a refusal names them as they were written.
+
+    Of a range any number that the cluster gives will do.
+    """
+    request, counts = resolved.request, resolved.counts
+    known = counts and resolved.chips <= resolved.cost.cluster.max_chips
     try:
-        return model.allocation(chips)
+        return resolved.cost.allocation(counts[-1] if known else resolved.chips)
     except InputError as error:
-        raise InputError(origin.blame(str(error), {"chips"})) from error
+        field = "chips" if request.chips_at_most is None else "chips_at_most"
+        line = f"{field}{str(error).removeprefix('chips')}"
+        raise InputError(origin.blame(line, {field})) from error

@@ -77,11 +77,10 @@ class Resolved:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Numbers of chips that a plan may use, ascending."""
+        """Numbers of chips that a plan may use, ascending; of a range what the cluster gives."""
         if self.fewest_chips == self.chips:
             return (self.chips,)
-        possible = self.cost.cluster.chip_counts(self.chips)
-        return (*(n for n in possible if self.fewest_chips <= n < self.chips), self.chips)
+        return tuple(n for n in self.cost.cluster.chip_counts(self.chips) if n >= self.fewest_chips)
 
     @property
     def cooling(self) -> str | None:

@@ -45,6 +45,13 @@ def test_at_most_is_a_range_from_one_chip() -> None:
         assert range_[part] == most[part]
 
 
+def test_a_range_ends_where_the_cluster_gives_no_such_number() -> None:
+    flags = (*JOB, "--batch-tokens", "64Ki", "--front", "time,energy")
+    assert solve(*flags, "--chips-at-most", "11")["best"] == solve(*flags, "--chips", "8")["best"]
+    assert "on up to 11 x h100-sxm5-80" in planner("solve", *flags, "--chips-at-most", "11").out
+    assert "on 8 x h100-sxm5-80" in planner("solve", *flags, "--chips", "8").out
+
+
 def test_one_number_is_that_number(tmp_path: Path) -> None:
     exact = answer_to("dense, GPU, clocks")
     assert {row["chips"] for row in exact["front"]["plans"]} == {exact["best"]["chips"]} == {8}
@@ -112,6 +119,12 @@ def test_counts_that_divide_badly_say_so() -> None:
         (("--chips", "2..x"), "chips: '2..x' is not a range of whole numbers, e.g. 512..4096"),
         (("--chips", "2..4.."), "chips: '2..4..' is not a range of whole numbers, e.g. 512..4096"),
         (("--chips", ".."), "chips: '..' is not a range of whole numbers, e.g. 512..4096"),
+        (("--chips-at-most", "1e8"),
+         "chips-at-most: 100000000 is outside 1 .. 262144, the range that dgx-h100-ndr is modelled "
+         "for"),
+        (("--chips", "9..15"),
+         "chips: dgx-h100-ndr cannot give 15 chips (it is divided into nodes of 8 chips); the "
+         "nearest counts are 8 and 16"),
         (("--chips", "8", "--chips-at-most", "8"),
          "chips-at-most: chips says how many there are; leave one of the two out"),
         (("--chips", "8", "--no-chips-exact"),

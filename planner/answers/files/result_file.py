@@ -241,7 +241,7 @@ def _setting(
     file: SolvedDocument, resolved: Resolved, request: Request, best: PlanResult | None
 ) -> Setting:
     """What the answer says of its question."""
-    chips = resolved.chips if best is None else best.chips
+    chips = resolved.counts[-1] if best is None else best.chips
     losses = resolved.cost.allocation(chips).losses
     if best is not None and best.machine is not None:
         losses = (*losses, *reticle_words(resolved.cost, resolved.request))

@@ -64,7 +64,7 @@ def solve_uniform(
         if (fewer := _most_with_plan(resolved, space, proof)) is not None:
             return solve_uniform(resolved, space.on(fewer), losses, started, on_progress)
         certificate = Certificate(status=proof.status.value, objective_name=minimized.name)
-        asked = UniformReasons(searched=space, chips=resolved.chips, found=proof)
+        asked = UniformReasons(searched=space, chips=space.chips[-1], found=proof)
         why = diagnose(asked) if proof.status is Status.INFEASIBLE else None
         return without_plan(setting, certificate, proof.counts, why)
     exact = driver.run(space) if apart else proof

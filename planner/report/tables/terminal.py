@@ -213,10 +213,18 @@ def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> lis
     ]
 
 
+def _leaves_chips_open(result: SolveResult) -> bool:
+    """Whether the number of chips was part of the choice, on one machine."""
+    asked = result.question.asked
+    ranged = "chips_at_most" in asked or not isinstance(asked.get("chips", 0), int)
+    return ranged and not result.candidates.machines
+
+
 def solve_view(result: SolveResult) -> RenderableType:
     """Everything that `planner solve` prints."""
     job = result.question.job
-    machine = f"{job['chips']:,} x {job['chip']} ({job['hardware']})"
+    up_to = "up to " if _leaves_chips_open(result) else ""
+    machine = f"{up_to}{job['chips']:,} x {job['chip']} ({job['hardware']})"
     if result.best is None and len(result.candidates.machines) > 1:  # the job is that of the first
         machine = f"one of {len(result.candidates.machines):,} machines"
     words = (
