@@ -5,6 +5,7 @@ page does, listens to its console and its requests, prints, and imitates dark sc
 without JavaScript, all of which Selenium leaves to its user. The browser is the system's own.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.answers import answer_to
-from cli.command import planner
+from cli.command import planner, solve
+from cli.jobs import H100, JOBS
 from explanation.cases import answer
 
 from planner.report.charts.explain import explain_picture
@@ -26,10 +27,16 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 ASKED = {
-    "front": "dense, GPU, clocks",
-    "pipeline": "dense, GPU, pipeline",
+    "front": ("--model", "gpt3-125m", *H100, "--chips-at-most", "8"),
+    "pipeline": JOBS["dense, GPU, pipeline"],
 }
 Open = Callable[..., Any]
+
+
+@functools.cache
+def answer_of(name: str) -> Any:
+    """The answer that a report shows."""
+    return solve(*ASKED[name])
 
 
 def _missing(what: str) -> None:
@@ -65,9 +72,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Pages by name, each written by the command."""
     folder = tmp_path_factory.mktemp("reports")
     pages = {}
-    for name, job in ASKED.items():
+    for name in ASKED:
         result = folder / f"{name}.json"
-        result.write_text(json.dumps(answer_to(job)), encoding="utf-8")
+        result.write_text(json.dumps(answer_of(name)), encoding="utf-8")
         outcome = planner("report", result)
         assert (outcome.code, outcome.err) == (0, ""), outcome.err
         pages[name] = result.with_suffix(".html")

@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.answers import answer_to
 
-from browser.conftest import ASKED, Open
+from browser.conftest import Open, answer_of
 
 LAST = 7
 """Plans of the front; `test_the_best_plan_is_shown_first` counts them."""
 
 
 def front() -> list[Any]:
-    return list(answer_to(ASKED["front"])["front"]["plans"])
+    return list(answer_of("front")["front"]["plans"])
 
 
 def dot(page: Any, number: int) -> Any:
