@@ -2,7 +2,7 @@
 
 Chips: powers of two from 2^6 to 2^17 that the cluster can give, for three jobs, each with a fixed
 batch. "Exactly" is the proved optimum and the exact front of time and energy on exactly that many
-chips; "up to" adds the front over every smaller count, as `planner solve` reports it. "Partial
+chips; "up to" adds the front over every smaller count, as `--chips-at-most` asks for. "Partial
 plans" are meshes with micro-batch and pipeline; "costed" are the candidates that no bound excluded.
 
 Axes: data parallelism first, then one more axis or choice per row, each row with all before it.

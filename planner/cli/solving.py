@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from planner.results.result import SolveResult
 
 
-_CHIPS = {"chips", "chips_at_most"}  # fields of which a question has one
-
-
 def answered(
     job_file: Path | None,
     asked: dict[str, Any],
@@ -74,6 +71,7 @@ def _print_leaning(result: SolveResult) -> None:
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
     """The request of a job file and flags, and which of them its fields come from."""
+    from planner.question.chips_of_plan import changed  # noqa: PLC0415  (not for --help)
     from planner.question.files.plan_file import read_job_file  # noqa: PLC0415  (not for --help)
     from planner.question.request import request_from  # noqa: PLC0415
 
@@ -81,9 +79,8 @@ def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Or
     if job_file is not None:
         fields, text = read_job_file(job_file)
         origin = replace(origin, file=str(job_file), content=text.content)
-        if _CHIPS & asked.keys():  # of how many chips the flag speaks, not the file
-            fields = {name: value for name, value in fields.items() if name not in _CHIPS}
-    return request_from({**fields, **asked}, origin, needed=_needed(asked | fields)), origin
+    fields = changed(fields, asked)
+    return request_from(fields, origin, needed=_needed(fields)), origin
 
 
 def _needed(fields: dict[str, Any]) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ class Objective(ABC):
         of_memory: Whether it is about memory, not about step time and energy.
         monotone: See above.
         over_chips: Whether fewer chips than there are may be better, so that their number is a
-            decision unless the question says exactly how many. So it has to be where `value`
+            decision where the question gives a range of them. So it has to be where `value`
             counts chips.
         front: Objectives of a front that holds its optimum, and of the one that is shown unless
             the question has another: "time" first.

@@ -1,6 +1,9 @@
-"""The chips of a plan held against the number of them that is asked for."""
+"""The number of chips that is asked for: which of two it is, and whether a plan has it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import Origin, shown
@@ -8,6 +11,14 @@ from planner.plan import Plan
 from planner.question.request import Request
 
 _LARGEST = 10**15  # longer numbers are cut short
+_NUMBERS = frozenset({"chips", "chips_at_most"})
+"""Fields of which a question has one."""
+
+
+def changed(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a file with those that replace them; one number of chips replaces the other."""
+    replaced = _NUMBERS if _NUMBERS & changes.keys() else frozenset()
+    return {**{name: fields[name] for name in fields if name not in replaced}, **changes}
 
 
 def check_request_chips(request: Request, plan: Plan, origin: Origin) -> None:

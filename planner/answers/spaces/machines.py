@@ -68,7 +68,7 @@ def solve_machines(machines: Machines, started: float, on_progress: Progress | N
     setting = _setting(machines, resolved, (*losses, *wishes), started)
     chosen = _with_machines(machines, found, at, chosen)
     front = Counter(point.machine.words for point in chosen.front.plans if point.machine)
-    answer = with_plan(setting, certificate, chosen, proof.counts, found.front_counts)
+    answer = with_plan(setting, certificate, chosen, proof.counts)
     return _searched(machines, found, answer, front)
 
 

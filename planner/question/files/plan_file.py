@@ -23,7 +23,7 @@ from planner.base.messages import Origin, mistakes, one_line, shown
 from planner.base.version import SCHEMA_VERSION
 from planner.plan import AXES, Plan, complete_order
 from planner.plan.ranks import as_layout, as_words, check_layout
-from planner.question.chips_of_plan import check_chips, check_request_chips
+from planner.question.chips_of_plan import changed, check_chips, check_request_chips
 from planner.question.files.front_file import plan_file_of, point_of, read_content
 from planner.question.files.plan_models import (
     MeshModel,
@@ -140,9 +140,9 @@ def plan_in(
     changes = changes or {}
     job = data.get("job")
     if isinstance(job, dict):
-        stale = {name for changed in changes for name in _FOLLOWS.get(changed, ())}
+        stale = {name for given in changes for name in _FOLLOWS.get(given, ())}
         kept = {name: value for name, value in located(job, path).items() if name not in stale}
-        job = {**kept, **changes}
+        job = changed(kept, changes)
         data = {**data, "job": job}
     origin = replace(top, section="job.", arguments=frozenset(changes), dashes=flags)
     file = _validated(data, origin, top)

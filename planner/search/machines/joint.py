@@ -92,14 +92,12 @@ class MachinesFound:
     Attributes:
         proof: The search that holds the best plan: its front so far, over all machines.
         whole: The front.
-        front_counts: What happened to candidates that are not counted in `proof`.
         alone: What each machine's own search on its largest count found.
         runs: Each search of the front, with its machine.
     """
 
     proof: Found
     whole: Found
-    front_counts: dict[str, dict[str, int]]
     alone: dict[int, Found]
     runs: tuple[tuple[int, Found], ...]
 
@@ -118,7 +116,7 @@ def search_machines(machines: Machines, on_progress: Progress | None = None) -> 
         rest = []
     driver = Driver(on_progress)
     proof = whole = driver.run(*(machines.space(at, *machines.full(at)) for at in full))
-    runs, front_counts = [*zip(full, proof.each, strict=False)], dict[str, dict[str, int]]()
+    runs = [*zip(full, proof.each, strict=False)]
     if request.minimized.of_memory:
         proof = replace(_leanest(list(alone.values())), counts=whole.counts)
     if rest:
@@ -130,7 +128,6 @@ def search_machines(machines: Machines, on_progress: Progress | None = None) -> 
     return MachinesFound(
         proof=proof,
         whole=whole,
-        front_counts=front_counts,
         alone=alone,
         runs=tuple(runs),
     )
