@@ -110,21 +110,21 @@ def solve_request(
 
         return solve_pools(resolve_pools(request, origin), on_progress, started)
     deadline = None if request.time_limit is None else started + request.time_limit
-    asked = options_of(request), limits_of(request)
+    limits = limits_of(request)
     if kind is Kind.MACHINES:
         from planner.answers.spaces.machines import solve_machines  # noqa: PLC0415  (start-up)
         from planner.search.machines.joint import machines_of  # noqa: PLC0415  (start-up)
 
-        return solve_machines(machines_of(request, *asked, origin, deadline), started, on_progress)
+        machines = machines_of(request, options_of(request), limits, origin, deadline)
+        return solve_machines(machines, started, on_progress)
     resolved = resolve(request, origin)
     allocation = _allocation(resolved, origin)
     if resolved.cost.assumptions.collectives != NCCL:
         prepare(resolved.cost.cluster, resolved.counts[-1], on_progress)
     check_layers(request, resolved.cost.job.model, origin)
-    options, limits = asked
     space = UniformSpace(
         model=resolved.cost,
-        options=options,
+        options=options_of(request, resolved.runners.targets),
         limits=limits,
         chips=resolved.counts,
         columns=request.compared,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
+from planner.answers.notes.scope import Scope, scope_default
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.facts import PlanFacts
 from planner.objectives import Objective
@@ -55,6 +56,7 @@ class Chosen:
         front: The non-dominated plans.
         top, top_complete, neighbors: As of `planner.results.solved_parts.Candidates`.
         why: What binds it, in sentences.
+        scope: What it was chosen among, and what runs it.
         stages: What it gains by stages that differ, and by pools.
     """
 
@@ -63,6 +65,7 @@ class Chosen:
     front: Front
     top: tuple[RankedPlan, ...]
     why: tuple[str, ...]
+    scope: Scope = field(default=Scope())
     top_complete: bool = False
     neighbors: tuple[Neighbor, ...] = ()
     stages: Stages = field(default=Stages())
@@ -77,7 +80,7 @@ def setting_of(resolved: Resolved, losses: Sequence[str], started: float) -> Set
         ),
         notes=Notes(
             losses=tuple(losses),
-            defaults=resolved.defaults,
+            defaults=(*resolved.defaults, *scope_default(resolved)),
             mfu_convention=mfu_convention(resolved.cost.assumptions),
             spread=spread_of(resolved.cost),
             sources=sources_of(resolved.cost),
@@ -112,10 +115,13 @@ def with_plan(
             top=chosen.top,
             top_complete=chosen.top_complete,
             neighbors=chosen.neighbors,
+            wider=chosen.scope.wider,
             seconds=time.perf_counter() - setting.started,
         ),
         stages=replace(chosen.stages, layout=setting.request.layout),
-        notes=replace(setting.notes, why=chosen.why),
+        notes=replace(
+            setting.notes, why=chosen.why, scope=chosen.scope.words, runs_in=chosen.scope.runs_in
+        ),
         run=training_run(setting.request, chosen.best),
         question=setting.question,
         versions=versions(RESULT_VERSION),

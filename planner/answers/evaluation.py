@@ -10,12 +10,13 @@ from planner.base.vocabulary import LAYOUTS
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import unmet, violations
-from planner.frameworks.targets import TARGETS, Target
+from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import fixed_values
 from planner.plan.layout_text import parse_layout
 from planner.question.facility import under_limit
 from planner.question.files.plan_file import asked_of, job_of
+from planner.question.kinds.runners import named_targets
 from planner.question.options import SpaceOptions
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
@@ -49,7 +50,7 @@ def evaluate_plan(
     fits, _ = limits.memory(model, costs.memory)
     all_orders = resolved.request.placement == "all"
     broken = violations(model, table, all_orders=all_orders)
-    broken += unmet(model, table, targets_of(resolved.request), broken)
+    broken += unmet(model, table, named_targets(resolved.request), broken)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
@@ -94,8 +95,8 @@ def limits_of(request: Request) -> Limits:
     )
 
 
-def options_of(request: Request) -> SpaceOptions:
-    """The space that a request asks for."""
+def options_of(request: Request, targets: tuple[Target, ...] = ()) -> SpaceOptions:
+    """The space that a request asks for, of plans that targets can run."""
     axes = None if request.axes is None else frozenset(request.axes)
     if axes is not None and (unknown := sorted(axes - {"tp", "cp", "pp", "dp", "fsdp", "ep"})):
         raise InputError(f"axes: {unknown[0]!r} is not one of tp, cp, pp, dp, fsdp, ep")
@@ -107,13 +108,8 @@ def options_of(request: Request) -> SpaceOptions:
         all_orders=request.placement == "all",
         torus=request.placement == "torus",
         layers=None if request.layout in LAYOUTS else parse_layout(request.layout),
-        runnable_in=targets_of(request),
+        runnable_in=targets,
     )
-
-
-def targets_of(request: Request) -> tuple[Target, ...]:
-    """What a request wants plans to run in."""
-    return tuple(TARGETS[name] for name in dict.fromkeys(request.runnable_in or ()))
 
 
 def training_run(request: Request, result: PlanResult) -> TrainingRun | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
+from planner.answers.notes.scope import targets_running
 from planner.base.errors import InputError
 from planner.base.files import is_file, real_path
 from planner.base.frozen import thawed
@@ -98,9 +99,9 @@ def explain_plan(
     request = resolved.request
     check_price(request.price_per_chip_hour, (OBJECTIVES[objective],), ARGUMENTS)
     evaluated = evaluate_plan(resolved, plan, assumed)
-    asked = options_of(request)
-    runs = tuple(dict.fromkeys((*asked.runnable_in, *targets)))
-    options = replace(asked, offload=True, clocks=True, axes=None, fixed={}, runnable_in=runs)
+    runs = tuple(dict.fromkeys((*targets_running(resolved, plan), *targets)))
+    asked = options_of(request, runs)
+    options = replace(asked, offload=True, clocks=True, axes=None, fixed={})
     return ExplainResult(
         evaluated=evaluated,
         explained=explained(

@@ -27,3 +27,5 @@ SCALES = ("memory", "links", "network")
 COOLINGS = ("air", "liquid")
 PLACEMENTS = ("framework", "all", "torus")
 LAYOUTS = ("uniform", "uneven")
+ANY = "any"
+"""In place of names: whatever there is."""

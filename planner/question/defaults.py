@@ -12,7 +12,7 @@ from planner.base.units import plural
 from planner.cost.job import sequences_in
 from planner.frameworks.profiles import default_framework, framework_named
 from planner.frameworks.registry import framework_of_preset
-from planner.frameworks.targets import TARGETS
+from planner.frameworks.targets import Target
 from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 
 _FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
@@ -88,7 +88,7 @@ def framework_of(
     chip: Chip,
     defaults: Defaults,
     preset: str = "calibrated",
-    targets: Collection[str] = (),
+    targets: Collection[Target] = (),
 ) -> FrameworkProfile:
     """The framework whose memory profile and rules apply; a textbook's preset has its own.
 
@@ -103,10 +103,12 @@ def framework_of(
         profile = own.profiles[0]
         defaults.append(("framework", profile.name, own.preset_reason))
         return profile
-    runs = {TARGETS[name].framework for name in targets}
+    runs = {target.framework for target in targets}
     if len(runs) == 1:
         (name,) = runs
-        defaults.append(("framework", name, f"that of {' and '.join(targets)}"))
+        defaults.append(
+            ("framework", name, f"that of {' and '.join(target.name for target in targets)}")
+        )
         return framework_named(name)
     framework = default_framework(chip.vendor)
     usual = "of no vendor" if chip.vendor == "none" else f"usual on {chip.vendor} chips"

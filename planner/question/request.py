@@ -28,7 +28,7 @@ from planner.base.messages import (
     misspelt,
     mistakes,
 )
-from planner.base.vocabulary import LAYOUTS
+from planner.base.vocabulary import ANY, LAYOUTS
 from planner.machine.degraded import degraded_schema, read_degraded
 from planner.machine.pool_text import pools_schema, read_pools
 from planner.machine.slices import SHAPE, product_of, slice_chips
@@ -78,6 +78,13 @@ def _front(value: tuple[str, ...]) -> tuple[str, ...]:
     if value not in (*FRONTS, *own):
         allowed = " or ".join(repr(", ".join(names)) for names in fronts())
         raise refusal(f"{', '.join(value)!r} is not {allowed}")
+    return value
+
+
+def _runners(value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """What has to run the plans; any stands alone."""
+    if value is not None and ANY in value and len(value) > 1:
+        raise refusal(f"{', '.join(value)!r} has any, which keeps to none of them; leave it out")
     return value
 
 
@@ -187,9 +194,12 @@ class Request(BaseModel):
     front_points: FrontPoints | None = _field("front_points")
     offload: bool = _field("offload")
     placement: Annotated[str, choice(words_of("placement"))] = _field("placement")
-    runnable_in: Annotated[tuple[str, ...], choices(words_of("runnable_in"), text=1)] | None = (
-        _field("runnable_in")
-    )
+    runnable_in: (
+        Annotated[
+            tuple[str, ...], choices(words_of("runnable_in"), text=1), AfterValidator(_runners)
+        ]
+        | None
+    ) = _field("runnable_in")
     clocks: bool = _field("clocks")
     pes: Pes | None = _field("pes")
     scale: Annotated[tuple[str, ...], choices(words_of("scale"), text=1)] = _field("scale")

@@ -12,7 +12,6 @@ from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
 from planner.cost.job import Job
-from planner.frameworks.targets import TARGETS
 from planner.machine.degraded import with_degraded
 from planner.machine.torus_axes import torus_axes_problem
 from planner.machine.variants import variant_of
@@ -30,6 +29,7 @@ from planner.question.defaults import (
     seq_len_of,
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
+from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.records import (
     assumptions_named,
     cluster_named,
@@ -65,6 +65,7 @@ class Resolved:
         batch_tokens: Tokens per step.
         seq_len: Tokens per sequence.
         defaults: What was not asked for, with the value taken and why: (name, value, reason).
+        runners: What has to run the plans of a search.
     """
 
     request: Request
@@ -74,6 +75,7 @@ class Resolved:
     batch_tokens: float
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
+    runners: Runners
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -177,8 +179,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         tables=no_tables if assumptions.collectives == NCCL else table_of,
     )
     tried.add(problems_of(cost, request.fix, request.max_memory))
-    targets = [TARGETS[name] for name in request.runnable_in or ()]
-    tried.add(placement_problems(cost, request.placement, targets))
+    tried.add(placement_problems(cost, request.placement, named_targets(request)))
     return Resolved(
         request=request,
         chips=most,
@@ -187,6 +188,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         batch_tokens=_plainly(request.batch_tokens, job.batch_tokens),
         seq_len=request.seq_len or model.seq_len,
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
+        runners=runners_of(request, cost),
     )
 
 
@@ -260,8 +262,7 @@ def _job_of(
 ) -> tuple[Job | None, Assumptions | None]:
     """The job and the assumptions; None and a problem noted where they cannot be had."""
     preset = preset_of(request.assumptions)
-    targets = request.runnable_in or ()
-    framework = framework_of(request.framework, chip, defaults, preset, targets)
+    framework = framework_of(request.framework, chip, defaults, preset, named_targets(request))
     seq_len = seq_len_of(request.seq_len, model, defaults)
     precision = precision_of(request.precision, chip, defaults)
     era = era_of(request.era, framework, chip, defaults)

@@ -197,6 +197,8 @@ class Notes:
 
     Attributes:
         why: Sentences on what binds the best plan.
+        scope: Sentences on what the best plan was chosen among, and what a wider choice would give.
+        runs_in: The targets that run the best plan as it is; empty: none was asked to.
         losses: What the cluster gives away at this number of chips.
         defaults: What was assumed: (name, value, reason).
         spread: What the intervals rest on; None where times are bounds, not predictions.
@@ -205,6 +207,8 @@ class Notes:
     """
 
     why: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    runs_in: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str, str], ...] = ()
     spread: Spread | None = None
@@ -218,6 +222,8 @@ class Notes:
         """The record as JSON-ready data."""
         return {
             "why": list(self.why),
+            "scope": list(self.scope),
+            "runs_in": list(self.runs_in),
             "losses": list(self.losses),
             "defaults": [
                 {"name": name, "value": value, "reason": why} for name, value, why in self.defaults

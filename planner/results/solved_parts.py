@@ -96,6 +96,26 @@ def _values(point: PlanResult, beside: Sequence[Objective]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wider:
+    """What a search finds that lifts one wish of the question.
+
+    Attributes:
+        lifted: The wish: a field of the question.
+        plan: The best plan without it, where it is better than the best plan; else None.
+        proved: Whether no plan is better than that one or, without one, than the best plan.
+    """
+
+    lifted: str
+    plan: RankedPlan | None
+    proved: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        plan = None if self.plan is None else self.plan.to_dict()
+        return {"lifted": self.lifted, "plan": plan, "proved": self.proved}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """What was searched for the best plan, and the plans that come near it.
 
@@ -104,6 +124,7 @@ class Candidates:
             micro-batch, best first; only the best where memory is the objective.
         top_complete: Whether it is proved that no other mesh and micro-batch has a better plan.
         neighbors: Real evaluations of plans one step away from the best.
+        wider: What lifting a wish that was assumed would give; nothing where it was not searched.
         counts: What was considered, dropped for each reason, left when time ran out, and passed,
             at each stage of the search that proved the best plan, on exactly the chips asked for;
             see `planner.search.uniform.engine.UniformSpace`.
@@ -118,6 +139,7 @@ class Candidates:
     top: tuple[RankedPlan, ...] = field(default=(), repr=False)
     top_complete: bool = False
     neighbors: tuple[Neighbor, ...] = field(default=(), repr=False)
+    wider: tuple[Wider, ...] = field(default=(), repr=False)
     machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +151,7 @@ class Candidates:
             "top": [plan.to_dict() for plan in self.top],
             "top_complete": self.top_complete,
             "neighbors": [neighbor.to_dict() for neighbor in self.neighbors],
+            "wider": [one.to_dict() for one in self.wider],
             "counts": thawed(self.counts),
             "front_counts": thawed(self.front_counts),
             "machines": [searched.to_dict() for searched in self.machines],

@@ -22,7 +22,7 @@ from planner.plan import PlanTable
 from planner.search.columns import BOTH, Columns
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import NearMisses
-from planner.search.space import LABEL, Holder, Space
+from planner.search.space import LABEL, Holder, KnownPlans, Labelled, Space
 from solvers.frontier import apart
 from solvers.mesh import FrontSolution, RunningFront, search_front
 from solvers.solution import Status
@@ -75,8 +75,26 @@ class Driver:
     def __init__(self, on_progress: Progress | None = None) -> None:
         self.columns, self.on_progress = BOTH, on_progress
         self.front = RunningFront(len(BOTH), LABEL)
-        self._holders: dict[int, Holder] = {}
+        self._holders: dict[int, Labelled] = {}
         self._opened = 0
+
+    def start_from(
+        self, model: CostModel, known: PlanTable, points: FloatArray, columns: Columns
+    ) -> None:
+        """Begins with plans that are known.
+
+        Args:
+            model: Their cost model.
+            known: n plans.
+            points: (n, d) their objectives.
+            columns: Which these are.
+        """
+        self.columns, self.front = columns, RunningFront(len(columns), LABEL)
+        labels = np.zeros((len(known), LABEL), dtype=np.int64)
+        labels[:, 0], labels[:, 1] = self._opened, np.arange(len(known))
+        self._holders[self._opened] = KnownPlans(model=model, plans=known)
+        self._opened += 1
+        self.front.add(points, labels)
 
     def within(
         self, holder: Holder, corners: FloatArray, at_a_time: int, deadline: float | None

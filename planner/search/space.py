@@ -24,7 +24,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
@@ -41,18 +44,39 @@ LABEL = 4
 """Integers of a label."""
 
 
-class Holder(Protocol):
-    """Plans in nodes, and behind labels."""
+class Labelled(Protocol):
+    """Plans behind labels."""
 
     @property
     def model(self) -> CostModel:
         """The cost model of the plans."""
 
+    def plan_at(self, plan: int, placement: int, clock: int) -> PlanTable:
+        """The one-row table behind a label."""
+
+
+class Holder(Labelled, Protocol):
+    """Plans in nodes."""
+
     def open(self, nodes: IntArray, number: int) -> Opened:
         """The plans of some nodes, with labels that begin with a number."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownPlans:
+    """Plans that are known before a search; the first number of a label is their row.
+
+    Attributes:
+        model: Their cost model.
+        plans: The plans.
+    """
+
+    model: CostModel
+    plans: PlanTable
+
     def plan_at(self, plan: int, placement: int, clock: int) -> PlanTable:
-        """The one-row table behind a label."""
+        """The one-row table of a row."""
+        return self.plans.take(np.array([plan]))
 
 
 class Space(ABC):

@@ -94,11 +94,20 @@ class _Certificate(_Loose):
         return Certificate(**{one.name: getattr(self, one.name) for one in fields(Certificate)})
 
 
+class _Wider(_Loose):
+    """What lifting a wish gives."""
+
+    lifted: str
+    plan: dict[str, Any] | None
+    proved: bool
+
+
 class _Candidates(_Loose):
     """What was searched, and the best few plans."""
 
     top: list[dict[str, Any]]
     top_complete: bool
+    wider: list[_Wider] = []
     counts: Counts
     front_counts: Counts
     machines: tuple[MachineSearch, ...]

@@ -39,6 +39,7 @@ from planner.answers.files.documents import (
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.notes.front import front_note
 from planner.answers.notes.likely import against_first, spread_of
+from planner.answers.notes.scope import scope_of, targets_running
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.spaces.uniform import reasons
@@ -48,7 +49,7 @@ from planner.base.jsonfile import json_object
 from planner.base.messages import mistakes
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import asked_of, left_out
-from planner.question.files.result_layout import RESULT_VERSION, as_parts
+from planner.question.files.result_layout import as_parts
 from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of
 from planner.question.provenance import job_fields, sources_of
@@ -58,7 +59,7 @@ from planner.results.certificate import Certificate
 from planner.results.parts import Notes, Question
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
-from planner.results.solved_parts import Candidates, Front
+from planner.results.solved_parts import Candidates, Front, Wider
 from planner.search.machines.machines import budgets_of, on_machine, reticle_words, use_words
 
 _OF_PLAN = "plan."
@@ -106,9 +107,9 @@ def read_result(path: Path) -> ResultFile:
     if kind == "front":
         return _front(data, _validated(FrontDocument, text, name), reading)
     reading = replace(reading, within="question.")  # version 1 is told by the names of today
-    if data.get("schema_version") == RESULT_VERSION:
-        return _solved(data, _validated(SolvedDocument, text, name), reading)
     parts = as_parts(data)
+    if parts == data:
+        return _solved(data, _validated(SolvedDocument, text, name), reading)
     return _solved(parts, _validated(SolvedDocument, json.dumps(parts), name), reading)
 
 
@@ -196,9 +197,11 @@ def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
 def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -> ResultFile:
     """The answer of `planner solve`, of which all but the search itself is worked out again."""
     front, top, alike = file.front.plans, file.candidates.top, file.stages.uniform
+    wider = [one.plan for one in file.candidates.wider if one.plan is not None]
     asked = [(file.best, "best")] if file.best is not None else []
     asked += [(point, f"front.plans.{number}") for number, point in _numbered(front)]
     asked += [(plan, f"candidates.top.{number}") for number, plan in _numbered(top)]
+    asked += [(plan, f"candidates.wider.{number}") for number, plan in _numbered(wider)]
     asked += [(alike, "stages.uniform")] if alike is not None else []
     request = reading.request(file.question.asked)
     reading.refuse(status_mistakes(file, request))
@@ -208,14 +211,16 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
     else:
         best, rest = costed[0], costed[1:]
         uniform = None if alike is None else rest.pop()
-        points, ranked = rest[: len(front)], rest[len(front) :]
+        points, ranked = rest[: len(front)], rest[len(front) : len(front) + len(top)]
+        beyond = rest[len(front) + len(top) :]
         reading.refuse(proof_mistakes(file, best))
         reading.refuse(front_mistakes(points, file.front.objectives))
         reading.refuse(rank_mistakes(best, ranked))
         reading.refuse(certificate_mistakes(file, request, uniform))
         resolved = _on_machine(request, best, reading)
         setting = _setting(file, resolved, request, best)
-        answer = _with_plan(file, setting, _chosen(file, resolved, best, points, ranked, uniform))
+        chosen = _chosen(file, resolved, best, points, ranked, uniform)
+        answer = _with_plan(file, setting, _scoped(file, resolved, chosen, beyond))
     said = answer.to_dict()
     reading.compare(file.question.job, said["question"]["job"], "question.job.")
     reading.compare(data, said, "")
@@ -284,7 +289,8 @@ def _chosen(
 ) -> Chosen:
     """The best plan with those that were evaluated again, and what is said of them."""
     request, model = resolved.request, resolved.cost
-    limits, options = limits_of(request), options_of(request)
+    limits = limits_of(request)
+    options = options_of(request, targets_running(resolved, best.plan))
     why, near = reasons(resolved, best, limits, options, request.minimized)
     front = tuple(best if best == point else point for point in points)
     note = front_note(resolved, best, len(front), proved=file.front.complete)
@@ -310,6 +316,24 @@ def _chosen(
     if kind_of(request) is not Asked.UNEVEN:
         return chosen
     return said_of_stages(resolved, file.certificate.record, chosen, uniform)
+
+
+def _scoped(
+    file: SolvedDocument, resolved: Resolved, chosen: Chosen, beyond: list[PlanResult]
+) -> Chosen:
+    """With what plans outside of what was searched would give; `beyond`: those of the file."""
+    model, objective, left = resolved.cost, resolved.request.minimized, iter(beyond)
+    wider = [
+        Wider(
+            lifted=one.lifted,
+            plan=None
+            if one.plan is None
+            else against_first(model, [chosen.best, next(left)], objective)[1],
+            proved=one.proved,
+        )
+        for one in file.candidates.wider
+    ]
+    return replace(chosen, scope=scope_of(resolved, chosen.best, wider))
 
 
 def _with_plan(file: SolvedDocument, setting: Setting, chosen: Chosen) -> SolveResult:

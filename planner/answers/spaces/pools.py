@@ -13,6 +13,7 @@ from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, PooledReasons
 from planner.answers.evaluation import limits_of, options_of, training_run
 from planner.answers.notes.caveats import caveats
+from planner.answers.notes.scope import Scope
 from planner.answers.spaces.pool_plan import (
     fullest_stage,
     pool_uses,
@@ -53,6 +54,12 @@ from solvers.solution import Status
 _NOTE = (
     "On pools of chips the fastest plan alone is searched, at full clock; energy is that of this "
     "plan."
+)
+
+
+_SCOPE = (
+    "All plans of the framework are searched: no target of planner export runs pools of different "
+    "chips."
 )
 
 
@@ -140,6 +147,7 @@ def _chosen(resolved: ResolvedPools, found: Fastest, plan: Plan, deadline: float
         for use, pool in zip(pool_uses(pools, cost, limits), pools, strict=True)
     )
     return Chosen(
+        scope=Scope(words=(_SCOPE,)),
         best=result,
         facts=pooled_facts(pools, cost, limits),
         front=Front(

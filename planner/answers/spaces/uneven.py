@@ -10,10 +10,11 @@ from planner.answers.building import Chosen, Setting, as_best, setting_of, with_
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uneven import UnevenReasons, too_little_power
 from planner.answers.notes.likely import against_first
+from planner.answers.notes.scope import scope_of
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
 from planner.answers.spaces.uneven_front import counted, how_proved, laid_out, proved_by
-from planner.answers.spaces.uniform import reasons
+from planner.answers.spaces.uniform import launched_by_none, reasons
 from planner.base.progress import Progress
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import evaluate_table
@@ -70,6 +71,8 @@ def solve_uneven(
         on_progress=on_progress,
     )
     if found.status is Status.INFEASIBLE:
+        if (every := launched_by_none(resolved, space)) is not None:
+            return solve_uneven(resolved, every, losses, started, on_progress, on_point)
         why = diagnose(UnevenReasons(space=space, chips=chips, uniform=uniform))
         return _without_plan(setting, uniform, found.status, diagnosis=why)
     if len(found.plans) == 0:
@@ -177,6 +180,7 @@ def _with_plan(
         top=against_first(resolved.cost, [result], minimized),
         neighbors=near,
         why=why,
+        scope=scope_of(resolved, result),
     )
     said = said_of_stages(resolved, certificate, chosen, alike)
     return with_plan(setting, certificate, said, uniform.counts)

@@ -11,8 +11,8 @@ from planner.answers.building import Chosen, as_best, setting_of, with_plan, wit
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons
 from planner.answers.notes.front import fewer_chips, front_note, less_energy
-from planner.answers.notes.launch import not_launched
-from planner.answers.notes.likely import ranked
+from planner.answers.notes.likely import against_first, ranked
+from planner.answers.notes.scope import RUNNABLE_IN, scope_of
 from planner.base.progress import Progress
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
@@ -26,7 +26,7 @@ from planner.question.resolved import Resolved
 from planner.results.certificate import Certificate
 from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
-from planner.results.solved_parts import Front
+from planner.results.solved_parts import Front, Wider
 from planner.search.columns import BOTH, prover_of
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
@@ -35,6 +35,7 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties
 from planner.search.uniform.engine import UniformSpace, least_memory
+from planner.search.uniform.wider import better_plan
 from solvers.solution import Status
 
 
@@ -61,8 +62,8 @@ def solve_uniform(
     first = driver if not apart else Driver(on_progress)
     proof = least_memory(space) if minimized.of_memory else first.run(prover)
     if len(proof.points) == 0:
-        if (fewer := _most_with_plan(resolved, space, proof)) is not None:
-            return solve_uniform(resolved, space.on(fewer), losses, started, on_progress)
+        if (other := _instead(resolved, space, proof)) is not None:
+            return solve_uniform(resolved, other, losses, started, on_progress)
         certificate = Certificate(status=proof.status.value, objective_name=minimized.name)
         asked = UniformReasons(searched=space, chips=space.chips[-1], found=proof)
         why = diagnose(asked) if proof.status is Status.INFEASIBLE else None
@@ -77,14 +78,38 @@ def solve_uniform(
     return with_plan(setting, certificate_of(resolved, proof), chosen, proof.counts, counts)
 
 
-def _most_with_plan(resolved: Resolved, space: UniformSpace, proof: Found) -> int | None:
+def _instead(resolved: Resolved, space: UniformSpace, proof: Found) -> UniformSpace | None:
+    """The space that is searched next, where this one has no plan; None: none was left out.
+
+    First all plans of the framework, where those that its target runs were assumed; then fewer
+    chips, of these plans first.
+    """
+    if proof.status is not Status.INFEASIBLE or space.chips != resolved.counts:
+        return None
+    if (every := launched_by_none(resolved, space)) is not None:
+        return every
+    for targets in dict.fromkeys((resolved.runners.targets, space.options.runnable_in)):
+        left = replace(space, options=replace(space.options, runnable_in=targets))
+        if (fewer := _most_with_plan(resolved, left)) is not None:
+            return left.on(fewer)
+    return None
+
+
+def launched_by_none(resolved: Resolved, space: UniformSpace) -> UniformSpace | None:
+    """All plans of the framework, where those that its target runs were assumed; else None."""
+    if not (resolved.runners.assumed and space.options.runnable_in):
+        return None
+    return replace(space, options=replace(space.options, runnable_in=()))
+
+
+def _most_with_plan(resolved: Resolved, space: UniformSpace) -> int | None:
     """The most chips below those asked for on which a plan fits, where on these none does.
 
     None where no fewer are wanted, or none of them has a plan that time lets find.
     """
     wanted = space.chips == (resolved.chips,) and not resolved.request.chips_exact
     shared = resolved.cost.assumptions.token_granularity  # each number has its own job
-    if proof.status is not Status.INFEASIBLE or shared or not wanted:
+    if shared or not wanted:
         return None
     below = [n for n in resolved.cost.cluster.chip_counts(resolved.chips) if n < resolved.chips]
     with suppress(OutOfTime):
@@ -130,6 +155,7 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
     why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
+    wider = beyond_targets(prover, minimized, named, result)
     return Chosen(
         best=result,
         facts=plan_facts(model, result.plan, prover.limits.chip_bytes(model)),
@@ -143,7 +169,29 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
         top_complete=top_complete,
         neighbors=near,
         why=why,
+        scope=scope_of(resolved, result, wider),
     )
+
+
+def beyond_targets(
+    space: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
+) -> list[Wider]:
+    """What plans that targets do not run would give; nothing where none was kept to.
+
+    Args:
+        space: The space of the best plan, after its search.
+        objective: What is minimized.
+        named, best: The best plan, as a table of one row and with its cost.
+    """
+    if not space.options.runnable_in:
+        return []
+    every = replace(space, options=replace(space.options, runnable_in=()))
+    found, proved = better_plan(every, objective, named)
+    if found is None:
+        return [Wider(lifted=RUNNABLE_IN, plan=None, proved=proved)]
+    result = plan_results(space.model, found, evaluate_table(space.model, found))[0]
+    ranked_plan = against_first(space.model, [best, result], objective)[1]
+    return [Wider(lifted=RUNNABLE_IN, plan=ranked_plan, proved=proved)]
 
 
 def reasons(
@@ -155,8 +203,6 @@ def reasons(
 ) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
     """What binds the best plan, in sentences, and what plans one step away would cost.
 
-    A last sentence says so where its framework cannot launch it.
-
     Args:
         resolved: The job on its machine.
         result: The best plan.
@@ -165,9 +211,8 @@ def reasons(
     """
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
-    reasons = not_launched(resolved.request, resolved.cost, result.plan)
     fewer = fewer_chips(resolved, result) + less_energy(resolved, result, limits, options)
-    return (*why, *fewer, *reasons), ranked_neighbors(resolved.cost, result, near, objective)
+    return (*why, *fewer), ranked_neighbors(resolved.cost, result, near, objective)
 
 
 def _first_of_ties(space: UniformSpace, objective: Objective, found: PlanTable) -> PlanTable:

@@ -103,7 +103,8 @@ SEARCH_FIELDS = (
         name="runnable_in",
         help=(
             "Only plans that these can run as they are, e.g. {target}; several: runnable in all "
-            "of {all-targets} that are named, in the version that export writes by default"
+            "of {all-targets} that are named, in the version that export writes by default; any: "
+            "every plan of the framework"
         ),
         replacing=(
             "Also warn of what these cannot run as it is in their default version, e.g. "
@@ -111,7 +112,7 @@ SEARCH_FIELDS = (
         ),
         panel=SEARCH,
         kind="names",
-        default_text="whatever the framework runs",
+        default_text="what launches the framework",
         metavar="TARGET,...",
         page="export.md",
     ),

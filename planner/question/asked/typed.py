@@ -107,7 +107,8 @@ class CommonFields(FeasibleFields, total=False):
     runnable_in: Several | None
     """Only plans that these can run as they are, e.g. megatron; several: runnable in all of
     megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
-    named, in the version that export writes by default. Default: whatever the framework runs."""
+    named, in the version that export writes by default; any: every plan of the framework. Default:
+    what launches the framework."""
     clocks: bool
     """Clock levels are a decision where the chip has them, or full clock only. Default: true."""
     time_limit: float | str | None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from planner.base.vocabulary import COOLINGS, LAYOUTS, MESH_AXES, PLACEMENTS, SCALES
+from planner.base.vocabulary import ANY, COOLINGS, LAYOUTS, MESH_AXES, PLACEMENTS, SCALES
 
 
 def words_of(name: str) -> Collection[str]:
@@ -55,10 +55,21 @@ def _frameworks() -> Collection[str]:
     return FRAMEWORKS
 
 
-def _targets() -> Collection[str]:
-    from planner.frameworks.registry import TARGETS  # noqa: PLC0415  (not for --help)
+class _Runners(Collection[str]):
+    """The targets, or any; only to list them takes those of other packages."""
 
-    return TARGETS
+    def __contains__(self, name: object) -> bool:
+        from planner.frameworks.registry import TARGETS  # noqa: PLC0415  (not for --help)
+
+        return name == ANY or name in TARGETS
+
+    def __iter__(self) -> Iterator[str]:
+        from planner.frameworks.registry import TARGETS  # noqa: PLC0415  (not for --help)
+
+        return iter((*TARGETS, ANY))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _objectives() -> Collection[str]:
@@ -111,7 +122,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "axes": lambda: MESH_AXES,
     "layout": lambda: LAYOUTS,
     "placement": lambda: PLACEMENTS,
-    "runnable_in": _targets,
+    "runnable_in": _Runners,
     "scale": lambda: SCALES,
     "cooling": lambda: COOLINGS,
 }

@@ -54,6 +54,7 @@ PLACES: dict[str, str] = {
 }
 """Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
 
+_SCOPE, _ANY = "scope", "any"
 _STAGES = {"skeletons": "partial_plans"}  # counts of version 1 by their names of today
 _SHARING = "roofline"  # the assumptions under which chips share a step's tokens
 _UNITS = {"time": "s", "energy": "J", "edp": "J s", "memory": "B"}  # of objectives in version 1
@@ -74,7 +75,7 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
     What is not as any version has it stays as it is, to be refused where it is read.
     """
     if "certificate" in data and isinstance(data["front"], Mapping):
-        return dict(data)
+        return _with_every_plan(data)
     parts: dict[str, Any] = {"schema_version": RESULT_VERSION}
     if data.get("schema_version") != FLAT_VERSION:
         parts["schema_version"] = data.get("schema_version")
@@ -91,7 +92,17 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
         parts["question"] = _with_smaller_counts(parts["question"])
     if isinstance(data.get("versions"), Mapping):
         parts["versions"] = {**data["versions"], "schema": str(parts["schema_version"])}
-    return parts
+    return _with_every_plan(parts)
+
+
+def _with_every_plan(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer that says nothing of its scope: all plans of the framework were searched."""
+    notes, question = parts.get("notes"), parts.get("question")
+    asked = question.get("asked") if isinstance(question, Mapping) else None
+    if not isinstance(notes, Mapping) or not isinstance(asked, Mapping) or _SCOPE in notes:
+        return dict(parts)
+    asked = {"runnable_in": [_ANY], **asked}
+    return {**parts, "question": {**dict(question or {}), "asked": asked}}
 
 
 def _with_smaller_counts(question: Mapping[str, Any]) -> dict[str, Any]:

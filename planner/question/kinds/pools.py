@@ -10,6 +10,7 @@ from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_TIME, OBJECTIVES
+from planner.question.kinds.runners import named_targets
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
@@ -65,10 +66,10 @@ def _refused(request: Request) -> Iterator[str]:
         yield f"objective: {request.objective} is not minimized on pools; allowed: {allowed}"
     if request.front_points is not None:
         yield "front-points: on pools the fastest plan alone is searched; leave it out"
-    if request.runnable_in:
+    if named := named_targets(request):
         yield (
             f"runnable-in: no target of planner export runs pools of different chips; leave "
-            f"{', '.join(request.runnable_in)} out"
+            f"{', '.join(target.name for target in named)} out"
         )
     if request.placement == "torus":
         yield "placement: torus is of one kind of chips; use framework or all with pools"

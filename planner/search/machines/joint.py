@@ -52,6 +52,12 @@ class Machines:
         return budgets_of(self.request)
 
     @property
+    def kept_to_targets(self) -> bool:
+        """Whether plans are those that a target runs, which the question left open."""
+        assumed = self.candidates[0].resolved.runners.assumed
+        return assumed and bool(self.options.runnable_in)
+
+    @property
     def late(self) -> bool:
         """Whether no time is left."""
         return self.deadline is not None and time.perf_counter() >= self.deadline
@@ -168,7 +174,7 @@ def machines_of(
             f"{request.objective} over several machines; allowed: "
             f"{', '.join(request.minimized.front)}"
         )
-    candidates, problems = [], dict[str, None]()
+    candidates, problems = list[Candidate](), dict[str, None]()
     choices = list(choices_of(request.pes, request.topology))
     if len(choices) > _MOST_MACHINES:
         raise InputError(
@@ -187,7 +193,7 @@ def machines_of(
     return Machines(
         request=request,
         candidates=tuple(candidates),
-        options=options,
+        options=replace(options, runnable_in=candidates[0].resolved.runners.targets),
         limits=limits,
         deadline=deadline,
     )

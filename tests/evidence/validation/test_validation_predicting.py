@@ -14,6 +14,7 @@ from planner.cost.context import CostModel
 from planner.evidence.csvfile import shipped
 from planner.evidence.runs.reading import MeasuredRun, Reading, Skipped, read_runs
 from planner.evidence.validation.predicting import Predictions, predict
+from planner.question.kinds.runners import Runners
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 
@@ -42,7 +43,7 @@ def evaluated(measured: MeasuredRun, site_factor: float) -> tuple[float, float, 
     resolved = Resolved(
         request=request, chips=run.plan.chips, fewest_chips=run.plan.chips, cost=cost,
         batch_tokens=run.job.batch_tokens,
-        seq_len=int(run.job.seq_len), defaults=(),
+        seq_len=int(run.job.seq_len), defaults=(), runners=Runners(),
     )  # fmt: skip
     costs = evaluate_plan(resolved, run.plan).result
     return costs.step_time_s, costs.memory_per_chip_bytes, costs.power_per_chip_w

@@ -1,0 +1,141 @@
+"""What an answer says of the plans that it was chosen among: what runs them, what others give."""
+
+from typing import Any
+
+import pytest
+from support.cases import each
+
+import planner
+from planner.frameworks.launching import DEFAULT_TARGETS, default_target
+from planner.frameworks.registry import FRAMEWORKS, TARGETS, framework_of
+from planner.frameworks.rules import broken
+from planner.plan import PlanTable
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.results.result import SolveResult
+
+SMALL: dict[str, Any] = {
+    "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 16, "batch_tokens": 2**20,
+}  # fmt: skip
+DEEPSPEED = {**SMALL, "framework": "deepspeed", "chips": 64, "batch_tokens": 2**22}
+
+
+def broken_by(found: SolveResult, target: str) -> list[str]:
+    """The lines of the rules that the best plan of an answer breaks."""
+    assert found.best is not None
+    job = {name: value for name, value in found.question.plan_job.items() if name != "chips"}
+    cost = resolve(request_from(job), chips=found.best.chips).cost
+    table = PlanTable.from_plans([found.best.plan])
+    return [line for _, line in broken(cost, table, target=TARGETS[target])]
+
+
+def test_every_framework_has_a_default_target_or_none() -> None:
+    assert set(DEFAULT_TARGETS) <= set(FRAMEWORKS)
+    assert set(DEFAULT_TARGETS.values()) <= set(TARGETS)
+    without = {name for name in FRAMEWORKS if default_target(name) is None}
+    assert without == {"hai-llm", "megatron-zb", "textbook", "torchtitan-2024"}
+    for name, target in DEFAULT_TARGETS.items():
+        family = framework_of(name)
+        assert family is not None
+        assert TARGETS[target] in family.targets
+
+
+@each("framework", ["megatron", "torchtitan", "deepspeed", "fsdp", "nanotron"])
+def test_the_best_plan_can_be_launched(framework: str) -> None:
+    found = planner.solve(**SMALL, framework=framework)
+    target = DEFAULT_TARGETS[framework]
+    assert found.notes.runs_in == (target,)
+    assert broken_by(found, target) == []
+    assert ("runnable-in", target, f"what launches {framework}") in found.notes.defaults
+
+
+def test_what_all_plans_would_give_is_their_optimum() -> None:
+    kept, every = planner.solve(**DEEPSPEED), planner.solve(**DEEPSPEED, runnable_in="any")
+    (wider,) = kept.candidates.wider
+    assert wider.proved
+    assert wider.plan is not None
+    assert every.objective is not None
+    assert kept.objective is not None
+    assert wider.plan.result.step_time_s == every.objective < kept.objective
+    assert wider.plan.difference == pytest.approx(every.objective / kept.objective - 1)
+    assert wider.plan.tie is True
+    (said,) = kept.notes.scope
+    assert said.startswith("DeepSpeed runs this plan as it is; --runnable-in any would give ")
+    assert said.endswith(", a tie.")
+    assert every.candidates.wider == ()
+    (said,) = every.notes.scope
+    assert said.startswith("DeepSpeed cannot run this plan as it is (")
+    assert broken_by(every, "deepspeed")
+
+
+def test_where_no_other_plan_is_better_it_says_so() -> None:
+    kept, every = planner.solve(**SMALL), planner.solve(**SMALL, runnable_in="any")
+    assert kept.objective == every.objective
+    (wider,) = kept.candidates.wider
+    assert (wider.plan, wider.proved) == (None, True)
+    assert kept.notes.scope == (
+        "Megatron-LM runs this plan as it is, and no plan that it cannot run has less step time "
+        "(proved).",
+    )
+
+
+def test_where_nothing_can_be_launched_the_best_of_the_others_is_named() -> None:
+    asked = {**SMALL, "model": "mixtral-8x7b", "chips": 64, "framework": "torchtitan"}
+    kept, every = planner.solve(**asked), planner.solve(**asked, runnable_in="any")
+    assert kept.objective == every.objective
+    assert kept.notes.runs_in == ()
+    (said,) = kept.notes.scope
+    assert said.startswith("No plan that torchtitan runs as it is fits; ")
+    assert all(line in said for line in broken_by(kept, "torchtitan"))
+    named = planner.solve(**asked, runnable_in="torchtitan")  # named, it is not left
+    assert named.status == "infeasible"
+
+
+@each(
+    ("changes", "reason"),
+    [
+        ({"framework": "hai-llm"}, "planner export has no target for hai-llm"),
+        ({"assumptions": "roofline", "framework": "megatron"}, "roofline predicts no framework"),
+        ({"job": "lora"}, "planner export writes no lora job"),
+        ({"placement": "all"}, "placement all asks for layouts beyond those of Megatron-LM"),
+        (
+            {"hardware": "gaudi2"},
+            "megatron is assumed for memory and speed alone on gaudi2",
+        ),
+        (
+            {"framework": "torchtitan-2024"},
+            "planner export has no target for torchtitan-2024",
+        ),
+    ],
+)
+def test_where_no_target_is_kept_to_the_reason_is_said(
+    changes: dict[str, Any], reason: str
+) -> None:
+    found = planner.solve(**{**SMALL, **changes})
+    assert found.candidates.wider == ()
+    assert found.notes.runs_in == ()
+    assert ("runnable-in", "any", reason) in found.notes.defaults
+    (said,) = found.notes.scope
+    assert said.endswith(f" are searched: {reason}.")
+
+
+def test_a_named_framework_is_launched_wherever_it_runs() -> None:
+    found = planner.solve(**{**SMALL, "hardware": "gaudi2", "framework": "deepspeed"})
+    assert found.question.job["chip"] == "gaudi2"
+    assert found.notes.runs_in == ("deepspeed",)
+
+
+def test_uneven_stages_are_asked_of_what_takes_them() -> None:
+    asked = {**SMALL, "layout": "uneven", "fix": {"pp": 4, "tp": 1, "interleave": 1}}
+    kept = planner.solve(**asked)
+    assert kept.notes.runs_in == ("megatron",)
+    assert broken_by(kept, "megatron") == []
+    assert "were not searched (--runnable-in any)" in kept.notes.scope[0]
+    jax = planner.solve(**asked, framework="jax")
+    assert jax.notes.runs_in == ()
+    assert "MaxText deals out layers by a rule" in jax.notes.scope[0]
+
+
+def test_any_stands_alone() -> None:
+    with pytest.raises(planner.InputError, match="any, which keeps to none of them"):
+        planner.solve(**SMALL, runnable_in="any,megatron")
