@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.answers.notes.caveats import caveats
 from planner.answers.notes.likely import spread_of
 from planner.answers.simulated import simulated_facts
@@ -46,15 +48,16 @@ def evaluate_plan(
     allocation = model.allocation(plan.chips)
     costs = evaluate_table(model, table)
     result = plan_results(model, table, costs)[0]
-    limits = limits_of(resolved.request)
-    fits, _ = limits.memory(model, costs.memory)
+    limits = replace(limits_of(resolved.request), oom_risk=resolved.request.max_oom_risk)
+    fits, _ = limits.memory(model, table, costs.memory)
+    limit_bytes = limits.bytes_of_plan(model, plan)
     all_orders = resolved.request.placement == "all"
     broken = violations(model, table, all_orders=all_orders)
     broken += unmet(model, table, named_targets(resolved.request), broken)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
-        memory_limit_bytes=limits.chip_bytes(model),
+        memory_limit_bytes=limit_bytes,
         warnings=(*broken, *caveats(model, result, limits)),
         run=training_run(resolved.request, result),
         question=Question(
@@ -70,7 +73,7 @@ def evaluate_plan(
             sources=sources_of(model),
         ),
         versions=versions(),
-        facts=simulated_facts(model, plan, limits.chip_bytes(model)),
+        facts=simulated_facts(model, plan, limit_bytes),
     )
 
 
@@ -89,6 +92,7 @@ def limits_of(request: Request) -> Limits:
     return Limits(
         memory_bytes=request.max_memory,
         memory_margin=request.memory_margin,
+        oom_risk=request.oom_risk,
         power_w=request.max_power,
         step_time_s=request.max_step_time,
         mfu=request.min_mfu,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from planner.answers.evaluation import evaluate_plan, limits_of, options_of
-from planner.answers.notes.scope import targets_running
+from planner.answers.evaluation import evaluate_plan, options_of
+from planner.answers.notes.scope import limits_kept, targets_running
 from planner.base.errors import InputError
 from planner.base.files import is_file, real_path
 from planner.base.frozen import thawed
@@ -107,7 +107,7 @@ def explain_plan(
         explained=explained(
             resolved,
             evaluated.result,
-            limits_of(request),
+            limits_kept(resolved, evaluated.result),
             options,
             OBJECTIVES[objective].priced(request.price_per_chip_hour),
             rivals=rivals,

@@ -239,7 +239,7 @@ def why_of(
         near: The plans one step away.
     """
     model = made.model
-    limit = limits.chip_bytes(model)
+    limit = limits.bytes_of_plan(model, best.plan)
     kept = _kept_out(best, near)
     tie = None
     if kept is not None and kept.result is not None:

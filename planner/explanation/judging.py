@@ -96,8 +96,9 @@ def refusal_of(
         stage: Of `binding_stages`.
     """
     power = result.power_per_chip_w * result.chips
+    memory = limits.bytes_of_plan(model, result.plan)
     checks: tuple[tuple[str, float, float | None, str, str], ...] = (
-        ("memory", result.memory_per_chip_bytes, limits.chip_bytes(model), "B", stage),
+        ("memory", result.memory_per_chip_bytes, memory, "B", stage),
         ("host memory", result.host_memory_bytes, limits.host_limit(model), "B", ""),
         ("step time", result.step_time_s, limits.step_time_s, "s", ""),
         ("power", power, limits.power_w, "W", ""),

@@ -38,6 +38,7 @@ from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
 from planner.plan.choices import fix_schema
 from planner.question.asked import BY_NAME
 from planner.question.asked.named import filled
+from planner.question.asked.usual import OOM_RISK
 from planner.question.asked.words import words_of
 from planner.question.fields import (
     RANGE,
@@ -59,7 +60,7 @@ from planner.question.fields import (
     range_of,
 )
 from planner.question.fixes import read_fixes
-from planner.question.records import cluster_named, model_named
+from planner.question.records import cluster_named, model_named, preset_of
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE: str = BY_NAME["hardware"].default
@@ -151,6 +152,17 @@ class Request(BaseModel):
         return fewest == most
 
     @property
+    def oom_risk(self) -> float | None:
+        """The chance of running out of memory that a plan may have; None: memory is limited else.
+
+        The default is that of predictions whose memory no other field limits.
+        """
+        if self.max_oom_risk is not None:
+            return self.max_oom_risk if self.max_oom_risk < 1 else None
+        limited = self.max_memory is not None or self.memory_margin is not None
+        return None if limited or preset_of(self.assumptions) != "calibrated" else OOM_RISK
+
+    @property
     def machine(self) -> dict[str, Any]:
         """What is asked of the machines themselves, as a job file holds it."""
         given = {name: list(getattr(self, name) or ()) for name in MACHINE_FIELDS}
@@ -216,6 +228,7 @@ class Request(BaseModel):
     max_ports: Count | None = _field("max_ports")
     max_memory: Bytes | None = _field("max_memory")
     memory_margin: Margin | None = _field("memory_margin")
+    max_oom_risk: Share | None = _field("max_oom_risk")
     power_cap: Watts | None = _field("power_cap")
     cooling: Annotated[str, choice(words_of("cooling"))] | None = _field("cooling")
     pue: Pue | None = _field("pue")

@@ -11,6 +11,8 @@ from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
 from planner.cost.memory.memory import Memory
+from planner.cost.memory.risk import bytes_at_risk, memory_spread, spreads_of
+from planner.plan import Plan, PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,7 @@ class Limits:
             chip (`usable_bytes`).
         memory_margin: Share of (capacity - reserve) that it may fill, instead of the framework's;
             beside `memory_bytes` the smaller of the two counts.
+        oom_risk: Chance of running out of memory that a plan may have, beside these limits.
         host_bytes: Of host memory per chip; default: what the host has for each chip.
         power_w: Mean power of the whole job, node and network included.
         step_time_s: Of one step.
@@ -30,6 +33,7 @@ class Limits:
 
     memory_bytes: float | None = None
     memory_margin: float | None = None
+    oom_risk: float | None = None
     host_bytes: float | None = None
     power_w: float | None = None
     step_time_s: float | None = None
@@ -50,7 +54,28 @@ class Limits:
         return replace(self, step_time_s=None, power_w=None, mfu=None)
 
     def chip_bytes(self, model: CostModel) -> float:
-        """The limit on bytes per chip."""
+        """The limit on bytes per chip, of all plans the loosest."""
+        spreads = np.array(spreads_of(model.framework, model.job.era))
+        return float(self._at_risk(model, spreads).max())
+
+    def bytes_of(self, model: CostModel, plans: PlanTable) -> FloatArray:
+        """(n,) the limit on bytes per chip of each plan; how sure it is may differ."""
+        return self._at_risk(model, memory_spread(model.framework, model.job.era, plans))
+
+    def bytes_of_plan(self, model: CostModel, plan: Plan) -> float:
+        """The limit on bytes per chip of one plan."""
+        return float(self.bytes_of(model, PlanTable.from_plans([plan]))[0])
+
+    def _at_risk(self, model: CostModel, spreads: FloatArray) -> FloatArray:
+        """(n,) limits on bytes per chip, of plans whose memory is as sure as their spreads."""
+        limit = np.full(spreads.shape, self._filled(model))
+        if self.oom_risk is None:
+            return limit
+        at_risk = bytes_at_risk(self.oom_risk, spreads, model.allocatable_bytes)
+        return np.asarray(np.minimum(limit, at_risk))
+
+    def _filled(self, model: CostModel) -> float:
+        """The limit on bytes per chip, whatever the risk."""
         if self.memory_margin is None:
             return usable_bytes(model) if self.memory_bytes is None else self.memory_bytes
         filled = self.memory_margin * model.allocatable_bytes
@@ -60,9 +85,11 @@ class Limits:
         """The limit on bytes of host memory per chip."""
         return model.chip.host_memory_bytes if self.host_bytes is None else self.host_bytes
 
-    def memory(self, model: CostModel, held: Memory) -> tuple[BoolArray, dict[str, int]]:
+    def memory(
+        self, model: CostModel, plans: PlanTable, held: Memory
+    ) -> tuple[BoolArray, dict[str, int]]:
         """(n,) plans that fit on the chip and on the host, and how many do not."""
-        fits = held.peak <= self.chip_bytes(model)
+        fits = held.peak <= self.bytes_of(model, plans)
         host = held.host_peak <= self.host_limit(model)
         dropped = {"memory": int((~fits).sum()), "host_memory": int((fits & ~host).sum())}
         return fits & host, {name: count for name, count in dropped.items() if count}

@@ -16,6 +16,7 @@ from planner.results.result import SolveResult
 
 SMALL: dict[str, Any] = {
     "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 16, "batch_tokens": 2**20,
+    "max_oom_risk": 1,
 }  # fmt: skip
 DEEPSPEED = {**SMALL, "framework": "deepspeed", "chips": 64, "batch_tokens": 2**22}
 

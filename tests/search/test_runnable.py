@@ -13,6 +13,7 @@ from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, memory_table
 from planner.cost.job import Job
+from planner.cost.memory.risk import memory_risks
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.rules import all_rules, applicable, broken, judged_for
 from planner.frameworks.targets import TARGETS, Target
@@ -57,7 +58,9 @@ def passed(model: CostModel, plans: PlanTable, targets: tuple[Target, ...]) -> B
     return ok
 
 
-def everything(model: CostModel, chips: int, options: SpaceOptions) -> np.ndarray:
+def everything(
+    model: CostModel, chips: int, options: SpaceOptions, risk: float | None = None
+) -> np.ndarray:
     """(c, 2) time and energy of every plan that fits and passes, by direct evaluation."""
     free = replace(options, runnable_in=())
     meshes = enumerate_meshes(model, (chips,), free)
@@ -67,7 +70,10 @@ def everything(model: CostModel, chips: int, options: SpaceOptions) -> np.ndarra
     rows = [np.empty((0, 2))]
     for mask in range(8 if options.offload else 1):
         table = replace(space.plans, offload=np.full(len(space), mask, dtype=np.int64))
-        fits, _ = Limits().memory(model, memory_table(model, table))
+        held = memory_table(model, table)
+        fits, _ = Limits().memory(model, table, held)
+        if risk is not None:
+            fits &= memory_risks(model, table, held.peak)[0] <= risk
         at = np.flatnonzero(fits)
         every = np.stack(np.meshgrid(at, codes, clocks, indexing="ij"), axis=-1).reshape(-1, 3)
         plans = table.take(every[:, 0].astype(np.int64))
@@ -89,15 +95,17 @@ def check(seed: int) -> bool:
         clocks=seed % 2 == 0,
         runnable_in=targets_of(rng, model),
     )
-    return len(compared(model, random_chips(model, seed, most=4), options)) > 0
+    risk = rng.choice([None, 0.05, 0.2])
+    return len(compared(model, random_chips(model, seed, most=4), options, risk)) > 0
 
 
-def compared(model: CostModel, chips: int, options: SpaceOptions) -> PlanTable:
+def compared(
+    model: CostModel, chips: int, options: SpaceOptions, risk: float | None = None
+) -> PlanTable:
     """What the search finds, after it was held against every plan."""
-    brute = everything(model, chips, options)
-    found = Driver().run(
-        UniformSpace(model=model, options=options, limits=Limits(), chips=(chips,))
-    )
+    brute = everything(model, chips, options, risk)
+    limits = Limits(oom_risk=risk)
+    found = Driver().run(UniformSpace(model=model, options=options, limits=limits, chips=(chips,)))
     expected = brute[nondominated(brute)] if len(brute) else brute
     np.testing.assert_array_equal(found.points, expected)
     assert found.status is (Status.OPTIMAL if len(brute) else Status.INFEASIBLE)

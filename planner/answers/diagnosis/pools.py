@@ -12,7 +12,7 @@ from planner.answers.diagnosis.diagnosis import (
     lacking_memory,
     some_limit,
 )
-from planner.answers.spaces.pool_plan import pool_uses
+from planner.answers.spaces.pool_plan import pool_uses, pooled_result
 from planner.base.errors import InputError
 from planner.base.units import show_bytes
 from planner.cost.breakdown import peak_flop_per_s
@@ -118,13 +118,17 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
         )
     uses, use, stage = _most_lacking(asked, plan)
     most = max(use.memory_bytes for use in uses)
+    cost = evaluate_pooled(asked.pools, plan)
+    risk = pooled_result(asked.pools, plan, cost, asked.limits).out_of_memory_probability
     usable = min(usable_bytes(pool.model) for pool in asked.pools)
     return lacking_memory(
         f"{within}; the leanest plan that is known",
         plan,
         (use.memory_bytes, use.memory_limit_bytes),
         f"{use.chip} of {use.name}, on stage {stage}",
-        first_few(enough_memory(asked.limits, most, usable), _freer(asked), _more_chips(asked)),
+        first_few(
+            enough_memory(asked.limits, most, usable, risk), _freer(asked), _more_chips(asked)
+        ),
     )
 
 

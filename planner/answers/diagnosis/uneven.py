@@ -23,6 +23,7 @@ from planner.answers.diagnosis.uniform import UniformReasons
 from planner.base.units import plural, show_watts
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
+from planner.cost.memory.risk import memory_risks
 from planner.plan import FULL, RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
 from planner.results.certificate import UnevenFound
 from planner.results.parts import Diagnosis
@@ -158,8 +159,10 @@ def _free_layout(space: UniformSpace, chips: int) -> Iterator[str]:
 def _memory(space: UniformSpace, chips: int, plan: Plan, stage: int, needed: float) -> Diagnosis:
     """The leanest plan that is known, and the stage on which it does not fit."""
     where = f" on stage {stage}" if plan.pp > 1 else ""
+    held = np.array([needed])
+    chance = float(memory_risks(space.model, PlanTable.from_plans([plan]), held)[0][0])
     remedies = first_few(
-        enough_memory(space.limits, needed, usable_bytes(space.model)),
+        enough_memory(space.limits, needed, usable_bytes(space.model), chance),
         _free_layout(space, chips) if space.options.layers else iter(()),
         _uniform(other_options(space, chips)),
         more_chips(space, chips),
@@ -167,7 +170,7 @@ def _memory(space: UniformSpace, chips: int, plan: Plan, stage: int, needed: flo
     return lacking_memory(
         "of plans whose stages may differ the leanest that is known",
         plan,
-        (needed, space.limits.chip_bytes(space.model)),
+        (needed, space.limits.bytes_of_plan(space.model, plan)),
         space.model.chip.name + where,
         remedies,
     )

@@ -223,7 +223,7 @@ def _memory(space: UniformSpace, chips: int, leanest: PlanTable, kept_out: str) 
     `kept_out` says which rules of targets drop plans that do fit, if any do.
     """
     model, limits = space.model, space.limits
-    limit, host_limit = limits.chip_bytes(model), limits.host_limit(model)
+    limit, host_limit = float(limits.bytes_of(model, leanest)[0]), limits.host_limit(model)
     needed = float(memory_table(model, leanest).peak[0])
     if limit == 0.0:
         return _no_room(space, chips, needed)

@@ -238,7 +238,7 @@ def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resol
 
 def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
     """The stages and levels of a plan."""
-    limit = limits_of(resolved.request).chip_bytes(resolved.cost)
+    limit = limits_of(resolved.request).bytes_of_plan(resolved.cost, plan.plan)
     return simulated_facts(resolved.cost, plan.plan, limit)
 
 

@@ -39,7 +39,12 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
 def _memory_warnings(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
     """What does not fit: on the chip, on its share of the host."""
     memories = (
-        ("memory", result.memory_per_chip_bytes, limits.chip_bytes(model), "that may be filled"),
+        (
+            "memory",
+            result.memory_per_chip_bytes,
+            limits.bytes_of_plan(model, result.plan),
+            "that may be filled",
+        ),
         (
             "host memory",
             result.host_memory_bytes,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from planner.answers.evaluation import limits_of
+from planner.base.units import show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import verdict_of
 from planner.frameworks.launching import default_target
@@ -12,11 +14,12 @@ from planner.frameworks.rules import Rule, broken
 from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.question.resolved import Resolved
-from planner.results.plan import PlanResult
+from planner.results.plan import PlanResult, RankedPlan
 from planner.results.solved_parts import Wider
 from planner.results.words import choice_words, join_words, mesh_words
+from planner.search.limits import Limits
 
-RUNNABLE_IN = "runnable-in"
+RUNNABLE_IN, MAX_OOM_RISK = "runnable-in", "max-oom-risk"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +38,12 @@ class Scope:
 
 
 def scope_default(resolved: Resolved) -> Iterator[tuple[str, str, str]]:
-    """What is taken to run the plans, where the question leaves it open."""
-    runners = resolved.runners
+    """What is taken to run the plans, and their risk, where the question leaves these open."""
+    runners, request = resolved.runners, resolved.request
     if runners.assumed:
         yield RUNNABLE_IN, runners.words, runners.reason
+    if request.max_oom_risk is None and request.oom_risk is not None:
+        yield MAX_OOM_RISK, show_percent(request.oom_risk), "by the spread of published runs"
 
 
 def targets_running(resolved: Resolved, plan: Plan) -> tuple[Target, ...]:
@@ -48,6 +53,14 @@ def targets_running(resolved: Resolved, plan: Plan) -> tuple[Target, ...]:
     """
     targets = resolved.runners.targets
     return () if resolved.runners.assumed and _broken(resolved, targets, plan) else targets
+
+
+def limits_kept(resolved: Resolved, best: PlanResult) -> Limits:
+    """What a plan has to obey: no risk of memory that was assumed, if it has a greater one."""
+    limits, assumed = limits_of(resolved.request), resolved.request.max_oom_risk is None
+    risk = limits.oom_risk
+    lifted = assumed and risk is not None and best.out_of_memory_probability > risk
+    return replace(limits, oom_risk=None) if lifted else limits
 
 
 def scope_of(resolved: Resolved, best: PlanResult, wider: Sequence[Wider] = ()) -> Scope:
@@ -60,7 +73,7 @@ def scope_of(resolved: Resolved, best: PlanResult, wider: Sequence[Wider] = ()) 
     """
     running = targets_running(resolved, best.plan)
     return Scope(
-        words=tuple(_launching(resolved, best, wider)),
+        words=(*_launching(resolved, best, wider), *_risking(resolved, best, wider)),
         runs_in=tuple(target.name for target in running),
         wider=tuple(wider),
     )
@@ -88,20 +101,46 @@ def _launching(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> 
 
 def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str:
     """What plans that targets do not run would give, as the end of a sentence."""
-    minimized = resolved.request.minimized
-    found = next((one for one in wider if one.lifted == RUNNABLE_IN), None)
-    flag = f"--{RUNNABLE_IN} {ANY}"
+    noun, flag = resolved.request.minimized.noun, f"--{RUNNABLE_IN} {ANY}"
+    found = _of(wider, RUNNABLE_IN)
     if found is None:
         return f"; plans that it cannot run were not searched ({flag})"
     if found.plan is None and found.proved:
-        return f", and no plan that it cannot run has less {minimized.noun} (proved)"
+        return f", and no plan that it cannot run has less {noun} (proved)"
     if found.plan is None:
         return f"; time ended the search of plans that it cannot run ({flag})"
-    plan = found.plan.result
-    tie = ", a tie" if found.plan.tie else ""
-    words = f"{mesh_words(plan.plan)}; {choice_words(plan.plan)}"
-    proved = "" if found.proved else " (time ended that search)"
-    return f"; {flag} would give {words}: {verdict_of(best, plan, minimized)}{tie}{proved}"
+    return f"; {flag} would give {_better(resolved, best, found.plan)}"
+
+
+def _of(wider: Sequence[Wider], name: str) -> Wider | None:
+    """What lifting one wish would give; None: that was not searched."""
+    return next((one for one in wider if one.lifted == name), None)
+
+
+def _better(resolved: Resolved, best: PlanResult, plan: RankedPlan) -> str:
+    """A better plan, by how much, and whether that can be told."""
+    words = f"{mesh_words(plan.result.plan)}; {choice_words(plan.result.plan)}"
+    verdict = verdict_of(best, plan.result, resolved.request.minimized)
+    return f"{words}: {verdict}{', a tie' if plan.tie else ''}"
+
+
+def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> Iterator[str]:
+    """What plans would give that run out of memory more often."""
+    risk, flag = resolved.request.oom_risk, f"--{MAX_OOM_RISK} 100%"
+    if risk is None:
+        return
+    noun, found = resolved.request.minimized.noun, _of(wider, MAX_OOM_RISK)
+    start = f"Plans that run out of memory with a chance above {show_percent(risk)} are left out"
+    if found is None:
+        yield f"{start} ({flag} searches them)."
+    elif found.plan is None and found.proved:
+        yield f"{start}: none of them has less {noun} (proved)."
+    elif found.plan is None:
+        yield f"{start}; time ended the search of these ({flag})."
+    else:
+        chance = show_percent(found.plan.result.out_of_memory_probability)
+        better = _better(resolved, best, found.plan)
+        yield f"{start}; {flag} would give {better}, at a chance of {chance}."
 
 
 def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:

@@ -169,7 +169,9 @@ def _with_plan(
     rows, front_limits = how_proved(request, front, proved)
     chosen = Chosen(
         best=result,
-        facts=simulated_facts(resolved.cost, result.plan, limits.chip_bytes(resolved.cost)),
+        facts=simulated_facts(
+            resolved.cost, result.plan, limits.bytes_of_plan(resolved.cost, result.plan)
+        ),
         front=Front(
             plans=as_best(_evaluated(resolved, front.plans), result, request.compared),
             objectives=request.front,

@@ -12,7 +12,7 @@ from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons
 from planner.answers.notes.front import fewer_chips, front_note, less_energy
 from planner.answers.notes.likely import against_first, ranked
-from planner.answers.notes.scope import RUNNABLE_IN, scope_of
+from planner.answers.notes.scope import MAX_OOM_RISK, RUNNABLE_IN, scope_of
 from planner.base.progress import Progress
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
@@ -155,10 +155,10 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
     why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
-    wider = beyond_targets(prover, minimized, named, result)
+    wider = lifted(prover, minimized, named, result)
     return Chosen(
         best=result,
-        facts=plan_facts(model, result.plan, prover.limits.chip_bytes(model)),
+        facts=plan_facts(model, result.plan, prover.limits.bytes_of_plan(model, result.plan)),
         front=Front(
             plans=front,
             objectives=request.front,
@@ -173,25 +173,35 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
     )
 
 
-def beyond_targets(
+def lifted(
     space: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
 ) -> list[Wider]:
-    """What plans that targets do not run would give; nothing where none was kept to.
+    """What lifting each wish would give that is usually assumed: what runs plans, their risk.
 
     Args:
         space: The space of the best plan, after its search.
         objective: What is minimized.
         named, best: The best plan, as a table of one row and with its cost.
     """
-    if not space.options.runnable_in:
-        return []
-    every = replace(space, options=replace(space.options, runnable_in=()))
-    found, proved = better_plan(every, objective, named)
+    wider: dict[str, UniformSpace] = {}
+    if space.options.runnable_in:
+        options = replace(space.options, runnable_in=())
+        wider[RUNNABLE_IN] = replace(space, options=options)
+    if space.limits.oom_risk is not None:
+        wider[MAX_OOM_RISK] = replace(space, limits=replace(space.limits, oom_risk=None))
+    return [_better(name, each, objective, named, best) for name, each in wider.items()]
+
+
+def _better(
+    name: str, space: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
+) -> Wider:
+    """The best plan of a wider space, where it is better."""
+    found, proved = better_plan(space, objective, named)
     if found is None:
-        return [Wider(lifted=RUNNABLE_IN, plan=None, proved=proved)]
+        return Wider(lifted=name, plan=None, proved=proved)
     result = plan_results(space.model, found, evaluate_table(space.model, found))[0]
-    ranked_plan = against_first(space.model, [best, result], objective)[1]
-    return [Wider(lifted=RUNNABLE_IN, plan=ranked_plan, proved=proved)]
+    plan = against_first(space.model, [best, result], objective)[1]
+    return Wider(lifted=name, plan=plan, proved=proved)
 
 
 def reasons(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -84,6 +85,8 @@ SPREADS = {
 }
 """Standard deviation of ln(measured / predicted), by what is known of the software."""
 
+_FLAGS = ("flag", "wide flag")
+
 HEADROOM_SHARE = Figure(
     value=0.88,
     kind="derived",
@@ -115,6 +118,25 @@ def memory_spread(framework: FrameworkProfile, era: str, plans: PlanTable) -> Fl
         flag = np.where(plans.tp >= 16, SPREADS["wide flag"].value, SPREADS["flag"].value)
         spread = np.where(unsure, np.maximum(spread, flag), spread)
     return spread
+
+
+def spreads_of(framework: FrameworkProfile, era: str) -> tuple[float, ...]:
+    """Each spread that `memory_spread` has for some plan, ascending."""
+    known = SPREADS["era" if era != framework.era else framework.memory_knowledge].value
+    if framework.keeps_gathered != "unknown":
+        return (known,)
+    return tuple(sorted({known, *(max(known, SPREADS[name].value) for name in _FLAGS)}))
+
+
+def bytes_at_risk(risk: float, spread: FloatArray, allocatable_bytes: float) -> FloatArray:
+    """(n,) the most bytes that run out of memory with at most this chance; see the module.
+
+    Args:
+        risk: Above 0 and below 1.
+        spread: (n,) `memory_spread`.
+        allocatable_bytes: Capacity less the reserve; 0 or less: nothing fits.
+    """
+    return np.asarray(max(allocatable_bytes, 0.0) * np.exp(NormalDist().inv_cdf(risk) * spread))
 
 
 def out_of_memory_probability(

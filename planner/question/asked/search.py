@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.question.asked.field import LIMITS, MACHINE, POWER, RUN, SEARCH, Asked
-from planner.question.asked.usual import COOLING, FRONT_POINTS, LEAST_PUE, MOST_PUE
+from planner.question.asked.usual import COOLING, FRONT_POINTS, LEAST_PUE, MOST_PUE, OOM_RISK
 
 SEARCH_FIELDS = (
     Asked(
@@ -209,6 +209,17 @@ SEARCH_FIELDS = (
         panel=LIMITS,
         kind="share",
         default_text="the framework's, mostly 0.9",
+    ),
+    Asked(
+        name="max_oom_risk",
+        help=(
+            "Most chance of running out of memory that a plan may have, e.g. 0.1 or 10%; 100%: "
+            "any, within the framework's share"
+        ),
+        panel=LIMITS,
+        kind="share",
+        default_text=f"{OOM_RISK:.0%}; 100% where another field limits memory",
+        page="model/memory.md",
     ),
     Asked(
         name="max_power",

@@ -56,6 +56,9 @@ class FeasibleFields(TypedDict, total=False):
     memory_margin: float | str | None
     """Share of the chip's memory, less the framework's reserve, that a plan may fill, e.g. 0.8 or
     80%. Default: the framework's, mostly 0.9."""
+    max_oom_risk: float | str | None
+    """Most chance of running out of memory that a plan may have, e.g. 0.1 or 10%; 100%: any, within
+    the framework's share. Default: 5%; 100% where another field limits memory."""
 
 
 class CommonFields(FeasibleFields, total=False):

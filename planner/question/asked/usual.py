@@ -13,4 +13,6 @@ BATCH_TOKENS = BATCH_MI * 2**20
 FRONT_POINTS = 20
 """Time limits of a front of uneven pipelines."""
 COOLING = COOLINGS[0]
+OOM_RISK = 0.05
+"""Chance of running out of memory that plans of a search may have, where nothing limits it."""
 LEAST_PUE, MOST_PUE = 1, 3

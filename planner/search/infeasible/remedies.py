@@ -21,6 +21,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.job import LARGEST_BATCH
+from planner.cost.memory.risk import memory_risks
 from planner.objectives import MEMORY, TIME
 from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS, PlanTable
 from planner.question.options import SpaceOptions
@@ -215,11 +216,11 @@ def _fewer_targets(options: SpaceOptions) -> dict[str, SpaceOptions]:
 
 
 def more_memory(space: UniformSpace, chips: int) -> Iterator[str]:
-    """The least `--max-memory` or `--memory-margin` that lets a plan fit in the usual limit."""
+    """The least limits on memory that let a plan fit in what the framework may fill."""
     limits, usable = space.limits, usable_bytes(space.model)
     if limits.chip_bytes(space.model) >= usable:
         return
-    roomy = replace(limits, memory_bytes=None, memory_margin=None)
+    roomy = replace(limits, memory_bytes=None, memory_margin=None, oom_risk=None)
     found = least_memory(replace(space.on(chips), limits=roomy))
     if found.status is not Status.OPTIMAL:
         return
@@ -232,6 +233,10 @@ def more_memory(space: UniformSpace, chips: int) -> Iterator[str]:
     if margin is not None and margin * space.model.allocatable_bytes < least:
         text = rounded_up(least / space.model.allocatable_bytes)
         wishes += [f"--memory-margin {text}"]
+    held = np.array([least])
+    chance = float(memory_risks(space.model, found.plans, held)[0][0])
+    if limits.oom_risk is not None and chance > limits.oom_risk:
+        wishes += [risk_flag(chance)]
     if all(wishes):
         yield " ".join(wishes)
 
@@ -372,18 +377,28 @@ def _rounded(value: float, mode: str) -> str:
     return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"
 
 
-def enough_memory(limits: Limits, needed: float, usable: float) -> Iterator[str]:
-    """The `--max-memory` under which a plan that is known fits, where chips have so much.
+def risk_flag(chance: float) -> str:
+    """The limit on the chance of running out of memory that a chance keeps."""
+    return f"--max-oom-risk {min(float(rounded_up(100 * chance)), 100):g}%"
+
+
+def enough_memory(limits: Limits, needed: float, usable: float, chance: float) -> Iterator[str]:
+    """The limit on memory under which a plan that is known fits, where chips have so much.
 
     Args:
         limits: What was asked for.
         needed: Bytes that the plan needs on a chip.
         usable: Bytes that a plan may fill.
+        chance: Of the plan to run out of memory.
     """
     text = rounded_up(needed / 1e9)
-    alone = limits.memory_bytes is not None and limits.memory_margin is None
-    if alone and float(text) * 1e9 <= usable:
+    given = (limits.memory_bytes, limits.memory_margin, limits.oom_risk)
+    if sum(limit is not None for limit in given) != 1:
+        return
+    if limits.memory_bytes is not None and float(text) * 1e9 <= usable:
         yield f"--max-memory {text}GB"
+    elif limits.oom_risk is not None and needed <= usable:
+        yield risk_flag(chance)
 
 
 def first_few(*remedies: Iterator[str]) -> tuple[str, ...]:

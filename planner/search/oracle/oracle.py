@@ -114,6 +114,8 @@ def mesh_problem(
         raise ValueError(
             "energy by component is not a formula of times; use planner.search.uniform.engine"
         )
+    if limits is not None and limits.oom_risk is not None:
+        raise ValueError("the formula has one limit on memory, whatever is known of it")
     space = _whole_space(model, chips, options)
     if len(space) == 0:
         raise ValueError(f"no plan of {model.job.model.name} on {chips} chips passes the rules")

@@ -164,7 +164,7 @@ def _packings(
     own = [
         Packing.build(
             OneRow(model=pool.model, rows=rows, terms=terms),
-            limits.chip_bytes(pool.model),
+            float(limits.bytes_of(pool.model, rows.plans)[0]),
             upper_s,
             energy=limited,
             every=limited,

@@ -229,7 +229,7 @@ class UnevenSpace(RowSpace[Rows]):
         if any(broken(self.model, table, target=target) for target in self.options.runnable_in):
             return None
         totals = evaluate_totals(self.model, table)
-        fits, _ = self.limits.memory(self.model, memory_table(self.model, table))
+        fits, _ = self.limits.memory(self.model, table, memory_table(self.model, table))
         allowed, _ = self.limits.costs(
             self.model, totals.step_time_s, totals.energy_j, table.chips.astype(np.float64)
         )

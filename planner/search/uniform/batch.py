@@ -295,8 +295,9 @@ def _fitting(
     dropped: dict[str, int] = {}
     for start in range(0, len(space), CHUNK):
         at = np.arange(start, min(start + CHUNK, len(space)))
-        held = memory_table(model, space.plans.take(at))
-        fits[at], lost = limits.memory(model, held)
+        plans = space.plans.take(at)
+        held = memory_table(model, plans)
+        fits[at], lost = limits.memory(model, plans, held)
         peak[at] = held.peak
         add_counts(dropped, lost)
     return fits, peak, dropped

@@ -262,7 +262,11 @@ def _case(
         _check_batch(model, batch, counts)
     return Case(
         model=model,
-        limits=Limits(memory_bytes=request.max_memory, memory_margin=request.memory_margin),
+        limits=Limits(
+            memory_bytes=request.max_memory,
+            memory_margin=request.memory_margin,
+            oom_risk=request.oom_risk,
+        ),
         chips=counts,
         batches=batches,
     )

@@ -277,7 +277,7 @@ def _best_of(
     kept = []
     for start in range(0, len(plans), _ROWS_AT_A_TIME):
         chunk = plans.take(np.arange(start, min(start + _ROWS_AT_A_TIME, len(plans))))
-        rows = np.flatnonzero(limits.memory(model, memory_table(model, chunk))[0])
+        rows = np.flatnonzero(limits.memory(model, chunk, memory_table(model, chunk))[0])
         batches = np.full(len(rows), model.job.global_batch)
         time_s, share, part = exposed(model, timed(model, chunk, rows, batches))
         kept.append(np.stack([start + rows, time_s, share, part]))

@@ -122,7 +122,7 @@ def sweep(
     if len(plans):
         alone = memory_table(model, plans, m=np.ones(len(plans)))
         least = least_bytes(alone)
-        fits, _ = limits.memory(model, alone)
+        fits, _ = limits.memory(model, plans, alone)
         kept = np.flatnonzero(fits & (plans.data_ranks <= most_sequences))
         most = _largest_micro_batches(model, plans.take(kept), limits, most_sequences)
         least_micro = _least_micro_batches(model, plans.take(kept), most)
@@ -156,7 +156,7 @@ def _largest_micro_batches(
     while np.any(low < high):
         middle = (low + high + 1) // 2
         tried = replace(plans, micro_batch=middle)
-        fits, _ = limits.memory(model, memory_table(model, tried, m=np.ones(len(tried))))
+        fits, _ = limits.memory(model, tried, memory_table(model, tried, m=np.ones(len(tried))))
         low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
     return low
 
@@ -259,10 +259,11 @@ def _fits(
     """
     most = np.ones(len(plans))
     np.maximum.at(most, which, times)
-    fits = limits.memory(model, memory_table(model, plans, m=most))[0][which]
+    fits = limits.memory(model, plans, memory_table(model, plans, m=most))[0][which]
     rest = np.flatnonzero(~fits)
-    held = memory_table(model, plans.take(which[rest]), m=times[rest].astype(np.float64))
-    fits[rest] = limits.memory(model, held)[0]
+    others = plans.take(which[rest])
+    held = memory_table(model, others, m=times[rest].astype(np.float64))
+    fits[rest] = limits.memory(model, others, held)[0]
     return fits
 
 

@@ -106,7 +106,9 @@ def plan_ridgeline(
         result,
         times_s=tuple(float(time) for time in costs.step_time_s),
         times_are="cost model",
-        fits=tuple(limits.memory(model, costs.memory)[0].tolist()),
+        fits=tuple(
+            limits.memory(model, PlanTable.from_plans(path.plans), costs.memory)[0].tolist()
+        ),
         given=path.at,
         chips=plan.chips,
         clock=clock,

@@ -140,12 +140,13 @@ def row_columns(
     alone = rows.take(np.array([row]))
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
     every = limits.power_w is not None
+    limit_bytes = float(limits.bytes_of(model, alone.plans)[0])
     units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
     if alone.both_ways[0]:
         pairs = Pairs(
             one=one,
             forms=clocked_forms(model, alone, clocks),
-            limit_bytes=limits.chip_bytes(model),
+            limit_bytes=limit_bytes,
             upper_s=upper_s,
             time_s=units.time_s,
             joules=units.joules,
@@ -156,7 +157,7 @@ def row_columns(
         return _pair_columns(pairs, limits, units, energy=energy)
     packing = Packing.build(
         one,
-        limits.chip_bytes(model),
+        limit_bytes,
         upper_s,
         energy=energy or every,
         every=every,
