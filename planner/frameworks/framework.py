@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.assumptions.software import FrameworkProfile
@@ -66,6 +68,8 @@ class Framework(ABC):
 
     Attributes:
         targets: What its plans are written for, and whose launches are read.
+        launched_as: The target that plans of a profile are launched with unless a question says
+            another, by its name, where that is not the target named like the profile.
         vendors: Makers of chips, in lower case, on which it is the usual framework; where no
             framework names the maker, the first of the registry is.
         preset: The preset of assumptions whose counts these are, where it is no software that
@@ -74,6 +78,7 @@ class Framework(ABC):
     """
 
     targets: tuple[Target, ...] = ()
+    launched_as: Mapping[str, str] = MappingProxyType({})
     vendors: tuple[str, ...] = ()
     preset: str = ""
     preset_reason: str = ""

@@ -1,28 +1,10 @@
-"""What plans of a framework are launched with, where a question does not say.
-
-The table from the name of a framework to its default target stands here alone. A framework of an
-installed package has the target that is named like its profile, if it has one.
-"""
+"""What plans of a framework are launched with, where a question does not say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from planner.frameworks.framework import Target
-from planner.frameworks.registry import TARGETS, target_of
+from planner.frameworks.registry import FRAMEWORKS, TARGETS, framework_of, target_of
 from planner.frameworks.rules.alike import CUDA_VENDORS
-
-DEFAULT_TARGETS: Mapping[str, str] = {
-    "megatron": "megatron",
-    "megatron-fp32-grads": "megatron",
-    "torchtitan": "torchtitan",
-    "deepspeed": "deepspeed",
-    "deepspeed-liger": "deepspeed",
-    "fsdp": "accelerate",
-    "jax": "maxtext",
-    "nanotron": "nanotron",
-}
-"""Name of a target by that of a framework. The others, such as hai-llm, are launched by none."""
 
 LAUNCHED_VENDORS = (*CUDA_VENDORS, "Google")
 """Makers of the chips on which a framework that was assumed is taken to be launched too.
@@ -31,7 +13,16 @@ On others (Intel, AWS, chips of no vendor) the framework stands for memory and s
 """
 
 
-def default_target(framework: str) -> Target | None:
-    """The target of a framework, by the name of its profile; None: nothing launches it."""
-    name = DEFAULT_TARGETS.get(framework)
-    return target_of(framework) if name is None else TARGETS[name]
+def default_target(profile: str) -> Target | None:
+    """The target of a profile, by its name; None: nothing launches it.
+
+    The one that its framework says, else the one that is named like it.
+    """
+    framework = framework_of(profile)
+    name = "" if framework is None else framework.launched_as.get(profile, "")
+    return TARGETS[name] if name else target_of(profile)
+
+
+def default_targets() -> dict[str, Target | None]:
+    """The table of all profiles, by name."""
+    return {name: default_target(name) for name in FRAMEWORKS}

@@ -1,19 +1,21 @@
 """What an answer says of the plans that it was chosen among: what runs them, what others give."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.cases import each
 
 import planner
-from planner.frameworks.launching import DEFAULT_TARGETS, default_target
-from planner.frameworks.registry import FRAMEWORKS, TARGETS, framework_of
+from planner.frameworks.launching import default_targets
+from planner.frameworks.registry import TARGETS, framework_of
 from planner.frameworks.rules import broken
 from planner.plan import PlanTable
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult
 
+ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {
     "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 16, "batch_tokens": 2**20,
     "max_oom_risk": 1,
@@ -30,21 +32,30 @@ def broken_by(found: SolveResult, target: str) -> list[str]:
     return [line for _, line in broken(cost, table, target=TARGETS[target])]
 
 
+LAUNCHED = {
+    "megatron": "megatron", "megatron-fp32-grads": "megatron", "torchtitan": "torchtitan",
+    "deepspeed": "deepspeed", "deepspeed-liger": "deepspeed", "fsdp": "accelerate",
+    "jax": "maxtext", "nanotron": "nanotron",
+}  # fmt: skip
+
+
 def test_every_framework_has_a_default_target_or_none() -> None:
-    assert set(DEFAULT_TARGETS) <= set(FRAMEWORKS)
-    assert set(DEFAULT_TARGETS.values()) <= set(TARGETS)
-    without = {name for name in FRAMEWORKS if default_target(name) is None}
+    table = default_targets()
+    assert {name: one.name for name, one in table.items() if one is not None} == LAUNCHED
+    without = {name for name, one in table.items() if one is None}
     assert without == {"hai-llm", "megatron-zb", "textbook", "torchtitan-2024"}
-    for name, target in DEFAULT_TARGETS.items():
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    for name, target in LAUNCHED.items():
         family = framework_of(name)
         assert family is not None
         assert TARGETS[target] in family.targets
+        assert f"| `{name}` | `{target}` |" in page
 
 
 @each("framework", ["megatron", "torchtitan", "deepspeed", "fsdp", "nanotron"])
 def test_the_best_plan_can_be_launched(framework: str) -> None:
     found = planner.solve(**SMALL, framework=framework)
-    target = DEFAULT_TARGETS[framework]
+    target = LAUNCHED[framework]
     assert found.notes.runs_in == (target,)
     assert broken_by(found, target) == []
     assert ("runnable-in", target, f"what launches {framework}") in found.notes.defaults

@@ -19,7 +19,7 @@ JOBS: dict[str, tuple[str, ...]] = {
     ),
     "offload": (
         "--model", "llama2-13b", *A100, "--chips", "8", "--offload", "--no-clocks",
-        "--axes", "tp,dp,fsdp",
+        "--axes", "tp,dp,fsdp", "--runnable-in", "any",
     ),
     "all placements": (
         "--model", "llama2-7b", *A100, "--chips", "32", "--placement", "all",

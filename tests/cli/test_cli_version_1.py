@@ -73,8 +73,16 @@ def test_every_value_has_its_place_in_the_parts(name: str) -> None:
 def test_chips_are_asked_for_as_they_were_meant(
     asked: dict[str, Any], today: dict[str, Any]
 ) -> None:
-    """The front ranged over smaller counts too, where the question did not keep to all chips."""
-    assert as_parts({**kept("uniform"), "asked": asked})["question"]["asked"] == today
+    """The front ranged over smaller counts too, where the question did not keep to all chips.
+
+    Every plan of the framework was searched, whatever its risk of running out of memory.
+    """
+    every = {"runnable_in": ["any"], "max_oom_risk": 1.0}
+    found = as_parts({**kept("uniform"), "asked": asked})["question"]["asked"]
+    assert found == {**today, **every}
+    own = {"runnable_in": ["megatron"], "max_memory": 7e10}
+    found = as_parts({**kept("uniform"), "asked": {**asked, **own}})["question"]["asked"]
+    assert found == {**today, **every, **own}
 
 
 def test_bounds_have_their_names_of_today() -> None:

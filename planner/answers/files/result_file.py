@@ -49,7 +49,7 @@ from planner.base.jsonfile import json_object
 from planner.base.messages import mistakes
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import asked_of, left_out
-from planner.question.files.result_layout import as_parts
+from planner.question.files.result_layout import SAID_SINCE, as_parts
 from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of
 from planner.question.provenance import job_fields, sources_of
@@ -223,8 +223,17 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         answer = _with_plan(file, setting, _scoped(file, resolved, chosen, beyond))
     said = answer.to_dict()
     reading.compare(file.question.job, said["question"]["job"], "question.job.")
-    reading.compare(data, said, "")
+    reading.compare(data, _known_then(said, data), "")
     return ResultFile(kind="solve", answer=answer, plan=best, resolved=resolved)
+
+
+def _known_then(said: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said today, without what answers did not say when a document was written."""
+    then = dict(said)
+    for part, names in SAID_SINCE.items():
+        absent = {name for name in names if name not in data[part]}
+        then[part] = {name: value for name, value in said[part].items() if name not in absent}
+    return then
 
 
 def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:

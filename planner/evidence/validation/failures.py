@@ -15,11 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.cost.memory.risk import memory_risks
 from planner.evidence.csvfile import published
+from planner.evidence.runs.reading import read_runs
 from planner.evidence.runs.rows import Run, run_of
 from planner.evidence.validation.memory import both_modes, cost_model, peaks
+from planner.evidence.validation.risk import RiskTable, risk_table
 from planner.plan import PlanTable
-from planner.search.limits import usable_bytes
+from planner.question.asked.usual import OOM_RISK
 
 GIB = 2.0**30
 MARGINS = (1.15, 1.10, 1.05, 1.00, 0.95, 0.90, 0.85, 0.80, 0.75, 0.70)
@@ -48,7 +51,7 @@ class Flagged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfModel:
-    """The default limit on the configurations of one model, shares from 0 to 1."""
+    """The default risk on the configurations of one model, shares from 0 to 1."""
 
     model: str
     failed: int
@@ -77,15 +80,16 @@ class FailuresTable:
     Attributes:
         failed, succeeded: Configurations on each side.
         auc: Chance that a failed configuration is predicted larger than one that ran.
-        default: What the limit flags that searches use unless told otherwise.
+        risk: The limit that searches use unless told otherwise, held against all published runs.
         margins: What each margin flags, for every mode.
-        models, sizes: By model, and by predicted memory, with the expected mode.
+        models, sizes: What that limit flags by model, and who failed by predicted memory, with the
+            expected mode.
     """
 
     failed: int
     succeeded: int
     auc: float
-    default: Flagged
+    risk: RiskTable
     margins: tuple[Flagged, ...]
     models: tuple[OfModel, ...]
     sizes: tuple[OfSize, ...]
@@ -93,10 +97,17 @@ class FailuresTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Side:
-    """One side of the test: (n,) names of models, and (3, n) predicted GiB by mode."""
+    """One side of the test.
+
+    Attributes:
+        models: (n,) their names.
+        gib: (3, n) predicted GiB by mode.
+        chance: (n,) to run out of memory, with the expected mode.
+    """
 
     models: np.ndarray
     gib: FloatArray
+    chance: FloatArray
 
 
 def failures_table() -> FailuresTable:
@@ -106,19 +117,19 @@ def failures_table() -> FailuresTable:
     bad = _side([_as_run(row, templates[row["model"]]) for row in published("failed")])
     good = _side([run_of(row) for row in ran.values()])
     model = cost_model(run_of(next(iter(ran.values()))))
-    room, usual = model.allocatable_bytes / GIB, usable_bytes(model) / GIB
-    default = _flagged(bad, good, 0, usual / room, usual)
+    room = model.allocatable_bytes / GIB
+    source = next(iter(ran.values()))["source"]
     return FailuresTable(
         failed=len(bad.models),
         succeeded=len(good.models),
         auc=_auc(bad.gib[0], good.gib[0]),
-        default=default,
+        risk=risk_table(read_runs().runs, [(source, chance) for chance in bad.chance.tolist()]),
         margins=tuple(
             _flagged(bad, good, mode, margin, margin * room)
             for mode in range(len(MODES))
             for margin in MARGINS
         ),
-        models=tuple(_of_model(bad, good, name, usual) for name in templates),
+        models=tuple(_of_model(bad, good, name) for name in templates),
         sizes=_of_sizes(bad.gib[0], good.gib[0]),
     )
 
@@ -152,7 +163,7 @@ def _as_run(failed: Mapping[str, str], template: Mapping[str, str]) -> Run:
 
 def _side(runs: list[Run]) -> _Side:
     """Predicts all runs, those of one job at a time."""
-    gib = np.empty((len(MODES), len(runs)))
+    gib, chance = np.empty((len(MODES), len(runs))), np.empty(len(runs))
     jobs: dict[tuple[str, int], list[int]] = defaultdict(list)
     for at, run in enumerate(runs):
         jobs[run.job.model.name, run.job.global_batch].append(at)
@@ -162,8 +173,9 @@ def _side(runs: list[Run]) -> _Side:
         never, always = both_modes(first, first.job.framework, table)
         expected = peaks(first, first.job.framework, table)
         gib[:, rows] = np.stack([expected, always, never]) / GIB
+        chance[rows] = memory_risks(cost_model(first), table, expected)[0]
     names = [run.job.model.name.removeprefix("nanotron-llama-") for run in runs]
-    return _Side(models=np.array(names), gib=gib)
+    return _Side(models=np.array(names), gib=gib, chance=chance)
 
 
 def _flagged(bad: _Side, good: _Side, mode: int, margin: float, limit_gib: float) -> Flagged:
@@ -176,14 +188,14 @@ def _flagged(bad: _Side, good: _Side, mode: int, margin: float, limit_gib: float
     )
 
 
-def _of_model(bad: _Side, good: _Side, name: str, limit_gib: float) -> OfModel:
-    of_bad, of_good = bad.gib[0][bad.models == name], good.gib[0][good.models == name]
+def _of_model(bad: _Side, good: _Side, name: str) -> OfModel:
+    of_bad, of_good = bad.chance[bad.models == name], good.chance[good.models == name]
     return OfModel(
         model=name,
         failed=len(of_bad),
         succeeded=len(of_good),
-        flagged=float((of_bad > limit_gib).mean()),
-        false_alarms=float((of_good > limit_gib).mean()),
+        flagged=float((of_bad > OOM_RISK).mean()),
+        false_alarms=float((of_good > OOM_RISK).mean()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.frameworks.accelerate.profile import FSDP
@@ -19,6 +20,7 @@ class Accelerate(Framework):
     name = "accelerate"
     profiles = (FSDP,)
     targets = (Target(name="accelerate", title="Hugging Face Accelerate", framework="fsdp"),)
+    launched_as = MappingProxyType({"fsdp": "accelerate"})
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.accelerate.rules`."""

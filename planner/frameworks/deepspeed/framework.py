@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.frameworks.deepspeed.profile import PROFILES
@@ -29,6 +30,7 @@ class DeepSpeed(Framework):
             launches="a JSON file",
         ),
     )
+    launched_as = MappingProxyType({"deepspeed-liger": "deepspeed"})
     examples = (
         ("export", "planner export plan.yaml --to deepspeed --allow-lossy -o launch"),
         (

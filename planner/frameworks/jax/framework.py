@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.frameworks.framework import Framework, Target
@@ -22,6 +23,7 @@ class Jax(Framework):
         Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
         Target(name="jax", title="JAX", framework="jax"),
     )
+    launched_as = MappingProxyType({"jax": "maxtext"})
     vendors = ("google", "aws")
     examples = (("export", "planner export front.json --row 2 --to maxtext --allow-lossy --json"),)
 

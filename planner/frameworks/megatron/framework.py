@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.frameworks.framework import Framework, Target
@@ -39,6 +40,7 @@ class Megatron(Framework):
             lists_layers=True,
         ),
     )
+    launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})
     examples = tuple(
         (
             command,

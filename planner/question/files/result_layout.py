@@ -55,6 +55,8 @@ PLACES: dict[str, str] = {
 """Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
 
 _SCOPE, _ANY = "scope", "any"
+SAID_SINCE = {"notes": (_SCOPE, "runs_in"), "candidates": ("wider",)}
+"""Parts of an answer, and what they have since searches keep to what a target runs."""
 _STAGES = {"skeletons": "partial_plans"}  # counts of version 1 by their names of today
 _SHARING = "roofline"  # the assumptions under which chips share a step's tokens
 _UNITS = {"time": "s", "energy": "J", "edp": "J s", "memory": "B"}  # of objectives in version 1
@@ -96,12 +98,12 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_every_plan(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer that says nothing of its scope: all plans of the framework were searched."""
+    """An answer that says nothing of its scope: every plan was searched, at any risk."""
     notes, question = parts.get("notes"), parts.get("question")
     asked = question.get("asked") if isinstance(question, Mapping) else None
     if not isinstance(notes, Mapping) or not isinstance(asked, Mapping) or _SCOPE in notes:
         return dict(parts)
-    asked = {"runnable_in": [_ANY], **asked}
+    asked = {"runnable_in": [_ANY], "max_oom_risk": 1.0, **asked}
     return {**parts, "question": {**dict(question or {}), "asked": asked}}
 
 

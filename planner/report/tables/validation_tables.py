@@ -10,12 +10,14 @@ from planner.evidence.validation.answer import Runs, Validation
 from planner.evidence.validation.baselines import Peer
 from planner.evidence.validation.collectives import CollectiveScore
 from planner.evidence.validation.failures import FailuresTable, Flagged, OfModel, OfSize
+from planner.evidence.validation.risk import Refused, RiskTable
 from planner.evidence.validation.scores import Choice, Errors, Score
 from planner.evidence.validation.targets import Reached
 
 Table = tuple[str, tuple[str, ...], list[list[str]]]
 """Title, header and cells; the first column is text, the others are numbers unless named."""
 _NONE = "-"
+_REFUSED_SHOWN = 20
 LISTED = 40
 # Columns of text; all others hold numbers and are flush right.
 TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
@@ -315,12 +317,47 @@ def failure_tables(found: FailuresTable) -> list[Table]:
             [_flagged_cells(row) for row in found.margins],
         ),
         (
-            f"The default limit, a margin of {found.default.margin:.2f}, by model",
+            f"{_default_words(found.risk)}, by model",
             ("model", "failed", "flagged %", "ran", "wrongly flagged %"),
             [_model_cells(row) for row in _by_size(found.models)],
         ),
         ("Failed, by predicted memory", ("predicted", "configurations", "failed %"), sizes),
+        *risk_tables(found.risk),
     ]  # fmt: skip
+
+
+def _default_words(found: RiskTable) -> str:
+    return f"The default of searches, a chance of at most {percent(found.default)} %"
+
+
+def risk_tables(found: RiskTable) -> list[Table]:
+    """What limits on the chance of running out of memory refuse and offer, and which runs."""
+    risks = [
+        [f"{percent(row.risk)} %", percent(row.refused), percent(row.offered)]
+        for row in found.risks
+    ]
+    sources = [
+        [row.source, f"{row.ran:,}", f"{row.refused:,}", f"{row.failed:,}", f"{row.offered:,}"]
+        for row in found.sources
+        if row.refused or row.failed
+    ]
+    shown = [_refused_cells(row) for row in found.refused[:_REFUSED_SHOWN]]
+    left = len(found.refused) - len(shown)
+    more = f" ({left:,} more in --json)" if left > 0 else ""
+    return [
+        ("By chance of running out of memory, all sources",
+         ("at most", "ran, refused %", "failed, offered %"), risks),
+        (f"{_default_words(found)}, by source; those that refuse none are left out",
+         ("source", "ran", "refused", "failed", "offered"), sources),
+        (f"Runs that ran and the default refuses{more}",
+         ("source", "model", "chips", "plan", "chance %", "predicted", "measured"), shown),
+    ]  # fmt: skip
+
+
+def _refused_cells(row: Refused) -> list[str]:
+    measured = "" if row.measured_bytes is None else show_bytes(row.measured_bytes)
+    figures = (percent(row.chance), show_bytes(row.predicted_bytes), measured)
+    return [row.source, row.model, f"{row.chips:,}", row.plan, *figures]
 
 
 def gib_range(row: OfSize) -> str:
