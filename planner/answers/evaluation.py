@@ -48,7 +48,9 @@ def evaluate_plan(
     allocation = model.allocation(plan.chips)
     costs = evaluate_table(model, table)
     result = plan_results(model, table, costs)[0]
-    limits = replace(limits_of(resolved.request), oom_risk=resolved.request.max_oom_risk)
+    limits = limits_of(resolved.request)
+    if resolved.request.max_oom_risk is None:  # a plan that is given may have any
+        limits = replace(limits, oom_risk=None)
     fits, _ = limits.memory(model, table, costs.memory)
     limit_bytes = limits.bytes_of_plan(model, plan)
     all_orders = resolved.request.placement == "all"
