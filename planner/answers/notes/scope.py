@@ -90,10 +90,15 @@ def _launching(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> 
         else:
             yield from _not_launched(resolved, best.plan)
     elif not targets_running(resolved, best.plan):
-        lines = dict.fromkeys(line for _, line in _broken(resolved, runners.targets, best.plan))
+        found = _broken(resolved, runners.targets, best.plan)
+        why = f"No plan that {titles} runs as it is fits"
+        if any(rule.of_job for rule, _ in found):
+            found = [one for one in found if one[0].of_job]
+            why = f"{titles} runs no plan of this job as it is"
         yield (
-            f"No plan that {titles} runs as it is fits; this is the best of the others. It lacks: "
-            f"{'; '.join(lines)}. planner export --to {names} --allow-lossy writes the nearest."
+            f"{why}; this is the best of all plans of {framework}. It lacks: "
+            f"{'; '.join(dict.fromkeys(line for _, line in found))}. planner export --to {names} "
+            "--allow-lossy writes the nearest."
         )
     else:
         yield f"{titles} runs this plan as it is{_beyond(resolved, best, wider)}."
