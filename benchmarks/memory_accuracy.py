@@ -103,11 +103,11 @@ def failures() -> list[Table]:
     return [
         Table(
             title=f"{found.failed:,} failed configurations against {found.succeeded:,} runs, "
-            f"AUC {found.auc:.3f}; the default limit is a margin of {found.default.margin:.2f}",
+            f"AUC {found.auc:.3f}, flagged by a share of capacity minus reserve",
             rows=[_flagged(row) for row in shown],
         ),
         Table(
-            title="The default limit, by model",
+            title=f"Chance of running out of memory at most {found.risk.default:.0%}, by model",
             rows=[
                 {
                     "model": row.model,

@@ -48,9 +48,7 @@ def evaluate_plan(
     allocation = model.allocation(plan.chips)
     costs = evaluate_table(model, table)
     result = plan_results(model, table, costs)[0]
-    limits = limits_of(resolved.request)
-    if resolved.request.max_oom_risk is None:  # a plan that is given may have any
-        limits = replace(limits, oom_risk=None)
+    limits = limits_on_given(resolved.request)
     fits, _ = limits.memory(model, table, costs.memory)
     limit_bytes = limits.bytes_of_plan(model, plan)
     all_orders = resolved.request.placement == "all"
@@ -99,6 +97,12 @@ def limits_of(request: Request) -> Limits:
         step_time_s=request.max_step_time,
         mfu=request.min_mfu,
     )
+
+
+def limits_on_given(request: Request) -> Limits:
+    """The constraints on a plan that is given, which may have any risk unless one is stated."""
+    limits = limits_of(request)
+    return limits if request.max_oom_risk is not None else replace(limits, oom_risk=None)
 
 
 def options_of(request: Request, targets: tuple[Target, ...] = ()) -> SpaceOptions:

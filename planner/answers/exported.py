@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.answers.evaluation import limits_of
+from planner.answers.evaluation import limits_on_given
 from planner.answers.notes.caveats import caveats
 from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_table
@@ -65,5 +65,5 @@ def _exported(
         plan=plan,
         job={**job_fields(resolved), "chips": plan.chips},
         step_time_s=result.step_time_s,
-        warnings=tuple(caveats(model, result, limits_of(resolved.request))),
+        warnings=tuple(caveats(model, result, limits_on_given(resolved.request))),
     )
