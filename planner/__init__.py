@@ -15,6 +15,7 @@ from planner.base.errors import InfeasibleError as InfeasibleError
 from planner.base.errors import InputError as InputError
 from planner.base.errors import PlannerError as PlannerError
 from planner.base.errors import TimeLimitError as TimeLimitError
+from planner.base.offered import offer
 from planner.base.printable import formatters_in
 from planner.base.version import __version__ as __version__
 
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 formatters_in("planner.report.formatters")
+offer("export", "planner.answers.exported:export_result")
 
 _HOME = {
     "solve": "answers.api",

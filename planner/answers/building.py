@@ -104,11 +104,13 @@ def with_plan(
         chosen: The best plan.
         counts, front_counts: As of `planner.results.solved_parts.Candidates`.
     """
+    job = setting.question.plan_job
+    front = tuple(replace(plan, job=job) for plan in chosen.front.plans)
     return SolveResult(
         certificate=certificate,
-        best=chosen.best,
+        best=replace(chosen.best, job=job),
         facts=chosen.facts,
-        front=chosen.front,
+        front=replace(chosen.front, plans=front),
         candidates=Candidates(
             counts=counts,
             front_counts=front_counts or {},

@@ -7,6 +7,7 @@ from pathlib import Path
 from planner.answers.evaluation import limits_on_given
 from planner.answers.notes.caveats import caveats
 from planner.base.errors import InputError
+from planner.base.frozen import thawed
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.targets import Target, target_named
 from planner.frameworks.writing import export_plan
@@ -14,9 +15,10 @@ from planner.plan import Plan, PlanTable
 from planner.question.facility import under_limit
 from planner.question.files.plan_file import read_plan_file
 from planner.question.provenance import job_fields
+from planner.question.request import Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.export import ExportResult
-from planner.results.plan import plan_results
+from planner.results.plan import PlanResult, plan_results
 
 
 def export_file(
@@ -42,12 +44,38 @@ def export_file(
     """
     target = target_named(to)
     request, plan, origin, _ = read_plan_file(Path(path), {}, flags=True, row=row)
+    _check_one_kind(request)
+    resolved = resolve(request, origin, plan.chips)
+    return _exported(resolved, plan, target, version, allow_lossy=allow_lossy)
+
+
+def export_result(
+    result: PlanResult, to: str, version: str = "", *, allow_lossy: bool = False
+) -> ExportResult:
+    """A plan of an answer in the words of a target; arguments and errors as of `export_file`."""
+    target, job = target_named(to), {**thawed(result.job)}
+    if not job:
+        raise InputError(
+            "plan: it is no plan of an answer of planner.solve, which knows its job; write a plan "
+            "file, and use planner.export_file"
+        )
+    job |= {} if result.machine is None else result.machine.fields
+    request = request_from(job)
+    _check_one_kind(request)
+    resolved = resolve(request, chips=result.chips)
+    return _exported(resolved, result.plan, target, version, allow_lossy=allow_lossy)
+
+
+def _check_one_kind(request: Request) -> None:
+    """Refuses pools.
+
+    Raises:
+        InputError: There are some.
+    """
     if request.pools is not None:
         raise InputError(
             "pools: the plan has stages on several kinds of chips, which no target can launch"
         )
-    resolved = resolve(request, origin, plan.chips)
-    return _exported(resolved, plan, target, version, allow_lossy=allow_lossy)
 
 
 def _exported(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from planner.base.frozen import freeze, thawed
+from planner.base.offered import offered
 from planner.base.printable import Shown
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
@@ -20,6 +21,9 @@ from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.files.plan_file import plan_fields
 from planner.results.parts import Machine
+
+if TYPE_CHECKING:
+    from planner.results.export import ExportResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,7 @@ class PlanResult(Shown):
         micro_batches: Per step.
         machine: PEs and wirings, where those are a decision.
         share_tokens: What `micro_batch` counts where chips share tokens evenly, else 0 (sequences).
+        job: Of plans in answers of a search, the job as plan files hold it; else empty.
     """
 
     plan: Plan
@@ -79,9 +84,27 @@ class PlanResult(Shown):
     out_of_memory_probability: float = 0.0
     lacks_headroom: bool = False
     machine: Machine | None = None
+    job: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s")
+        freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s", "job")
+
+    def export(self, to: str, version: str = "", *, allow_lossy: bool = False) -> ExportResult:
+        """The plan in the words of a target, as `planner export` writes it.
+
+        Args:
+            to: Name of the target, e.g. "megatron".
+            version: Version of the target's input; empty: the default one.
+            allow_lossy: Write also what runs another plan than this one.
+
+        Returns:
+            Its `export.files` have names and texts.
+
+        Raises:
+            InputError: The target cannot run it, or this is no plan of an answer of a search.
+        """
+        written: ExportResult = offered("export")(self, to, version, allow_lossy=allow_lossy)
+        return written
 
     @property
     def chips(self) -> int:
