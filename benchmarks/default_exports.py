@@ -9,13 +9,18 @@ kind of chip (NVIDIA, AMD, TPU, others) and of each number of chips. Each is wha
 
 Counted are pairs without a plan (with the reason of the answer), pairs of which the answer says
 that no target runs them, exports, and refusals that the answer did not announce: there must be
-none. `--into FOLDER` keeps the exports, for the parsers of the frameworks in their own
-environments (`.ci/oracles`).
+none. `--into FOLDER` keeps the exports. `--megatron CHECKOUT`, with `--python` of an environment
+with torch, asks Megatron-LM's own parser and checks about each launch that is written for it, as the
+oracle tests do.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import shlex
+import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -35,6 +40,7 @@ from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult
 
+CHECKER = Path(__file__).parents[1] / "tests/frameworks/export/megatron_checker.py"
 COUNTS = (8, 64, 512)
 LARGE = 20e9
 VENDORS = {"NVIDIA": "NVIDIA", "AMD": "AMD", "Google": "TPU"}
@@ -73,8 +79,11 @@ def drawn(count: int, seed: int) -> list[Pair]:
     return [(rng.choice(models[m]), rng.choice(chips[c]), n) for m, c, n in at]
 
 
-def exported(answer: SolveResult, fields: dict[str, Any], folder: Path) -> str:
-    """The target whose files were written; the plan goes through its file, as a user's does.
+Launch = dict[str, Any]
+
+
+def exported(answer: SolveResult, fields: dict[str, Any], folder: Path) -> Launch:
+    """What was written; the plan goes through its file, as a user's does.
 
     Raises:
         InputError: It is refused.
@@ -84,13 +93,33 @@ def exported(answer: SolveResult, fields: dict[str, Any], folder: Path) -> str:
     plan = folder / "plan.yaml"
     plan.write_text(plan_text(resolved, best.plan, []), encoding="utf-8")
     export = export_file(plan, target).export
-    for file in export.files:
-        (folder / file.name).write_text(file.text, encoding="utf-8")
-    return target
+    texts = {file.name: file.text for file in export.files}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {
+        "pair": fields,
+        "target": target,
+        "args": shlex.split(texts.get("args.txt", "")),
+        "world": best.chips,
+        "environment": dict(export.environment),
+        "hopper": not resolved.cost.chip.architecture.startswith("Blackwell"),
+    }
 
 
-def outcomes(pairs: list[Pair], into: Path) -> Iterator[tuple[str, str, str]]:
-    """(outcome, target, line) of every pair."""
+def refused_by_megatron(launches: list[Launch], checkout: str, python: str) -> list[str]:
+    """What Megatron-LM's own parser and checks refuse of launches, a line each."""
+    done = subprocess.run(
+        [python, str(CHECKER), checkout],
+        input=json.dumps(launches), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    answers = zip(launches, json.loads(done.stdout), strict=True)
+    return [f"{one['pair']}: {said['why']}" for one, said in answers if not said["accepted"]]
+
+
+def outcomes(
+    pairs: list[Pair], into: Path, launches: list[Launch]
+) -> Iterator[tuple[str, str, str]]:
+    """(outcome, target, line) of every pair; `launches` grows by what is written."""
     for number, (model, hardware, chips) in enumerate(pairs):
         fields: dict[str, Any] = {"model": model, "hardware": hardware, "chips": chips}
         try:
@@ -108,14 +137,16 @@ def outcomes(pairs: list[Pair], into: Path) -> Iterator[tuple[str, str, str]]:
         folder = into / f"{number}-{model}-{hardware}-{chips}"
         folder.mkdir(parents=True)
         try:
-            yield "written", exported(answer, fields, folder), ""
+            launches.append(exported(answer, fields, folder))
+            yield "written", launches[-1]["target"], ""
         except InputError as error:
             yield "REFUSED", answer.notes.runs_in[0], f"{fields}: {error}"
 
 
-def report(pairs: list[Pair], seed: int, into: Path) -> Report:
+def report(pairs: list[Pair], seed: int, into: Path, megatron: tuple[str, str] | None) -> Report:
     """The counts."""
-    found = list(outcomes(pairs, into))
+    launches: list[Launch] = []
+    found = list(outcomes(pairs, into, launches))
     counts = Counter((outcome, target) for outcome, target, _ in found)
     rows: list[dict[str, Cell]] = [
         {"outcome": outcome, "target": target, "pairs": number}
@@ -127,7 +158,7 @@ def report(pairs: list[Pair], seed: int, into: Path) -> Report:
         for (outcome, line), number in reasons.most_common(12)
     ]
     refused = sum(outcome == "REFUSED" for outcome, _, _ in found)
-    return Report(
+    made = Report(
         name="default_exports",
         tables=[
             Table(title=f"{len(pairs):,} pairs of seed {seed}", rows=rows),
@@ -136,6 +167,14 @@ def report(pairs: list[Pair], seed: int, into: Path) -> Report:
         notes=[f"{refused:,} refusals that the answer did not announce."],
         facts={"refused": refused},
     )
+    if megatron is not None:
+        own = [one for one in launches if one["target"] == "megatron"]
+        lines = refused_by_megatron(own, *megatron)
+        made.notes.append(f"Megatron-LM's own parser and checks accept {len(own) - len(lines):,} "
+                          f"of {len(own):,} launches.")  # fmt: skip
+        made.notes += lines
+        made.facts["refused"] += len(lines)
+    return made
 
 
 def main() -> None:
@@ -144,10 +183,14 @@ def main() -> None:
     made.add_argument("--pairs", type=measuring.positive, default=1000)
     made.add_argument("--seed", type=int, default=23)
     made.add_argument("--into", type=Path, help="folder for the files, kept")
+    made.add_argument("--megatron", help="a checkout of Megatron-LM at the version of the exports")
+    made.add_argument("--python", default=sys.executable, help="a Python with torch")
     options = made.parse_args()
     pairs = drawn(6 if options.quick else options.pairs, options.seed)
     with tempfile.TemporaryDirectory() as folder:
-        result = report(pairs, options.seed, options.into or Path(folder))
+        into = options.into or Path(folder)
+        megatron = options.megatron and (options.megatron, options.python)
+        result = report(pairs, options.seed, into, megatron)
     measuring.show(result, options)
     measuring.require(not result.facts["refused"], "some were refused")
 
