@@ -10,8 +10,8 @@ kind of chip (NVIDIA, AMD, TPU, others) and of each number of chips. Each is wha
 Counted are pairs without a plan (with the reason of the answer), pairs of which the answer says
 that no target runs them, exports, and refusals that the answer did not announce: there must be
 none. `--into FOLDER` keeps the exports. `--megatron CHECKOUT`, with `--python` of an environment
-with torch, asks Megatron-LM's own parser and checks about each launch that is written for it, as the
-oracle tests do.
+with torch, asks Megatron-LM's own parser and checks about each launch that is written for it, as
+the oracle tests do.
 """
 
 from __future__ import annotations
