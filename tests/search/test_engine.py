@@ -48,7 +48,7 @@ def everything(
     rows = []
     for table in tables:
         held = memory_table(model, table)
-        fits, _ = limits.memory(model, held)
+        fits, _ = limits.memory(model, table, held)
         for rule in applicable(model.framework):
             fits &= rule.holds(model, table)
         at = np.flatnonzero(fits)

@@ -70,7 +70,7 @@ def space_of(model: CostModel, chips: int, options: SpaceOptions) -> Space:
 def everything(model: CostModel, chips: int, options: SpaceOptions) -> np.ndarray:
     """(c, 2) time and energy of every plan in every order and layout that fits."""
     space = space_of(model, chips, options)
-    fits, _ = Limits().memory(model, memory_table(model, space.plans))
+    fits, _ = Limits().memory(model, space.plans, memory_table(model, space.plans))
     torus = torus_of(model.fabric(chips))
     assert torus is not None
     rows = [np.empty((0, 2))]

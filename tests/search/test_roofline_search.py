@@ -42,7 +42,9 @@ def all_plans(model: CostModel, chips: int, options: SpaceOptions) -> tuple[Plan
     """Every plan that fits, with every order, and its totals, by direct evaluation."""
     meshes = enumerate_meshes(model, (chips,), options)
     space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
-    fits, _ = Limits().memory(model, memory_table(model, space.plans))  # whatever the order
+    fits, _ = Limits().memory(
+        model, space.plans, memory_table(model, space.plans)
+    )  # whatever the order
     space = space.take(np.flatnonzero(fits))
     orders = [ORDERS.index(order) for order in options.orders(model.framework)]
     pairs = np.stack(np.meshgrid(np.arange(len(space)), orders, indexing="ij"), axis=-1)

@@ -46,7 +46,7 @@ def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tup
     if not len(plans):
         return np.inf, np.inf
     costs = evaluate_table(sized, plans)
-    fits = np.flatnonzero(Limits().memory(sized, costs.memory)[0])
+    fits = np.flatnonzero(Limits().memory(sized, plans, costs.memory)[0])
     share = np.sum([costs.time_parts[name] for name in EXPOSED], axis=0) / costs.step_time_s
     pairs = zip(costs.step_time_s[fits].tolist(), share[fits].tolist(), strict=True)
     return min(pairs, default=(np.inf, np.inf))
