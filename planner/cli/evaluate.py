@@ -92,8 +92,8 @@ def evaluate(
     if as_json:
         print_json(result.to_dict())
         return
+    from planner.report.tables.sections import evaluate_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415  (not for --help)
-    from planner.report.tables.terminal import evaluate_view  # noqa: PLC0415
 
     print_view(evaluate_view(result))
 

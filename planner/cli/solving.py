@@ -38,8 +38,8 @@ def answered(
     if as_json:
         print_json(result.to_dict())
     else:
+        from planner.report.tables.sections import solve_view  # noqa: PLC0415
         from planner.report.tables.tables import print_view  # noqa: PLC0415
-        from planner.report.tables.terminal import solve_view  # noqa: PLC0415
 
         print_view(solve_view(result))
         _print_leaning(result)

@@ -16,8 +16,9 @@ from planner.report.tables.compare import compare_view
 from planner.report.tables.explain import explain_view
 from planner.report.tables.export import export_view
 from planner.report.tables.feasible import feasible_view
+from planner.report.tables.sections import evaluate_view, solve_view
 from planner.report.tables.tables import text_of
-from planner.report.tables.terminal import evaluate_view, plan_view, solve_view
+from planner.report.tables.terminal import plan_view
 from planner.results.export import ExportResult
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
