@@ -55,6 +55,7 @@ class Chosen:
         front: The non-dominated plans.
         top, top_complete, neighbors: As of `planner.results.solved_parts.Candidates`.
         why: What binds it, in sentences.
+        mind: Those of them that must not be missed.
         stages: What it gains by stages that differ, and by pools.
     """
 
@@ -66,6 +67,7 @@ class Chosen:
     top_complete: bool = False
     neighbors: tuple[Neighbor, ...] = ()
     stages: Stages = field(default=Stages())
+    mind: tuple[str, ...] = ()
 
 
 def setting_of(resolved: Resolved, losses: Sequence[str], started: float) -> Setting:
@@ -115,7 +117,7 @@ def with_plan(
             seconds=time.perf_counter() - setting.started,
         ),
         stages=replace(chosen.stages, layout=setting.request.layout),
-        notes=replace(setting.notes, why=chosen.why),
+        notes=replace(setting.notes, why=chosen.why, mind=chosen.mind),
         run=training_run(setting.request, chosen.best),
         question=setting.question,
         versions=versions(RESULT_VERSION),

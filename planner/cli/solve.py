@@ -9,9 +9,11 @@ import typer
 
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, Trace, option
+from planner.cli.showing import Quiet, ShowSolve, shown_sections
 from planner.cli.solve_files import Outputs
 from planner.cli.solving import answered
 from planner.question.asked import BY_NAME
+from planner.report.section_names import SOLVE
 
 
 @with_fields(*BY_NAME)
@@ -34,6 +36,8 @@ def solve(
         option("Draw front, breakdown, memory per stage and mesh: .svg, .png or .html.", OUTPUT),
     ] = None,
     trace: Trace = None,
+    show: ShowSolve = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """The proven optimal plan for a job on a cluster, the Pareto front, and why it wins.
@@ -70,4 +74,5 @@ def solve(
         --assumptions rack-energy
     """
     outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
-    answered(job_file, asked, outputs, as_json=as_json)
+    sections = shown_sections(show, SOLVE, quiet=quiet, as_json=as_json)
+    answered(job_file, asked, outputs, sections, quiet=quiet, as_json=as_json)

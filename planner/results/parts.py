@@ -197,6 +197,7 @@ class Notes:
 
     Attributes:
         why: Sentences on what binds the best plan.
+        mind: Those of them that a user must not miss; files do not tell them apart.
         losses: What the cluster gives away at this number of chips.
         defaults: What was assumed: (name, value, reason).
         spread: What the intervals rest on; None where times are bounds, not predictions.
@@ -205,6 +206,7 @@ class Notes:
     """
 
     why: tuple[str, ...] = ()
+    mind: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str, str], ...] = ()
     spread: Spread | None = None

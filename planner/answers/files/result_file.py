@@ -285,7 +285,8 @@ def _chosen(
     """The best plan with those that were evaluated again, and what is said of them."""
     request, model = resolved.request, resolved.cost
     limits, options = limits_of(request), options_of(request)
-    why, near = reasons(resolved, best, limits, options, request.minimized)
+    said = reasons(resolved, best, limits, options, request.minimized)
+    why = said.why
     front = tuple(best if best == point else point for point in points)
     note = front_note(resolved, best, len(front), proved=file.front.complete)
     if best.machine is not None:
@@ -304,8 +305,9 @@ def _chosen(
         ),
         top=against_first(model, ranked, request.minimized),
         top_complete=file.candidates.top_complete,
-        neighbors=near,
+        neighbors=said.near,
         why=why,
+        mind=said.mind,
     )
     if kind_of(request) is not Asked.UNEVEN:
         return chosen

@@ -162,7 +162,7 @@ def _with_plan(
     result = _evaluated(resolved, proof.plans.take(np.array([best.row])))[0]
     alike = _best_uniform(resolved, uniform)
     certificate = _certificate(resolved, proof, alike)
-    why, near = reasons(resolved, result, limits, space.options, minimized)
+    reason = reasons(resolved, result, limits, space.options, minimized)
     rows, front_limits = how_proved(request, front, proved)
     chosen = Chosen(
         best=result,
@@ -175,8 +175,9 @@ def _with_plan(
             limits=front_limits,
         ),
         top=against_first(resolved.cost, [result], minimized),
-        neighbors=near,
-        why=why,
+        neighbors=reason.near,
+        why=reason.why,
+        mind=reason.mind,
     )
     said = said_of_stages(resolved, certificate, chosen, alike)
     return with_plan(setting, certificate, said, uniform.counts)

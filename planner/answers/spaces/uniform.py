@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -129,7 +130,7 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
-    why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
+    said = reasons(resolved, result, prover.limits, prover.options, minimized)
     return Chosen(
         best=result,
         facts=plan_facts(model, result.plan, prover.limits.chip_bytes(model)),
@@ -141,9 +142,24 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
         ),
         top=top,
         top_complete=top_complete,
-        neighbors=near,
-        why=why,
+        neighbors=said.near,
+        why=said.why,
+        mind=said.mind,
     )
+
+
+class Reasons(NamedTuple):
+    """What is said of a best plan.
+
+    Attributes:
+        why: What binds it, in sentences.
+        mind: The last of them, which must not be missed.
+        near: What plans one step away would cost.
+    """
+
+    why: tuple[str, ...]
+    mind: tuple[str, ...]
+    near: tuple[Neighbor, ...]
 
 
 def reasons(
@@ -152,7 +168,7 @@ def reasons(
     limits: Limits,
     options: SpaceOptions,
     objective: Objective,
-) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
+) -> Reasons:
     """What binds the best plan, in sentences, and what plans one step away would cost.
 
     A last sentence says so where its framework cannot launch it.
@@ -167,7 +183,9 @@ def reasons(
     _, why = why_of(rebuilding(resolved), result, limits, near)
     reasons = not_launched(resolved.request, resolved.cost, result.plan)
     fewer = fewer_chips(resolved, result) + less_energy(resolved, result, limits, options)
-    return (*why, *fewer, *reasons), ranked_neighbors(resolved.cost, result, near, objective)
+    mind = (*fewer, *reasons)
+    ranking = ranked_neighbors(resolved.cost, result, near, objective)
+    return Reasons(why=(*why, *mind), mind=mind, near=ranking)
 
 
 def _first_of_ties(space: UniformSpace, objective: Objective, found: PlanTable) -> PlanTable:

@@ -7,7 +7,7 @@ prints every block; a block of several names prints those parts that are asked f
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -41,7 +41,6 @@ from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.words import asked_words, choice_words, job_words, mesh_words
 
-A = TypeVar("A")
 Answer = SolveResult | EvaluateResult
 _Made = tuple[list[str], list[RenderableType]]
 """The sections of a block, and its views."""
@@ -59,23 +58,23 @@ class Block(NamedTuple):
     view: Callable[..., Sequence[RenderableType]]
 
 
-def _of(name: str, view: Callable[[A], Sequence[RenderableType]]) -> Block:
+def _of(name: str, view: Callable[[Any], Sequence[RenderableType]]) -> Block:
     """A block of one section."""
     return Block((name,), lambda answer, _: view(answer))
 
 
-def _blocks_of_plan(of: Callable[[A], PlanResult | None], title: str) -> tuple[Block, ...]:
+def _blocks_of_plan(of: Callable[[Any], PlanResult | None], title: str) -> tuple[Block, ...]:
     """The blocks about a plan: its choices and costs, and their parts."""
 
-    def panel(answer: A) -> list[RenderableType]:
+    def panel(answer: Any) -> list[RenderableType]:
         plan = of(answer)
         return [] if plan is None else [panel_view(title, plan)]
 
-    def boundaries(answer: A) -> list[RenderableType]:
+    def boundaries(answer: Any) -> list[RenderableType]:
         plan = of(answer)
         return [] if plan is None else [boundary_view(plan)]
 
-    def parts(answer: A, names: Collection[str]) -> list[RenderableType]:
+    def parts(answer: Any, names: Collection[str]) -> list[RenderableType]:
         plan = of(answer)
         return [] if plan is None else [breakdown_view(plan, names)]
 
@@ -226,7 +225,7 @@ def evaluate_view(
     return _whole(evaluate_head(result), result.result, blocks, names, EVALUATE)
 
 
-def _chosen(answer: A, blocks: Sequence[Block], names: Collection[str]) -> list[_Made]:
+def _chosen(answer: Answer, blocks: Sequence[Block], names: Collection[str]) -> list[_Made]:
     """The blocks of the sections that are shown, with their sections."""
     chosen = [(block, [name for name in block.names if name in names]) for block in blocks]
     return [(shown, [*block.view(answer, shown)]) for block, shown in chosen if shown]
