@@ -36,6 +36,19 @@ if TYPE_CHECKING:
     from planner.report.tables.next_commands import Asking
     from planner.results.result import EvaluateResult
 
+FEW = {
+    "row": "",
+    "source": "",
+    "hardware": "",
+    "framework": "",
+    "plot": "",
+    "output": "",
+    "show": "Sections in full: time,stages,... or all.",
+    "quiet": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
+
 
 @with_launch
 @with_fields(*REPLACED, "runnable_in", *WHOLE_RUN, replacing=True)

@@ -40,7 +40,7 @@ def simulated_s(plan: PlanResult, facts: PlanFacts) -> float | None:
     return plan.step_time_s if plan.plan.pp == 1 else facts.simulated_step_time_s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SolveResult(Shown):
     """The answer of `planner.solve`, made of parts.
 
@@ -198,7 +198,7 @@ class SolveResult(Shown):
         return sealed(fields)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EvaluateResult(Shown):
     """The answer of `planner.evaluate`: one plan's cost and whether it fits and can run.
 

@@ -43,6 +43,8 @@ _GAP = 2
 _LEAST = 20
 _INDENT = "  "
 NEXT, FRONT = "next", "front"
+LAID_OUT = (NEXT, FRONT, SPENT)
+"""Rows whose lines are laid out already."""
 Groups = list[list[Row]]
 
 
@@ -134,7 +136,7 @@ def _grid(rows: Sequence[Row], room: int) -> Table:
 
 def _lines(name: str, text: str, room: int) -> list[str]:
     """A text in lines of the width; commands, bars and tables are lines already."""
-    return [text] if name in (NEXT, SPENT, FRONT) else wrapped(text, room)
+    return [text] if name in LAID_OUT else wrapped(text, room)
 
 
 def command_rows(commands: Sequence[Sequence[str]], room: int) -> list[Row]:
