@@ -15,7 +15,7 @@ from planner.base.units import show_bytes, show_joules, show_seconds
 from planner.plan import Plan, Stage
 from planner.report.tables.breakdown import stage_view
 from planner.report.tables.scatter import HEIGHT, WIDTH, scatter
-from planner.report.tables.terminal import evaluate_view, solve_view
+from planner.report.tables.sections import evaluate_view, solve_view
 from planner.results.result import SolveResult
 from planner.results.words import mesh_words, placement_words, plan_rows, schedule_words
 
