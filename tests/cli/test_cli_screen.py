@@ -251,17 +251,17 @@ def test_what_the_step_time_leans_on_is_found_where_it_is_asked_for_alone() -> N
 
 
 def test_quiet_is_one_line(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.yaml"
-    outcome = planner("solve", *SMALL, "--quiet", "-o", plan)
+    file = tmp_path / "plan.yaml"
+    outcome = planner("solve", *SMALL, "--quiet", "-o", file)
     (line,) = outcome.out.splitlines()
     assert re.fullmatch(
         r"dp 8; zero1, micro-batch \d+, 8 chips: [\d.]+ m?s \(80 %: .*\) per step", line
     )
     assert outcome.err == ""
-    assert plan.exists()
-    (line,) = planner("evaluate", plan, "--quiet").out.splitlines()
+    assert file.exists()
+    (line,) = planner("evaluate", file, "--quiet").out.splitlines()
     assert line.startswith("dp 8; zero1")
-    (line,) = planner("evaluate", plan, "--max-memory", "1GB", "--quiet").out.splitlines()
+    (line,) = planner("evaluate", file, "--max-memory", "1GB", "--quiet").out.splitlines()
     assert line.endswith("does not fit in memory")
     outcome = planner("solve", *SMALL, "--quiet", "--max-step-time", "1ms")
     assert outcome.code == 3

@@ -129,8 +129,7 @@ def _grid(rows: Sequence[Row], room: int) -> Table:
     for name, lines in rows:
         whole = [line for text in lines for line in _lines(name, text, room)]
         for at, line in enumerate(whole):
-            text = Text(line, no_wrap=True, overflow="ignore")
-            grid.add_row(Text(name if at == 0 else ""), text)
+            grid.add_row(Text(name if at == 0 else ""), Text(line))
     return grid
 
 
