@@ -56,7 +56,7 @@ def solve(
 
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --show all
 
-      planner solve --model llama3-8b --hardware mi300x --chips 8 -o plan.yaml
+      planner solve --model llama3-8b --hardware mi300x --chips 8 -o mi300x.yaml
 
       planner solve job.yaml --chips 2048 --json
 

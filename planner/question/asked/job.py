@@ -106,7 +106,7 @@ JOB_FIELDS = (
         panel=JOB,
         kind="name",
         default_text="by chip",
-        few="megatron, torchtitan, jax, ... (default: by chip).",
+        few="{some-frameworks}, ... (default: by chip).",
     ),
     Asked(
         name="era",
