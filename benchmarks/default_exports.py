@@ -132,7 +132,7 @@ def outcomes(
             yield "no plan fits", "", why
             continue
         if not answer.notes.runs_in:
-            yield "announced: no target", "", answer.notes.scope[0].split(":")[0]
+            yield "announced: no target", "", answer.notes.caveats[0].split(":")[0]
             continue
         folder = into / f"{number}-{model}-{hardware}-{chips}"
         folder.mkdir(parents=True)

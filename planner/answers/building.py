@@ -122,7 +122,7 @@ def with_plan(
         ),
         stages=replace(chosen.stages, layout=setting.request.layout),
         notes=replace(
-            setting.notes, why=chosen.why, scope=chosen.scope.words, runs_in=chosen.scope.runs_in
+            setting.notes, why=chosen.why, caveats=chosen.scope.words, runs_in=chosen.scope.runs_in
         ),
         run=training_run(setting.request, chosen.best),
         question=setting.question,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from planner.answers.evaluation import limits_on_given
@@ -9,6 +10,7 @@ from planner.answers.notes.caveats import caveats
 from planner.base.errors import InputError
 from planner.base.frozen import thawed
 from planner.cost.evaluate import evaluate_table
+from planner.frameworks.registry import framework_of
 from planner.frameworks.targets import Target, target_named
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
@@ -76,6 +78,29 @@ def _check_one_kind(request: Request) -> None:
         raise InputError(
             "pools: the plan has stages on several kinds of chips, which no target can launch"
         )
+
+
+def target_that_writes(resolved: Resolved, plan: Plan) -> str:
+    """The name of the first target that a plan can be exported to as it is; empty: there is none.
+
+    Looked at are those that a search would keep to, else those of the framework whose
+    memory and speed are predicted.
+
+    Args:
+        resolved: The job on its machine.
+        plan: On its chips.
+    """
+    named = resolved.runners.targets
+    framework = framework_of(resolved.cost.job.framework.name)
+    own = sorted(
+        () if framework is None else framework.targets,
+        key=lambda target: target.name != resolved.cost.job.framework.name,
+    )
+    for target in named or own:
+        with suppress(InputError):
+            export_plan(resolved.cost, plan, target, "", allow_lossy=False)
+            return target.name
+    return ""
 
 
 def _exported(

@@ -18,10 +18,13 @@ class Formatter(NamedTuple):
     Attributes:
         text: What the command line prints for one.
         html: A fragment of HTML for one.
+        sections: From one and names with commas between them to those sections of it in full;
+            None: its text is all that there is.
     """
 
     text: Callable[[Any], str]
     html: Callable[[Any], str]
+    sections: Callable[[Any, str], str] | None = None
 
 
 _FORMATTERS: dict[type, Formatter] = {}
@@ -33,9 +36,14 @@ def formatters_in(module: str) -> None:
     _MODULES.append(module)
 
 
-def formats(kind: type, text: Callable[[Any], str], html: Callable[[Any], str]) -> None:
+def formats(
+    kind: type,
+    text: Callable[[Any], str],
+    html: Callable[[Any], str],
+    sections: Callable[[Any, str], str] | None = None,
+) -> None:
     """Registers how answers of a type print."""
-    _FORMATTERS[kind] = Formatter(text, html)
+    _FORMATTERS[kind] = Formatter(text, html, sections)
 
 
 class Shown:
@@ -45,6 +53,23 @@ class Shown:
 
     def __str__(self) -> str:
         return _formatter_of(type(self)).text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def show(self, sections: str = "all") -> str:
+        """The text that `--show` prints: sections of the answer in full.
+
+        Args:
+            sections: Names with commas between them, or `all`.
+
+        Raises:
+            InputError: The answer has no section of that name.
+        """
+        formatter = _formatter_of(type(self))
+        if formatter.sections is None:
+            return formatter.text(self)
+        return formatter.sections(self, sections)
 
     def _repr_html_(self) -> str:
         return _formatter_of(type(self)).html(self)

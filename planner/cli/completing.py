@@ -65,6 +65,15 @@ def several_of(name: str) -> Completer:
     return complete
 
 
+def among(names: Collection[str]) -> Completer:
+    """Completes the last of several names with commas between them."""
+
+    def complete(incomplete: str) -> list[str]:
+        return _last_word(incomplete, names)
+
+    return complete
+
+
 def fixes(incomplete: str) -> list[str]:
     """Completes `FIELD=VALUE,VALUE` of a plan."""
     field, equals, values = incomplete.partition("=")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,18 +19,35 @@ from planner.cli.launching import (
     question_of,
     with_launch,
 )
+from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
 from planner.cli.pages import page_about
 from planner.cli.plan_options import (
     PlanFile,
     Row,
 )
+from planner.cli.showing import Quiet, ShowEvaluate, print_evaluated, shown_sections
 from planner.cli.tracing import check_trace, trace_content
 from planner.question.asked import REPLACED, WHOLE_RUN
+from planner.report.section_names import EVALUATE
 
 if TYPE_CHECKING:
     from planner.question.resolved import Resolved
+    from planner.report.tables.next_commands import Asking
     from planner.results.result import EvaluateResult
+
+FEW = {
+    "row": "",
+    "source": "",
+    "hardware": "",
+    "framework": "",
+    "plot": "",
+    "output": "",
+    "show": "Sections in full: time,stages,... or all.",
+    "quiet": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 @with_launch
@@ -64,7 +82,9 @@ def evaluate(
             metavar="FILE",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    show: ShowEvaluate = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
 ) -> None:
     """What one plan costs: time, memory and energy with their parts, and whether it fits.
 
@@ -88,14 +108,14 @@ def evaluate(
     launch = LaunchFlags(source=source, given=launched)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output)
     _check_files(files, "the plan file" if source is None else "the file")
-    result = _evaluated(question_of(plan_file, row, launch, asked), files, quiet=as_json)
+    sections = shown_sections(show, EVALUATE, quiet=quiet, as_json=as_json)
+    question = question_of(plan_file, row, launch, asked)
+    result = _evaluated(question, files, quiet=as_json or quiet)
     if as_json:
         print_json(result.to_dict())
         return
-    from planner.report.tables.tables import print_view  # noqa: PLC0415  (not for --help)
-    from planner.report.tables.terminal import evaluate_view  # noqa: PLC0415
-
-    print_view(evaluate_view(result))
+    asking = _asking(question, files, row, asked)
+    print_evaluated(result, asking, sections, quiet=quiet)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +126,25 @@ class _Files:
     plot: Path | None
     trace: Path | None
     output: Path | None
+
+
+def _asking(question: Question, files: _Files, row: str | None, asked: Mapping[str, Any]) -> Asking:
+    """How the plan was asked about, for the commands that go on from its costs."""
+    from planner.question.asked.flags import flags_of  # noqa: PLC0415  (not for --help)
+    from planner.report.tables.next_commands import Asking  # noqa: PLC0415
+
+    replaced = {name: value for name, value in asked.items() if name in REPLACED}
+    plan = files.output or (None if replaced else files.plan)
+    at = () if row is None else ("--row", row)
+    return Asking(
+        file=str(files.plan),
+        flags=(*at, *flags_of(asked)),
+        explained=(*at, *flags_of(replaced)),
+        plan="" if plan is None else str(plan),
+        row=() if files.output is not None else at,
+        question=question.request,
+        page=files.plot is not None and files.plot.suffix.lower() == ".html",
+    )
 
 
 def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateResult:

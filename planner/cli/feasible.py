@@ -12,9 +12,22 @@ from planner.cli.completing import several_of
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
-from planner.question.asked import FEASIBLE
+from planner.question.asked import BY_NAME, FEASIBLE
 
 _QUESTION = "Question"
+
+FEW = {
+    "model": "Models, with commas between them.",
+    "hardware": "Clusters or chips (default: tpu-v5p).",
+    "chips": "Chips: 512, 64,512, 64..4096 or 16x16x16.",
+    "batch_tokens": "Tokens per step: 4Mi or 1Mi..16Mi.",
+    "strategies": "dp, zero1, zero3, fsdp+tp, ... (all).",
+    "seq_len": BY_NAME["seq_len"].few,
+    "framework": BY_NAME["framework"].few,
+    "plot": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 @with_fields(*FEASIBLE)

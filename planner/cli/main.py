@@ -36,6 +36,7 @@ from planner.cli import (
     validate,
 )
 from planner.cli.completing import INSTRUCTION, answer_shell
+from planner.cli.folded import folded, with_help_all
 from planner.cli.once import Once
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
@@ -60,17 +61,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("solve", cls=Once)(solve.solve)
-app.command("evaluate", cls=Once)(evaluate.evaluate)
+app.command("solve", cls=folded(**solve.FEW))(with_help_all(solve.solve))
+app.command("evaluate", cls=folded(**evaluate.FEW))(with_help_all(evaluate.evaluate))
 app.command("explain", cls=Once)(explain.explain)
 app.command("compare", cls=Once)(compare.compare)
 app.command("export", cls=Once)(export.export)
-app.command("feasible", cls=Once)(feasible.feasible)
+app.command("feasible", cls=folded(**feasible.FEW))(with_help_all(feasible.feasible))
 app.add_typer(rack.app, name="rack")
 app.add_typer(collective.app, name="collective")
 app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
 app.command("report", cls=Once)(report.report)
-app.command("validate", cls=Once)(validate.validate)
+app.command("validate", cls=folded(**validate.FEW))(with_help_all(validate.validate))
 app.command("calibrate", cls=Once)(calibrate.calibrate)
 app.add_typer(databases.models, name="models")
 app.add_typer(databases.hardware, name="hardware")

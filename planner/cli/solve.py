@@ -9,9 +9,20 @@ import typer
 
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, Trace, option
+from planner.cli.showing import Quiet, ShowSolve, shown_sections
 from planner.cli.solve_files import Outputs
 from planner.cli.solving import answered
 from planner.question.asked import BY_NAME
+from planner.report.section_names import SOLVE
+
+FEW = {field.name: field.few for field in BY_NAME.values() if field.few} | {
+    "output": "Write the plan as a YAML file.",
+    "plot": "Write pictures, or as .html a whole report.",
+    "show": "Sections in full: time,why,front,... or all.",
+    "quiet": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 @with_fields(*BY_NAME)
@@ -34,6 +45,8 @@ def solve(
         option("Draw front, breakdown, memory per stage and mesh: .svg, .png or .html.", OUTPUT),
     ] = None,
     trace: Trace = None,
+    show: ShowSolve = None,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """The proven optimal plan for a job on a cluster, the Pareto front, and why it wins.
@@ -41,13 +54,17 @@ def solve(
     Examples:
       planner solve --model llama2-13b --chips 4096
 
+      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --show all
+
+      planner solve --model llama3-8b --hardware mi300x --chips 8 -o mi300x.yaml
+
+      planner solve job.yaml --chips 2048 --json
+
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512 --batch-tokens 4Mi
         --runnable-in {target}
 
       planner solve --model gpt3-175b --hardware a100-sxm4-80 --chips-at-most 1024 --fix pp=8
         --max-memory 70GB --pareto front.json -o gpt3.yaml --trace trace.json
-
-      planner solve job.yaml --chips 2048 --json
 
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 16 --plot llama3.html
 
@@ -70,4 +87,5 @@ def solve(
         --assumptions rack-energy
     """
     outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
-    answered(job_file, asked, outputs, as_json=as_json)
+    sections = shown_sections(show, SOLVE, quiet=quiet, as_json=as_json)
+    answered(job_file, asked, outputs, sections, quiet=quiet, as_json=as_json)

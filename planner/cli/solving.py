@@ -11,19 +11,22 @@ import typer
 
 from planner.base.messages import Origin
 from planner.cli.output import print_json, progress_bar
+from planner.cli.showing import print_solved
 from planner.cli.solve_files import Outputs
 
 if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.question.request import Request
-    from planner.results.result import SolveResult
+    from planner.report.tables.next_commands import Asking
 
 
 def answered(
     job_file: Path | None,
     asked: dict[str, Any],
     outputs: Outputs,
+    sections: tuple[str, ...],
     *,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Asks, writes the files, then prints: a reader that stops early must not cost the files."""
@@ -31,18 +34,14 @@ def answered(
 
     request, origin = _question(job_file, asked)
     outputs.check(job_file, request)
-    on_point = _say_point if not as_json and sys.stderr.isatty() else None
-    with progress_bar(wanted=not as_json) as on_progress:
+    on_point = _say_point if not (as_json or quiet) and sys.stderr.isatty() else None
+    with progress_bar(wanted=not (as_json or quiet)) as on_progress:
         result = solve_request(request, on_progress, origin, on_point)
     outputs.write(request, result)
     if as_json:
         print_json(result.to_dict())
     else:
-        from planner.report.tables.tables import print_view  # noqa: PLC0415
-        from planner.report.tables.terminal import solve_view  # noqa: PLC0415
-
-        print_view(solve_view(result))
-        _print_leaning(result)
+        print_solved(result, _asking(job_file, asked, outputs), sections, quiet=quiet)
     if result.best is None:
         for line in outputs.missing(result):
             print(line, file=sys.stderr)
@@ -56,17 +55,18 @@ def _say_point(plan: Plan, time_s: float, energy_j: float) -> None:
     print(point_words(plan, time_s, energy_j), file=sys.stderr, flush=True)
 
 
-def _print_leaning(result: SolveResult) -> None:
-    """The numbers that the best plan leans on, from evaluations of its own."""
-    from planner.answers.explained import leaning_of  # noqa: PLC0415  (not for --help)
-    from planner.report.tables.explain import short_leaning_view  # noqa: PLC0415
-    from planner.report.tables.tables import print_view  # noqa: PLC0415
+def _asking(job_file: Path | None, asked: dict[str, Any], outputs: Outputs) -> Asking:
+    """How the question was asked, for the commands that go on from its answer."""
+    from planner.question.asked.flags import flags_of  # noqa: PLC0415  (not for --help)
+    from planner.report.tables.next_commands import Asking  # noqa: PLC0415
 
-    with progress_bar(wanted=True, verb="changing") as on_progress:
-        found = leaning_of(result, on_progress)
-    if found:
-        print()
-        print_view(short_leaning_view(found))
+    plot = outputs.plot
+    return Asking(
+        file="" if job_file is None else str(job_file),
+        flags=tuple(flags_of(asked)),
+        plan="" if outputs.plan is None else str(outputs.plan),
+        page=plot is not None and plot.suffix.lower() == ".html",
+    )
 
 
 def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:

@@ -12,6 +12,15 @@ from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
 
 _QUESTION = "Question"
+FEW = {
+    "data": "CSV file of your runs (default: the published runs that come with planner).",
+    "source": "",
+    "what": "",
+    "calibration": "",
+    "plot": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def validate(

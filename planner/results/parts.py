@@ -197,7 +197,8 @@ class Notes:
 
     Attributes:
         why: Sentences on what binds the best plan.
-        scope: Sentences on what the best plan was chosen among, and what a wider choice would give.
+        caveats: Sentences that must not be missed: what the best plan was chosen among (what runs
+            it, its risk, its chips), what a wider choice would give, and what is in doubt.
         runs_in: The targets that run the best plan as it is; empty: none was asked to.
         losses: What the cluster gives away at this number of chips.
         defaults: What was assumed: (name, value, reason).
@@ -207,7 +208,7 @@ class Notes:
     """
 
     why: tuple[str, ...] = ()
-    scope: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     runs_in: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str, str], ...] = ()
@@ -222,7 +223,7 @@ class Notes:
         """The record as JSON-ready data."""
         return {
             "why": list(self.why),
-            "scope": list(self.scope),
+            "caveats": list(self.caveats),
             "runs_in": list(self.runs_in),
             "losses": list(self.losses),
             "defaults": [

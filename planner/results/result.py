@@ -40,7 +40,7 @@ def simulated_s(plan: PlanResult, facts: PlanFacts) -> float | None:
     return plan.step_time_s if plan.plan.pp == 1 else facts.simulated_step_time_s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SolveResult(Shown):
     """The answer of `planner.solve`, made of parts.
 
@@ -180,25 +180,25 @@ class SolveResult(Shown):
         return tuple(OBJECTIVES[name].priced(price) for name in self.front.objectives)
 
     def to_dict(self) -> dict[str, Any]:
-        """One JSON-ready object; its keys are documented in docs/json.md."""
+        """One JSON-ready object in the order of the print; docs/json.md documents its keys."""
         fields = {
             "schema_version": RESULT_VERSION,
-            "certificate": self.certificate.to_dict() | {"objective_unit": self.minimized.unit},
+            "question": self.question.to_dict(),
+            "diagnosis": self.diagnosis.to_dict() if self.diagnosis else None,
             "best": self.best
             and self.best.to_dict() | (self.facts.to_dict() if self.facts else {}),
-            "front": self.front.to_dict(self.question.plan_job, self.beside),
-            "candidates": self.candidates.to_dict(),
+            "certificate": self.certificate.to_dict() | {"objective_unit": self.minimized.unit},
             "stages": self.stages.to_dict() | {"gain_simulated": self.gain_simulated},
-            "notes": self.notes.to_dict(),
+            "candidates": self.candidates.to_dict(),
             "training_run": self.run.to_dict() if self.run else None,
-            "diagnosis": self.diagnosis.to_dict() if self.diagnosis else None,
-            "question": self.question.to_dict(),
+            "front": self.front.to_dict(self.question.plan_job, self.beside),
+            "notes": self.notes.to_dict(),
             "versions": thawed(self.versions),
         }
         return sealed(fields)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EvaluateResult(Shown):
     """The answer of `planner.evaluate`: one plan's cost and whether it fits and can run.
 
@@ -233,17 +233,17 @@ class EvaluateResult(Shown):
         notes = self.notes.to_dict()
         fields = {
             "schema_version": SCHEMA_VERSION,
+            **self.question.to_dict(),
+            "warnings": list(self.warnings),
             **self.result.to_dict(),
             **(self.facts.to_dict() if self.facts else {}),
             "fits": self.fits,
             "memory_limit_bytes": self.memory_limit_bytes,
             "interval": notes["interval"],
-            "warnings": list(self.warnings),
             "training_run": self.run.to_dict() if self.run else None,
             **{name: notes[name] for name in ("losses", "defaults", "mfu_convention")},
             "pools": [use.to_dict() for use in self.pools],
             **({"launch": thawed(self.launch)} if self.launch else {}),
-            **self.question.to_dict(),
             "versions": thawed(self.versions),
             "sources": notes["sources"],
         }

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.base.units import plural, show_bytes, show_joules, show_percent, show_seconds
+from planner.base.units import (
+    plural,
+    show_bytes,
+    show_count,
+    show_joules,
+    show_percent,
+    show_seconds,
+)
 from planner.plan import Plan
 from planner.plan.layout_text import short_layout_text
 from planner.plan.layout_words import (
@@ -122,6 +129,26 @@ def job_words(result: SolveResult | EvaluateResult) -> str:
     job = result.question.job
     chips = result.result.chips if isinstance(result, EvaluateResult) else job["chips"]
     return _on(job, f"{chips:,}")
+
+
+def asked_words(result: SolveResult) -> str:
+    """`llama2-13b (13.02 G parameters) on 4,096 x tpu-v5p (tpu-v5p), 4,194,304 tokens per step`."""
+    job, machines = result.question.job, result.candidates.machines
+    up_to = "up to " if _leaves_chips_open(result) else ""
+    machine = f"{up_to}{job['chips']:,} x {job['chip']} ({job['hardware']})"
+    if result.best is None and len(machines) > 1:  # the job is that of the first
+        machine = f"one of {len(machines):,} machines"
+    return (
+        f"{job['model']} ({show_count(job['parameters'])} parameters) on {machine}, "
+        f"{job['batch_tokens']:,} tokens per step"
+    )
+
+
+def _leaves_chips_open(result: SolveResult) -> bool:
+    """Whether the number of chips was part of the choice, on one machine."""
+    asked = result.question.asked
+    ranged = "chips_at_most" in asked or not isinstance(asked.get("chips", 0), int)
+    return ranged and not result.candidates.machines
 
 
 def front_job_words(result: SolveResult) -> str:

@@ -58,10 +58,10 @@ def test_what_more_risk_would_buy_is_said() -> None:
     assert wider.plan.result.step_time_s == all_risks.objective
     chance = wider.plan.result.out_of_memory_probability
     assert found.require().out_of_memory_probability <= OOM_RISK < chance
-    said = found.notes.scope[-1]
-    assert said.startswith("Plans that run out of memory with a chance above 5 % are left out; ")
-    assert said.endswith(f"at a chance of {100 * chance:.3g} %.")
-    assert not any("out of memory" in line for line in all_risks.notes.scope)
+    said = found.notes.caveats[-1]
+    assert said.startswith("Plans above 5 % risk of running out of memory are left out; ")
+    assert said.endswith(f", {100 * chance:.3g} % risk.")
+    assert not any("out of memory" in line for line in all_risks.notes.caveats)
     assert ("max-oom-risk", "5 %", "by the spread of published runs") in found.notes.defaults
 
 

@@ -88,6 +88,12 @@ def test_each_shell_gets_the_values_of_flags(shell: str) -> None:
     assert flags == ["--layout"]
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_each_shell_gets_the_sections_and_the_flags_that_help_hides(shell: str) -> None:
+    lines = ("planner solve --show time,fr", "planner evaluate --show la", "planner solve --layo")
+    assert values(shell, *lines) == [["time,front"], ["launch"], ["--layout"]]
+
+
 def test_bash_takes_words_at_an_equals_sign_apart() -> None:
     sharding, schedules, models = values(
         "bash",

@@ -299,14 +299,14 @@ def test_version_and_help() -> None:
 
 def test_help_shows_the_defaults() -> None:
     """Rich drops words in square brackets as markup: help once ended in `finetune or lora .`"""
-    said = " ".join(re.sub("[│╭╮╰╯─]", " ", table("solve", "--help")).split())
+    said = " ".join(re.sub("[│╭╮╰╯─]", " ", table("solve", "--help-all")).split())
     for default in ("tpu-v5p", "the model's own", "pretrain", "calibrated", "by chip", "4Mi", "16"):
         assert re.search(rf"[(\[](default: )?{default}", said), default
     assert not re.search(r"\w \.( |$)", said), "a hole before a full stop"
 
 
 def test_help_shows_the_default_of_every_choice() -> None:
-    said = " ".join(re.sub("[│╭╮╰╯─]", " ", table("solve", "--help")).split())
+    said = " ".join(re.sub("[│╭╮╰╯─]", " ", table("solve", "--help-all")).split())
     for flag in ("--objective", "--front", "--placement"):
         text = said.split(flag)[-1].split(" --")[0]
         assert "default" in text, (flag, text)

@@ -165,7 +165,7 @@ def test_a_minimal_file(tmp_path: Path) -> None:
         "plan.offload": "nothing", "plan.placement": "tp, cp, fsdp, dp, pp", "plan.split": "even",
         "plan.clock": "1.0",
     }  # fmt: skip
-    assert "plan.sharding" in planner("evaluate", path).out
+    assert "plan.sharding" in planner("evaluate", path, "--show", "assumed").out
 
 
 def test_explicit_stages(written: Path) -> None:
@@ -319,7 +319,8 @@ def test_chips_in_the_job_that_contradict_the_plan(written: Path) -> None:
 def test_the_sentence_about_memory_speaks_of_what_the_limit_limits(written: Path) -> None:
     answer = evaluate(written, "--max-memory", "57GB")
     assert answer["memory_limit_bytes"] == 57e9
-    said = " ".join(planner("evaluate", written, "--max-memory", "57GB").out.split())
+    shown = ("--max-memory", "57GB", "--show", "all")
+    said = " ".join(planner("evaluate", written, *shown).out.split())
     held = show_bytes(answer["memory_per_chip_bytes"])
     assert f"it fills {held} of the 57 GB of each chip that may be filled, with " in said
     assert "reserve outside" in said

@@ -71,13 +71,13 @@ def test_a_bound_has_no_interval() -> None:
     assert [answer["best"][name] for name in ENDS] == [None] * 4
     assert {plan["tie"] for plan in answer["candidates"]["top"]} == {None}
     assert {neighbor["tie"] for neighbor in answer["candidates"]["neighbors"]} == {None}
-    printed = planner("solve", *asked).out
+    printed = planner("solve", *asked, "--show", "all").out
     assert "No interval: under these assumptions a time is a bound" in printed
     assert "80 %" not in printed.split("Exact Pareto front")[0].replace("80 % of", "")
 
 
 def test_the_terminal_shows_the_interval_and_what_to_do(answer: dict[str, Any]) -> None:
-    printed = " ".join(planner("solve", *JOB).out.split())
+    printed = " ".join(planner("solve", *JOB, "--show", "all").out.split())
     assert "(80 %: " in printed
     assert "no local runs" in printed
     assert "Best 3 of different mesh or micro-batch" in printed

@@ -47,7 +47,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_is_shown(script: Path) -> None:
-    outcome = planner("evaluate", script, *ASKED)
+    outcome = planner("evaluate", script, *ASKED, "--show", "launch")
     assert outcome.code == 0
     words = " ".join(outcome.out.split())
     assert "Warning: --overlap-grad-reduce: is not given" in words
@@ -56,6 +56,9 @@ def test_what_is_shown(script: Path) -> None:
     assert "settings have no part in a plan; --json lists them." in words
     assert f"planner explain --from megatron {script} --model llama2-13b" in words.replace("\n", "")
     assert "planner solve --model llama2-13b --hardware dgx-a100-80-hdr" in words
+    screen = " ".join(planner("evaluate", script, *ASKED).out.replace("\\", " ").split())
+    assert "1 setting of the launch is not known, so not counted (--show launch)" in screen
+    assert f"planner explain --from megatron {script} --model llama2-13b" in screen
 
 
 def test_standard_input() -> None:

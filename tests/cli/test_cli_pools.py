@@ -72,7 +72,7 @@ def test_a_job_file_asks_the_same(written: tuple[Any, Path], job: Any) -> None:
 
 def test_the_terminal_shows_the_pools(written: tuple[Any, Path]) -> None:
     _, folder = written
-    text = planner("evaluate", folder / "plan.yaml").out
+    text = planner("evaluate", folder / "plan.yaml", "--show", "pools").out
     assert "Pools (memory of the fullest chip)" in text
     assert "every pool has room for its stages" in text
 

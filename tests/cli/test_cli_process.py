@@ -164,14 +164,19 @@ def test_a_mistake_without_color_on_a_terminal() -> None:
 @each(("columns", "environment"), [(60, {}), (80, {"NO_COLOR": "1"})])
 def test_a_narrow_terminal(columns: int, environment: dict[str, str]) -> None:
     """NO_COLOR asks for no colour; bold may stay (no-color.org speaks of colour only)."""
-    code, said = in_a_terminal(SMALL, columns, **environment)
-    assert code == 0
-    assert not environment or not COLOR.search(said)
-    lines = ANSI.sub("", said).splitlines()  # a bar, where the machine is busy, ends its in "\r"
-    assert max(map(len, lines)) <= columns
-    words = " ".join(lines)
-    for needed in ("step time", step_time(), "energy per step", "MFU", "Proved optimal"):
-        assert needed in words, needed
+    shown = {
+        (): ("step time", step_time(), "energy", "per step", "MFU", "proved optimal"),
+        ("--show", "all"): ("step time", step_time(), "energy per step", "MFU", "Proved optimal"),
+    }
+    for flags, wanted in shown.items():
+        code, said = in_a_terminal([*SMALL, *flags], columns, **environment)
+        assert code == 0
+        assert not environment or not COLOR.search(said)
+        lines = ANSI.sub("", said).splitlines()  # a bar, if the machine is busy, ends its in "\r"
+        assert max(map(len, lines)) <= columns
+        words = " ".join(lines)
+        for needed in wanted:
+            assert needed in words, needed
 
 
 @each("lines", [0, 1])

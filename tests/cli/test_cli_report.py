@@ -70,7 +70,7 @@ def test_an_answer_becomes_one_page_that_loads_nothing(tmp_path: Path) -> None:
     answer = document()
     page = page_of(written(tmp_path, answer))
     assert sections(page) == [
-        "binds", "front", "plan", "breakdown", "steps", "leaning", "memory", "timeline",
+        "plan", "breakdown", "binds", "front", "steps", "leaning", "memory", "timeline",
         "ridgeline", "mesh", "search", "provenance",
     ]  # fmt: skip
     assert not re.search(r"""(?:src|href)=["'](?!#)|@import|url\((?!#)""", page)

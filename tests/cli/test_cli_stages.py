@@ -90,13 +90,13 @@ def test_flat_counts_are_of_the_only_kind_of_layers(tmp_path: Path) -> None:
 def test_the_terminal_shows_what_stages_choose(tmp_path: Path) -> None:
     stages = [{"layers": 9, "recompute": {"full": 3}}, {"layers": 8, "clock": 0.8},
               {"layers": 8}, {"layers": 7}]  # fmt: skip
-    shown = planner("evaluate", written(tmp_path, stages)).out
+    shown = planner("evaluate", written(tmp_path, stages), "--show", "plan,stages").out
     assert "9,8*2,7 (stages in order)" in shown
     assert "0.8 (stage 1)" in shown
     head, *rows = shown[shown.index("stage  layers") :].splitlines()
     assert head.split()[:4] == ["stage", "layers", "recompute", "clock"]
     assert rows[0].split()[:6] == ["0", "9", "+", "embedding", "3", "full"]
-    plain = planner("evaluate", written(tmp_path, "9,8*2,7")).out
+    plain = planner("evaluate", written(tmp_path, "9,8*2,7"), "--show", "stages").out
     assert "recompute" not in plain[plain.index("stage  layers") :].splitlines()[0]
 
 

@@ -57,7 +57,7 @@ def test_uneven_stages_are_never_worse_than_uniform_ones(answer: Any) -> None:
 
 
 def test_the_page_for_people_says_what_is_proved(answer: Any) -> None:
-    text = planner("solve", *PIPED).out
+    text = planner("solve", *PIPED, "--show", "all").out
     words = " ".join(text.split())
     assert "Proved optimal" in words
     rows = answer["certificate"]["funnel"][0]["rows"]

@@ -86,6 +86,6 @@ def test_a_misspelt_layout_is_corrected() -> None:
 
 
 def test_the_help_says_what_uneven_stages_are() -> None:
-    text = " ".join(planner("solve", "--help").out.replace("│", " ").split())
+    text = " ".join(planner("solve", "--help-all").out.replace("│", " ").split())
     for word in ("--layout", "--gap", "--front-points", "uneven"):
         assert word in text

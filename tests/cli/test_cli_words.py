@@ -67,7 +67,7 @@ def test_whole_numbers_are_echoed_as_whole_numbers(flag: str, value: str, shown:
 
 
 def test_a_run_shorter_than_one_step(written: Path) -> None:
-    outcome = planner("evaluate", written, "--train-tokens", "1e3")
+    outcome = planner("evaluate", written, "--train-tokens", "1e3", "--show", "run")
     rows = dict(line.split(maxsplit=1) for line in outcome.out.splitlines() if " " in line)
     assert outcome.code == 0
     assert 0 < float(rows["steps"]) < 1

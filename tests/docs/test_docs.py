@@ -189,6 +189,10 @@ def test_links_inside_the_repository(page: Path) -> None:
     assert not missing
 
 
+WHOLE = (("solve",), ("evaluate",), ("feasible",), ("validate",))
+"""Commands whose `--help` shows few flags."""
+
+
 @functools.cache
 def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
@@ -201,7 +205,8 @@ def known_flags() -> frozenset[str]:
                     ("models", "show"), ("models", "import"), ("export",),
                     ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
-        known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, "--help").out))
+        whole = "--help-all" if command in WHOLE else "--help"
+        known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, whole).out))
     return frozenset(known)
 
 

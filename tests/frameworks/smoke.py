@@ -42,6 +42,8 @@ def main(copy: str, gone: list[str]) -> None:
     said += known
     for command in ("solve", "evaluate", "explain", "feasible", "export"):
         said += said_by([command, "--help"])
+    for command in ("solve", "evaluate", "feasible"):
+        said += said_by([command, "--help-all"])
     profile = default_framework("NVIDIA").name
     if profile in TARGETS:
         said_by(["solve", *job, *few, "--runnable-in", profile, "-o", "plan.yaml", "--json"])

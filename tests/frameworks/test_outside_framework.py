@@ -51,7 +51,7 @@ def test_it_is_costed_and_written_and_read(outside: Outside) -> None:
 
 
 def test_it_is_named_wherever_frameworks_are(outside: Outside) -> None:
-    helped = outside.planner("solve", "--help").out
+    helped = outside.planner("solve", "--help-all").out
     assert re.search(r"\bacme\b", helped)
     assert "acme" in outside.planner("export", "--help").out
     asked = outside.planner("solve", *JOB, "--framework", "acmee")

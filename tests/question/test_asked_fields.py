@@ -152,5 +152,5 @@ def test_a_range_that_is_said_is_the_one_that_holds() -> None:
 
 
 def test_the_help_of_solve_has_every_field() -> None:
-    shown = planner("solve", "--help").out
+    shown = planner("solve", "--help-all").out
     assert not [field.name for field in ASKED if field.flag.partition("/")[0] not in shown]

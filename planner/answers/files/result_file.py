@@ -37,7 +37,7 @@ from planner.answers.files.documents import (
     of_another_kind,
 )
 from planner.answers.files.reevaluation import Rereading
-from planner.answers.notes.front import front_note
+from planner.answers.notes.front import front_note, said_of_chips
 from planner.answers.notes.likely import against_first, spread_of
 from planner.answers.notes.scope import scope_of, targets_running
 from planner.answers.notes.uneven import said_of_stages
@@ -219,8 +219,8 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         reading.refuse(certificate_mistakes(file, request, uniform))
         resolved = _on_machine(request, best, reading)
         setting = _setting(file, resolved, request, best)
-        chosen = _chosen(file, resolved, best, points, ranked, uniform)
-        answer = _with_plan(file, setting, _scoped(file, resolved, chosen, beyond))
+        chosen = _chosen(file, resolved, best, points, ranked, uniform, beyond)
+        answer = _with_plan(file, setting, chosen)
     said = answer.to_dict()
     reading.compare(file.question.job, said["question"]["job"], "question.job.")
     reading.compare(data, _known_then(said, data), "")
@@ -295,6 +295,7 @@ def _chosen(
     points: list[PlanResult],
     ranked: list[PlanResult],
     uniform: PlanResult | None,
+    beyond: list[PlanResult],
 ) -> Chosen:
     """The best plan with those that were evaluated again, and what is said of them."""
     request, model = resolved.request, resolved.cost
@@ -321,28 +322,33 @@ def _chosen(
         top_complete=file.candidates.top_complete,
         neighbors=near,
         why=why,
+        scope=scope_of(
+            resolved,
+            best,
+            _wider(file, resolved, best, beyond),
+            said_of_chips(resolved, best, limits, options),
+        ),
     )
     if kind_of(request) is not Asked.UNEVEN:
         return chosen
     return said_of_stages(resolved, file.certificate.record, chosen, uniform)
 
 
-def _scoped(
-    file: SolvedDocument, resolved: Resolved, chosen: Chosen, beyond: list[PlanResult]
-) -> Chosen:
-    """With what plans outside of what was searched would give; `beyond`: those of the file."""
+def _wider(
+    file: SolvedDocument, resolved: Resolved, best: PlanResult, beyond: list[PlanResult]
+) -> list[Wider]:
+    """What plans outside of what was searched would give; `beyond`: those of the file."""
     model, objective, left = resolved.cost, resolved.request.minimized, iter(beyond)
-    wider = [
+    return [
         Wider(
             lifted=one.lifted,
             plan=None
             if one.plan is None
-            else against_first(model, [chosen.best, next(left)], objective)[1],
+            else against_first(model, [best, next(left)], objective)[1],
             proved=one.proved,
         )
         for one in file.candidates.wider
     ]
-    return replace(chosen, scope=scope_of(resolved, chosen.best, wider))
 
 
 def _with_plan(file: SolvedDocument, setting: Setting, chosen: Chosen) -> SolveResult:

@@ -16,7 +16,14 @@ from planner.results.words import mesh_words
 from planner.search.limits import Limits
 
 
-def fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
+def said_of_chips(
+    resolved: Resolved, best: PlanResult, limits: Limits, options: SpaceOptions
+) -> list[str]:
+    """What a best plan does with its chips, and what fewer would; arguments as of `less_energy`."""
+    return _fewer_chips(resolved, best) + less_energy(resolved, best, limits, options)
+
+
+def _fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
     """That a best plan leaves chips out, in a sentence."""
     if best.chips >= resolved.chips:
         return []

@@ -63,17 +63,23 @@ def limits_kept(resolved: Resolved, best: PlanResult) -> Limits:
     return replace(limits, oom_risk=None) if lifted else limits
 
 
-def scope_of(resolved: Resolved, best: PlanResult, wider: Sequence[Wider] = ()) -> Scope:
+def scope_of(
+    resolved: Resolved,
+    best: PlanResult,
+    wider: Sequence[Wider] = (),
+    chips: Sequence[str] = (),
+) -> Scope:
     """What is said of the choice of a best plan.
 
     Args:
         resolved: The job on its machine.
         best: The plan.
         wider: What lifting a wish would give, as far as that was searched.
+        chips: What is said of the number of chips.
     """
     running = targets_running(resolved, best.plan)
     return Scope(
-        words=(*_launching(resolved, best, wider), *_risking(resolved, best, wider)),
+        words=(*_launching(resolved, best, wider), *_risking(resolved, best, wider), *chips),
         runs_in=tuple(target.name for target in running),
         wider=tuple(wider),
     )
@@ -111,7 +117,7 @@ def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str
     if found is None:
         return f"; plans that it cannot run were not searched ({flag})"
     if found.plan is None and found.proved:
-        return f", and no plan that it cannot run has less {noun} (proved)"
+        return f"; no other plan has less {noun} (proved)"
     if found.plan is None:
         return f"; time ended the search of plans that it cannot run ({flag})"
     return f"; {flag} would give {_better(resolved, best, found.plan)}"
@@ -135,17 +141,16 @@ def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> It
     if risk is None:
         return
     noun, found = resolved.request.minimized.noun, _of(wider, MAX_OOM_RISK)
-    start = f"Plans that run out of memory with a chance above {show_percent(risk)} are left out"
+    start = f"Plans above {show_percent(risk)} risk of running out of memory are left out"
     if found is None:
         yield f"{start} ({flag} searches them)."
     elif found.plan is None and found.proved:
-        yield f"{start}: none of them has less {noun} (proved)."
+        yield f"{start}; none has less {noun} (proved)."
     elif found.plan is None:
         yield f"{start}; time ended the search of these ({flag})."
     else:
         chance = show_percent(found.plan.result.out_of_memory_probability)
-        better = _better(resolved, best, found.plan)
-        yield f"{start}; {flag} would give {better}, at a chance of {chance}."
+        yield f"{start}; {flag} would give {_better(resolved, best, found.plan)}, {chance} risk."
 
 
 def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:

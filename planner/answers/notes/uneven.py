@@ -39,12 +39,14 @@ def said_of_stages(
         uniform_simulated_s=_uniform_simulated_s(resolved, certificate, chosen, uniform),
     )
     against = [] if uniform is None else _against(best, uniform)
-    against += unconfirmed_words(certificate, simulated_s(best, chosen.facts), stages)
+    doubts = unconfirmed_words(certificate, simulated_s(best, chosen.facts), stages)
+    doubts += _not_launchable(resolved, best)
     note = front_note(resolved, certificate, chosen.front)
     return replace(
         chosen,
         stages=stages,
-        why=(*chosen.why, *_balance(chosen.facts), *against, *_not_launchable(resolved, best)),
+        why=(*chosen.why, *_balance(chosen.facts), *against),
+        scope=replace(chosen.scope, words=(*chosen.scope.words, *doubts)),
         front=replace(chosen.front, note=note),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from planner.answers.building import Chosen, Setting, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uneven import UnevenReasons, too_little_power
+from planner.answers.notes.front import said_of_chips
 from planner.answers.notes.likely import against_first
 from planner.answers.notes.scope import scope_of
 from planner.answers.notes.uneven import said_of_stages
@@ -166,6 +167,7 @@ def _with_plan(
     alike = _best_uniform(resolved, uniform)
     certificate = _certificate(resolved, proof, alike)
     why, near = reasons(resolved, result, limits, space.options, minimized)
+    chips = said_of_chips(resolved, result, limits, space.options)
     rows, front_limits = how_proved(request, front, proved)
     chosen = Chosen(
         best=result,
@@ -182,7 +184,7 @@ def _with_plan(
         top=against_first(resolved.cost, [result], minimized),
         neighbors=near,
         why=why,
-        scope=scope_of(resolved, result),
+        scope=scope_of(resolved, result, chips=chips),
     )
     said = said_of_stages(resolved, certificate, chosen, alike)
     return with_plan(setting, certificate, said, uniform.counts)

@@ -10,7 +10,7 @@ import numpy as np
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons
-from planner.answers.notes.front import fewer_chips, front_note, less_energy
+from planner.answers.notes.front import front_note, said_of_chips
 from planner.answers.notes.likely import against_first, ranked
 from planner.answers.notes.scope import MAX_OOM_RISK, RUNNABLE_IN, scope_of
 from planner.base.progress import Progress
@@ -156,6 +156,7 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
     note = front_note(resolved, result, len(front), proved=complete)
     why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
     wider = lifted(prover, minimized, named, result)
+    chips = said_of_chips(resolved, result, prover.limits, prover.options)
     return Chosen(
         best=result,
         facts=plan_facts(model, result.plan, prover.limits.bytes_of_plan(model, result.plan)),
@@ -169,7 +170,7 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
         top_complete=top_complete,
         neighbors=near,
         why=why,
-        scope=scope_of(resolved, result, wider),
+        scope=scope_of(resolved, result, wider, chips),
     )
 
 
@@ -221,8 +222,7 @@ def reasons(
     """
     near = judged_steps(resolved.cost, result.plan, limits, options)
     _, why = why_of(rebuilding(resolved), result, limits, near)
-    fewer = fewer_chips(resolved, result) + less_energy(resolved, result, limits, options)
-    return (*why, *fewer), ranked_neighbors(resolved.cost, result, near, objective)
+    return why, ranked_neighbors(resolved.cost, result, near, objective)
 
 
 def _first_of_ties(space: UniformSpace, objective: Objective, found: PlanTable) -> PlanTable:

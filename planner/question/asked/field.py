@@ -45,6 +45,7 @@ class Asked:
         default_text: What people read as the default; empty: the default itself.
         metavar: What `--help` shows in place of the value.
         page: Of the documentation, with more about it.
+        few: What the short `--help` says of it; empty: only `--help-all` shows it.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Asked:
     default_text: str = ""
     metavar: str | None = None
     page: str = ""
+    few: str = ""
 
     @property
     def flag(self) -> str:

@@ -12,6 +12,7 @@ JOB_FIELDS = (
         panel=JOB,
         kind="path",
         default=...,
+        few="Model (planner models list) or YAML file.",
     ),
     Asked(
         name="hardware",
@@ -20,6 +21,7 @@ JOB_FIELDS = (
         panel=JOB,
         kind="path",
         default="tpu-v5p",
+        few="Cluster or chip (planner hardware list), or file.",
     ),
     Asked(
         name="chips",
@@ -31,6 +33,7 @@ JOB_FIELDS = (
         panel=JOB,
         kind="whole",
         unit="chips",
+        few="Chips; 512..4096 leaves their number open.",
     ),
     Asked(
         name="chips_at_most",
@@ -58,6 +61,7 @@ JOB_FIELDS = (
         kind="quantity",
         default_text=f"{BATCH_MI}Mi",
         unit="tokens",
+        few="Tokens per step, e.g. 3e6 (default: 4Mi).",
     ),
     Asked(
         name="seq_len",
@@ -66,6 +70,7 @@ JOB_FIELDS = (
         kind="whole",
         default_text="the model's own",
         unit="tokens",
+        few="Tokens per sequence (default: the model's own).",
     ),
     Asked(
         name="precision",
@@ -101,6 +106,7 @@ JOB_FIELDS = (
         panel=JOB,
         kind="name",
         default_text="by chip",
+        few="{some-frameworks}, ... (default: by chip).",
     ),
     Asked(
         name="era",

@@ -37,6 +37,11 @@ def _frameworks() -> str:
     return _listed([f"{p.name} ({p.remark})" if p.remark else p.name for p in profiles], " or")
 
 
+def _some_frameworks() -> str:
+    """`megatron, torchtitan, deepspeed`."""
+    return ", ".join([one.profiles[0].name for one in every()][:3])
+
+
 def _objectives() -> str:
     """`time, energy or edp`."""
     return _listed([*OBJECTIVES], " or")
@@ -72,6 +77,7 @@ def _examples(command: str) -> str:
 
 _WORDS: dict[str, Callable[[], str]] = {
     "{frameworks}": _frameworks,
+    "{some-frameworks}": _some_frameworks,
     "{objectives}": _objectives,
     "{fronts}": _fronts,
     "{launches}": _launches,

@@ -12,6 +12,7 @@ SEARCH_FIELDS = (
         panel=SEARCH,
         kind="name",
         default="time",
+        few="Least of: {objectives}.",
     ),
     Asked(
         name="front",

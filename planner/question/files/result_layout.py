@@ -54,8 +54,8 @@ PLACES: dict[str, str] = {
 }
 """Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
 
-_SCOPE, _ANY = "scope", "any"
-SAID_SINCE = {"notes": (_SCOPE, "runs_in"), "candidates": ("wider",)}
+_CAVEATS, _ANY = "caveats", "any"
+SAID_SINCE = {"notes": (_CAVEATS, "runs_in"), "candidates": ("wider",)}
 """Parts of an answer, and what they have since searches keep to what a target runs."""
 _STAGES = {"skeletons": "partial_plans"}  # counts of version 1 by their names of today
 _SHARING = "roofline"  # the assumptions under which chips share a step's tokens
@@ -101,7 +101,7 @@ def _with_every_plan(parts: Mapping[str, Any]) -> dict[str, Any]:
     """An answer that says nothing of its scope: every plan was searched, at any risk."""
     notes, question = parts.get("notes"), parts.get("question")
     asked = question.get("asked") if isinstance(question, Mapping) else None
-    if not isinstance(notes, Mapping) or not isinstance(asked, Mapping) or _SCOPE in notes:
+    if not isinstance(notes, Mapping) or not isinstance(asked, Mapping) or _CAVEATS in notes:
         return dict(parts)
     asked = {"runnable_in": [_ANY], "max_oom_risk": 1.0, **asked}
     return {**parts, "question": {**dict(question or {}), "asked": asked}}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from planner.base.units import show_bytes, show_joules, show_percent, show_seconds
-from planner.report.tables.likely import spread_words
 from planner.report.tables.machine_marks import COLUMNS, cells, has_machines
-from planner.report.tables.terminal import cost_rows, run_rows
+from planner.report.tables.screen import LAID_OUT, Groups, evaluate_rows, solve_rows
+from planner.report.tables.terminal import cost_rows
 from planner.results.gains import nothing_found_words
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
@@ -24,6 +24,8 @@ from planner.results.words import (
     proved_mark,
 )
 
+_COLUMNS = 100
+"""Of bars and commands."""
 _FIGURES = ("#", "chips", "step time", "energy/step", "MFU", "memory")
 
 
@@ -88,28 +90,30 @@ def _proof(result: SolveResult) -> str:
     return f"status {result.status}{gap}"
 
 
-def _defaults(result: SolveResult | EvaluateResult) -> str:
-    if not result.notes.defaults:
-        return ""
-    return f"<p><b>Assumed</b></p>{_table(('what', 'value', 'why'), result.notes.defaults)}"
-
-
 def plan_html(result: PlanResult) -> str:
     """A fragment for a notebook: one plan and its costs."""
     return _plan(result)
 
 
 def solve_html(result: SolveResult) -> str:
-    """A fragment for a notebook: best plan, proof, front."""
+    """A fragment for a notebook: the one screen as a table, then the front."""
     head = f"<p><b>{escape(job_words(result))}</b>: {escape(_proof(result))}</p>"
+    losses = "".join(_paragraph(f"Note: {line}.") for line in result.notes.losses)
+    rows = _rows(solve_rows(result, None, _COLUMNS))
     if result.best is None:
-        return head + _no_plan(result) + _defaults(result)
-    run = [] if result.run is None else run_rows(result.run)
-    whole = f"<p><b>Whole training run</b></p>{_table((), run)}" if run else ""
-    return (
-        f"{head}{_plan(result.best)}{_paragraph(spread_words(result.notes.spread))}{whole}<p><b>{escape(front_title(result))}</b></p>"
-        f"{_front(result)}{_paragraph(result.front.note)}{_defaults(result)}"
-    )
+        return head + losses + _no_plan(result) + rows
+    title = f"<p><b>{escape(front_title(result))}</b></p>"
+    return f"{head}{losses}{rows}{title}{_front(result)}{_paragraph(result.front.note)}"
+
+
+def _rows(groups: Groups) -> str:
+    """The rows of the one screen; bars, tables and commands keep their columns."""
+    body = ""
+    for name, lines in (row for group in groups for row in group if row[1]):
+        text = escape("\n".join(lines))
+        cell = f"<pre>{text}</pre>" if name in LAID_OUT else text.replace("\n", "<br>")
+        body += f"<tr><td><b>{escape(name)}</b></td><td>{cell}</td></tr>"
+    return f"<table><tbody>{body}</tbody></table>"
 
 
 def _no_plan(result: SolveResult) -> str:
@@ -121,10 +125,8 @@ def _no_plan(result: SolveResult) -> str:
 
 
 def evaluate_html(result: EvaluateResult) -> str:
-    """A fragment for a notebook: the plan and its costs."""
+    """A fragment for a notebook: the one screen as a table."""
     fits = "fits in memory" if result.fits else "does not fit in memory"
     warnings = "".join(_paragraph(f"Warning: {line}") for line in result.warnings)
-    run = "" if result.run is None else _table((), run_rows(result.run))
     head = f"<p><b>{escape(job_words(result))}</b>: {fits}</p>"
-    spread = _paragraph(spread_words(result.notes.spread))
-    return f"{head}{warnings}{_plan(result.result)}{spread}{run}{_defaults(result)}"
+    return f"{head}{warnings}{_rows(evaluate_rows(result, None, _COLUMNS))}"

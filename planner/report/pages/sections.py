@@ -51,6 +51,8 @@ from planner.results.words import (
 )
 
 Answer = SolveResult | EvaluateResult
+_PARTS = "breakdown"
+"""The section of the parts of time, energy and memory, which stands behind the plan."""
 _PART_OF_PLAN = {"solve": "the best plan", "evaluate": "the plan", "front": "the fastest plan"}
 
 
@@ -168,21 +170,23 @@ def _facts(answer: Answer, plan: PlanResult) -> tuple[Fact, ...]:
 def _sections(
     answer: Answer, plan: PlanResult | None, detail: PlanDetail | None
 ) -> Iterator[Section]:
-    notes = _notes(answer)
+    """In the order of the one screen: the plan and its costs, why, the front; then the rest."""
+    notes, pictured = _notes(answer), [] if plan is None else [*_details(answer, detail)]
     if notes:
         yield Section(ident="notes", title="Mind", blocks=notes)
-    yield _binds(answer, detail)
-    if isinstance(answer, SolveResult):
-        yield front_section(answer, pictured=detail is not None)
     if plan is not None:
         yield _plan(plan, _PART_OF_PLAN[kind_of(answer)])
-        yield from _details(answer, detail)
+    yield from (section for section in pictured if section.ident == _PARTS)
+    yield _binds(answer, detail)
     if answer.run is not None:
         yield Section(
             ident="run",
             title="Whole training run",
             blocks=(words_table("Whole training run", (), run_rows(answer.run)),),
         )
+    if isinstance(answer, SolveResult):
+        yield front_section(answer, pictured=detail is not None)
+    yield from (section for section in pictured if section.ident != _PARTS)
     if isinstance(answer, SolveResult):
         yield _search(answer)
     yield provenance_section(answer, detail)

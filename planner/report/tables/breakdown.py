@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,23 +14,34 @@ from planner.report.charts.memory import recomputed_words
 from planner.report.tables.tables import ByWidth, SplitTable, section, side_by_side, table, width_of
 from planner.results.plan import PlanResult
 
-_TITLES = ("Time (slowest stage)", "Energy (split assumed)", "Memory (fullest chip)")
+_TITLES = {
+    "time": "Time (slowest stage)",
+    "energy": "Energy (split assumed)",
+    "memory": "Memory (fullest chip)",
+}
 _BARS = (20, 16, 12)
 """Columns of the longest bar that are tried, the longest first."""
 _GAP = 4
 _FEW = 12
 
 
-def breakdown_view(result: PlanResult) -> RenderableType:
-    """Time, energy and memory by part, with bars where they cost at most one line of tables."""
-    parts = wholes(result)
+def breakdown_view(result: PlanResult, which: Collection[str] = tuple(_TITLES)) -> RenderableType:
+    """Time, energy and memory by part, with bars where they cost at most one line of tables.
+
+    Args:
+        result: What the plan costs.
+        which: Some of `time`, `energy` and `memory`.
+    """
+    every = zip(_TITLES, wholes(result), strict=True)
+    shown = {_TITLES[name]: whole for name, whole in every if name in which}
+    parts = [*shown.values()]
 
     def draw(room: int) -> RenderableType:
-        plain = [_parts(title, whole, 0) for title, whole in zip(_TITLES, parts, strict=True)]
+        plain = [_parts(title, whole, 0) for title, whole in shown.items()]
         most = min(_lines(plain, room) + 1, len(plain))
         bar, drawn = 0, plain
         for bar in _BARS:
-            drawn = [_parts(title, whole, bar) for title, whole in zip(_TITLES, parts, strict=True)]
+            drawn = [_parts(title, whole, bar) for title, whole in shown.items()]
             if _lines(drawn, room) <= most:
                 break
         else:
@@ -107,7 +118,7 @@ def stage_view(facts: PlanFacts | None) -> list[RenderableType]:
         name = f"{'limit |':>{bar + 1}}"
         return table((*header, name), rows, right=header[left_of:], whole=(*header[:left_of], name))
 
-    return [Text(), section("Pipeline stages (per chip; passes of one micro-batch)", ByWidth(draw))]
+    return [section("Pipeline stages (per chip; passes of one micro-batch)", ByWidth(draw))]
 
 
 def simulated_words(facts: PlanFacts | None, step_time_s: float) -> list[str]:

@@ -186,4 +186,4 @@ def certificate_view(result: SolveResult) -> list[RenderableType]:
     if certificate.steps:
         header, rows = step_rows(certificate, result.minimized)
         steps = [Text(OF_STEPS), SplitTable(header, rows, by=header[:1], right=header)]
-    return [Text(), section("Certificate", view, *notes, *steps)]
+    return [section("Certificate", view, *notes, *steps)]

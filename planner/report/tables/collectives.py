@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from planner.base.units import show_bytes, show_seconds
 from planner.cost.facts import PlanFacts
@@ -34,4 +33,4 @@ def collectives_view(facts: PlanFacts | None) -> list[RenderableType]:
     view = SplitTable(
         header, rows, by=("axis", "collective"), right=("of", "one takes"), together=[header[2:4]]
     )
-    return [Text(), section("Collectives", view)]
+    return [section("Collectives", view)]

@@ -14,9 +14,10 @@ from planner.explanation.sensitivity.numbers import Number
 from planner.report.tables.fitted import Fitted
 from planner.report.tables.launch import unread_view
 from planner.report.tables.likely import spread_words, tie_words, with_interval
-from planner.report.tables.tables import indented, section
+from planner.report.tables.tables import indented, section, spaced
 from planner.report.tables.terminal import defaults_view, head, plan_view
 from planner.results.parts import Spread
+from planner.results.result import EvaluateResult
 from planner.results.words import job_words, join_words
 
 _MOST = 12
@@ -45,9 +46,16 @@ def explain_view(result: ExplainResult) -> RenderableType:
         *refused_view(why),
         *leaning_view(why),
         *overtaking_view(why),
-        *(defaults_view(evaluated.notes.defaults) if evaluated.launch else []),
-        *unread_view(evaluated),
+        *_of_launch(evaluated),
     )
+
+
+def _of_launch(evaluated: EvaluateResult) -> list[RenderableType]:
+    """What is assumed of a launch, and what of it was not read."""
+    if not evaluated.launch:
+        return []
+    unread = [[one] for one in unread_view(evaluated)]
+    return [Text(), spaced([defaults_view(evaluated.notes.defaults), *unread])]
 
 
 def steps_view(why: Explained, spread: Spread | None = None) -> list[RenderableType]:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.base.units import plural
-from planner.report.tables.tables import indented, section, table
+from planner.report.tables.tables import indented, section, spaced, table
 from planner.results.result import EvaluateResult
 
 _ASKED = ("model", "hardware", "batch_tokens", "seq_len", "precision", "framework", "era")
@@ -20,23 +20,23 @@ def launch_view(result: EvaluateResult) -> list[RenderableType]:
     if not result.launch:
         return []
     beaten = section("What would beat it", indented(next_commands(result)))
-    return [*unread_view(result), beaten]
+    return [spaced([*([one] for one in unread_view(result)), [beaten]])]
 
 
 def unread_view(result: EvaluateResult) -> list[RenderableType]:
-    """Settings that are not known, and how many are ignored; nothing for plans."""
+    """Settings that are not known, then how many are ignored; nothing for plans."""
     launch = result.launch
     if not launch:
         return []
-    parts: list[RenderableType] = [Text()]
+    parts: list[RenderableType] = []
     if launch["unknown"]:
         rows = _rows(launch["unknown"])
         view = table(("setting", "value", "why"), rows, whole=("setting",))
-        parts += [section("Not known, so not counted", view), Text()]
+        parts.append(section("Not known, so not counted", view))
     if count := len(launch["ignored"]):
         have = "has" if count == 1 else "have"
         words = f"{plural(count, 'setting')} {have} no part in a plan; --json lists them."
-        parts += [Text(words), Text()]
+        parts.append(Text(words))
     return parts
 
 

@@ -73,7 +73,7 @@ def ranked_view(result: SolveResult) -> list[RenderableType]:
         if result.candidates.top_complete
         else " found (not proved: the time limit ended the search)"
     )
-    return [section(title, view, *map(Text, _advice(result))), Text()]
+    return [section(title, view, *map(Text, _advice(result)))]
 
 
 def _row(number: int, plan: RankedPlan) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from planner.base.units import show_bytes, show_change, show_percent, show_seconds
 from planner.report.tables.tables import SplitTable, section
@@ -27,7 +26,7 @@ def pools_view(uses: Sequence[PoolUse]) -> list[RenderableType]:
     right = ("chips", "layers", "memory", "of limit")
     together = (("chips", "stages", "layers"), ("memory", "of limit"))
     view = SplitTable(header, rows, by=("pool",), right=right, whole=header, together=together)
-    return [Text(), section("Pools (memory of the fullest chip)", view)]
+    return [section("Pools (memory of the fullest chip)", view)]
 
 
 def _row(use: PoolUse) -> tuple[str, ...]:

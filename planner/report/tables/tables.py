@@ -6,7 +6,7 @@ Text of a user's files is never read as markup: every cell is a `Text`.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -208,6 +208,14 @@ def pairs(rows: Sequence[tuple[str, str]]) -> Table:
 def section(title: str, *body: RenderableType) -> Group:
     """A heading and what belongs to it."""
     return Group(Text(title, style="bold"), *body)
+
+
+def spaced(blocks: Iterable[Sequence[RenderableType]]) -> Group:
+    """Views with a blank line between the blocks of them; a block of none is left out."""
+    parts: list[RenderableType] = []
+    for block in blocks:
+        parts += [Text(), *block] if parts and block else block
+    return Group(*parts)
 
 
 def indented(lines: Sequence[str], by: int = 2) -> Group:

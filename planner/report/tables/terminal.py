@@ -21,23 +21,16 @@ from planner.base.units import (
     show_watts,
 )
 from planner.cost.energy.boundaries import WORDS
-from planner.cost.facts import PlanFacts
 from planner.cost.memory.risk import risk_word
-from planner.report.tables.breakdown import breakdown_view, simulated_words, stage_view
-from planner.report.tables.certificate import certificate_view, uneven_proof_words
-from planner.report.tables.collectives import collectives_view
+from planner.report.tables.breakdown import breakdown_view
+from planner.report.tables.certificate import uneven_proof_words
 from planner.report.tables.fitted import Fitted
-from planner.report.tables.front import front_view
-from planner.report.tables.launch import launch_view
-from planner.report.tables.likely import ranked_view, spread_words, tie_words, with_interval
-from planner.report.tables.machine_marks import machines_view
-from planner.report.tables.pools import alone_words, pools_view
-from planner.report.tables.tables import ByWidth, indented, pairs, section, table
-from planner.results.gains import gain_words, nothing_found_words
+from planner.report.tables.likely import with_interval
+from planner.report.tables.tables import ByWidth, pairs, section, spaced, table
 from planner.results.parts import TrainingRun
 from planner.results.plan import PlanResult
 from planner.results.result import PASSED, EvaluateResult, SolveResult
-from planner.results.words import boundary_words, job_words, plan_rows
+from planner.results.words import boundary_words, plan_rows
 
 _PANEL_WIDTH = 96
 """Columns from which decisions and costs stand side by side."""
@@ -72,6 +65,12 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
 
 def plan_view(title: str, result: PlanResult) -> RenderableType:
     """What a plan decides, what it costs, and the parts of its time, energy and memory."""
+    parts = (panel_view(title, result), boundary_view(result), breakdown_view(result))
+    return spaced([[part] for part in parts])
+
+
+def panel_view(title: str, result: PlanResult) -> RenderableType:
+    """What a plan decides and what it costs, side by side where there is room."""
     decisions, costs = pairs(plan_rows(result)), pairs(cost_rows(result))
 
     def draw(room: int) -> RenderableType:
@@ -84,12 +83,7 @@ def plan_view(title: str, result: PlanResult) -> RenderableType:
         return side
 
     return Group(
-        Panel(ByWidth(draw), title=Text(title), title_align="left"),
-        Text(boundary_words(result)),
-        Text(),
-        boundary_view(result),
-        Text(),
-        breakdown_view(result),
+        Panel(ByWidth(draw), title=Text(title), title_align="left"), Text(boundary_words(result))
     )
 
 
@@ -141,15 +135,16 @@ def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
     return rows
 
 
-def _run_view(run: TrainingRun | None) -> list[RenderableType]:
-    return [] if run is None else [Text(), section("Whole training run", pairs(run_rows(run)))]
+def run_view(run: TrainingRun | None) -> list[RenderableType]:
+    """The whole training run; nothing where its tokens are not known."""
+    return [] if run is None else [section("Whole training run", pairs(run_rows(run)))]
 
 
 def defaults_view(defaults: Sequence[tuple[str, str, str]]) -> list[RenderableType]:
     """What is assumed, as a table; nothing where nothing is."""
     if not defaults:
         return []
-    return [Text(), section("Assumed", table(("what", "value", "why"), defaults, whole=("what",)))]
+    return [section("Assumed", table(("what", "value", "why"), defaults, whole=("what",)))]
 
 
 def proof_words(result: SolveResult) -> str:
@@ -193,7 +188,7 @@ def count_rows(
     return ("stage", "considered", "passed", "dropped by"), rows
 
 
-def _counts_table(result: SolveResult) -> list[RenderableType]:
+def counts_view(result: SolveResult) -> list[RenderableType]:
     """What each stage of the search was given, passed on and dropped."""
     header, rows = count_rows(result.candidates.counts)
     if not rows:
@@ -201,7 +196,7 @@ def _counts_table(result: SolveResult) -> list[RenderableType]:
     view = table(header, rows, right=("considered", "passed"), whole=("stage",))
     title = "Candidates" if not result.stages.may_differ else "Candidates with uniform stages"
     title = "Candidates" if result.stages.pools else title
-    return [Text(), section(title, view)]
+    return [section(title, view)]
 
 
 def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> list[RenderableType]:
@@ -211,97 +206,6 @@ def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> lis
         *(Text(f"Note: {loss}.", style="yellow") for loss in losses),
         *(Text(f"Warning: {line}", style="red") for line in warnings),
     ]
-
-
-def _leaves_chips_open(result: SolveResult) -> bool:
-    """Whether the number of chips was part of the choice, on one machine."""
-    asked = result.question.asked
-    ranged = "chips_at_most" in asked or not isinstance(asked.get("chips", 0), int)
-    return ranged and not result.candidates.machines
-
-
-def solve_view(result: SolveResult) -> RenderableType:
-    """Everything that `planner solve` prints."""
-    job = result.question.job
-    up_to = "up to " if _leaves_chips_open(result) else ""
-    machine = f"{up_to}{job['chips']:,} x {job['chip']} ({job['hardware']})"
-    if result.best is None and len(result.candidates.machines) > 1:  # the job is that of the first
-        machine = f"one of {len(result.candidates.machines):,} machines"
-    words = (
-        f"{job['model']} ({show_count(job['parameters'])} parameters) on {machine}, "
-        f"{job['batch_tokens']:,} tokens per step"
-    )
-    parts = head(words, result.notes.losses)
-    if result.best is None:
-        parts += _no_plan(result)
-    else:
-        parts += [plan_view("Best plan", result.best), *pools_view(result.stages.pools)]
-        parts += [*stage_view(result.facts), *_simulated(result.facts, result.best)]
-        parts += [*collectives_view(result.facts), Text()]
-        parts += [Text(spread_words(result.notes.spread)), Text()]
-        parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
-        parts += [section("Why this plan", indented(result.notes.why)), Text()]
-        parts += [] if result.stages.pools else [_neighbor_table(result)]
-        if result.candidates.neighbors and (
-            ties := tie_words(result.notes.spread, result.minimized)
-        ):
-            parts.append(Text(ties))
-        parts += _run_view(result.run)
-        parts += [Text(), front_view(result)]
-    if result.candidates.machines:
-        parts += [Text(), machines_view(result)]
-    parts += certificate_view(result)
-    return Group(*parts, *_counts_table(result), *defaults_view(result.notes.defaults))
-
-
-def _simulated(facts: PlanFacts | None, plan: PlanResult) -> list[RenderableType]:
-    return [Text(line) for line in simulated_words(facts, plan.step_time_s)]
-
-
-def _gain(result: SolveResult) -> list[RenderableType]:
-    """What stages that may differ gain, where they may."""
-    if result.stages.pools:
-        return [Text(line) for line in alone_words(result)]
-    return [] if not result.stages.may_differ else [Text(gain_words(result))]
-
-
-def _neighbor_table(result: SolveResult) -> Table:
-    rows = [
-        (neighbor.change, neighbor.verdict + (" (tie)" if neighbor.tie else ""))
-        for neighbor in result.candidates.neighbors
-    ]
-    return table(("one step away", "instead"), rows)
-
-
-def _no_plan(result: SolveResult) -> list[RenderableType]:
-    if result.diagnosis is None:
-        return [Text(nothing_found_words(result))]
-    lines: list[RenderableType] = [
-        Text("No plan fits (proved).", style="bold"),
-        indented([f"{result.diagnosis.explanation}."]),
-    ]
-    if result.diagnosis.remedies:
-        lines.append(indented(["Any one of these frees it:"]))
-        lines.append(indented(result.diagnosis.remedies, by=4))
-    return lines
-
-
-def evaluate_view(result: EvaluateResult) -> RenderableType:
-    """Everything that `planner evaluate` prints."""
-    return Group(
-        *head(job_words(result), result.notes.losses, result.warnings),
-        _fits(result),
-        plan_view("Plan", result.result),
-        *pools_view(result.pools),
-        *stage_view(result.facts),
-        *_simulated(result.facts, result.result),
-        *collectives_view(result.facts),
-        Text(),
-        Text(spread_words(result.notes.spread)),
-        *_run_view(result.run),
-        *defaults_view(result.notes.defaults),
-        *launch_view(result),
-    )
 
 
 def fits_words(result: EvaluateResult) -> str:
@@ -322,5 +226,6 @@ def fits_words(result: EvaluateResult) -> str:
     return f"{words}."
 
 
-def _fits(result: EvaluateResult) -> Text:
+def fits_view(result: EvaluateResult) -> Text:
+    """The same as a line."""
     return Text(fits_words(result), style="green" if result.fits else "bold red")

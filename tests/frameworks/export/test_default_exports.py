@@ -64,7 +64,7 @@ def test_the_plan_is_written_as_it_is(
     answer, plan = asked(model, hardware, chips, tmp_path)
     if hardware in WITHOUT or model in NOT_BUILT:
         assert answer["notes"]["runs_in"] == []
-        said = " ".join(answer["notes"]["scope"])
+        said = " ".join(answer["notes"]["caveats"])
         assert ("All plans" if hardware in WITHOUT else "runs no plan of this job") in said
         return
     (target,) = answer["notes"]["runs_in"]

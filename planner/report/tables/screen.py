@@ -1,0 +1,168 @@
+"""An answer on one screen: the plan, what it costs, how sure that is, and what to do next.
+
+A screen is a head and groups of rows, each a name and lines for the columns that there are.
+`planner.report.tables.screen_rows` has the rows; notebooks show the same ones.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from planner.base.units import plural
+from planner.cost.memory.risk import DOES_NOT_FIT
+from planner.report.tables.front_rows import front_lines
+from planner.report.tables.next_commands import Asking, after_evaluate, after_solve
+from planner.report.tables.screen_rows import (
+    SPENT,
+    Row,
+    assumed_row,
+    caveats_row,
+    cost_rows,
+    objective_rows,
+    proof_row,
+    quiet_words,
+    run_rows,
+    ties_row,
+    wrapped,
+)
+from planner.report.tables.sections import solve_head
+from planner.report.tables.tables import ByWidth, spaced
+from planner.report.tables.terminal import head
+from planner.results.gains import nothing_found_words
+from planner.results.result import EvaluateResult, SolveResult
+from planner.results.words import job_words
+
+NAMES = 10
+"""Columns that the names of rows take."""
+_GAP = 2
+_LEAST = 20
+_INDENT = "  "
+NEXT, FRONT = "next", "front"
+LAID_OUT = (NEXT, FRONT, SPENT)
+"""Rows whose lines are laid out already."""
+Groups = list[list[Row]]
+
+
+def solve_rows(result: SolveResult, asking: Asking | None, room: int) -> Groups:
+    """The rows of an answer of `planner solve`.
+
+    Args:
+        result: The answer.
+        asking: How the command line asked; None: it was asked in Python.
+        room: Columns of a line.
+    """
+    following = command_rows(after_solve(result, asking), room)
+    if result.best is None:
+        more = [more_row(("candidates", "assumed"))] if asking is not None else []
+        return [[assumed_row(result.notes.defaults, room)], [*following, *more]]
+    more = [more_row(("time", "why", "front"))] if asking is not None else []
+    costs = [*cost_rows(result.best, result.notes, result.facts, room), *objective_rows(result)]
+    rows = [proof_row(result), *ties_row(result), *caveats_row(result), *run_rows(result.run)]
+    rows += [(FRONT, front_lines(result, room)), assumed_row(result.notes.defaults, room)]
+    return [costs, rows, [*following, *more]]
+
+
+def evaluate_rows(result: EvaluateResult, asking: Asking | None, room: int) -> Groups:
+    """The rows of an answer of `planner evaluate`; arguments as of `solve_rows`."""
+    more = [more_row(("time", "stages"))] if asking is not None else []
+    verdict = "fits" if result.fits else DOES_NOT_FIT
+    costs = cost_rows(result.result, result.notes, result.facts, room, verdict)
+    rows = [*_launch_row(result), *run_rows(result.run), assumed_row(result.notes.defaults, room)]
+    return [costs, rows, [*command_rows(after_evaluate(result, asking), room), *more]]
+
+
+def _launch_row(result: EvaluateResult) -> list[Row]:
+    """That some settings of a launch are not known."""
+    count = len(result.launch["unknown"]) if result.launch else 0
+    are = "is" if count == 1 else "are"
+    words = f"{plural(count, 'setting')} of the launch {are} not known, so not counted"
+    return [("note", [f"{words} (--show launch)"])] if count else []
+
+
+def solve_screen(result: SolveResult, asking: Asking | None = None) -> RenderableType:
+    """An answer of `planner solve`; arguments as of `solve_rows`."""
+    return _screen(solve_head(result), lambda room: solve_rows(result, asking, room))
+
+
+def evaluate_screen(result: EvaluateResult, asking: Asking | None = None) -> RenderableType:
+    """An answer of `planner evaluate`; arguments as of `solve_rows`."""
+    start = head(job_words(result), result.notes.losses, result.warnings)
+    return _screen(start, lambda room: evaluate_rows(result, asking, room))
+
+
+def solve_line(result: SolveResult) -> str:
+    """The best plan and its step time, or why there is none."""
+    if result.best is not None:
+        return quiet_words(result.best)
+    if result.diagnosis is None:
+        return nothing_found_words(result)
+    return f"No plan fits (proved): {result.diagnosis.explanation}."
+
+
+def evaluate_line(result: EvaluateResult) -> str:
+    """The plan and its step time, and whether it fits where it does not."""
+    line = quiet_words(result.result)
+    return line if result.fits else f"{line}; does not fit in memory"
+
+
+def _screen(start: list[RenderableType], rows: Callable[[int], Groups]) -> RenderableType:
+    """The head, then the groups of rows with a blank line between them."""
+
+    def draw(room: int) -> RenderableType:
+        left = max(room - NAMES - _GAP, _LEAST)
+        groups = [[row for row in group if row[1]] for group in rows(left)]
+        return spaced([start, *([_grid(group, left)] for group in groups if group)])
+
+    return ByWidth(draw)
+
+
+def _grid(rows: Sequence[Row], room: int) -> Table:
+    """Names beside their lines; what is longer than a line goes on below itself."""
+    grid = Table.grid(padding=(0, _GAP, 0, 0), pad_edge=False)
+    grid.add_column(style="bold", width=NAMES, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, lines in rows:
+        whole = [line for text in lines for line in _lines(name, text, room)]
+        for at, line in enumerate(whole):
+            grid.add_row(Text(name if at == 0 else ""), Text(line))
+    return grid
+
+
+def _lines(name: str, text: str, room: int) -> list[str]:
+    """A text in lines of the width; commands, bars and tables are lines already."""
+    return [text] if name in LAID_OUT else wrapped(text, room)
+
+
+def command_rows(commands: Sequence[Sequence[str]], room: int) -> list[Row]:
+    """The commands, as they can be pasted: a long one goes on behind a backslash."""
+    lines = [line for words in commands for line in _broken([*words], room)]
+    return [(NEXT, lines)] if lines else []
+
+
+def _broken(words: list[str], room: int) -> list[str]:
+    """A command in lines; a flag stays with its value, and a word is never broken."""
+    parts: list[str] = []
+    for word in map(shlex.quote, words):
+        after_flag = parts and parts[-1].startswith("-") and " " not in parts[-1]
+        if after_flag and not word.startswith("-"):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + len(" \\ ") > room:
+            lines[-1] += " \\"
+            lines.append(f"{_INDENT}{part}")
+        else:
+            lines[-1] += f" {part}"
+    return lines
+
+
+def more_row(examples: Sequence[str]) -> Row:
+    """How to see the rest."""
+    return ("more", [f"--show {','.join(examples)} or --show all prints the rest in full"])
