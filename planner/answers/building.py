@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
+from planner.answers.notes.power import power_words
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.facts import PlanFacts
 from planner.objectives import Objective
@@ -115,7 +116,9 @@ def with_plan(
             seconds=time.perf_counter() - setting.started,
         ),
         stages=replace(chosen.stages, layout=setting.request.layout),
-        notes=replace(setting.notes, why=chosen.why),
+        notes=replace(
+            setting.notes, why=chosen.why, power_limit=power_words(setting.request, chosen.best)
+        ),
         run=training_run(setting.request, chosen.best),
         question=setting.question,
         versions=versions(RESULT_VERSION),

@@ -11,6 +11,7 @@ from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
+from planner.cost.energy.meter import below_fabric
 from planner.cost.job import Job
 from planner.frameworks.targets import TARGETS
 from planner.machine.degraded import with_degraded
@@ -91,12 +92,7 @@ class Resolved:
 
 def _without_effect(request: Request) -> list[str]:
     """Fields that were given but mean nothing without another one, one line per field."""
-    lines = []
-    if "lora_rank" in request.model_fields_set and request.job != "lora":
-        lines.append(
-            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
-            "make the job lora or leave the rank out"
-        )
+    lines = _alone(request)
     if request.train_tokens is None:
         priced = any(one.has_price for one in (request.minimized, *request.compared))
         lines += [
@@ -116,13 +112,34 @@ def _without_effect(request: Request) -> list[str]:
             f"mfu: {request.mfu:g} has no effect under {_rates(preset_of(request.assumptions))}; "
             "use the assumptions roofline or leave it out"
         )
-    preset = preset_of(request.assumptions)
-    if request.calibration is not None and known and preset != "calibrated":
+    return lines + (_without_constants(request) if known else [])
+
+
+def _alone(request: Request) -> list[str]:
+    """Fields that were given without the one whose meaning they change, one line per field."""
+    lines = []
+    if "lora_rank" in request.model_fields_set and request.job != "lora":
+        lines.append(
+            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
+            "make the job lora or leave the rank out"
+        )
+    if "power_boundary" in request.model_fields_set and request.max_power is None:
+        lines.append(
+            f"power-boundary: {request.power_boundary} has no effect without max-power; give that "
+            "or leave it out"
+        )
+    return lines
+
+
+def _without_constants(request: Request) -> list[str]:
+    """Fields that mean nothing under assumptions without fitted constants, one line per field."""
+    lines, preset = [], preset_of(request.assumptions)
+    if request.calibration is not None and preset != "calibrated":
         lines.append(
             f"calibration: has no effect under {preset}, which has no fitted constants; use the "
             "assumptions calibrated or leave it out"
         )
-    if request.collectives not in (None, NCCL) and known and preset != "calibrated":
+    if request.collectives not in (None, NCCL) and preset != "calibrated":
         lines.append(
             f"collectives: {request.collectives} has no effect under {preset}, which counts no "
             "steps of collectives; use the assumptions calibrated or leave it out"
@@ -302,6 +319,12 @@ def _unfit(request: Request, assumptions: Assumptions, model: Model, cluster: Cl
         lines.append(
             f"assumptions: {request.assumptions}: {model.name} has experts, which a stack of MLPs "
             "leaves out; use calibrated, or a model without experts"
+        )
+    inside = request.power_boundary
+    if request.max_power is not None and assumptions.component_energy and below_fabric(inside):
+        lines.append(
+            f"power-boundary: {inside} is not limited under {request.assumptions}, where what the "
+            "network draws depends on the plan; use node_and_fabric or facility"
         )
     ranged = request.chip_range is not None and not request.keeps_to_chips
     if assumptions.token_granularity and ranged:

@@ -197,6 +197,7 @@ class Notes:
 
     Attributes:
         why: Sentences on what binds the best plan.
+        power_limit: What it draws where power is limited, in a sentence; empty: it is not.
         losses: What the cluster gives away at this number of chips.
         defaults: What was assumed: (name, value, reason).
         spread: What the intervals rest on; None where times are bounds, not predictions.
@@ -205,6 +206,7 @@ class Notes:
     """
 
     why: tuple[str, ...] = ()
+    power_limit: str = ""
     losses: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str, str], ...] = ()
     spread: Spread | None = None
@@ -214,10 +216,16 @@ class Notes:
     def __post_init__(self) -> None:
         freeze(self, "sources")
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """`why`, and what the plan draws where that is limited."""
+        return (*self.why, self.power_limit) if self.power_limit else self.why
+
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         return {
             "why": list(self.why),
+            "power_limit": self.power_limit or None,
             "losses": list(self.losses),
             "defaults": [
                 {"name": name, "value": value, "reason": why} for name, value, why in self.defaults

@@ -48,7 +48,7 @@ from planner.base.jsonfile import json_object
 from planner.base.messages import mistakes
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import asked_of, left_out
-from planner.question.files.result_layout import RESULT_VERSION, as_parts
+from planner.question.files.result_layout import as_parts
 from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of
 from planner.question.provenance import job_fields, sources_of
@@ -106,10 +106,9 @@ def read_result(path: Path) -> ResultFile:
     if kind == "front":
         return _front(data, _validated(FrontDocument, text, name), reading)
     reading = replace(reading, within="question.")  # version 1 is told by the names of today
-    if data.get("schema_version") == RESULT_VERSION:
-        return _solved(data, _validated(SolvedDocument, text, name), reading)
     parts = as_parts(data)
-    return _solved(parts, _validated(SolvedDocument, json.dumps(parts), name), reading)
+    text = text if parts == data else json.dumps(parts)
+    return _solved(parts, _validated(SolvedDocument, text, name), reading)
 
 
 def _standard_input() -> bytes:

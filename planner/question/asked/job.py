@@ -78,8 +78,8 @@ JOB_FIELDS = (
     ),
     Asked(
         name="job",
-        help="pretrain, finetune or lora",
-        more="The first two train all parameters, the last trains adapters",
+        help="pretrain, finetune (sft is another word for it) or lora",
+        more="The first two train all parameters, lora trains adapters",
         panel=JOB,
         kind="word",
         default="pretrain",

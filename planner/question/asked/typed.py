@@ -14,9 +14,10 @@ FilePath = str | os.PathLike[str]
 Several = str | list[str] | tuple[str, ...]
 """Words, or text with commas between them."""
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
-Job = Literal["pretrain", "finetune", "lora"]
+Job = Literal["pretrain", "finetune", "lora", "sft"]
 Collectives = Literal["nccl", "synthesized", "best"]
 Placement = Literal["framework", "all", "torus"]
+PowerBoundary = Literal["chip", "node", "node_and_fabric", "facility", "chips", "nodes", "it"]
 Cooling = Literal["air", "liquid"]
 
 
@@ -74,8 +75,8 @@ class CommonFields(FeasibleFields, total=False):
     batch_tokens: float | str | None
     """Tokens per step, e.g. 4Mi or 3e6. Rounded to whole sequences. Default: 4Mi."""
     job: Job
-    """pretrain, finetune or lora. The first two train all parameters, the last trains adapters.
-    Default: pretrain."""
+    """pretrain, finetune (sft is another word for it) or lora. The first two train all parameters,
+    lora trains adapters. Default: pretrain."""
     lora_rank: int | str
     """Rank of LoRA adapters. Default: 16."""
     front: Several
@@ -130,7 +131,10 @@ class CommonFields(FeasibleFields, total=False):
     max_ports: float | str | None
     """Most ports of a chip; a switched level takes one."""
     max_power: float | str | None
-    """Mean power of the whole job, e.g. 10MW. In watts."""
+    """Mean power of the whole job at power_boundary, e.g. 10MW. In watts."""
+    power_boundary: PowerBoundary
+    """Where max_power holds: chip (chips alone), node (with hosts), node_and_fabric (with the
+    network, PUE 1) or facility (PUE times that). Also chips, nodes and it. Default: facility."""
     max_step_time: float | str | None
     """Longest step, e.g. 2s. In seconds."""
     min_mfu: float | str | None
@@ -156,7 +160,8 @@ class SolveFields(CommonFields, total=False):
     model: Required[FilePath]
     """Model name (planner models list) or YAML file."""
     objective: str
-    """What the best plan minimizes: time, energy, edp, memory, money or power. Default: time."""
+    """What the best plan minimizes: time, energy, edp, memory, money or power. Energy and power are
+    those of nodes and fabric (PUE 1). Default: time."""
 
 
 class EvaluateFields(CommonFields, total=False):
@@ -165,7 +170,8 @@ class EvaluateFields(CommonFields, total=False):
     model: FilePath
     """Model name (planner models list) or YAML file."""
     objective: str
-    """What the best plan minimizes: time, energy, edp, memory, money or power. Default: time."""
+    """What the best plan minimizes: time, energy, edp, memory, money or power. Energy and power are
+    those of nodes and fabric (PUE 1). Default: time."""
 
 
 class ExplainFields(CommonFields, total=False):

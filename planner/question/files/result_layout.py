@@ -74,7 +74,7 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
     What is not as any version has it stays as it is, to be refused where it is read.
     """
     if "certificate" in data and isinstance(data["front"], Mapping):
-        return dict(data)
+        return _with_boundary(data)
     parts: dict[str, Any] = {"schema_version": RESULT_VERSION}
     if data.get("schema_version") != FLAT_VERSION:
         parts["schema_version"] = data.get("schema_version")
@@ -91,7 +91,24 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
         parts["question"] = _with_smaller_counts(parts["question"])
     if isinstance(data.get("versions"), Mapping):
         parts["versions"] = {**data["versions"], "schema": str(parts["schema_version"])}
-    return parts
+    return _with_boundary(parts)
+
+
+def _with_boundary(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer whose limit on power says where it holds: at nodes and fabric where none does.
+
+    Answers before that could be chosen do not say it.
+    """
+    question = parts.get("question")
+    if not isinstance(question, Mapping) or not isinstance(question.get("asked"), Mapping):
+        return dict(parts)
+    asked = question["asked"]
+    if asked.get("max_power") is None:
+        return dict(parts)
+    return {
+        **parts,
+        "question": {**question, "asked": {"power_boundary": "node_and_fabric", **asked}},
+    }
 
 
 def _with_smaller_counts(question: Mapping[str, Any]) -> dict[str, Any]:

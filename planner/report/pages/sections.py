@@ -202,13 +202,10 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
         return _no_plan(answer.diagnosis)
     blocks: list[Block] = []
     solved = answer if isinstance(answer, SolveResult) else None
-    why = (
-        detail.why
-        if detail is not None and detail.why
-        else ()
-        if solved is None
-        else solved.notes.why
-    )
+    why = () if solved is None else solved.notes.reasons
+    if detail is not None and detail.why:
+        power = () if solved is None else solved.notes.power_limit
+        why = (*detail.why, power) if power else detail.why
     if why:
         blocks.append(Prose(lines=why))
     if solved is not None and len(solved.candidates.top) > 1:

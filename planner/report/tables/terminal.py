@@ -62,6 +62,7 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("memory per chip", memory),
         ("out of memory", f"{risk_word(chance)}: {likely}"),
         ("energy per step", _energy(result)),
+        ("energy per token", show_joules(result.energy_per_token_j)),
         ("power per chip", show_watts(result.power_per_chip_w)),
         ("power in all", show_watts(result.power_per_chip_w * result.chips)),
     ]
@@ -240,7 +241,7 @@ def solve_view(result: SolveResult) -> RenderableType:
         parts += [*collectives_view(result.facts), Text()]
         parts += [Text(spread_words(result.notes.spread)), Text()]
         parts += [Text(proof_words(result)), *_gain(result), Text(), *ranked_view(result)]
-        parts += [section("Why this plan", indented(result.notes.why)), Text()]
+        parts += [section("Why this plan", indented(result.notes.reasons)), Text()]
         parts += [] if result.stages.pools else [_neighbor_table(result)]
         if result.candidates.neighbors and (
             ties := tie_words(result.notes.spread, result.minimized)

@@ -120,7 +120,7 @@ def _hopeful(space: UniformSpace, nodes: Nodes) -> IntArray:
     if limits.power_w is not None:
         distinct, which = np.unique(chips, return_inverse=True)
         least = np.array([count * standing_w(model, int(count)) for count in distinct])
-        ok &= (least * (1 - 1e-9) <= limits.power_w)[which.ravel()]
+        ok &= (least * (1 - 1e-9) <= limits.it_w(model, distinct.astype(np.float64)))[which.ravel()]
         rank = soonest if energies is None else (energies / times).min(axis=1)
     order = np.argsort(rank, kind="stable")
     return order[ok[order]]
