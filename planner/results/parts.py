@@ -18,7 +18,7 @@ class TrainingRun:
         energy_mwh: Node and fabric, IT side (PUE 1).
         facility_energy_mwh: With what the facility adds.
         cost: Chips times hours times the price given, or None.
-        co2_t: Tonnes at the carbon intensity given, or None.
+        co2_t: Tonnes at the carbon intensity given, of the facility's energy, or None.
     """
 
     tokens: float
