@@ -29,6 +29,7 @@ from planner.question.defaults import (
     note_network,
     precision_of,
     seq_len_of,
+    tuned_with_fsdp,
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.records import (
@@ -202,7 +203,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         fewest_chips=fewest,
         cost=tried.needed(cost),
         batch_tokens=_plainly(request.batch_tokens, job.batch_tokens),
-        seq_len=request.seq_len or model.seq_len,
+        seq_len=seq_len_of(request.seq_len, model, request.job),
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
     )
 
@@ -278,9 +279,10 @@ def _job_of(
     """The job and the assumptions; None and a problem noted where they cannot be had."""
     preset = preset_of(request.assumptions)
     targets = request.runnable_in or ()
-    framework = framework_of(request.framework, chip, defaults, preset, targets)
-    seq_len = seq_len_of(request.seq_len, model, defaults)
+    seq_len = seq_len_of(request.seq_len, model, request.job, defaults)
     precision = precision_of(request.precision, chip, defaults)
+    tunes = tuned_with_fsdp(request, chip, precision)
+    framework = framework_of(request.framework, chip, defaults, preset, targets, tunes=tunes)
     era = era_of(request.era, framework, chip, defaults)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
@@ -290,7 +292,8 @@ def _job_of(
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)
     evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do
-    batch = tried.attempt(batch_of, request.batch_tokens, seq_len, chips, defaults, evenly=evenly)
+    tokens, kind = request.batch_tokens, request.job
+    batch = tried.attempt(batch_of, tokens, seq_len, chips, defaults, job=kind, evenly=evenly)
     global_batch, share = batch or (1, seq_len)
     job = tried.attempt(
         Job,
@@ -298,7 +301,7 @@ def _job_of(
         seq_len=share,
         global_batch=global_batch,
         precision=precision,
-        kind=request.job,
+        kind=kind,
         lora_rank=request.lora_rank,
         framework=framework,
         era=era,
