@@ -43,6 +43,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "pes": {"total_pes": "8192x132", "chips_exact": True},
     "power": {
         "max_power": "10MW",
+        "power_boundary": "node_and_fabric",
         # Of the sensitivity only, whose many searches range over all chip counts.
         "fix": {"tp": [2, 4, 8], "cp": [1, 2], "micro_batch": 1, "recompute": "none"},
     },
@@ -54,7 +55,7 @@ TWO_WAYS = ("switch", "ring", "scale-out=fat-tree", "scale-out=dragonfly", "scal
 SMALL_JOB = {"model": "gpt3-350m", "batch_tokens": "64Ki"}
 SMALL: dict[str, dict[str, Any]] = {
     "pes": {"total_pes": "8x132", "chips_exact": True},
-    "power": {"max_power": "8kW"},
+    "power": {"max_power": "8kW", "power_boundary": "node_and_fabric"},
 }
 
 

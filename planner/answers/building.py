@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
+from planner.answers.notes.power import power_words
 from planner.answers.notes.scope import Scope, scope_default
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.facts import PlanFacts
@@ -122,7 +123,10 @@ def with_plan(
         ),
         stages=replace(chosen.stages, layout=setting.request.layout),
         notes=replace(
-            setting.notes, why=chosen.why, caveats=chosen.scope.words, runs_in=chosen.scope.runs_in
+            setting.notes,
+            why=chosen.why,
+            caveats=(*chosen.scope.words, *power_words(setting.request, chosen.best)),
+            runs_in=chosen.scope.runs_in,
         ),
         run=training_run(setting.request, chosen.best),
         question=setting.question,

@@ -94,6 +94,7 @@ def limits_of(request: Request) -> Limits:
         memory_margin=request.memory_margin,
         oom_risk=request.oom_risk,
         power_w=request.max_power,
+        power_boundary=request.power_boundary,
         step_time_s=request.max_step_time,
         mfu=request.min_mfu,
     )
@@ -129,13 +130,14 @@ def training_run(request: Request, result: PlanResult) -> TrainingRun | None:
     seconds = request.train_tokens / result.tokens_per_s
     steps = seconds / result.step_time_s
     mwh = steps * result.energy_per_step_j / 3.6e9
+    facility_mwh = steps * result.boundaries[-1].energy_j / 3.6e9
     price, carbon = request.price_per_chip_hour, request.carbon_intensity
     return TrainingRun(
         tokens=request.train_tokens,
         steps=steps,
         days=seconds / _DAY_S,
         energy_mwh=mwh,
-        facility_energy_mwh=steps * result.boundaries[-1].energy_j / 3.6e9,
+        facility_energy_mwh=facility_mwh,
         cost=None if price is None else price * result.chips * seconds / 3600.0,
-        co2_t=None if carbon is None else carbon * mwh * 1e-3,
+        co2_t=None if carbon is None else carbon * facility_mwh * 1e-3,
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Annotated, Any
 
@@ -98,6 +98,7 @@ class _Words:
     several: bool
     text: int = 0  # the field takes text too: at least so many words with commas between them
     by_name: bool = False  # listed in alphabetical order
+    meant: Mapping[str, str] = field(default_factory=dict)  # by words that are read as another one
 
     @property
     def in_order(self) -> list[str]:
@@ -126,12 +127,17 @@ class _Words:
             raise refusal("\n".join(not_one_of(word, self.in_order) for word in wrong[:_MOST]))
         if self.several and not value:
             raise refusal(f"[] names none of {', '.join(self.in_order)}")
-        return value
+        return value if self.several else self.meant.get(value, value)
 
 
-def choice(names: Collection[str], *, by_name: bool = False) -> Any:
-    """A text field that holds one of some words, listed in alphabetical order if wanted."""
-    return _Words(names, several=False, by_name=by_name)
+def choice(
+    names: Collection[str], *, by_name: bool = False, meant: Mapping[str, str] | None = None
+) -> Any:
+    """A text field that holds one of some words, listed in alphabetical order if wanted.
+
+    `meant`: the words that it holds where some others of `names` are given.
+    """
+    return _Words(names, several=False, by_name=by_name, meant=meant or {})
 
 
 def choices(names: Collection[str], *, text: int = 0) -> Any:

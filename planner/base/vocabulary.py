@@ -29,3 +29,10 @@ PLACEMENTS = ("framework", "all", "torus")
 LAYOUTS = ("uniform", "uneven")
 ANY = "any"
 """In place of names: whatever there is."""
+BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
+"""What is inside the meter of energy and power, from the smallest to the largest."""
+OTHER_WORDS = {
+    "job": {"sft": "finetune"},
+    "power_boundary": {"chips": "chip", "nodes": "node", "it": "node_and_fabric"},
+}
+"""Of fields of the question: words that are read as another one, which is meant."""

@@ -17,6 +17,7 @@ from planner.base.units import (
 from planner.base.vocabulary import CHOICES, MESH_AXES
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
+from planner.cost.energy.boundaries import MEASURED, PRINTED
 from planner.cost.intervals import is_prediction, tie_noise, ties
 from planner.cost.stages.layout import stage_classes
 from planner.frameworks.rules import broken
@@ -95,16 +96,19 @@ def refusal_of(
         limits: What it has to obey.
         stage: Of `binding_stages`.
     """
-    power = result.power_per_chip_w * result.chips
     memory = limits.bytes_of_plan(model, result.plan)
+    inside, it_w = limits.power_boundary, result.power_per_chip_w * result.chips
+    at = "" if inside == PRINTED else f" {MEASURED[inside]}"
+    cool = it_w <= limits.it_w(model, np.array([result.chips]))[0]
     checks: tuple[tuple[str, float, float | None, str, str], ...] = (
         ("memory", result.memory_per_chip_bytes, memory, "B", stage),
         ("host memory", result.host_memory_bytes, limits.host_limit(model), "B", ""),
         ("step time", result.step_time_s, limits.step_time_s, "s", ""),
-        ("power", power, limits.power_w, "W", ""),
+        ("power", result.power_w(inside), limits.power_w, "W", at),
     )
     for name, value, limit, unit, where in checks:
-        if limit is not None and value > limit:
+        within = cool if name == "power" else limit is None or value <= limit
+        if limit is not None and not within:
             words = f"{name}: {over(value, limit, unit)}{where}"
             return Refusal(reason=name, words=words, needed=value, allowed=limit)
     if limits.mfu is not None and result.mfu < limits.mfu:

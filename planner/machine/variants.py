@@ -15,7 +15,9 @@ from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.units import M2_PER_MM2
 from planner.cost.context import CostModel
+from planner.cost.energy.boundaries import PRINTED
 from planner.cost.energy.energy import standing_w
+from planner.cost.energy.meter import meter_of, waiting_w_per_chip
 from planner.machine.ports import links_of, ports_per_chip
 from planner.machine.scaling import with_pes
 from planner.machine.wiring import SCALE_OUT, SCALE_UP, rewired, wiring_of
@@ -35,6 +37,7 @@ class Budgets:
         max_links: Links of all levels.
         max_ports: Ports of a chip.
         max_power: Watts of the whole job.
+        power_boundary: Inside which of `planner.base.vocabulary.BOUNDARIES`.
     """
 
     chips: float | None = None
@@ -43,6 +46,7 @@ class Budgets:
     max_links: float | None = None
     max_ports: float | None = None
     max_power: float | None = None
+    power_boundary: str = PRINTED
 
     @property
     def given(self) -> dict[str, float]:
@@ -86,15 +90,21 @@ def variant_of(
     return built if pes is None else with_pes(built, next(iter(pes)), scale)
 
 
-def use_of(model: CostModel, chips: int) -> dict[str, float]:
-    """What `chips` chips take of each budget of `BUDGETS`; waiting power stands for power."""
+def use_of(model: CostModel, chips: int, boundary: str = PRINTED) -> dict[str, float]:
+    """What `chips` chips take of each budget of `BUDGETS`; waiting power stands for power.
+
+    Args:
+        model: Of the job on the machine.
+        chips: Chips.
+        boundary: Inside which power is limited.
+    """
     allocation, chip = model.allocation(chips), model.chip
     use = {
         "chips": float(chips),
         "total_pes": float(chips * chip.pe_count),
         "max_links": float(links_of(allocation)),
         "max_ports": float(ports_per_chip(allocation)),
-        "max_power": chips * standing_w(model, chips),
+        "max_power": meter_of(model, boundary, chips).shown_w(chips * standing_w(model, chips)),
     }
     if chip.die_area_m2 is not None:
         use["max_area"] = chips * chip.die_area_m2 / M2_PER_MM2
@@ -116,15 +126,19 @@ def counts_within(model: CostModel, budgets: Budgets) -> tuple[int, ...]:
             raise InputError(f"max-area: the record of {chip.name} has no die area; leave it out")
         # A sum of equal areas may be above the budget by rounding alone.
         most = min(most, (given["max_area"] * M2_PER_MM2 / chip.die_area_m2 + 1e-9) // 1)
-    if "max_power" in given and not model.assumptions.component_energy:
-        most = min(most, given["max_power"] // (chip.wait_w + chip.host_w))
+    if "max_power" in given:
+        each = waiting_w_per_chip(model, budgets.power_boundary)
+        most = min(most, given["max_power"] // each) if each else most
     counts = model.cluster.chip_counts(int(most))
     late = ("max_links", "max_ports", "max_power")
     rest = {name: limit for name, limit in given.items() if name in late}
-    return tuple(count for count in counts if within(model, count, rest)) if rest else counts
+    at = budgets.power_boundary
+    return tuple(count for count in counts if within(model, count, rest, at)) if rest else counts
 
 
-def within(model: CostModel, chips: int, limits: Mapping[str, float]) -> bool:
+def within(
+    model: CostModel, chips: int, limits: Mapping[str, float], boundary: str = PRINTED
+) -> bool:
     """Whether a number of chips keeps to some budgets."""
-    use = use_of(model, chips)
+    use = use_of(model, chips, boundary)
     return all(use[name] <= limit for name, limit in limits.items())

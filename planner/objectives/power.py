@@ -16,7 +16,9 @@ _ROUNDED_DOWN = 1 - 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Power(Objective):
-    """Joules of a step over its seconds, all chips together: what `--max-power` limits.
+    """Joules of a step over its seconds, all chips together, of nodes and fabric.
+
+    That is the boundary of energies, whatever the one at which `--max-power` limits it.
 
     A slower step draws less: without a limit on its time the least power is that of the slowest
     plan, which nobody wants, so the question has to have one. Of two plans that take the same

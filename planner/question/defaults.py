@@ -9,12 +9,19 @@ from models_db import Model
 from planner.assumptions.software import FrameworkProfile
 from planner.base.errors import InputError
 from planner.base.units import plural
-from planner.cost.job import sequences_in
+from planner.base.vocabulary import LAYOUTS
+from planner.cost.job import JOB_KINDS, sequences_in
+from planner.frameworks.accelerate.rules import PRECISIONS
 from planner.frameworks.profiles import default_framework, framework_named
 from planner.frameworks.registry import framework_of_preset
+from planner.frameworks.rules.alike import CUDA_VENDORS
 from planner.frameworks.targets import Target
 from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
+from planner.question.recipes.recipes import usual_of
+from planner.question.request import Request
 
+PRETRAIN, FINETUNE, _ = JOB_KINDS
+FSDP = "fsdp"
 _FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
 
 Defaults = list[tuple[str, str, str]]  # (name, value, reason)
@@ -28,12 +35,26 @@ def note_network(cluster: Cluster, defaults: Defaults) -> None:
         defaults.append(("network", chip.default_cluster, reason))
 
 
-def seq_len_of(asked: int | None, model: Model, defaults: Defaults) -> int:
-    """Tokens per sequence."""
+def seq_len_of(asked: int | None, model: Model, job: str, defaults: Defaults | None = None) -> int:
+    """Tokens per sequence; of jobs that tune a model those of recipes, as far as it goes.
+
+    Args:
+        asked: As asked for, or None.
+        model: The model.
+        job: Its kind.
+        defaults: Grows by what was not asked for; None: it is noted already.
+    """
     if asked is not None:
         return asked
-    defaults.append(("seq-len", f"{model.seq_len:,}", f"what {model.name} was trained with"))
-    return model.seq_len
+    length, reason = model.seq_len, f"what {model.name} was trained with"
+    if job != PRETRAIN and (usual := usual_of(job)).seq_len <= length:
+        whose = ", ".join(usual.seq_len_from)
+        length, reason = usual.seq_len, f"median of {job} recipes of {whose} that pack"
+    elif job != PRETRAIN:
+        reason += f"; {job} recipes would have {usual.seq_len:,}"
+    if defaults is not None:
+        defaults.append(("seq-len", f"{length:,}", reason))
+    return length
 
 
 def batch_of(
@@ -42,6 +63,7 @@ def batch_of(
     chips: int,
     defaults: Defaults,
     *,
+    job: str = PRETRAIN,
     evenly: bool,
 ) -> tuple[int, float]:
     """What a step is dealt out in, and tokens of each: sequences, or one share per chip.
@@ -51,14 +73,17 @@ def batch_of(
         seq_len: Tokens per sequence.
         chips: Chips of the job, which share a batch out evenly.
         defaults: Grows by what was not asked for.
+        job: Its kind.
         evenly: Whether chips share a step's tokens evenly, whatever the sequences.
 
     Raises:
         InputError: The batch is not a whole number of sequences, or less than a token per chip.
     """
     if not evenly:
-        return sequences_of(batch_tokens, seq_len, defaults), seq_len
-    if batch_tokens is None:
+        return sequences_of(batch_tokens, seq_len, defaults, job), seq_len
+    if batch_tokens is None and job != PRETRAIN:
+        batch_tokens = sequences_of(None, seq_len, defaults, job) * seq_len
+    elif batch_tokens is None:
         batch_tokens = BATCH_TOKENS
         defaults.append(("batch-tokens", f"{BATCH_TOKENS:,} tokens", f"{BATCH_MI} Mi tokens"))
     if batch_tokens < chips:
@@ -69,7 +94,9 @@ def batch_of(
     return chips, batch_tokens / chips
 
 
-def sequences_of(batch_tokens: float | None, seq_len: int, defaults: Defaults) -> int:
+def sequences_of(
+    batch_tokens: float | None, seq_len: int, defaults: Defaults, job: str = PRETRAIN
+) -> int:
     """Sequences per step.
 
     Raises:
@@ -78,8 +105,13 @@ def sequences_of(batch_tokens: float | None, seq_len: int, defaults: Defaults) -
     if batch_tokens is not None:
         return sequences_in(batch_tokens, seq_len)
     sequences = max(1, round(BATCH_TOKENS / seq_len))
+    reason = f"{BATCH_MI} Mi tokens in whole sequences"
+    if job != PRETRAIN:
+        usual = usual_of(job)
+        whose = ", ".join(usual.sequences_from)
+        sequences, reason = usual.sequences, f"median of {job} recipes of {whose}"
     text = f"{sequences * seq_len:,} tokens = {plural(sequences, 'sequence')}"
-    defaults.append(("batch-tokens", text, f"{BATCH_MI} Mi tokens in whole sequences"))
+    defaults.append(("batch-tokens", text, reason))
     return sequences
 
 
@@ -89,10 +121,20 @@ def framework_of(
     defaults: Defaults,
     preset: str = "calibrated",
     targets: Collection[Target] = (),
+    *,
+    tunes: bool = False,
 ) -> FrameworkProfile:
     """The framework whose memory profile and rules apply; a textbook's preset has its own.
 
     What is to run the plan says which one, where all of that is of one framework.
+
+    Args:
+        asked: Its name, or None.
+        chip: The chip.
+        defaults: Grows by what was not asked for.
+        preset: Of the assumptions.
+        targets: What is to run the plan.
+        tunes: Whether the job is one that `tuned_with_fsdp`.
 
     Raises:
         InputError: The name is unknown.
@@ -110,10 +152,25 @@ def framework_of(
             ("framework", name, f"that of {' and '.join(target.name for target in targets)}")
         )
         return framework_named(name)
+    if tunes:
+        defaults.append(("framework", FSDP, "what TRL, Axolotl and torchtune fine-tune with"))
+        return framework_named(FSDP)
     framework = default_framework(chip.vendor)
     usual = "of no vendor" if chip.vendor == "none" else f"usual on {chip.vendor} chips"
     defaults.append(("framework", framework.name, usual))
     return framework
+
+
+def tuned_with_fsdp(request: Request, chip: Chip, precision: str) -> bool:
+    """Whether a job is full fine-tuning such as PyTorch FSDP runs.
+
+    That is on chips that PyTorch calls cuda, in a format that FSDP stores weights in, and without
+    stages or experts that the question divides over chips.
+    """
+    divided = [values for name, values in request.fix.items() if name in ("pp", "ep")]
+    whole = request.layout == LAYOUTS[0] and all("1" in values for values in divided)
+    known = chip.vendor in CUDA_VENDORS and precision in PRECISIONS
+    return request.job == FINETUNE and known and whole
 
 
 def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults: Defaults) -> str:

@@ -28,7 +28,7 @@ from planner.base.messages import (
     misspelt,
     mistakes,
 )
-from planner.base.vocabulary import ANY, LAYOUTS
+from planner.base.vocabulary import ANY, LAYOUTS, OTHER_WORDS
 from planner.machine.degraded import degraded_schema, read_degraded
 from planner.machine.pool_text import pools_schema, read_pools
 from planner.machine.slices import SHAPE, product_of, slice_chips
@@ -101,6 +101,11 @@ def _own_front(values: Mapping[str, Any]) -> dict[str, Any]:
 def _field(name: str) -> Any:
     """The default and the description of a field."""
     return Field(default=BY_NAME[name].default, description=BY_NAME[name].description)
+
+
+def _word(name: str) -> Any:
+    """The type of a field that takes one of its words, some of which are read as another one."""
+    return choice(words_of(name), meant=OTHER_WORDS[name])
 
 
 def _fill_names(schema: dict[str, Any]) -> None:
@@ -178,7 +183,7 @@ class Request(BaseModel):
     batch_tokens: Count | None = _field("batch_tokens")
     seq_len: Whole | None = _field("seq_len")
     precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
-    job: Annotated[str, choice(words_of("job"))] = _field("job")
+    job: Annotated[str, _word("job")] = _field("job")
     lora_rank: Whole = _field("lora_rank")
     framework: Annotated[str, choice(words_of("framework"), by_name=True)] | None = _field(
         "framework"
@@ -233,6 +238,7 @@ class Request(BaseModel):
     cooling: Annotated[str, choice(words_of("cooling"))] | None = _field("cooling")
     pue: Pue | None = _field("pue")
     max_power: Watts | None = _field("max_power")
+    power_boundary: Annotated[str, _word("power_boundary")] = _field("power_boundary")
     max_step_time: Seconds | None = _field("max_step_time")
     min_mfu: Share | None = _field("min_mfu")
     time_limit: Seconds | None = _field("time_limit")

@@ -11,6 +11,7 @@ from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
+from planner.cost.energy.meter import below_fabric
 from planner.cost.job import Job
 from planner.machine.degraded import with_degraded
 from planner.machine.torus_axes import torus_axes_problem
@@ -27,6 +28,7 @@ from planner.question.defaults import (
     note_network,
     precision_of,
     seq_len_of,
+    tuned_with_fsdp,
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.runners import Runners, named_targets, runners_of
@@ -93,12 +95,7 @@ class Resolved:
 
 def _without_effect(request: Request) -> list[str]:
     """Fields that were given but mean nothing without another one, one line per field."""
-    lines = []
-    if "lora_rank" in request.model_fields_set and request.job != "lora":
-        lines.append(
-            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
-            "make the job lora or leave the rank out"
-        )
+    lines = _alone(request)
     if request.train_tokens is None:
         priced = any(one.has_price for one in (request.minimized, *request.compared))
         lines += [
@@ -118,13 +115,34 @@ def _without_effect(request: Request) -> list[str]:
             f"mfu: {request.mfu:g} has no effect under {_rates(preset_of(request.assumptions))}; "
             "use the assumptions roofline or leave it out"
         )
-    preset = preset_of(request.assumptions)
-    if request.calibration is not None and known and preset != "calibrated":
+    return lines + (_without_constants(request) if known else [])
+
+
+def _alone(request: Request) -> list[str]:
+    """Fields that were given without the one whose meaning they change, one line per field."""
+    lines = []
+    if "lora_rank" in request.model_fields_set and request.job != "lora":
+        lines.append(
+            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
+            "make the job lora or leave the rank out"
+        )
+    if "power_boundary" in request.model_fields_set and request.max_power is None:
+        lines.append(
+            f"power-boundary: {request.power_boundary} has no effect without max-power; give that "
+            "or leave it out"
+        )
+    return lines
+
+
+def _without_constants(request: Request) -> list[str]:
+    """Fields that mean nothing under assumptions without fitted constants, one line per field."""
+    lines, preset = [], preset_of(request.assumptions)
+    if request.calibration is not None and preset != "calibrated":
         lines.append(
             f"calibration: has no effect under {preset}, which has no fitted constants; use the "
             "assumptions calibrated or leave it out"
         )
-    if request.collectives not in (None, NCCL) and known and preset != "calibrated":
+    if request.collectives not in (None, NCCL) and preset != "calibrated":
         lines.append(
             f"collectives: {request.collectives} has no effect under {preset}, which counts no "
             "steps of collectives; use the assumptions calibrated or leave it out"
@@ -186,7 +204,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         fewest_chips=fewest,
         cost=tried.needed(cost),
         batch_tokens=_plainly(request.batch_tokens, job.batch_tokens),
-        seq_len=request.seq_len or model.seq_len,
+        seq_len=seq_len_of(request.seq_len, model, request.job),
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
         runners=runners_of(request, cost),
     )
@@ -262,9 +280,11 @@ def _job_of(
 ) -> tuple[Job | None, Assumptions | None]:
     """The job and the assumptions; None and a problem noted where they cannot be had."""
     preset = preset_of(request.assumptions)
-    framework = framework_of(request.framework, chip, defaults, preset, named_targets(request))
-    seq_len = seq_len_of(request.seq_len, model, defaults)
+    targets = named_targets(request)
+    seq_len = seq_len_of(request.seq_len, model, request.job, defaults)
     precision = precision_of(request.precision, chip, defaults)
+    tunes = tuned_with_fsdp(request, chip, precision)
+    framework = framework_of(request.framework, chip, defaults, preset, targets, tunes=tunes)
     era = era_of(request.era, framework, chip, defaults)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
@@ -274,7 +294,8 @@ def _job_of(
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)
     evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do
-    batch = tried.attempt(batch_of, request.batch_tokens, seq_len, chips, defaults, evenly=evenly)
+    tokens, kind = request.batch_tokens, request.job
+    batch = tried.attempt(batch_of, tokens, seq_len, chips, defaults, job=kind, evenly=evenly)
     global_batch, share = batch or (1, seq_len)
     job = tried.attempt(
         Job,
@@ -282,7 +303,7 @@ def _job_of(
         seq_len=share,
         global_batch=global_batch,
         precision=precision,
-        kind=request.job,
+        kind=kind,
         lora_rank=request.lora_rank,
         framework=framework,
         era=era,
@@ -303,6 +324,12 @@ def _unfit(request: Request, assumptions: Assumptions, model: Model, cluster: Cl
         lines.append(
             f"assumptions: {request.assumptions}: {model.name} has experts, which a stack of MLPs "
             "leaves out; use calibrated, or a model without experts"
+        )
+    inside = request.power_boundary
+    if request.max_power is not None and assumptions.component_energy and below_fabric(inside):
+        lines.append(
+            f"power-boundary: {inside} is not limited under {request.assumptions}, where what the "
+            "network draws depends on the plan; use node_and_fabric or facility"
         )
     ranged = request.chip_range is not None and not request.keeps_to_chips
     if assumptions.token_granularity and ranged:

@@ -18,7 +18,7 @@ class TrainingRun:
         energy_mwh: Node and fabric, IT side (PUE 1).
         facility_energy_mwh: With what the facility adds.
         cost: Chips times hours times the price given, or None.
-        co2_t: Tonnes at the carbon intensity given, or None.
+        co2_t: Tonnes at the carbon intensity given, of the facility's energy, or None.
     """
 
     tokens: float
@@ -198,7 +198,8 @@ class Notes:
     Attributes:
         why: Sentences on what binds the best plan.
         caveats: Sentences that must not be missed: what the best plan was chosen among (what runs
-            it, its risk, its chips), what a wider choice would give, and what is in doubt.
+            it, its risk, its chips, its power where that is limited), what a wider choice would
+            give, and what is in doubt.
         runs_in: The targets that run the best plan as it is; empty: none was asked to.
         losses: What the cluster gives away at this number of chips.
         defaults: What was assumed: (name, value, reason).

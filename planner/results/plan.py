@@ -11,6 +11,7 @@ import numpy as np
 from planner.base.frozen import freeze, thawed
 from planner.base.offered import offered
 from planner.base.printable import Shown
+from planner.base.vocabulary import BOUNDARIES
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.energy.boundaries import Boundary, boundaries_of_plans, boundary_fields, printed
@@ -112,6 +113,15 @@ class PlanResult(Shown):
         return self.plan.chips
 
     @property
+    def energy_per_token_j(self) -> float:
+        """Joules of a step over its tokens, node and fabric as `energy_per_step_j`."""
+        return self.energy_per_step_j / (self.tokens_per_s * self.step_time_s)
+
+    def power_w(self, boundary: str) -> float:
+        """Mean watts of all its chips inside one of `planner.base.vocabulary.BOUNDARIES`."""
+        return self.boundaries[BOUNDARIES.index(boundary)].power_w * self.chips
+
+    @property
     def costs(self) -> Costs:
         """What objectives are made of."""
         return Costs(
@@ -142,6 +152,7 @@ class PlanResult(Shown):
             "energy_per_step_j": self.energy_per_step_j,
             "energy_per_step_low_j": self.energy_low_j,
             "energy_per_step_high_j": self.energy_high_j,
+            "energy_per_token_j": self.energy_per_token_j,
             "power_per_chip_w": self.power_per_chip_w,
             **boundary_fields(self.boundaries),
             **self._of("memory_per_chip_bytes", "memory_low_bytes", "memory_high_bytes"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,8 @@ from planner.base.arrays import BoolArray, FloatArray
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
+from planner.cost.energy.boundaries import PRINTED
+from planner.cost.energy.meter import Meter, below_fabric, meter_of
 from planner.cost.memory.memory import Memory
 from planner.cost.memory.risk import bytes_at_risk, memory_spread, spreads_of
 from planner.plan import Plan, PlanTable
@@ -26,7 +29,8 @@ class Limits:
             beside `memory_bytes` the smaller of the two counts.
         oom_risk: Chance of running out of memory that a plan may have, beside these limits.
         host_bytes: Of host memory per chip; default: what the host has for each chip.
-        power_w: Mean power of the whole job, node and network included.
+        power_w: Mean power of the whole job, as a meter around `power_boundary` shows it.
+        power_boundary: One of `planner.base.vocabulary.BOUNDARIES`.
         step_time_s: Of one step.
         mfu: Least model-FLOP utilization.
     """
@@ -36,6 +40,7 @@ class Limits:
     oom_risk: float | None = None
     host_bytes: float | None = None
     power_w: float | None = None
+    power_boundary: str = PRINTED
     step_time_s: float | None = None
     mfu: float | None = None
 
@@ -102,7 +107,7 @@ class Limits:
         if self.step_time_s is not None:
             found["step_time"] = times <= self.step_time_s
         if self.power_w is not None:
-            found["power"] = energies <= self.power_w * times
+            found["power"] = energies <= self.it_w(model, chips) * times
         if self.mfu is not None:
             found["mfu"] = model_flop(model) >= self.mfu * peak_flop_per_s(model) * chips * times
         return found
@@ -120,6 +125,39 @@ class Limits:
             dropped[name] = int((allowed & ~ok).sum())
             allowed &= ok
         return allowed, dropped
+
+    def meter(self, model: CostModel, chips: int) -> Meter:
+        """The meter around the boundary, of plans on so many chips."""
+        return meter_of(model, self.power_boundary, chips)
+
+    def metered(self, meter: Meter) -> Limits:
+        """The same limits, with that on power on node and fabric, where a meter shows them."""
+        if self.power_w is None or self.power_boundary == PRINTED:
+            return self
+        return replace(self, power_w=meter.it_w(self.power_w), power_boundary=PRINTED)
+
+    def on_chips(self, model: CostModel, chips: int) -> Limits:
+        """The same limits for plans on so many chips, with that on power on node and fabric."""
+        return self.metered(self.meter(model, chips))
+
+    def it_w(self, model: CostModel, chips: FloatArray) -> FloatArray:
+        """(c,) the most watts of node and fabric on so many chips; inf without a limit."""
+        return self._by_count(model, chips, lambda meter: meter.it_w(self.most_w))
+
+    def shown_w(self, model: CostModel, powers_w: FloatArray, chips: FloatArray) -> FloatArray:
+        """(c,) what the meter of the limit shows where node and fabric draw `powers_w`."""
+        scale = self._by_count(model, chips, lambda meter: meter.scale)
+        return scale * (powers_w - self._by_count(model, chips, lambda meter: meter.outside_w))
+
+    def _by_count(
+        self, model: CostModel, chips: FloatArray, value: Callable[[Meter], float]
+    ) -> FloatArray:
+        """(c,) a figure of the meter around each number of chips."""
+        if not below_fabric(self.power_boundary):  # whatever their number
+            return np.full(np.shape(chips), value(self.meter(model, 1)))
+        counts, which = np.unique(chips, return_inverse=True)
+        meters = [self.meter(model, int(count)) for count in counts]
+        return np.array([value(meter) for meter in meters])[which.ravel()]
 
     def longest_s(self, model: CostModel, chips: int) -> float:
         """Seconds that the limits on step time and utilization allow a step on so many chips."""

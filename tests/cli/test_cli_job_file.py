@@ -68,6 +68,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "cooling": ("liquid", ("--cooling", "liquid")),
     "pue": (1.25, ("--pue", "1.25")),
     "max_power": (3000, ("--max-power", "3kW")),
+    "power_boundary": ("nodes", ("--power-boundary", "nodes", "--max-power", "3kW")),
     "max_step_time": (2, ("--max-step-time", "2s")),
     "min_mfu": (0.2, ("--min-mfu", "0.2")),
     "time_limit": (60, ("--time-limit", "1min")),
@@ -77,6 +78,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "offload": {"clocks": False, "axes": ["dp"]},
+    "power_boundary": {"max_power": 3000},
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
     "lora_rank": {"job": "lora"},

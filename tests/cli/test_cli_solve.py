@@ -289,7 +289,8 @@ def test_a_training_run() -> None:
         steps * best["energy_per_step_j"] / 3600 / 1e6, rel=1e-12
     )
     assert run["cost"] == pytest.approx(hours * 8 * 2.5, rel=1e-12)
-    kwh = run["energy_mwh"] * 1000
+    assert run["facility_energy_mwh"] == pytest.approx(1.1 * run["energy_mwh"], rel=1e-12)
+    kwh = run["facility_energy_mwh"] * 1000
     assert run["co2_t"] == pytest.approx(kwh * 400 / 1e6, rel=1e-12)  # g to t
 
 

@@ -227,7 +227,12 @@ def test_a_gap_ends_the_search_within_it() -> None:
         (("--max-step-time", "1ms"), "max-step-time", "the fastest plan, whatever its stages,"),
         (("--max-memory", "100MB"), "memory", "too much"),
         (("--min-mfu", "99%"), "min-mfu", "reaches an MFU of"),
-        (("--max-power", "10W"), "max-power", "with their share of hosts and network draw while"),
+        (("--max-power", "10W"), "max-power", "of hosts, network and facility draw while"),
+        (
+            ("--max-power", "10W", "--power-boundary", "it"),
+            "max-power",
+            "with their share of hosts and network draw while",
+        ),
         (("--layout", "2*3,3,3"), "layout", "no mesh of 8 chips runs a pipeline of 5 chunks"),
     ],
 )

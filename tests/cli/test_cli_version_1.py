@@ -85,6 +85,33 @@ def test_chips_are_asked_for_as_they_were_meant(
     assert found == {**today, **every, **own}
 
 
+def test_a_limit_on_power_holds_where_it_was_meant_to() -> None:
+    """At nodes and fabric, in answers before the boundary could be chosen, of both versions."""
+    asked = {"chips_at_most": 8, "max_power": 5500}
+    every = {"runnable_in": ["any"], "max_oom_risk": 1.0}
+    meant = {**asked, "power_boundary": "node_and_fabric", **every}
+    old = as_parts({**kept("uniform"), "asked": asked})
+    assert old["question"]["asked"] == meant
+    new = {**old, "question": {**old["question"], "asked": asked}}
+    assert as_parts(new)["question"]["asked"] == meant
+    chosen = {**asked, "power_boundary": "facility"}
+    new["question"]["asked"] = chosen
+    assert as_parts(new)["question"]["asked"] == {**chosen, **every}
+
+
+def test_a_report_reads_an_answer_that_does_not_say_where_its_limit_holds(tmp_path: Path) -> None:
+    flags = "--model gpt3-125m --hardware h100-sxm5-80 --chips 8 --batch-tokens 64Ki"
+    today = solve(*flags.split(), "--max-power", "5.5kW", "--power-boundary", "it")
+    assert today["question"]["asked"].pop("power_boundary") == "node_and_fabric"
+    assert today["notes"]["caveats"][-1].startswith("It draws ")
+    for plan in (today["best"], *today["front"]["plans"], *today["candidates"]["top"]):
+        del plan["energy_per_token_j"]
+    path = written(tmp_path, sealed(today))
+    outcome = planner("report", path)
+    assert (outcome.code, outcome.err) == (0, ""), outcome.err
+    assert "(--power-boundary node_and_fabric)" in path.with_suffix(".html").read_text("utf-8")
+
+
 def test_bounds_have_their_names_of_today() -> None:
     old = kept("uneven")
     old["certificate"]["funnel"][1]["name"] = "LB2 told"

@@ -13,8 +13,9 @@ from support.cases import each
 from cost.cases import case_of
 from hardware_db import list_chips, load_chip
 from planner.base.errors import InputError
+from planner.base.vocabulary import BOUNDARIES
 from planner.cost.energy.clock import busy_w, check_cap, clock_at, clock_under_cap
-from planner.cost.energy.energy import BOUNDARIES, Z_80
+from planner.cost.energy.energy import Z_80
 from planner.cost.energy.facility import Facility, default_facility
 from planner.cost.evaluate import evaluate_table
 from planner.plan import Plan, PlanTable

@@ -21,6 +21,7 @@ from planner.question.asked.named import filled
 from planner.question.asked.usual import BATCH_TOKENS
 from planner.question.asked.words import FIELDS_WITH_WORDS, words_of
 from planner.question.kinds.uneven import limits_on_front
+from planner.question.recipes.recipes import usual_of
 from planner.question.request import Request, request_from
 from planner.question.resolved import resolve
 
@@ -128,7 +129,13 @@ def test_a_default_and_a_unit_are_said_once() -> None:
 
 def test_a_default_that_is_said_is_the_one_that_is_taken() -> None:
     said = {name: BY_NAME[name].default_text for name in BY_NAME}
-    assert parse_count(said["batch_tokens"], "tokens") == BATCH_TOKENS
+    pretrain, _, tuning = said["batch_tokens"].partition("; ")
+    assert parse_count(pretrain, "tokens") == BATCH_TOKENS
+    for job in ("finetune", "lora"):
+        usual = usual_of(job)
+        assert tuning == f"of finetune and lora {usual.sequences} sequences"
+        assert f"of finetune and lora {usual.seq_len} if that is less" in said["seq_len"]
+    assert usual_of("lora").lora_rank == BY_NAME["lora_rank"].default
     asked = request_from({"model": "gpt3-125m", "hardware": "h100-sxm5-80", "layout": "uneven"})
     assert str(limits_on_front(asked)) == said["front_points"]
     resolved = resolve(asked, chips=8)

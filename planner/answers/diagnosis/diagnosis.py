@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
+from planner.cost.energy.boundaries import MEASURED
 from planner.plan import Plan
 from planner.results.parts import Diagnosis
 from planner.results.words import choice_words, join_words, mesh_words
@@ -128,7 +129,7 @@ def broken_limit(
     Args:
         limits: What was asked for; the plan breaks one of them.
         which: What the plan is called.
-        costs: Its step in seconds, its MFU, its mean power in watts.
+        costs: Its step in seconds, its MFU, its mean power in watts where that is limited.
         power_words: What is said of the power, after the limit.
         remedies: What frees it.
         proved: Whether no plan is faster.
@@ -143,8 +144,8 @@ def broken_limit(
     limit = limits.most_w
     return Diagnosis(
         constraint="max-power",
-        explanation=f"power: no plan within the other limits draws at most {show_watts(limit)}"
-        f"{power_words} draws {show_watts(power_w)}",
+        explanation=f"power: no plan within the other limits draws at most {show_watts(limit)} "
+        f"{MEASURED[limits.power_boundary]}{power_words} draws {show_watts(power_w)}",
         needed=power_w,
         available=limit,
         remedies=remedies,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from planner.answers.diagnosis.uniform import UniformReasons
 from planner.base.progress import Progress
 from planner.base.units import plural, show_watts
+from planner.cost.energy.boundaries import MEASURED
 from planner.machine.variants import counts_within, use_of
 from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
@@ -65,13 +67,14 @@ def _of_budgets(
         freed = [] if together is None else [together]
     if not freed:
         return None if found.alone else _nothing_allowed(machines)
-    given = machines.budgets.given
+    given, at = machines.budgets.given, MEASURED[machines.budgets.power_boundary]
     name, needed = next(iter(freed[0].needed.items()))
     return Diagnosis(
         constraint=" and ".join(map(_label, freed[0].needed)),
         explanation="; ".join(
-            f"{_label(name)}: no machine within {_amount(name, given[name])} has a "
-            f"plan; enough: {_amount(name, needed)}"
+            f"{_label(name)}: no machine within {_amount(name, given[name])}"
+            f"{f' {at}' if name == 'max_power' else ''} has a plan; enough: "
+            f"{_amount(name, needed)}"
             for one in freed
             for name, needed in one.needed.items()
         ),
@@ -159,9 +162,8 @@ def _without(machines: Machines, one: Candidate, names: tuple[str, ...]) -> tupl
     """
     asked = machines.request.chip_range
     most = max(_FEWEST, _FURTHER * (one.counts[-1] if one.counts else 1))
-    freed = replace(
-        machines.budgets, **dict.fromkeys(names), chips=float(asked[1] if asked else most)
-    )
+    larger: dict[str, Any] = dict.fromkeys(names)
+    freed = replace(machines.budgets, **larger, chips=float(asked[1] if asked else most))
     counts = counts_within(one.model, freed)
     allowed = () if "max_power" in names else one.counts
     return tuple(n for n in counts if n not in allowed and (asked is None or asked[0] <= n))
@@ -174,9 +176,9 @@ def _first_with_plan(
 
     Runs of counts, each twice as long as the one before, until one holds a plan; then its counts.
     """
-    model = machines.candidates[at].model
+    model, boundary = machines.candidates[at].model, machines.budgets.power_boundary
     start, length = 0, _FIRST_RUN
-    while start < len(counts) and use_of(model, counts[start])[names[0]] <= cheaper:
+    while start < len(counts) and use_of(model, counts[start], boundary)[names[0]] <= cheaper:
         run = counts[start : start + length]
         if _has_plan(machines, at, run, names):
             return next(chips for chips in run if _has_plan(machines, at, (chips,), names))

@@ -16,13 +16,15 @@ from planner.answers.spaces.pool_plan import pool_uses, pooled_result
 from planner.base.errors import InputError
 from planner.base.units import show_bytes
 from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.energy.meter import pooled_meter
 from planner.cost.pools.evaluate import evaluate_pooled
 from planner.cost.pools.pools import Pool
 from planner.plan import Plan
 from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.results.pool_use import PoolUse
-from planner.search.infeasible.remedies import enough_memory, first_few, rounded_up
+from planner.search.infeasible.more_memory import enough_memory
+from planner.search.infeasible.remedies import first_few, rounded_up
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.pools.pools import best_on_pools
 from planner.search.pools.shortage import ANY, lean_plan
@@ -171,7 +173,7 @@ def _more_chips(asked: PooledQuestion) -> Iterator[str]:
 def _costs(asked: PooledQuestion, fastest: Fastest) -> Diagnosis:
     """Plans fit in memory, but none meets the limits on time, utilization and power."""
     limits, pools = asked.limits, asked.pools
-    time_s, power_w = fastest.time_s, fastest.energy_j / fastest.time_s
+    time_s, power_w = fastest.time_s, _power_w(asked, fastest)
     peak = sum(pool.chips * peak_flop_per_s(pool.model) for pool in pools)
     mfu = model_flop(pools[0].model) / (peak * time_s)
     proved = fastest.status is Status.OPTIMAL
@@ -181,12 +183,18 @@ def _costs(asked: PooledQuestion, fastest: Fastest) -> Diagnosis:
     return broken_limit(limits, which, figures, f"; {which}", remedies, proved=proved)
 
 
+def _power_w(asked: PooledQuestion, fastest: Fastest) -> float:
+    """Mean watts at the boundary of the limit on power."""
+    meter = pooled_meter(asked.pools, asked.limits.power_boundary)
+    return meter.shown_w(fastest.energy_j / fastest.time_s)
+
+
 def _looser(asked: PooledQuestion, fastest: Fastest) -> Iterator[str]:
     """The limits on costs that the fastest plan breaks, as it keeps them."""
     limits, flags = asked.limits, []
     if limits.step_time_s is not None and fastest.time_s > limits.step_time_s:
         flags.append(f"--max-step-time {rounded_up(fastest.time_s)}s")
-    power_w = fastest.energy_j / fastest.time_s
+    power_w = _power_w(asked, fastest)
     if limits.power_w is not None and power_w > limits.power_w:
         flags.append(f"--max-power {rounded_up(power_w / 1e3)}kW")
     if flags and limits.mfu is None:

@@ -29,9 +29,9 @@ from planner.results.certificate import UnevenFound
 from planner.results.parts import Diagnosis
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
+from planner.search.infeasible.more_memory import enough_memory
 from planner.search.infeasible.near_misses import Witness
 from planner.search.infeasible.remedies import (
-    enough_memory,
     fewer_chips,
     first_few,
     looser_limits,
@@ -48,6 +48,12 @@ from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
 _MOST_ROWS = 2_000
+_WAITING = {
+    "chip": "alone",
+    "node": "with their share of hosts",
+    "node_and_fabric": "with their share of hosts and network",
+    "facility": "with their share of hosts, network and facility",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,16 +127,16 @@ def too_little_power(space: UniformSpace, chips: int, uniform: Found) -> Diagnos
         chips: Chips asked for.
         uniform: What that found.
     """
-    model, limit = space.model, space.limits.power_w
-    least = standing_w(model, chips) * chips
+    model, limits, limit = space.model, space.limits, space.limits.power_w
+    least = limits.meter(model, chips).shown_w(standing_w(model, chips) * chips)
     if limit is None or least <= limit:
         return None
     coolest = uniform.misses.coolest
-    looser = iter(()) if coolest is None else looser_limits(model, space.limits, coolest)
+    looser = iter(()) if coolest is None else looser_limits(model, limits, coolest)
     return Diagnosis(
         constraint="max-power",
         explanation=f"power: every plan draws more than {show_watts(least)}, which "
-        f"{plural(chips, 'chip')} with their share of hosts and network draw while they wait; the "
+        f"{plural(chips, 'chip')} {_WAITING[limits.power_boundary]} draw while they wait; the "
         f"limit is {show_watts(limit)}",
         needed=least,
         available=limit,
@@ -186,7 +192,13 @@ def _costs(space: UniformSpace, chips: int, free: UnevenFound) -> Diagnosis:
     """Plans fit in memory, but none meets the limits on time, utilization and power."""
     model, limits = space.model, space.limits
     time_s, energy_j = map(float, free.points[0])
-    fastest = Witness(plan=free.plans, chips=chips, time_s=time_s, energy_j=energy_j)
+    fastest = Witness(
+        plan=free.plans,
+        chips=chips,
+        time_s=time_s,
+        energy_j=energy_j,
+        meter=limits.meter(model, chips),
+    )
     remedies = first_few(
         looser_limits(model, limits, fastest),
         _uniform(other_options(space, chips)),

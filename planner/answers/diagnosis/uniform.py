@@ -9,6 +9,7 @@ from functools import cached_property
 from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
+from planner.cost.energy.boundaries import MEASURED
 from planner.cost.evaluate import memory_table
 from planner.frameworks.rules import DEVICES_RULE, TARGET, all_rules, demands_of
 from planner.plan import Plan, PlanTable
@@ -19,6 +20,7 @@ from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
 from planner.search.driver import Found
 from planner.search.infeasible.chunks import layers_in_chunks, unequal_chunks_alone
+from planner.search.infeasible.more_memory import more_memory
 from planner.search.infeasible.near_misses import NearMisses, Witness
 from planner.search.infeasible.remedies import (
     fewer_chips,
@@ -28,7 +30,6 @@ from planner.search.infeasible.remedies import (
     looser_limits,
     mfu_of,
     more_chips,
-    more_memory,
     other_batch,
     other_options,
     other_precision,
@@ -307,7 +308,8 @@ def _cost_limit(
         constraint=" and ".join([*names, "max-power"]),
         explanation=(
             f"the limits exclude each other: within {_allowed_time(limits)} the least power is "
-            f"{show_watts(fast.power_w)}, the limit is {show_watts(power_w)}; within that "
+            f"{show_watts(fast.power_w)} {MEASURED[limits.power_boundary]}, the limit is "
+            f"{show_watts(power_w)}; within that "
             f"power the fastest plan takes {show_seconds(cool.time_s)}"
             + (f" (MFU {show_percent(mfu_of(space.model, cool))})" if limits.mfu else "")
         ),
@@ -346,8 +348,8 @@ def _too_hot(space: UniformSpace, chips: int, coolest: Witness, fast: Witness) -
     return Diagnosis(
         constraint="max-power",
         explanation=(
-            f"power: every plan draws at least {show_watts(coolest.power_w)}, the limit is "
-            f"{show_watts(limit)}{more}"
+            f"power: every plan draws at least {show_watts(coolest.power_w)} "
+            f"{MEASURED[space.limits.power_boundary]}, the limit is {show_watts(limit)}{more}"
         ),
         needed=coolest.power_w,
         available=limit,

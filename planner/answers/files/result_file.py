@@ -49,7 +49,7 @@ from planner.base.jsonfile import json_object
 from planner.base.messages import mistakes
 from planner.cost.facts import PlanFacts
 from planner.question.files.plan_file import asked_of, left_out
-from planner.question.files.result_layout import SAID_SINCE, as_parts
+from planner.question.files.result_layout import as_parts
 from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of
 from planner.question.provenance import job_fields, sources_of
@@ -108,9 +108,8 @@ def read_result(path: Path) -> ResultFile:
         return _front(data, _validated(FrontDocument, text, name), reading)
     reading = replace(reading, within="question.")  # version 1 is told by the names of today
     parts = as_parts(data)
-    if parts == data:
-        return _solved(data, _validated(SolvedDocument, text, name), reading)
-    return _solved(parts, _validated(SolvedDocument, json.dumps(parts), name), reading)
+    text = text if parts == data else json.dumps(parts)
+    return _solved(parts, _validated(SolvedDocument, text, name), reading)
 
 
 def _standard_input() -> bytes:
@@ -223,17 +222,8 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         answer = _with_plan(file, setting, chosen)
     said = answer.to_dict()
     reading.compare(file.question.job, said["question"]["job"], "question.job.")
-    reading.compare(data, _known_then(said, data), "")
+    reading.compare(data, said, "")
     return ResultFile(kind="solve", answer=answer, plan=best, resolved=resolved)
-
-
-def _known_then(said: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said today, without what answers did not say when a document was written."""
-    then = dict(said)
-    for part, names in SAID_SINCE.items():
-        absent = {name for name in names if name not in data[part]}
-        then[part] = {name: value for name, value in said[part].items() if name not in absent}
-    return then
 
 
 def _on_machine(request: Request, best: PlanResult, reading: Rereading) -> Resolved:

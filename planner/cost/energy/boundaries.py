@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.vocabulary import BOUNDARIES
 from planner.cost.breakdown import Breakdown
-from planner.cost.energy.energy import BOUNDARIES, Energy
+from planner.cost.energy.energy import Energy
 from planner.plan import PlanTable
 
 WORDS = {
@@ -20,6 +21,13 @@ WORDS = {
     "facility": "facility",
 }
 """What each boundary holds, for tables."""
+MEASURED = {
+    "chip": "at the chips alone",
+    "node": "at the nodes, without the fabric",
+    "node_and_fabric": "at nodes and fabric",
+    "facility": "at the facility",
+}
+"""Where a meter of each boundary stands, for sentences."""
 PRINTED = "node_and_fabric"
 """The boundary whose energy is minimized and printed first."""
 
@@ -29,7 +37,7 @@ class Boundary:
     """What a meter around some of the machines would show.
 
     Attributes:
-        name: One of `planner.cost.energy.energy.BOUNDARIES`.
+        name: One of `planner.base.vocabulary.BOUNDARIES`.
         energy_j, energy_low_j, energy_high_j: Joules of one step of all chips, and the 10 % and
             90 % quantiles.
         power_w, power_low_w, power_high_w: Mean watts per chip over a step, alike.

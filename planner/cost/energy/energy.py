@@ -25,13 +25,12 @@ import numpy as np
 
 from hardware_db import Chip
 from planner.base.arrays import FloatArray
+from planner.base.vocabulary import BOUNDARIES
 from planner.cost.communication.traffic import Traffic, flop_without_repeats
 from planner.cost.context import CostModel
 from planner.cost.energy.clock import extra_w
 from planner.cost.energy.facility import Facility
 
-BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
-"""What is inside the meter, from the smallest to the largest."""
 Z_80 = 1.2815515655446004
 """The 90 % quantile of the standard normal distribution: 80 % lie within plus and minus it."""
 

@@ -12,8 +12,7 @@ from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.software import ERAS
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
-from planner.base.vocabulary import COOLINGS
-from planner.cost.energy.energy import BOUNDARIES
+from planner.base.vocabulary import BOUNDARIES, COOLINGS
 from planner.evidence.runs.rows import Run
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.question.records import names_a_file

@@ -21,9 +21,9 @@ from planner.assumptions.local_file import LocalCalibration
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.progress import Progress
+from planner.base.vocabulary import BOUNDARIES
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
-from planner.cost.energy.energy import BOUNDARIES
 from planner.cost.evaluate import evaluate_table
 from planner.cost.intervals import memory_interval, step_time_interval
 from planner.evidence.runs.checking import unit_faults

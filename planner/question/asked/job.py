@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.question.asked.field import JOB, Asked
-from planner.question.asked.usual import BATCH_MI
+from planner.question.asked.usual import BATCH_MI, RECIPE_SEQ_LEN, RECIPE_SEQUENCES
 
 JOB_FIELDS = (
     Asked(
@@ -59,7 +59,7 @@ JOB_FIELDS = (
         more="Rounded to whole sequences",
         panel=JOB,
         kind="quantity",
-        default_text=f"{BATCH_MI}Mi",
+        default_text=f"{BATCH_MI}Mi; of finetune and lora {RECIPE_SEQUENCES} sequences",
         unit="tokens",
         few="Tokens per step, e.g. 3e6 (default: 4Mi).",
     ),
@@ -68,7 +68,7 @@ JOB_FIELDS = (
         help="Tokens per sequence",
         panel=JOB,
         kind="whole",
-        default_text="the model's own",
+        default_text=f"the model's own; of finetune and lora {RECIPE_SEQ_LEN} if that is less",
         unit="tokens",
         few="Tokens per sequence (default: the model's own).",
     ),
@@ -83,15 +83,17 @@ JOB_FIELDS = (
     ),
     Asked(
         name="job",
-        help="pretrain, finetune or lora",
-        more="The first two train all parameters, the last trains adapters",
+        help="pretrain, finetune (sft is another word for it) or lora",
+        more="The first two train all parameters, lora trains adapters",
         panel=JOB,
         kind="word",
         default="pretrain",
+        page="fine-tuning.md",
     ),
     Asked(
         name="lora_rank",
         help="Rank of LoRA adapters",
+        more="The default is the median of published recipes",
         panel=JOB,
         kind="whole",
         default=16,
@@ -99,13 +101,13 @@ JOB_FIELDS = (
     Asked(
         name="framework",
         help=(
-            "{frameworks} (default: by chip); decides memory profile, schedules, layer splits and "
-            "rank layouts"
+            "{frameworks} (default: by chip; of finetune on GPUs fsdp); decides memory profile, "
+            "schedules, layer splits and rank layouts"
         ),
         replacing="Another framework, with its own era",
         panel=JOB,
         kind="name",
-        default_text="by chip",
+        default_text="by chip; of finetune on GPUs fsdp",
         few="{some-frameworks}, ... (default: by chip).",
     ),
     Asked(

@@ -9,6 +9,7 @@ SEARCH_FIELDS = (
     Asked(
         name="objective",
         help="What the best plan minimizes: {objectives}",
+        more="Energy and power are those of nodes and fabric (PUE 1)",
         panel=SEARCH,
         kind="name",
         default="time",
@@ -224,10 +225,22 @@ SEARCH_FIELDS = (
     ),
     Asked(
         name="max_power",
-        help="Mean power of the whole job, e.g. 10MW",
+        help="Mean power of the whole job at --power-boundary, e.g. 10MW",
         panel=LIMITS,
         kind="quantity",
         unit="watts",
+    ),
+    Asked(
+        name="power_boundary",
+        help=(
+            "Where --max-power holds: chip (chips alone), node (with hosts), node_and_fabric (with "
+            "the network, PUE 1) or facility (PUE times that)"
+        ),
+        more="Also chips, nodes and it",
+        panel=LIMITS,
+        kind="word",
+        default="facility",
+        page="model/energy.md",
     ),
     Asked(
         name="max_step_time",

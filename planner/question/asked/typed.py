@@ -14,9 +14,10 @@ FilePath = str | os.PathLike[str]
 Several = str | list[str] | tuple[str, ...]
 """Words, or text with commas between them."""
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
-Job = Literal["pretrain", "finetune", "lora"]
+Job = Literal["pretrain", "finetune", "lora", "sft"]
 Collectives = Literal["nccl", "synthesized", "best"]
 Placement = Literal["framework", "all", "torus"]
+PowerBoundary = Literal["chip", "node", "node_and_fabric", "facility", "chips", "nodes", "it"]
 Cooling = Literal["air", "liquid"]
 
 
@@ -41,14 +42,15 @@ class FeasibleFields(TypedDict, total=False):
     """Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1. Default: as the
     placement has them."""
     seq_len: int | str | None
-    """Tokens per sequence. Default: the model's own."""
+    """Tokens per sequence. Default: the model's own; of finetune and lora 4096 if that is less."""
     precision: Precision | None
     """bf16, fp16, fp8, mxfp8, fp4, fp32 or int8. Of the matrix multiplications. Default: the chip's
     16 bits."""
     framework: str | None
     """megatron, megatron-fp32-grads (gradients in 32 bits), megatron-zb (zero-bubble), hai-llm
     (dualpipe), torchtitan, torchtitan-2024, deepspeed, deepspeed-liger, fsdp, jax, nanotron or
-    textbook; decides memory profile, schedules, layer splits and rank layouts. Default: by chip."""
+    textbook; decides memory profile, schedules, layer splits and rank layouts. Default: by chip; of
+    finetune on GPUs fsdp."""
     era: str | None
     """Software era of the time constants. Default: the framework's."""
     max_memory: float | str | None
@@ -75,12 +77,13 @@ class CommonFields(FeasibleFields, total=False):
     """Pools of different chips in one job, instead of hardware and chips, e.g.
     dgx-h100-ndr=512,dgx-a100-80-hdr=512; with layout uneven."""
     batch_tokens: float | str | None
-    """Tokens per step, e.g. 4Mi or 3e6. Rounded to whole sequences. Default: 4Mi."""
+    """Tokens per step, e.g. 4Mi or 3e6. Rounded to whole sequences. Default: 4Mi; of finetune and
+    lora 32 sequences."""
     job: Job
-    """pretrain, finetune or lora. The first two train all parameters, the last trains adapters.
-    Default: pretrain."""
+    """pretrain, finetune (sft is another word for it) or lora. The first two train all parameters,
+    lora trains adapters. Default: pretrain."""
     lora_rank: int | str
-    """Rank of LoRA adapters. Default: 16."""
+    """Rank of LoRA adapters. The default is the median of published recipes. Default: 16."""
     front: Several
     """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
     Default: that of the objective."""
@@ -134,7 +137,10 @@ class CommonFields(FeasibleFields, total=False):
     max_ports: float | str | None
     """Most ports of a chip; a switched level takes one."""
     max_power: float | str | None
-    """Mean power of the whole job, e.g. 10MW. In watts."""
+    """Mean power of the whole job at power_boundary, e.g. 10MW. In watts."""
+    power_boundary: PowerBoundary
+    """Where max_power holds: chip (chips alone), node (with hosts), node_and_fabric (with the
+    network, PUE 1) or facility (PUE times that). Also chips, nodes and it. Default: facility."""
     max_step_time: float | str | None
     """Longest step, e.g. 2s. In seconds."""
     min_mfu: float | str | None
@@ -160,7 +166,8 @@ class SolveFields(CommonFields, total=False):
     model: Required[FilePath]
     """Model name (planner models list) or YAML file."""
     objective: str
-    """What the best plan minimizes: time, energy, edp, memory, money or power. Default: time."""
+    """What the best plan minimizes: time, energy, edp, memory, money or power. Energy and power are
+    those of nodes and fabric (PUE 1). Default: time."""
 
 
 class EvaluateFields(CommonFields, total=False):
@@ -169,7 +176,8 @@ class EvaluateFields(CommonFields, total=False):
     model: FilePath
     """Model name (planner models list) or YAML file."""
     objective: str
-    """What the best plan minimizes: time, energy, edp, memory, money or power. Default: time."""
+    """What the best plan minimizes: time, energy, edp, memory, money or power. Energy and power are
+    those of nodes and fabric (PUE 1). Default: time."""
 
 
 class ExplainFields(CommonFields, total=False):

@@ -10,6 +10,8 @@ from planner.base.vocabulary import COOLINGS
 
 BATCH_MI = 4
 BATCH_TOKENS = BATCH_MI * 2**20
+RECIPE_SEQ_LEN, RECIPE_SEQUENCES = 4096, 32
+"""Medians of the published recipes in `planner.question.recipes`, for texts; a test compares."""
 FRONT_POINTS = 20
 """Time limits of a front of uneven pipelines."""
 COOLING = COOLINGS[0]

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from planner.base.vocabulary import ANY, COOLINGS, LAYOUTS, MESH_AXES, PLACEMENTS, SCALES
+from planner.base.vocabulary import (
+    ANY,
+    BOUNDARIES,
+    COOLINGS,
+    LAYOUTS,
+    MESH_AXES,
+    OTHER_WORDS,
+    PLACEMENTS,
+    SCALES,
+)
 
 
 def words_of(name: str) -> Collection[str]:
@@ -40,7 +49,7 @@ def _collectives() -> Collection[str]:
 def _jobs() -> Collection[str]:
     from planner.cost.job import JOB_KINDS  # noqa: PLC0415  (pydantic; not for --help)
 
-    return JOB_KINDS
+    return (*JOB_KINDS, *OTHER_WORDS["job"])
 
 
 def _eras() -> Collection[str]:
@@ -125,5 +134,6 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "runnable_in": _Runners,
     "scale": lambda: SCALES,
     "cooling": lambda: COOLINGS,
+    "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),
 }
 FIELDS_WITH_WORDS = tuple(_WORDS)

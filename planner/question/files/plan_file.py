@@ -374,4 +374,6 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
 def asked_of(request: Request) -> dict[str, Any]:
     """What a question says, as a job file holds it: asked again, it is the same question."""
     given = request.model_dump(mode="json", exclude_unset=True)
+    if request.max_power is not None:  # without it the limit would mean another one in old files
+        given["power_boundary"] = request.power_boundary
     return portable({name: value for name, value in given.items() if value is not None})

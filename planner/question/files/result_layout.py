@@ -55,8 +55,6 @@ PLACES: dict[str, str] = {
 """Dotted names of today by those of version 1, but for `certificate`, see `_certificate`."""
 
 _CAVEATS, _ANY = "caveats", "any"
-SAID_SINCE = {"notes": (_CAVEATS, "runs_in"), "candidates": ("wider",)}
-"""Parts of an answer, and what they have since searches keep to what a target runs."""
 _STAGES = {"skeletons": "partial_plans"}  # counts of version 1 by their names of today
 _SHARING = "roofline"  # the assumptions under which chips share a step's tokens
 _UNITS = {"time": "s", "energy": "J", "edp": "J s", "memory": "B"}  # of objectives in version 1
@@ -77,7 +75,7 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
     What is not as any version has it stays as it is, to be refused where it is read.
     """
     if "certificate" in data and isinstance(data["front"], Mapping):
-        return _with_every_plan(data)
+        return _with_boundary(_with_every_plan(data))
     parts: dict[str, Any] = {"schema_version": RESULT_VERSION}
     if data.get("schema_version") != FLAT_VERSION:
         parts["schema_version"] = data.get("schema_version")
@@ -94,7 +92,7 @@ def as_parts(data: Mapping[str, Any]) -> dict[str, Any]:
         parts["question"] = _with_smaller_counts(parts["question"])
     if isinstance(data.get("versions"), Mapping):
         parts["versions"] = {**data["versions"], "schema": str(parts["schema_version"])}
-    return _with_every_plan(parts)
+    return _with_boundary(_with_every_plan(parts))
 
 
 def _with_every_plan(parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,6 +103,23 @@ def _with_every_plan(parts: Mapping[str, Any]) -> dict[str, Any]:
         return dict(parts)
     asked = {"runnable_in": [_ANY], "max_oom_risk": 1.0, **asked}
     return {**parts, "question": {**dict(question or {}), "asked": asked}}
+
+
+def _with_boundary(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer whose limit on power says where it holds: at nodes and fabric where none does.
+
+    Answers before that could be chosen do not say it.
+    """
+    question = parts.get("question")
+    if not isinstance(question, Mapping) or not isinstance(question.get("asked"), Mapping):
+        return dict(parts)
+    asked = question["asked"]
+    if asked.get("max_power") is None:
+        return dict(parts)
+    return {
+        **parts,
+        "question": {**question, "asked": {"power_boundary": "node_and_fabric", **asked}},
+    }
 
 
 def _with_smaller_counts(question: Mapping[str, Any]) -> dict[str, Any]:

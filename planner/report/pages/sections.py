@@ -206,15 +206,13 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
         return _no_plan(answer.diagnosis)
     blocks: list[Block] = []
     solved = answer if isinstance(answer, SolveResult) else None
-    why = (
-        detail.why
-        if detail is not None and detail.why
-        else ()
-        if solved is None
-        else solved.notes.why
-    )
+    why = () if solved is None else solved.notes.why
+    if detail is not None and detail.why:
+        why = detail.why
     if why:
         blocks.append(Prose(lines=why))
+    if solved is not None and solved.notes.caveats:
+        blocks.append(Prose(lines=solved.notes.caveats))
     if solved is not None and len(solved.candidates.top) > 1:
         blocks.append(_top(solved))
     if solved is not None and solved.candidates.neighbors:

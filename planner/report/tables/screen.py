@@ -43,6 +43,8 @@ _GAP = 2
 _LEAST = 20
 _INDENT = "  "
 NEXT, FRONT = "next", "front"
+SAID_OF_A_PLAN = ("runnable-in", "max-oom-risk")
+"""What is assumed and said of a plan in its notes: its targets, and the risk of its memory."""
 LAID_OUT = (NEXT, FRONT, SPENT)
 """Rows whose lines are laid out already."""
 Groups = list[list[Row]]
@@ -63,7 +65,8 @@ def solve_rows(result: SolveResult, asking: Asking | None, room: int) -> Groups:
     more = [more_row(("time", "why", "front"))] if asking is not None else []
     costs = [*cost_rows(result.best, result.notes, result.facts, room), *objective_rows(result)]
     rows = [proof_row(result), *ties_row(result), *caveats_row(result), *run_rows(result.run)]
-    rows += [(FRONT, front_lines(result, room)), assumed_row(result.notes.defaults, room)]
+    left = [one for one in result.notes.defaults if one[0] not in SAID_OF_A_PLAN]
+    rows += [(FRONT, front_lines(result, room)), assumed_row(left, room)]
     return [costs, rows, [*following, *more]]
 
 

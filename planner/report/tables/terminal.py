@@ -55,6 +55,7 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
         ("memory per chip", memory),
         ("out of memory", f"{risk_word(chance)}: {likely}"),
         ("energy per step", _energy(result)),
+        ("energy per token", show_joules(result.energy_per_token_j)),
         ("power per chip", show_watts(result.power_per_chip_w)),
         ("power in all", show_watts(result.power_per_chip_w * result.chips)),
     ]

@@ -6,27 +6,33 @@ costed. So when a search ends without a plan, these are the extremes over all of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray
+from planner.cost.energy.meter import Meter
 from planner.plan import PlanTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """A plan that exists, and what it costs: chips, s, J."""
+    """A plan that exists, and what it costs: chips, s, J of node and fabric.
+
+    Attributes:
+        meter: Of the boundary at which power is limited.
+    """
 
     plan: PlanTable
     chips: int
     time_s: float
     energy_j: float
+    meter: Meter = field(default_factory=Meter)
 
     @property
     def power_w(self) -> float:
-        """Mean power of the whole job."""
-        return self.energy_j / self.time_s
+        """Mean power of the whole job, at the boundary of the limit on it."""
+        return self.meter.shown_w(self.energy_j / self.time_s)
 
 
 @dataclass(slots=True)
@@ -46,13 +52,18 @@ class NearMisses:
     coolest_fast: Witness | None = None
 
     def better(
-        self, times: FloatArray, energies: FloatArray, checks: dict[str, BoolArray]
+        self, times: FloatArray, powers: FloatArray, checks: dict[str, BoolArray]
     ) -> list[tuple[str, int]]:
-        """The extremes that candidates improve: (attribute, row of the candidate)."""
+        """The extremes that candidates improve: (attribute, row of the candidate).
+
+        Args:
+            times: (c,) seconds of their steps.
+            powers: (c,) mean watts at the boundary of the limit on power.
+            checks: Of `planner.search.limits.Limits`.
+        """
         everywhere = np.ones(len(times), dtype=np.bool_)
         cool = checks.get("power", everywhere)
         fast = checks.get("step_time", everywhere) & checks.get("mfu", everywhere)
-        powers = energies / times
         found = []
         for name, values, rows in (
             ("fastest", times, everywhere),

@@ -21,7 +21,6 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.job import LARGEST_BATCH
-from planner.cost.memory.risk import memory_risks
 from planner.objectives import MEMORY, TIME
 from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS, PlanTable
 from planner.question.options import SpaceOptions
@@ -29,12 +28,11 @@ from planner.schedules import SCHEDULES
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import Witness
-from planner.search.limits import Limits, model_flop, usable_bytes
-from planner.search.uniform.engine import UniformSpace, least_memory
+from planner.search.limits import Limits, model_flop
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.nodes import Nodes
 from planner.search.uniform.space import PartialPlans
-from solvers.solution import Status
 
 _DIGITS = 4
 _MOST = 4  # remedies
@@ -121,7 +119,7 @@ def _hopeful(space: UniformSpace, nodes: Nodes) -> IntArray:
     if limits.power_w is not None:
         distinct, which = np.unique(chips, return_inverse=True)
         least = np.array([count * standing_w(model, int(count)) for count in distinct])
-        ok &= (least * (1 - 1e-9) <= limits.power_w)[which.ravel()]
+        ok &= (least * (1 - 1e-9) <= limits.it_w(model, distinct.astype(np.float64)))[which.ravel()]
         rank = soonest if energies is None else (energies / times).min(axis=1)
     order = np.argsort(rank, kind="stable")
     return order[ok[order]]
@@ -213,32 +211,6 @@ def _fewer_targets(options: SpaceOptions) -> dict[str, SpaceOptions]:
         words = f"--runnable-in {names}" if others else f"without --runnable-in {target.name}"
         changes[words] = replace(options, runnable_in=others)
     return changes
-
-
-def more_memory(space: UniformSpace, chips: int) -> Iterator[str]:
-    """The least limits on memory that let a plan fit in what the framework may fill."""
-    limits, usable = space.limits, usable_bytes(space.model)
-    if limits.chip_bytes(space.model) >= usable:
-        return
-    roomy = replace(limits, memory_bytes=None, memory_margin=None, oom_risk=None)
-    found = least_memory(replace(space.on(chips), limits=roomy))
-    if found.status is not Status.OPTIMAL:
-        return
-    least = float(found.points[0, 0])
-    wishes = []
-    if limits.memory_bytes is not None and limits.memory_bytes < least:
-        text = rounded_up(least / 1e9)
-        wishes += [f"--max-memory {text}GB"] if float(text) * 1e9 <= usable else [""]
-    margin = limits.memory_margin
-    if margin is not None and margin * space.model.allocatable_bytes < least:
-        text = rounded_up(least / space.model.allocatable_bytes)
-        wishes += [f"--memory-margin {text}"]
-    held = np.array([least])
-    chance = float(memory_risks(space.model, found.plans, held)[0][0])
-    if limits.oom_risk is not None and chance > limits.oom_risk:
-        wishes += [risk_flag(chance)]
-    if all(wishes):
-        yield " ".join(wishes)
 
 
 def more_chips(space: UniformSpace, chips: int) -> Iterator[str]:
@@ -375,30 +347,6 @@ def _rounded(value: float, mode: str) -> str:
     exact = Decimal(value)
     step = Decimal(1).scaleb(exact.adjusted() - _DIGITS + 1)
     return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"
-
-
-def risk_flag(chance: float) -> str:
-    """The limit on the chance of running out of memory that a chance keeps."""
-    return f"--max-oom-risk {min(float(rounded_up(100 * chance)), 100):g}%"
-
-
-def enough_memory(limits: Limits, needed: float, usable: float, chance: float) -> Iterator[str]:
-    """The limit on memory under which a plan that is known fits, where chips have so much.
-
-    Args:
-        limits: What was asked for.
-        needed: Bytes that the plan needs on a chip.
-        usable: Bytes that a plan may fill.
-        chance: Of the plan to run out of memory.
-    """
-    text = rounded_up(needed / 1e9)
-    given = (limits.memory_bytes, limits.memory_margin, limits.oom_risk)
-    if sum(limit is not None for limit in given) != 1:
-        return
-    if limits.memory_bytes is not None and float(text) * 1e9 <= usable:
-        yield f"--max-memory {text}GB"
-    elif limits.oom_risk is not None and needed <= usable:
-        yield risk_flag(chance)
 
 
 def first_few(*remedies: Iterator[str]) -> tuple[str, ...]:

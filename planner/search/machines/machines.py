@@ -77,7 +77,8 @@ def budgets_of(request: Request) -> Budgets:
     """The budgets of a request; of a range of chips its upper end."""
     given = {name: getattr(request, name) for name in BUDGETS}
     return Budgets(
-        **{**given, "chips": None if request.chip_range is None else request.chip_range[1]}
+        **{**given, "chips": None if request.chip_range is None else request.chip_range[1]},
+        power_boundary=request.power_boundary,
     )
 
 
@@ -93,7 +94,7 @@ def candidate_of(request: Request, resolved: Resolved) -> Candidate:
     further = _next(cluster, counts)
     limited = ""
     if further is not None:
-        use = use_of(resolved.cost, further)
+        use = use_of(resolved.cost, further, budgets.power_boundary)
         over = [name for name, limit in budgets.given.items() if use[name] > limit]
         limited = over[0].replace("_", "-") if over else ""
     return Candidate(resolved=resolved, counts=counts, limited_by=limited)

@@ -15,6 +15,7 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.base.progress import Progress
 from planner.cost.breakdown import peak_flop_per_s
+from planner.cost.energy.meter import pooled_meter
 from planner.cost.pools.evaluate import evaluate_stages
 from planner.cost.pools.pools import Pool, owners, without_pools
 from planner.objectives import Costs
@@ -68,6 +69,7 @@ class PoolSpace(RowSpace[PooledRows]):
         deadline: float | None,
     ) -> None:
         super().__init__(_longest_s(pools, limits), gap, deadline)
+        limits = limits.metered(pooled_meter(pools, limits.power_boundary))
         self.pools, self.options, self.limits = pools, options, limits
         self.clocks = tuple(pool.model.clocks(wanted=False) for pool in pools)
         self.formed: list[tuple[PooledRows, PooledForms, FloatArray]] = []

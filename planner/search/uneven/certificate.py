@@ -72,7 +72,7 @@ def best_time(
         deadline: `time.perf_counter` value at which it ends.
         on_progress: Called with (what, done, of).
     """
-    space = UnevenSpace(model, options, limits, chips, gap, deadline)
+    space = UnevenSpace(model, options, limits.on_chips(model, chips), chips, gap, deadline)
     if uniform is not None and len(uniform.points):
         at = int(np.argmin(uniform.points[:, 0]))
         space.start_from(uniform.plans.plan(at), *map(float, uniform.points[at, :2]))

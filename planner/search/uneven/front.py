@@ -86,7 +86,7 @@ def energy_front(
         )
     if len(start.plans) == 0:
         return replace(start, front_complete=start.status is Status.INFEASIBLE)
-    known = known_plans(model, start, uniform)
+    known, limits = known_plans(model, start, uniform), limits.on_chips(model, chips)
     upper_s = _upper_s(model, limits, chips, known)
     funnel = Funnel(watts=standing_w(model, chips) * chips)
     at = (known.points, float(start.bound[0]), upper_s, funnel, Deadline(deadline))

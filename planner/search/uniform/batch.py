@@ -141,12 +141,14 @@ class Batch:
         assert self.candidates is not None
         chips = self.candidates.chips[labels[:, 1]]
         checks = self.limits.checks(self.model, times, energies, chips)
-        for name, row in misses.better(times, energies, checks):
+        powers = self.limits.shown_w(self.model, energies / times, chips)
+        for name, row in misses.better(times, powers, checks):
             witness = Witness(
                 plan=self.plan_at(*labels[row, 1:].tolist()),
                 chips=int(chips[row]),
                 time_s=float(times[row]),
                 energy_j=float(energies[row]),
+                meter=self.limits.meter(self.model, int(chips[row])),
             )
             setattr(misses, name, witness)
 
