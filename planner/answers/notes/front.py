@@ -15,6 +15,9 @@ from planner.results.plan import PlanResult
 from planner.results.words import mesh_words
 from planner.search.limits import Limits
 
+_WORTH_SAYING = 0.01
+"""Share of the energy of a step that fewer chips have to save to be named."""
+
 
 def said_of_chips(
     resolved: Resolved, best: PlanResult, limits: Limits, options: SpaceOptions
@@ -63,14 +66,14 @@ def less_energy(
         if one.result is not None and one.refusal is None
     ]
     least = min(known, key=lambda one: one.energy_per_step_j, default=best)
-    if least.energy_per_step_j >= best.energy_per_step_j:
-        return []
     saved = 1 - least.energy_per_step_j / best.energy_per_step_j
+    if saved < _WORTH_SAYING:
+        return []
     times = least.step_time_s / best.step_time_s
     return [
         f"Fewer chips take less energy: {mesh_words(least.plan)} on {least.chips:,} takes "
-        f"{show_percent(saved)} less a step in {times:.3g}x the time (a plan near this one, not "
-        f"the best on so many); --chips-at-most {best.chips} searches all numbers."
+        f"{show_percent(saved)} less a step in {times:.3g}x the time (a plan near this one; "
+        f"--chips-at-most {best.chips} finds the best)."
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from planner.answers.evaluation import limits_of
 from planner.base.units import show_percent
 from planner.base.vocabulary import ANY
-from planner.explanation.judging import verdict_of
+from planner.explanation.judging import gain_of
 from planner.frameworks.launching import default_target
 from planner.frameworks.rules import Rule, broken
 from planner.frameworks.targets import Target
@@ -131,8 +131,8 @@ def _of(wider: Sequence[Wider], name: str) -> Wider | None:
 def _better(resolved: Resolved, best: PlanResult, plan: RankedPlan) -> str:
     """A better plan, by how much, and whether that can be told."""
     words = f"{mesh_words(plan.result.plan)}; {choice_words(plan.result.plan)}"
-    verdict = verdict_of(best, plan.result, resolved.request.minimized)
-    return f"{words}: {verdict}{', a tie' if plan.tie else ''}"
+    gain = gain_of(best, plan.result, resolved.request.minimized)
+    return f"{words}: {gain}{', a tie' if plan.tie else ''}"
 
 
 def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> Iterator[str]:
@@ -141,13 +141,13 @@ def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> It
     if risk is None:
         return
     noun, found = resolved.request.minimized.noun, _of(wider, MAX_OOM_RISK)
-    start = f"Plans above {show_percent(risk)} risk of running out of memory are left out"
+    start = f"Above {show_percent(risk)} risk of running out of memory is left out"
     if found is None:
-        yield f"{start} ({flag} searches them)."
+        yield f"{start} ({flag} searches it)."
     elif found.plan is None and found.proved:
-        yield f"{start}; none has less {noun} (proved)."
+        yield f"{start}; no such plan has less {noun} (proved)."
     elif found.plan is None:
-        yield f"{start}; time ended the search of these ({flag})."
+        yield f"{start}; time ended the search of it ({flag})."
     else:
         chance = show_percent(found.plan.result.out_of_memory_probability)
         yield f"{start}; {flag} would give {_better(resolved, best, found.plan)}, {chance} risk."

@@ -84,7 +84,7 @@ def _evidence(notes: Notes) -> list[str]:
     if spread is None:
         return ["a bound under these assumptions, not a prediction: no interval"]
     runs = f"{plural(spread.rows, 'published run')} of {plural(spread.sources, 'source')}"
-    return [f"interval from {runs}: {spread.words}"]
+    return [f"interval from {runs} (--show evidence)"]
 
 
 def _memory_words(plan: PlanResult, facts: PlanFacts | None, verdict: str) -> str:
