@@ -13,6 +13,7 @@ from planner.question.resolved import Resolved, resolve
 
 JOB: dict[str, Any] = {
     "model": "gpt3-1.3b", "hardware": "dgx-h100-ndr", "batch_tokens": 2**19, "seq_len": 2048,
+    "runnable_in": "any", "max_oom_risk": 1,
 }  # fmt: skip
 PLAN = Plan(dp=4, tp=2, pp=2, micro_batch=2, sharding="zero1")
 

@@ -113,7 +113,8 @@ def _energy_words(plan: PlanResult) -> str:
         joules = with_interval(plan.energy_per_step_j, *ends, show_joules)
     power = show_watts(plan.power_per_chip_w * plan.chips)
     each = show_watts(plan.power_per_chip_w)
-    return f"{joules} per step, {power} ({each} per chip); counted: {_COUNTED}"
+    token = show_joules(plan.energy_per_token_j)
+    return f"{joules} a step, {token} a token, {power} ({each} a chip); counted: {_COUNTED}"
 
 
 def _spent(plan: PlanResult, room: int) -> list[str]:
