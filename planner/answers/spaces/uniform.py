@@ -184,12 +184,17 @@ def lifted(
         objective: What is minimized.
         named, best: The best plan, as a table of one row and with its cost.
     """
+    options = replace(space.options, runnable_in=())
+    limits = replace(space.limits, oom_risk=None)
     wider: dict[str, UniformSpace] = {}
-    if space.options.runnable_in:
-        options = replace(space.options, runnable_in=())
+    if options != space.options:
         wider[RUNNABLE_IN] = replace(space, options=options)
-    if space.limits.oom_risk is not None:
-        wider[MAX_OOM_RISK] = replace(space, limits=replace(space.limits, oom_risk=None))
+    if limits != space.limits:
+        wider[MAX_OOM_RISK] = replace(space, limits=limits)
+    if len(wider) > 1:  # mostly nothing is better with all of them lifted, so nor with any
+        widest = replace(space, options=options, limits=limits)
+        if better_plan(widest, objective, named) == (None, True):
+            return [Wider(lifted=name, plan=None, proved=True) for name in wider]
     return [_better(name, each, objective, named, best) for name, each in wider.items()]
 
 
