@@ -45,6 +45,21 @@ class Target:
     launches: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Where full fine-tuning usually runs in a framework.
+
+    Attributes:
+        vendors: Makers of chips, in lower case.
+        formats: Of the matrix multiplications.
+        reason: Why it is taken there by default.
+    """
+
+    vendors: tuple[str, ...]
+    formats: tuple[str, ...]
+    reason: str
+
+
 class Framework(ABC):
     """One training framework: what it keeps and sends, what it can run, how it is launched.
 
@@ -72,6 +87,7 @@ class Framework(ABC):
             another, by its name, where that is not the target named like the profile.
         vendors: Makers of chips, in lower case, on which it is the usual framework; where no
             framework names the maker, the first of the registry is.
+        tuning: Where full fine-tuning usually runs in it; None: nowhere.
         preset: The preset of assumptions whose counts these are, where it is no software that
             runs; with `preset_reason`, what is said of it where it is taken by default.
         examples: Commands of `planner`, each with an example for its `--help`.
@@ -80,6 +96,7 @@ class Framework(ABC):
     targets: tuple[Target, ...] = ()
     launched_as: Mapping[str, str] = MappingProxyType({})
     vendors: tuple[str, ...] = ()
+    tuning: Tuning | None = None
     preset: str = ""
     preset_reason: str = ""
     examples: tuple[tuple[str, str], ...] = ()

@@ -117,6 +117,15 @@ def framework_of_preset(preset: str) -> Framework | None:
     return next((one for one in BUILT_IN if preset and one.preset == preset), None)
 
 
+def tuning_framework(vendor: str, precision: str) -> Framework | None:
+    """The framework in which full fine-tuning usually runs on chips of a maker; None: as usual."""
+    for one in BUILT_IN:
+        tuning = one.tuning
+        if tuning and vendor.lower() in tuning.vendors and precision in tuning.formats:
+            return one
+    return None
+
+
 def default_framework(vendor: str) -> FrameworkProfile:
     """The profile of the framework that is usual on chips of a maker, one of our own."""
     named = (one for one in BUILT_IN if vendor.lower() in one.vendors)

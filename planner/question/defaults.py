@@ -11,17 +11,14 @@ from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.base.vocabulary import LAYOUTS
 from planner.cost.job import JOB_KINDS, sequences_in
-from planner.frameworks.accelerate.rules import PRECISIONS
 from planner.frameworks.profiles import default_framework, framework_named
-from planner.frameworks.registry import framework_of_preset
-from planner.frameworks.rules.alike import CUDA_VENDORS
+from planner.frameworks.registry import framework_of_preset, tuning_framework
 from planner.frameworks.targets import Target
 from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 from planner.question.recipes.recipes import usual_of
 from planner.question.request import Request
 
 PRETRAIN, FINETUNE, _ = JOB_KINDS
-FSDP = "fsdp"
 _FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
 
 Defaults = list[tuple[str, str, str]]  # (name, value, reason)
@@ -122,7 +119,7 @@ def framework_of(
     preset: str = "calibrated",
     targets: Collection[Target] = (),
     *,
-    tunes: bool = False,
+    tuned: str = "",
 ) -> FrameworkProfile:
     """The framework whose memory profile and rules apply; a textbook's preset has its own.
 
@@ -134,7 +131,7 @@ def framework_of(
         defaults: Grows by what was not asked for.
         preset: Of the assumptions.
         targets: What is to run the plan.
-        tunes: Whether the job is one that `tuned_with_fsdp`.
+        tuned: The format of the matrix multiplications of a job that `tunes_whole`; else empty.
 
     Raises:
         InputError: The name is unknown.
@@ -152,25 +149,24 @@ def framework_of(
             ("framework", name, f"that of {' and '.join(target.name for target in targets)}")
         )
         return framework_named(name)
-    if tunes:
-        defaults.append(("framework", FSDP, "what TRL, Axolotl and torchtune fine-tune with"))
-        return framework_named(FSDP)
+    if tuned and (tuner := tuning_framework(chip.vendor, tuned)) and tuner.tuning:
+        profile = tuner.profiles[0]
+        defaults.append(("framework", profile.name, tuner.tuning.reason))
+        return profile
     framework = default_framework(chip.vendor)
     usual = "of no vendor" if chip.vendor == "none" else f"usual on {chip.vendor} chips"
     defaults.append(("framework", framework.name, usual))
     return framework
 
 
-def tuned_with_fsdp(request: Request, chip: Chip, precision: str) -> bool:
-    """Whether a job is full fine-tuning such as PyTorch FSDP runs.
+def tunes_whole(request: Request) -> bool:
+    """Whether a job is full fine-tuning of whole models.
 
-    That is on chips that PyTorch calls cuda, in a format that FSDP stores weights in, and without
-    stages or experts that the question divides over chips.
+    That is without stages or experts that the question divides over chips.
     """
     divided = [values for name, values in request.fix.items() if name in ("pp", "ep")]
     whole = request.layout == LAYOUTS[0] and all("1" in values for values in divided)
-    known = chip.vendor in CUDA_VENDORS and precision in PRECISIONS
-    return request.job == FINETUNE and known and whole
+    return request.job == FINETUNE and whole
 
 
 def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults: Defaults) -> str:

@@ -28,7 +28,7 @@ from planner.question.defaults import (
     note_network,
     precision_of,
     seq_len_of,
-    tuned_with_fsdp,
+    tunes_whole,
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.runners import Runners, named_targets, runners_of
@@ -283,8 +283,8 @@ def _job_of(
     targets = named_targets(request)
     seq_len = seq_len_of(request.seq_len, model, request.job, defaults)
     precision = precision_of(request.precision, chip, defaults)
-    tunes = tuned_with_fsdp(request, chip, precision)
-    framework = framework_of(request.framework, chip, defaults, preset, targets, tunes=tunes)
+    tuned = precision if tunes_whole(request) else ""
+    framework = framework_of(request.framework, chip, defaults, preset, targets, tuned=tuned)
     era = era_of(request.era, framework, chip, defaults)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))

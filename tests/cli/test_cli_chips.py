@@ -33,7 +33,7 @@ def test_a_range_is_what_each_number_gives_alone() -> None:
     assert energy["certificate"]["status"] == "optimal"
     assert energy["best"]["energy_per_step_j"] == pytest.approx(every[:, 1].min(), rel=1e-12)
     assert energy["best"]["chips"] < 8
-    assert "It uses" in " ".join(energy["notes"]["why"])
+    assert "It uses" in " ".join(energy["notes"]["caveats"])
 
 
 def test_at_most_is_a_range_from_one_chip() -> None:
@@ -72,7 +72,9 @@ def test_where_no_plan_uses_all_chips_the_most_are_used(tmp_path: Path) -> None:
         assert planner("solve", *flags, "--chips", count, "--chips-exact", "--json").code == 3
     alone = solve(*flags, "--chips", used, "--chips-exact")
     assert answer["best"] == alone["best"]
-    (said,) = [line for line in answer["notes"]["why"] if line.startswith("No plan fits on all")]
+    (said,) = [
+        line for line in answer["notes"]["caveats"] if line.startswith("No plan fits on all")
+    ]
     assert said.startswith(f"No plan fits on all 8 chips: {used} are the most below on which one")
     assert f"exactly {used} chips" in answer["front"]["note"]
     path = tmp_path / "answer.json"
@@ -91,25 +93,26 @@ def test_that_fewer_take_less_energy_is_the_cost_of_a_plan() -> None:
         "model": "llama2-13b", "batch_tokens": 2**22, "runnable_in": "any", "max_oom_risk": 1,
     }  # fmt: skip
     answer = package.solve(**question, chips=4096)
-    (said,) = [line for line in answer.notes.why if line.startswith("Fewer chips take less energy")]
+    fewer = "Fewer chips take less energy"
+    (said,) = [line for line in answer.notes.caveats if line.startswith(fewer)]
     assert "dp 1024 on 1,024 takes 22.9 % less a step in 2.83x the time" in said
     assert answer.best is not None
     plan = Plan(dp=1024, sharding="zero2", micro_batch=1)
-    fewer = package.evaluate(plan, **question).result
-    assert 1 - fewer.energy_per_step_j / answer.best.energy_per_step_j == pytest.approx(
+    less = package.evaluate(plan, **question).result
+    assert 1 - less.energy_per_step_j / answer.best.energy_per_step_j == pytest.approx(
         0.229, abs=5e-4
     )
-    assert fewer.step_time_s / answer.best.step_time_s == pytest.approx(2.83, abs=5e-3)
+    assert less.step_time_s / answer.best.step_time_s == pytest.approx(2.83, abs=5e-3)
     whole = package.solve(**question, chips_at_most=4096)
-    assert min(one.energy_per_step_j for one in whole.front) <= fewer.energy_per_step_j
-    assert not any("Fewer chips" in line for line in whole.notes.why)
+    assert min(one.energy_per_step_j for one in whole.front) <= less.energy_per_step_j
+    assert not any("Fewer chips" in line for line in whole.notes.caveats)
 
 
 def test_counts_that_divide_badly_say_so() -> None:
     flags = ("--model", "mixtral-8x7b", "--hardware", "gb300-nvl72", "--seq-len", "8192")
     said = " ".join(planner("solve", *flags, "--chips", "72").out.split())
     assert "Fewer chips take less energy: " in said
-    assert "--chips-at-most 72 searches all numbers." in said
+    assert "--chips-at-most 72 finds the best)." in said
     assert solve(*flags, "--chips-at-most", "72")["best"]["chips"] == 64
 
 

@@ -64,6 +64,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "max_ports": (4, ("--max-ports", "4")),
     "max_memory": (20e9, ("--max-memory", "20GB")),
     "memory_margin": (0.7, ("--memory-margin", "0.7")),
+    "max_oom_risk": (0.01, ("--max-oom-risk", "1%")),
     "power_cap": (500, ("--power-cap", "500W")),
     "cooling": ("liquid", ("--cooling", "liquid")),
     "pue": (1.25, ("--pue", "1.25")),

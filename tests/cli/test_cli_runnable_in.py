@@ -55,7 +55,7 @@ def test_rules_of_a_target_that_drop_what_fits_are_named_with_the_batch_that_fre
     """MaxText takes ep from fsdp alone: 64 sequences on 128 chips leave a cp of 2."""
     flags = ("--model", "mixtral-8x7b", "--hardware", "tpu-v5e", "--chips", "8x16", "--seq-len",
              "4096", "--fix", "tp=1", "--fix", "pp=1", "--fix", "recompute=full", "--runnable-in",
-             "maxtext", "--json")  # fmt: skip
+             "maxtext", "--max-oom-risk", "100%", "--json")  # fmt: skip
     outcome = planner("solve", *flags, "--batch-tokens", "256Ki")
     diagnosis = outcome.document["diagnosis"]
     assert (outcome.code, diagnosis["constraint"]) == (3, "memory")
@@ -76,7 +76,7 @@ def test_rules_of_a_target_that_drop_what_fits_are_named_with_the_batch_that_fre
 )
 def test_another_precision_frees_a_job(model: str, precision: str, target: str) -> None:
     job = ("--model", model, "--hardware", "dgx-h100-ndr", "--chips", "64")
-    flags = (*job, "--runnable-in", target, "--json")
+    flags = (*job, "--runnable-in", target, "--max-oom-risk", "100%", "--json")
     refused = planner("solve", *flags, "--precision", precision)
     assert refused.code == 3
     assert refused.document["diagnosis"]["remedies"][0] == "--precision bf16"

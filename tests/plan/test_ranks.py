@@ -102,7 +102,7 @@ def test_a_plan_file_says_which_parts_lie_where(tmp_path: Path) -> None:
     parts = evaluated(tmp_path, "[tp 2, dp 2, tp 2, dp 8]")
     assert parts.result.plan.layout == (("tp", 2), ("dp", 2), ("tp", 2), ("dp", 8))
     assert parts.result.torus == "x (4): tp 2, dp 2; y (4): tp 2, dp 2; z (4): dp 4; all wrap"
-    assert "x (4): tp 2, dp 2" in str(parts)
+    assert "x (4): tp 2, dp 2" in parts.show()
     assert parts.to_dict()["placement"]["order"] == ["tp 2", "dp 2", "tp 2", "dp 8"]
     whole = evaluated(tmp_path, "[tp, dp]")
     assert whole.result.plan.layout is None

@@ -197,7 +197,7 @@ def test_stages_keep_their_units_in_a_narrow_terminal(width: int) -> None:
 def test_text_of_users_is_not_markup(text: str, answer: SolveResult) -> None:
     """File names end up among the defaults, losses and warnings."""
     said = {"losses": (text,), "defaults": ((text, text, text),), "why": (text,),
-            "mind": (text,)}  # fmt: skip
+            "caveats": (text,)}  # fmt: skip
     job = {**answer.question.job, "model": text}
     odd = dataclasses.replace(
         answer,

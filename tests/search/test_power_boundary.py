@@ -45,7 +45,7 @@ def every_candidate(model: CostModel, counts: tuple[int, ...]) -> PlanTable:
     options = SpaceOptions()
     meshes = enumerate_meshes(model, counts, options)
     space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
-    fits, _ = Limits().memory(model, memory_table(model, space.plans))
+    fits, _ = Limits().memory(model, space.plans, memory_table(model, space.plans))
     for rule in applicable(model.framework):
         fits &= rule.holds(model, space.plans)
     codes = [ORDERS.index(order) for order in model.framework.orders or ORDERS]

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from planner.frameworks.accelerate.profile import FSDP
-from planner.frameworks.framework import Framework, Target
+from planner.frameworks.framework import Framework, Target, Tuning
 
 if TYPE_CHECKING:
     from planner.frameworks.rules.rule import Rule
@@ -21,6 +21,11 @@ class Accelerate(Framework):
     profiles = (FSDP,)
     targets = (Target(name="accelerate", title="Hugging Face Accelerate", framework="fsdp"),)
     launched_as = MappingProxyType({"fsdp": "accelerate"})
+    tuning = Tuning(
+        vendors=("nvidia", "amd"),
+        formats=("bf16", "fp16", "fp32"),
+        reason="what TRL, Axolotl and torchtune fine-tune with",
+    )
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.accelerate.rules`."""

@@ -20,6 +20,7 @@ from planner.evidence.validation.memory import (
     memory_rows,
 )
 from planner.plan import PlanTable
+from planner.question.asked.usual import OOM_RISK
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +93,30 @@ def test_spreads_are_those_of_the_rows(
 
 def test_the_default_limit_flags_what_failed(failures: FailuresTable) -> None:
     assert (failures.failed, failures.succeeded) == (1529, 1265)
-    assert failures.default.flagged >= 0.83
-    assert failures.default.false_alarms <= 0.025
-    assert failures.default.mode == "expected"
-    assert failures.default.margin == pytest.approx(0.90)
+    (share,) = [row for row in failures.margins if (row.mode, row.margin) == ("expected", 0.90)]
+    assert share.flagged >= 0.83
+    assert share.false_alarms <= 0.025
     assert failures.auc >= 0.93
+
+
+def test_the_default_risk_is_held_against_runs_that_ran_and_that_failed(
+    failures: FailuresTable,
+) -> None:
+    """Of the sweep, which says what failed, and of all published runs, which ran."""
+    risk = failures.risk
+    assert risk.default == OOM_RISK
+    (sweep,) = [row for row in risk.sources if row.failed]
+    assert (sweep.ran, sweep.failed) == (1265, 1529)
+    assert sweep.offered <= 0.13 * sweep.failed
+    assert sweep.refused <= 0.08 * sweep.ran
+    assert sum(row.refused for row in risk.sources) == len(risk.refused)
+    assert all(row.chance > risk.default for row in risk.refused)
+    assert len(risk.refused) <= 0.17 * sum(row.ran for row in risk.sources)
+    for figure, falls in (("refused", True), ("offered", False)):
+        values = [getattr(row, figure) for row in risk.risks]
+        assert values == sorted(values, reverse=falls)
+    (default,) = [row for row in risk.risks if row.risk == risk.default]
+    assert default.offered == pytest.approx(sweep.offered / sweep.failed)
 
 
 def test_a_tighter_limit_flags_more_of_both_sides(failures: FailuresTable) -> None:
@@ -118,7 +138,8 @@ def test_the_parts_of_the_failures_add_up(failures: FailuresTable) -> None:
     assert sum(row.failed for row in failures.models) == failures.failed
     assert sum(row.succeeded for row in failures.models) == failures.succeeded
     flagged = sum(row.flagged * row.failed for row in failures.models) / failures.failed
-    assert flagged == pytest.approx(failures.default.flagged)
+    (sweep,) = [row for row in failures.risk.sources if row.failed]
+    assert flagged == pytest.approx(1 - sweep.offered / sweep.failed)
     shares = [row.share_failed for row in failures.sizes]
     assert shares == sorted(shares)
 
