@@ -11,7 +11,7 @@ import numpy as np
 from planner.answers.building import Chosen, Setting, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, PooledReasons
-from planner.answers.evaluation import limits_of, options_of, training_run
+from planner.answers.evaluation import limits_of, limits_on_given, options_of, training_run
 from planner.answers.notes.caveats import caveats
 from planner.answers.notes.scope import Scope
 from planner.answers.spaces.pool_plan import (
@@ -236,7 +236,7 @@ def evaluate_pools(
         InputError: The plan breaks a rule of arithmetic, or its stages are not on these pools.
     """
     pools, request = resolved.pools, resolved.request
-    limits = limits_of(request)
+    limits = limits_on_given(request)
     broken = _broken(pools, plan, arithmetic_only=True)
     if broken:
         raise InputError("\n".join(f"plan: {line}" for line in broken))
