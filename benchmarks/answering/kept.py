@@ -59,12 +59,21 @@ def read_answers(folder: Path, groups: set[str]) -> Kept:
     return found
 
 
+def shortened(value: Any) -> Any:
+    """A value whose floating-point numbers have the digits that are compared, and two more."""
+    if isinstance(value, float):
+        return float(f"{value:.14g}")
+    if isinstance(value, dict):
+        return {name: shortened(part) for name, part in value.items()}
+    return [shortened(part) for part in value] if isinstance(value, list) else value
+
+
 def write_answers(folder: Path, questions: list[Question], answers: Kept) -> None:
     """Writes the answers of whole groups, in the order of the questions."""
     for group in sorted({question.group for question in questions}):
         lines = [
             json.dumps(
-                {"name": one.name, "steps": answers[one.name]},
+                {"name": one.name, "steps": shortened(answers[one.name])},
                 separators=(",", ":"), ensure_ascii=False, allow_nan=False,
             )
             for one in questions

@@ -152,7 +152,9 @@ NOT_COMPARED = frozenset({
     # prose and titles
     "words", "why", "reason", "verdict", "sentence", "explanation", "note", "notes", "source",
     "sources", "title", "workload_title", "warnings", "losses", "mfu_convention", "front_note",
-    "remarks", "description", "not_simulated", "origin", "because", "unit",
+    "remarks", "description", "not_simulated", "origin", "because", "unit", "caveats",
+    # long lists of which the counts are kept
+    "refused_runs",
 })  # fmt: skip
 
 

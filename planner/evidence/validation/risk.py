@@ -84,7 +84,7 @@ class RiskTable:
     default: float
     risks: tuple[OfRisk, ...]
     sources: tuple[OfSource, ...]
-    refused: tuple[Refused, ...]
+    refused_runs: tuple[Refused, ...]
 
 
 def risk_table(runs: Sequence[MeasuredRun], failed: Iterable[tuple[str, float]]) -> RiskTable:
@@ -110,7 +110,7 @@ def risk_table(runs: Sequence[MeasuredRun], failed: Iterable[tuple[str, float]])
             for risk in RISKS
         ),
         sources=tuple(_of_source(name, runs, chance, lost) for name in names),
-        refused=tuple(
+        refused_runs=tuple(
             _refused(runs[row], float(chance[row]), float(held[row]))
             for row in np.flatnonzero(chance > OOM_RISK).tolist()
         ),

@@ -341,8 +341,8 @@ def risk_tables(found: RiskTable) -> list[Table]:
         for row in found.sources
         if row.refused or row.failed
     ]
-    shown = [_refused_cells(row) for row in found.refused[:_REFUSED_SHOWN]]
-    left = len(found.refused) - len(shown)
+    shown = [_refused_cells(row) for row in found.refused_runs[:_REFUSED_SHOWN]]
+    left = len(found.refused_runs) - len(shown)
     more = f" ({left:,} more in --json)" if left > 0 else ""
     return [
         ("By chance of running out of memory, all sources",

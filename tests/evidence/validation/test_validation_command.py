@@ -172,7 +172,7 @@ def test_failures_and_energy_are_those_of_their_tables() -> None:
     document = planner("validate", "--what", "failures", "--json").document["failures"]
     found = failures_table()
     assert document["risk"]["default"] == found.risk.default
-    assert len(document["risk"]["refused"]) == len(found.risk.refused) > 100
+    assert len(document["risk"]["refused_runs"]) == len(found.risk.refused_runs) > 100
     assert [row["limit_gib"] for row in document["margins"]] == [
         row.limit_gib for row in found.margins
     ]

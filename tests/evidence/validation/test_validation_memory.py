@@ -109,9 +109,9 @@ def test_the_default_risk_is_held_against_runs_that_ran_and_that_failed(
     assert (sweep.ran, sweep.failed) == (1265, 1529)
     assert sweep.offered <= 0.13 * sweep.failed
     assert sweep.refused <= 0.08 * sweep.ran
-    assert sum(row.refused for row in risk.sources) == len(risk.refused)
-    assert all(row.chance > risk.default for row in risk.refused)
-    assert len(risk.refused) <= 0.17 * sum(row.ran for row in risk.sources)
+    assert sum(row.refused for row in risk.sources) == len(risk.refused_runs)
+    assert all(row.chance > risk.default for row in risk.refused_runs)
+    assert len(risk.refused_runs) <= 0.17 * sum(row.ran for row in risk.sources)
     for figure, falls in (("refused", True), ("offered", False)):
         values = [getattr(row, figure) for row in risk.risks]
         assert values == sorted(values, reverse=falls)
