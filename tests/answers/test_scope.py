@@ -7,6 +7,7 @@ import pytest
 from support.cases import each
 
 import planner
+from planner.answers.notes.scope import scope_of
 from planner.frameworks.launching import default_targets
 from planner.frameworks.registry import TARGETS, framework_of
 from planner.frameworks.rules import broken
@@ -149,3 +150,35 @@ def test_uneven_stages_are_asked_of_what_takes_them() -> None:
 def test_any_stands_alone() -> None:
     with pytest.raises(planner.InputError, match="any, which keeps to none of them"):
         planner.solve(**SMALL, runnable_in="any,megatron")
+
+
+def test_where_only_both_wishes_lifted_give_more_both_are_named() -> None:
+    asked = {"model": "llama2-13b", "hardware": "a100-sxm4-80", "batch_tokens": 2**21,
+             "framework": "deepspeed", "chips": "5..20"}  # fmt: skip
+    kept = planner.solve(**asked)
+    every = planner.solve(**asked, runnable_in="any", max_oom_risk=1)
+    *alone, both = kept.candidates.wider
+    assert [(one.plan, one.proved) for one in alone] == [(None, True)] * 2
+    assert both.lifted == "runnable-in,max-oom-risk"
+    assert both.plan is not None
+    assert both.plan.result.step_time_s == every.objective
+    said = kept.notes.caveats[0]
+    assert "; no other plan within the risk has less step time (proved); " in said
+    assert "--runnable-in any --max-oom-risk 100% would give " in said
+
+
+def test_of_several_machines_nothing_is_said_that_was_not_searched() -> None:
+    found = planner.solve(
+        model="gpt3-1.3b", hardware="h100-sxm5-80", chips="2..8", batch_tokens=2**19,
+        pes=[66, 132], objective="energy",
+    )  # fmt: skip
+    assert found.candidates.wider == ()
+    assert not any("(proved)" in line for line in found.notes.caveats)
+    assert "were not searched (--runnable-in any)" in found.notes.caveats[0]
+
+
+def test_what_is_not_proved_is_not_called_the_best_of_all() -> None:
+    asked = {**SMALL, "model": "mixtral-8x7b", "framework": "torchtitan", "chips": 64}
+    best, resolved = planner.solve(**asked).require(), resolve(request_from(asked))
+    for proved, words in ((True, "is the best of all"), (False, "is the best known of all")):
+        assert words in scope_of(resolved, best, proved=proved).words[0]

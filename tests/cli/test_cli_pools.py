@@ -23,7 +23,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     """An answer on two pools and the folder of its files."""
     folder = tmp_path_factory.mktemp("pools")
     files = ("-o", folder / "plan.yaml", "--pareto", folder / "front.json")
-    return solve(*ASKED, "--pools", POOLS, *files), folder
+    return solve(*ASKED, "--pools", POOLS, "--max-oom-risk", "100%", *files), folder
 
 
 def test_evaluate_gives_the_same_figures(written: tuple[Any, Path]) -> None:

@@ -137,7 +137,7 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
 def _most_lacking(asked: PooledQuestion, plan: Plan) -> tuple[tuple[PoolUse, ...], PoolUse, int]:
     """What a plan does on each pool, the one that it overfills the most, its fullest stage."""
     cost = evaluate_pooled(asked.pools, plan)
-    uses = pool_uses(asked.pools, cost, asked.limits)
+    uses = pool_uses(asked.pools, plan, cost, asked.limits)
     use = max(uses, key=lambda use: use.memory_bytes - use.memory_limit_bytes)
     held = cost.costs.memory.total[0]
     return uses, use, max(use.stages, key=lambda stage: float(held[stage]))

@@ -317,6 +317,7 @@ def _chosen(
             best,
             _wider(file, resolved, best, beyond),
             said_of_chips(resolved, best, limits, options),
+            proved=file.certificate.status == "optimal",
         ),
     )
     if kind_of(request) is not Asked.UNEVEN:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from planner.answers.evaluation import limits_of
-from planner.base.units import show_percent
+from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import gain_of
 from planner.frameworks.launching import default_target
 from planner.frameworks.rules import Rule, broken
 from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
+from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult, RankedPlan
 from planner.results.solved_parts import Wider
@@ -20,6 +21,8 @@ from planner.results.words import choice_words, join_words, mesh_words
 from planner.search.limits import Limits
 
 RUNNABLE_IN, MAX_OOM_RISK = "runnable-in", "max-oom-risk"
+BOTH_WISHES = f"{RUNNABLE_IN},{MAX_OOM_RISK}"
+_ANY_TARGET, _ANY_RISK = f"--{RUNNABLE_IN} {ANY}", f"--{MAX_OOM_RISK} 100%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +45,23 @@ def scope_default(resolved: Resolved) -> Iterator[tuple[str, str, str]]:
     runners, request = resolved.runners, resolved.request
     if runners.assumed:
         yield RUNNABLE_IN, runners.words, runners.reason
+    yield from risk_default(request)
+
+
+def risk_default(request: Request) -> Iterator[tuple[str, str, str]]:
+    """Which risk of memory plans may have, where the question leaves it open."""
     if request.max_oom_risk is None and request.oom_risk is not None:
         yield MAX_OOM_RISK, show_percent(request.oom_risk), "by the spread of published runs"
+
+
+def risk_words(request: Request) -> Iterator[str]:
+    """Which risk is left out, where what it would give was not searched."""
+    if request.oom_risk is not None:
+        yield f"{_left_out(request.oom_risk)} ({_ANY_RISK} searches it)."
+
+
+def _left_out(risk: float) -> str:
+    return f"Above {show_percent(risk)} risk of running out of memory is left out"
 
 
 def targets_running(resolved: Resolved, plan: Plan) -> tuple[Target, ...]:
@@ -68,6 +86,8 @@ def scope_of(
     best: PlanResult,
     wider: Sequence[Wider] = (),
     chips: Sequence[str] = (),
+    *,
+    proved: bool,
 ) -> Scope:
     """What is said of the choice of a best plan.
 
@@ -76,16 +96,23 @@ def scope_of(
         best: The plan.
         wider: What lifting a wish would give, as far as that was searched.
         chips: What is said of the number of chips.
+        proved: Whether it is proved to be the best.
     """
     running = targets_running(resolved, best.plan)
     return Scope(
-        words=(*_launching(resolved, best, wider), *_risking(resolved, best, wider), *chips),
+        words=(
+            *_launching(resolved, best, wider, proved=proved),
+            *_risking(resolved, best, wider),
+            *chips,
+        ),
         runs_in=tuple(target.name for target in running),
         wider=tuple(wider),
     )
 
 
-def _launching(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> Iterator[str]:
+def _launching(
+    resolved: Resolved, best: PlanResult, wider: Sequence[Wider], *, proved: bool
+) -> Iterator[str]:
     """What runs the best plan, and what all plans of the framework would give."""
     runners, framework = resolved.runners, resolved.cost.framework.name
     names = ",".join(target.name for target in runners.targets)
@@ -102,7 +129,8 @@ def _launching(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> 
             found = [one for one in found if one[0].of_job]
             why = f"{titles} runs no plan of this job as it is"
         yield (
-            f"{why}; this is the best of all plans of {framework}. It lacks: "
+            f"{why}; this is the best {'' if proved else 'known '}of all plans of {framework}. It "
+            f"lacks: "
             f"{'; '.join(dict.fromkeys(line for _, line in found))}. planner export --to {names} "
             "--allow-lossy writes the nearest."
         )
@@ -112,15 +140,19 @@ def _launching(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> 
 
 def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str:
     """What plans that targets do not run would give, as the end of a sentence."""
-    noun, flag = resolved.request.minimized.noun, f"--{RUNNABLE_IN} {ANY}"
-    found = _of(wider, RUNNABLE_IN)
+    found, both = _of(wider, RUNNABLE_IN), _of(wider, BOTH_WISHES)
     if found is None:
-        return f"; plans that it cannot run were not searched ({flag})"
-    if found.plan is None and found.proved:
-        return f"; no other plan has less {noun} (proved)"
-    if found.plan is None:
-        return f"; time ended the search of plans that it cannot run ({flag})"
-    return f"; {flag} would give {_better(resolved, best, found.plan)}"
+        return f"; plans that it cannot run were not searched ({_ANY_TARGET})"
+    if found.plan is not None:
+        return f"; {_ANY_TARGET} would give {_better(resolved, best, found.plan)}"
+    if not found.proved:
+        return f"; time ended the search of plans that it cannot run ({_ANY_TARGET})"
+    least = f"less {resolved.request.minimized.noun} (proved)"
+    if both is None or both.plan is None:
+        return f"; no other plan has {least}"
+    together = f"{_ANY_TARGET} {_ANY_RISK}"
+    better = _better(resolved, best, both.plan)
+    return f"; no other plan within the risk has {least}; {together} would give {better}"
 
 
 def _of(wider: Sequence[Wider], name: str) -> Wider | None:
@@ -131,26 +163,26 @@ def _of(wider: Sequence[Wider], name: str) -> Wider | None:
 def _better(resolved: Resolved, best: PlanResult, plan: RankedPlan) -> str:
     """A better plan, by how much, and whether that can be told."""
     words = f"{mesh_words(plan.result.plan)}; {choice_words(plan.result.plan)}"
+    if plan.result.chips != best.chips:
+        words += f", on {plural(plan.result.chips, 'chip')}"
     gain = gain_of(best, plan.result, resolved.request.minimized)
     return f"{words}: {gain}{', a tie' if plan.tie else ''}"
 
 
 def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> Iterator[str]:
     """What plans would give that run out of memory more often."""
-    risk, flag = resolved.request.oom_risk, f"--{MAX_OOM_RISK} 100%"
-    if risk is None:
-        return
-    noun, found = resolved.request.minimized.noun, _of(wider, MAX_OOM_RISK)
-    start = f"Above {show_percent(risk)} risk of running out of memory is left out"
-    if found is None:
-        yield f"{start} ({flag} searches it)."
-    elif found.plan is None and found.proved:
-        yield f"{start}; no such plan has less {noun} (proved)."
-    elif found.plan is None:
-        yield f"{start}; time ended the search of it ({flag})."
-    else:
+    risk, found = resolved.request.oom_risk, _of(wider, MAX_OOM_RISK)
+    if risk is None or found is None:
+        yield from risk_words(resolved.request)
+    elif found.plan is not None:
         chance = show_percent(found.plan.result.out_of_memory_probability)
-        yield f"{start}; {flag} would give {_better(resolved, best, found.plan)}, {chance} risk."
+        better = _better(resolved, best, found.plan)
+        yield f"{_left_out(risk)}; {_ANY_RISK} would give {better}, {chance} risk."
+    elif found.proved:
+        noun = resolved.request.minimized.noun
+        yield f"{_left_out(risk)}; no such plan has less {noun} (proved)."
+    else:
+        yield f"{_left_out(risk)}; time ended the search of it ({_ANY_RISK})."
 
 
 def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:

@@ -65,7 +65,7 @@ def solve_machines(machines: Machines, started: float, on_progress: Progress | N
         exact = own if len(own.points) or request.minimized.of_memory else best
         own = least_memory(space) if request.minimized.of_memory else own
         best = own if len(own.points) else best
-    chosen = chosen_of(resolved, space, best, exact)
+    chosen = chosen_of(resolved, space, best, exact, alone=False)
     losses = resolved.cost.allocation(chips).losses
     wishes = reticle_words(resolved.cost, request)
     setting = _setting(machines, resolved, (*losses, *wishes), started)

@@ -27,14 +27,17 @@ from planner.search.limits import Limits
 _AXES = ("tp", "cp", "ep", "fsdp", "dp", "pp")
 
 
-def pool_uses(pools: Sequence[Pool], found: PooledCost, limits: Limits) -> tuple[PoolUse, ...]:
+def pool_uses(
+    pools: Sequence[Pool], plan: Plan, found: PooledCost, limits: Limits
+) -> tuple[PoolUse, ...]:
     """What a plan does on each pool."""
+    alike = without_pools(plan)
     layers = found.each[0].columns.stages.layers[0]
     held = found.costs.memory.total[0]
     uses = []
     for at, pool in enumerate(pools):
         mine = np.flatnonzero(found.owner == at)
-        limit = limits.chip_bytes(pool.model)
+        limit = limits.bytes_of_plan(pool.model, alike)
         uses.append(
             PoolUse(
                 name=pool.name,
@@ -64,7 +67,7 @@ def pooled_result(
 ) -> PlanResult:
     """One plan with its costs; memory is that of the stage that fills most of what it may."""
     costs = found.costs
-    stage, _ = fullest_stage(pool_uses(pools, found, limits), found)
+    stage, _ = fullest_stage(pool_uses(pools, plan, found, limits), found)
     pool = pools[found.owner[stage]]
     table = PlanTable.from_plans([without_pools(plan)])
     held = costs.memory.total[:, stage]
@@ -137,9 +140,9 @@ def _levels(
     return {axis: tuple(names[axis]) for axis in _AXES if axis in names}
 
 
-def pooled_facts(pools: Sequence[Pool], found: PooledCost, limits: Limits) -> PlanFacts:
+def pooled_facts(pools: Sequence[Pool], plan: Plan, found: PooledCost, limits: Limits) -> PlanFacts:
     """The stages of a plan, each as its pool has it, and the levels of every pool."""
-    uses = pool_uses(pools, found, limits)
+    uses = pool_uses(pools, plan, found, limits)
     _, limit = fullest_stage(uses, found)
     stages: list[StageFacts] = []
     each = [stages_of(pool.model, x) for pool, x in zip(pools, found.each, strict=True)]

@@ -13,7 +13,7 @@ from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, PooledReasons
 from planner.answers.evaluation import limits_of, limits_on_given, options_of, training_run
 from planner.answers.notes.caveats import caveats
-from planner.answers.notes.scope import Scope
+from planner.answers.notes.scope import Scope, risk_default, risk_words
 from planner.answers.spaces.pool_plan import (
     fullest_stage,
     pool_uses,
@@ -102,7 +102,7 @@ def _setting(resolved: ResolvedPools, started: float) -> Setting:
     return Setting(
         request=resolved.request,
         question=_question(resolved),
-        notes=_notes(resolved),
+        notes=_notes(resolved, searched=True),
         started=started,
     )
 
@@ -113,8 +113,8 @@ def _question(resolved: ResolvedPools) -> Question:
     )
 
 
-def _notes(resolved: ResolvedPools) -> Notes:
-    """What is lost on each pool, what was assumed, and what times rest on."""
+def _notes(resolved: ResolvedPools, *, searched: bool = False) -> Notes:
+    """What is lost on each pool, what was assumed (also of a search), and what times rest on."""
     losses = [
         f"{pool.name}: {loss}"
         for pool in resolved.pools
@@ -122,7 +122,7 @@ def _notes(resolved: ResolvedPools) -> Notes:
     ]
     return Notes(
         losses=tuple(losses),
-        defaults=resolved.defaults,
+        defaults=(*resolved.defaults, *(risk_default(resolved.request) if searched else ())),
         spread=widest_spread(resolved.pools),
         mfu_convention=mfu_convention(resolved.pools[0].model.assumptions),
         sources=resolved.sources,
@@ -144,12 +144,12 @@ def _chosen(resolved: ResolvedPools, found: Fastest, plan: Plan, deadline: float
     result = pooled_result(pools, plan, cost, limits)
     uses = tuple(
         _with_alone(use, pool, options, limits, deadline)
-        for use, pool in zip(pool_uses(pools, cost, limits), pools, strict=True)
+        for use, pool in zip(pool_uses(pools, plan, cost, limits), pools, strict=True)
     )
     return Chosen(
-        scope=Scope(words=(_SCOPE,)),
+        scope=Scope(words=(_SCOPE, *risk_words(request))),
         best=result,
-        facts=pooled_facts(pools, cost, limits),
+        facts=pooled_facts(pools, plan, cost, limits),
         front=Front(
             plans=(result,),
             objectives=request.front,
@@ -242,7 +242,7 @@ def evaluate_pools(
         raise InputError("\n".join(f"plan: {line}" for line in broken))
     cost = evaluate_pooled(pools, plan)
     result = pooled_result(pools, plan, cost, limits)
-    uses = pool_uses(pools, cost, limits)
+    uses = pool_uses(pools, plan, cost, limits)
     _, limit = fullest_stage(uses, cost)
     notes = _notes(resolved)
     warnings = [*_broken(pools, plan), *_caveats(pools, plan, result, uses, limits)]
@@ -255,7 +255,7 @@ def evaluate_pools(
         notes=replace(notes, defaults=notes.defaults + assumed),
         question=_question(resolved),
         versions=versions(),
-        facts=pooled_facts(pools, cost, limits),
+        facts=pooled_facts(pools, plan, cost, limits),
         pools=uses,
     )
 

@@ -184,7 +184,9 @@ def _with_plan(
         top=against_first(resolved.cost, [result], minimized),
         neighbors=near,
         why=why,
-        scope=scope_of(resolved, result, chips=chips),
+        scope=scope_of(
+            resolved, result, chips=chips, proved=certificate.status == Status.OPTIMAL.value
+        ),
     )
     said = said_of_stages(resolved, certificate, chosen, alike)
     return with_plan(setting, certificate, said, uniform.counts)

@@ -11,8 +11,9 @@ from planner.answers.building import Chosen, as_best, setting_of, with_plan, wit
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons
 from planner.answers.notes.front import front_note, said_of_chips
-from planner.answers.notes.likely import against_first, ranked
-from planner.answers.notes.scope import MAX_OOM_RISK, RUNNABLE_IN, scope_of
+from planner.answers.notes.likely import ranked
+from planner.answers.notes.scope import scope_of
+from planner.answers.spaces.lifted import lifted
 from planner.base.progress import Progress
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
@@ -26,7 +27,7 @@ from planner.question.resolved import Resolved
 from planner.results.certificate import Certificate
 from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
-from planner.results.solved_parts import Front, Wider
+from planner.results.solved_parts import Front
 from planner.search.columns import BOTH, prover_of
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
@@ -35,7 +36,6 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.ties import SAME, Ties
 from planner.search.uniform.engine import UniformSpace, least_memory
-from planner.search.uniform.wider import better_plan
 from solvers.solution import Status
 
 
@@ -135,7 +135,9 @@ def certificate_of(resolved: Resolved, proof: Found) -> Certificate:
     )
 
 
-def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Found) -> Chosen:
+def chosen_of(
+    resolved: Resolved, prover: UniformSpace, proof: Found, whole: Found, *, alone: bool = True
+) -> Chosen:
     """The best plan with what is known of others.
 
     Args:
@@ -143,6 +145,7 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
         prover: The space of the best plan, after its search.
         proof: Holds the best plan.
         whole: The front.
+        alone: Whether that space is all of the question; else nothing is said of wider ones.
     """
     request, model, minimized = resolved.request, resolved.cost, resolved.request.minimized
     best = optimum(proof.points, proof.bound, proof.status, minimized, proof.columns)
@@ -155,8 +158,9 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
     why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
-    wider = lifted(prover, minimized, named, result)
+    wider = lifted(resolved, prover, minimized, named, result) if alone else []
     chips = said_of_chips(resolved, result, prover.limits, prover.options)
+    proved = proof.status is Status.OPTIMAL
     return Chosen(
         best=result,
         facts=plan_facts(model, result.plan, prover.limits.bytes_of_plan(model, result.plan)),
@@ -170,44 +174,8 @@ def chosen_of(resolved: Resolved, prover: UniformSpace, proof: Found, whole: Fou
         top_complete=top_complete,
         neighbors=near,
         why=why,
-        scope=scope_of(resolved, result, wider, chips),
+        scope=scope_of(resolved, result, wider, chips, proved=proved),
     )
-
-
-def lifted(
-    space: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
-) -> list[Wider]:
-    """What lifting each wish would give that is usually assumed: what runs plans, their risk.
-
-    Args:
-        space: The space of the best plan, after its search.
-        objective: What is minimized.
-        named, best: The best plan, as a table of one row and with its cost.
-    """
-    options = replace(space.options, runnable_in=())
-    limits = replace(space.limits, oom_risk=None)
-    wider: dict[str, UniformSpace] = {}
-    if options != space.options:
-        wider[RUNNABLE_IN] = replace(space, options=options)
-    if limits != space.limits:
-        wider[MAX_OOM_RISK] = replace(space, limits=limits)
-    if len(wider) > 1:  # mostly nothing is better with all of them lifted, so nor with any
-        widest = replace(space, options=options, limits=limits)
-        if better_plan(widest, objective, named) == (None, True):
-            return [Wider(lifted=name, plan=None, proved=True) for name in wider]
-    return [_better(name, each, objective, named, best) for name, each in wider.items()]
-
-
-def _better(
-    name: str, space: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
-) -> Wider:
-    """The best plan of a wider space, where it is better."""
-    found, proved = better_plan(space, objective, named)
-    if found is None:
-        return Wider(lifted=name, plan=None, proved=proved)
-    result = plan_results(space.model, found, evaluate_table(space.model, found))[0]
-    plan = against_first(space.model, [best, result], objective)[1]
-    return Wider(lifted=name, plan=plan, proved=proved)
 
 
 def reasons(

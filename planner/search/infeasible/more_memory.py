@@ -17,7 +17,7 @@ from solvers.solution import Status
 def more_memory(space: UniformSpace, chips: int) -> Iterator[str]:
     """The least limits on memory that let a plan fit in what the framework may fill."""
     limits, usable = space.limits, usable_bytes(space.model)
-    if limits.chip_bytes(space.model) >= usable:
+    if limits.oom_risk is None and limits.chip_bytes(space.model) >= usable:
         return
     roomy = replace(limits, memory_bytes=None, memory_margin=None, oom_risk=None)
     found = least_memory(replace(space.on(chips), limits=roomy))
@@ -36,7 +36,7 @@ def more_memory(space: UniformSpace, chips: int) -> Iterator[str]:
     chance = float(memory_risks(space.model, found.plans, held)[0][0])
     if limits.oom_risk is not None and chance > limits.oom_risk:
         wishes += [risk_flag(chance)]
-    if all(wishes):
+    if wishes and all(wishes):
         yield " ".join(wishes)
 
 

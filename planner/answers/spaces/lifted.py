@@ -1,0 +1,72 @@
+"""What lifting a wish would give that is usually assumed: what runs the plans, and their risk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner.answers.notes.likely import against_first
+from planner.answers.notes.scope import BOTH_WISHES, MAX_OOM_RISK, RUNNABLE_IN
+from planner.cost.evaluate import evaluate_table
+from planner.objectives import Objective
+from planner.plan import PlanTable
+from planner.question.resolved import Resolved
+from planner.results.plan import PlanResult, plan_results
+from planner.results.solved_parts import Wider
+from planner.search.uniform.engine import UniformSpace
+from planner.search.uniform.wider import better_plan
+
+
+def lifted(
+    resolved: Resolved,
+    space: UniformSpace,
+    objective: Objective,
+    named: PlanTable,
+    best: PlanResult,
+) -> list[Wider]:
+    """The best plan without each wish and, where neither alone gives one, without both.
+
+    Args:
+        resolved: The job on its machine.
+        space: The space of the best plan.
+        objective: What is minimized.
+        named, best: The best plan, as a table of one row and with its cost.
+    """
+    here = replace(space, chips=_numbers(resolved, space))
+    wider = dict(_wider(here))
+    if len(wider) < 2 or here.deadline is not None:
+        return [_better(name, each, objective, named, best) for name, each in wider.items()]
+    widest = replace(wider[RUNNABLE_IN], limits=wider[MAX_OOM_RISK].limits)
+    both = _better(BOTH_WISHES, widest, objective, named, best)
+    if both.plan is None and both.proved:  # nor is there one without either
+        return [replace(both, lifted=name) for name in wider]
+    alone = [_better(name, each, objective, named, best) for name, each in wider.items()]
+    return alone if any(one.plan for one in alone) else [*alone, both]
+
+
+def _numbers(resolved: Resolved, space: UniformSpace) -> tuple[int, ...]:
+    """The numbers of chips of a question, from that of its plans on where none fits on all."""
+    used, asked = space.chips[-1], resolved.chips
+    if used == asked or not resolved.request.keeps_to_chips:
+        return space.chips
+    return tuple(n for n in resolved.cost.cluster.chip_counts(asked) if used <= n <= asked)
+
+
+def _wider(space: UniformSpace) -> Iterator[tuple[str, UniformSpace]]:
+    """The space without each wish that it has, by the wish."""
+    if space.options.runnable_in:
+        yield RUNNABLE_IN, replace(space, options=replace(space.options, runnable_in=()))
+    if space.limits.oom_risk is not None:
+        yield MAX_OOM_RISK, replace(space, limits=replace(space.limits, oom_risk=None))
+
+
+def _better(
+    name: str, space: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
+) -> Wider:
+    """The best plan of a wider space, where it is better."""
+    found, proved = better_plan(space, objective, named)
+    if found is None:
+        return Wider(lifted=name, plan=None, proved=proved)
+    result = plan_results(space.model, found, evaluate_table(space.model, found))[0]
+    plan = against_first(space.model, [best, result], objective)[1]
+    return Wider(lifted=name, plan=plan, proved=proved)
