@@ -64,7 +64,7 @@ def test_a_job_file_asks_the_same(written: tuple[Any, Path], job: Any) -> None:
     answer, _ = written
     fields = {
         "model": BASE["model"], "batch_tokens": 2**18, "layout": "uneven", "fix": {"tp": 1},
-        "pools": {"dgx-a100-80-hdr": 4, "dgx-h100-ndr": 4},
+        "pools": {"dgx-a100-80-hdr": 4, "dgx-h100-ndr": 4}, "max_oom_risk": 1,
     }  # fmt: skip
     mine = solve(job(fields))
     same(mine, answer)
