@@ -59,7 +59,8 @@ def test_what_more_risk_would_buy_is_said() -> None:
     chance = wider.plan.result.out_of_memory_probability
     assert found.require().out_of_memory_probability <= OOM_RISK < chance
     said = found.notes.caveats[-1]
-    assert said.startswith("Above 5 % risk of running out of memory is left out; ")
+    risk = f"--max-oom-risk {100 * chance:.4g}"
+    assert said.startswith(f"Above 5 % risk of running out of memory is left out; {risk[:-1]}")
     assert said.endswith(f", {100 * chance:.3g} % risk.")
     assert not any("out of memory" in line for line in all_risks.notes.caveats)
     assert ("max-oom-risk", "5 %", "by the spread of published runs") in found.notes.defaults

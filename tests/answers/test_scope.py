@@ -163,7 +163,7 @@ def test_where_only_both_wishes_lifted_give_more_both_are_named() -> None:
     assert both.plan is not None
     assert both.plan.result.step_time_s == every.objective
     said = kept.notes.caveats[0]
-    assert "; no other plan within the risk has less step time (proved); " in said
+    assert "; no other plan of as little risk has less step time (proved); " in said
     assert "--runnable-in any --max-oom-risk 100% would give " in said
 
 

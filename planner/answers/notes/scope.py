@@ -18,6 +18,7 @@ from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult, RankedPlan
 from planner.results.solved_parts import Wider
 from planner.results.words import choice_words, join_words, mesh_words
+from planner.search.infeasible.more_memory import risk_flag
 from planner.search.limits import Limits
 
 RUNNABLE_IN, MAX_OOM_RISK = "runnable-in", "max-oom-risk"
@@ -127,7 +128,8 @@ def _launching(
         why = f"No plan that {titles} runs as it is fits"
         if any(rule.of_job for rule, _ in found):
             found = [one for one in found if one[0].of_job]
-            why = f"{titles} runs no plan of this job as it is"
+            runs = "runs" if len(runners.targets) == 1 else "run"
+            why = f"{titles} {runs} no plan of this job as it is"
         yield (
             f"{why}; this is the best {'' if proved else 'known '}of all plans of {framework}. It "
             f"lacks: "
@@ -135,7 +137,8 @@ def _launching(
             "--allow-lossy writes the nearest."
         )
     else:
-        yield f"{titles} runs this plan as it is{_beyond(resolved, best, wider)}."
+        runs = "runs" if len(runners.targets) == 1 else "run"
+        yield f"{titles} {runs} this plan as it is{_beyond(resolved, best, wider)}."
 
 
 def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str:
@@ -148,11 +151,21 @@ def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str
     if not found.proved:
         return f"; time ended the search of plans that it cannot run ({_ANY_TARGET})"
     least = f"less {resolved.request.minimized.noun} (proved)"
-    if both is None or both.plan is None:
-        return f"; no other plan has {least}"
+    if both is None:
+        risk = "" if resolved.request.oom_risk is None else ", of any risk of memory,"
+        alone = risk if _settled(wider) else " of as little risk"
+        return f"; no other plan{alone} has {least}"
+    if both.plan is None:
+        return f"; no other plan of as little risk has {least}"
     together = f"{_ANY_TARGET} {_ANY_RISK}"
     better = _better(resolved, best, both.plan)
-    return f"; no other plan within the risk has {least}; {together} would give {better}"
+    return f"; no other plan of as little risk has {least}; {together} would give {better}"
+
+
+def _settled(wider: Sequence[Wider]) -> bool:
+    """Whether it is proved that lifting what runs the plan, and all else, gives nothing better."""
+    known = _of(wider, RUNNABLE_IN) is not None
+    return known and all(one.plan is None and one.proved for one in wider)
 
 
 def _of(wider: Sequence[Wider], name: str) -> Wider | None:
@@ -177,7 +190,10 @@ def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> It
     elif found.plan is not None:
         chance = show_percent(found.plan.result.out_of_memory_probability)
         better = _better(resolved, best, found.plan)
-        yield f"{_left_out(risk)}; {_ANY_RISK} would give {better}, {chance} risk."
+        flag = risk_flag(found.plan.result.out_of_memory_probability)
+        yield f"{_left_out(risk)}; {flag} would give {better}, {chance} risk."
+    elif _settled(wider):
+        return  # the sentence about what runs the plan has said it
     elif found.proved:
         noun = resolved.request.minimized.noun
         yield f"{_left_out(risk)}; no such plan has less {noun} (proved)."
@@ -190,7 +206,10 @@ def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:
     target = default_target(resolved.cost.framework.name)
     if target is None or resolved.cost.assumptions.token_granularity:
         return
-    if found := _broken(resolved, (target,), plan):
+    found = _broken(resolved, (target,), plan)
+    if of_job := dict.fromkeys(line for rule, line in found if rule.of_job):
+        yield f"{target.title} runs no plan of this job as it is: {'; '.join(of_job)}."
+    elif found:
         fields = ", ".join(dict.fromkeys(rule.field for rule, _ in found))
         yield (
             f"{target.title} cannot run this plan as it is ({fields}): --{RUNNABLE_IN} "

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
-from planner.answers.diagnosis.uniform import UniformReasons
+from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
 from planner.answers.notes.front import front_note, said_of_chips
 from planner.answers.notes.likely import ranked
 from planner.answers.notes.scope import scope_of
@@ -81,18 +81,15 @@ def solve_uniform(
 def _instead(resolved: Resolved, space: UniformSpace, proof: Found) -> UniformSpace | None:
     """The space that is searched next, where this one has no plan; None: none was left out.
 
-    First all plans of the framework, where those that its target runs were assumed; then fewer
-    chips, of these plans first.
+    First fewer chips; then all plans of the framework, where those that its target runs were
+    assumed.
     """
     if proof.status is not Status.INFEASIBLE or space.chips != resolved.counts:
         return None
-    if (every := launched_by_none(resolved, space)) is not None:
-        return every
-    for targets in dict.fromkeys((resolved.runners.targets, space.options.runnable_in)):
-        left = replace(space, options=replace(space.options, runnable_in=targets))
-        if (fewer := _most_with_plan(resolved, left)) is not None:
-            return left.on(fewer)
-    return None
+    runs_some = not refused_jobs(space.model, space.chips[-1], space.options)
+    if runs_some and (fewer := _most_with_plan(resolved, space)) is not None:
+        return space.on(fewer)
+    return launched_by_none(resolved, space)
 
 
 def launched_by_none(resolved: Resolved, space: UniformSpace) -> UniformSpace | None:

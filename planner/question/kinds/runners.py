@@ -54,16 +54,16 @@ def runners_of(request: Request, model: CostModel) -> Runners:
     """
     if request.runnable_in is not None:
         return Runners(targets=named_targets(request))
-    profile = model.framework
-    target = default_target(profile.name)
-    if target is None:
-        return Runners(reason=f"planner export has no target for {profile.name}")
+    name = model.framework.name
+    target = default_target(name)
     if reason := next(_lifting(request, model, target), ""):
         return Runners(reason=reason)
-    return Runners(targets=(target,), reason=f"what launches {profile.name}")
+    if target is None:
+        return Runners(reason=f"planner export has no target for {name}")
+    return Runners(targets=(target,), reason=f"what launches {name}")
 
 
-def _lifting(request: Request, model: CostModel, target: Target) -> Iterator[str]:
+def _lifting(request: Request, model: CostModel, target: Target | None) -> Iterator[str]:
     """Why plans that a framework's target cannot run are searched too; the first counts."""
     job, chip = model.job, model.chip
     if preset_of(request.assumptions) != "calibrated":
@@ -72,6 +72,8 @@ def _lifting(request: Request, model: CostModel, target: Target) -> Iterator[str
         yield f"planner export writes no {job.kind} job"
     if request.framework is None and chip.vendor not in LAUNCHED_VENDORS:
         yield f"{model.framework.name} is assumed for memory and speed alone on {chip.name}"
+    if target is None:
+        return
     if request.placement != "framework":
         yield f"placement {request.placement} asks for layouts beyond those of {target.title}"
     if request.layout != LAYOUTS[0] and not target.lists_layers:

@@ -91,7 +91,11 @@ def after_evaluate(result: EvaluateResult, asking: Asking | None) -> list[Words]
 
 
 def _target_of(result: SolveResult) -> str:
-    """What the best plan of an answer is exported to."""
+    """What the best plan of an answer is exported to: nothing, where it says that nothing is."""
+    if result.notes.runs_in:
+        return result.notes.runs_in[0]
+    if result.question.asked.get("runnable_in") is None:
+        return ""
     with suppress(InputError):  # a file of the question is gone
         return _target(request_from(thawed(result.question.asked)), result.best)
     return ""

@@ -177,8 +177,8 @@ def ties_row(result: SolveResult) -> list[Row]:
     if not tied:
         return [("runners-up", [f"none ties with it (within a noise of {noise})", *lines])]
     advice = (
-        f"{join_words(tied)} {'ties' if len(tied) == 1 else 'tie'} with it (within a noise of "
-        f"{noise}): measure these {len(tied) + 1} for a few steps each and keep the best."
+        f"{join_words(tied)} {'ties' if len(tied) == 1 else 'tie'} with it (noise {noise}): "
+        f"measure all {len(tied) + 1} for a few steps."
     )
     return [("runners-up", [advice, *lines])]
 

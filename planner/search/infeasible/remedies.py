@@ -16,6 +16,7 @@ import numpy as np
 
 from planner.assumptions.assumptions import calibrated
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.vocabulary import ANY
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
@@ -203,13 +204,15 @@ def other_precision(space: UniformSpace, chips: int) -> Iterator[str]:
 
 
 def _fewer_targets(options: SpaceOptions) -> dict[str, SpaceOptions]:
-    """The same with one target less, by the change."""
+    """The same with one target less or, of several, with none, by the change."""
     changes = {}
     for target in options.runnable_in:
         others = tuple(other for other in options.runnable_in if other != target)
         names = ",".join(other.name for other in others)
         words = f"--runnable-in {names}" if others else f"without --runnable-in {target.name}"
         changes[words] = replace(options, runnable_in=others)
+    if len(options.runnable_in) > 1:
+        changes[f"--runnable-in {ANY}"] = replace(options, runnable_in=())
     return changes
 
 
