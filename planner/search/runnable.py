@@ -8,7 +8,7 @@ Rules about the job drop all meshes or none. All other rules are held against wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule
 from planner.search.uniform.tables import Runs
 
+_AT_A_TIME = 1 << 17  # orders of meshes that are judged together
 _OF_MESHES = "mesh"
 """`Rule.field` of rules that depend on the mesh alone."""
 
@@ -97,14 +98,18 @@ def _ordered(
     options: SpaceOptions,
     demands: Sequence[Demand],
     columns: dict[str, IntArray],
-) -> Iterator[BoolArray]:
-    """(m,) meshes that have an order under the first demand, under the first two, and so on."""
+) -> BoolArray:
+    """(d, m) meshes that have an order under the first demand, under the first two, and so on."""
     count = len(columns["tp"])
-    codes = [ORDERS.index(order) for order in options.orders(model.framework)]
-    every = np.arange(count)
-    for at in range(1, len(demands) + 1):
-        some = [_all_hold(demands[:at], columns, every, np.full(count, code)) for code in codes]
-        yield np.any(some, axis=0)
+    codes = np.array([ORDERS.index(order) for order in options.orders(model.framework)])
+    found = np.zeros((len(demands), count), dtype=np.bool_)
+    for at in np.array_split(np.arange(count), count * len(codes) // _AT_A_TIME + 1):
+        plans = _plans(columns, np.repeat(at, len(codes)), np.tile(codes, len(at)))
+        alive = np.ones((len(at), len(codes)), dtype=np.bool_)
+        for number, demand in enumerate(demands):
+            alive &= demand.holds(plans).reshape(alive.shape)
+            found[number, at] = alive.any(axis=1)
+    return found
 
 
 def runnable_placements(

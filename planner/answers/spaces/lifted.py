@@ -8,6 +8,7 @@ from dataclasses import replace
 from planner.answers.notes.likely import against_first
 from planner.answers.notes.scope import BOTH_WISHES, MAX_OOM_RISK, RUNNABLE_IN
 from planner.cost.evaluate import evaluate_table
+from planner.frameworks.rules import broken
 from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.question.resolved import Resolved
@@ -38,10 +39,28 @@ def lifted(
         return [_better(name, each, objective, named, best) for name, each in wider.items()]
     widest = replace(wider[RUNNABLE_IN], limits=wider[MAX_OOM_RISK].limits)
     both = _better(BOTH_WISHES, widest, objective, named, best)
-    if both.plan is None and both.proved:  # nor is there one without either
-        return [replace(both, lifted=name) for name in wider]
-    alone = [_better(name, each, objective, named, best) for name, each in wider.items()]
-    return alone if any(one.plan for one in alone) else [*alone, both]
+    alone = [
+        replace(both, lifted=name)
+        if _obeys(both, here, name)
+        else _better(name, each, objective, named, best)
+        for name, each in wider.items()
+    ]
+    named_alone = both.plan is None or any(one.plan for one in alone)
+    return alone if named_alone else [*alone, both]
+
+
+def _obeys(found: Wider, space: UniformSpace, lifted_alone: str) -> bool:
+    """Whether the best without both wishes is that without one: it obeys the other, or is none."""
+    if found.plan is None or not found.proved:
+        return found.proved
+    plan, risk = found.plan.result, space.limits.oom_risk
+    if lifted_alone == RUNNABLE_IN:
+        return risk is not None and plan.out_of_memory_probability <= risk
+    table, orders = PlanTable.from_plans([plan.plan]), space.options.all_orders
+    return not any(
+        broken(space.model, table, target=target, all_orders=orders)
+        for target in space.options.runnable_in
+    )
 
 
 def _numbers(resolved: Resolved, space: UniformSpace) -> tuple[int, ...]:
