@@ -341,3 +341,20 @@ def test_help_is_one_screen(command: str, most: int, monkeypatch: pytest.MonkeyP
 ])  # fmt: skip
 def test_fields_as_flags(fields: dict[str, object], words: list[str]) -> None:
     assert flags_of(fields) == words
+
+
+def test_a_long_answer_leaves_out_what_show_has_in_full() -> None:
+    flags = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "8", "--max-power",
+             "3kW", "--train-tokens", "1e12", "--carbon-intensity", "300",
+             "--price-per-chip-hour", "2")  # fmt: skip
+    seen: list[tuple[SolveResult, Asking]] = []
+    with patch("planner.cli.solving.print_solved", lambda *said, **_: seen.append(said[:2])):
+        assert planner("solve", *flags).code == 0
+    for width, most in MOST_LINES.items():
+        lines = text_of(solve_screen(*seen[0]), width).splitlines()
+        assert len(lines) <= most
+        said = rows(lines)
+        assert "tie with it" in said["runners-up"]
+        assert {"plan", "step time", "memory", "note", "run", "front", "next"} <= said.keys()
+    assert "#2 +" not in rows(text_of(solve_screen(*seen[0]), 80).splitlines())["runners-up"]
+    assert "#  mesh" in seen[0][0].show("ties")

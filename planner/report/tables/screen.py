@@ -31,7 +31,7 @@ from planner.report.tables.screen_rows import (
     wrapped,
 )
 from planner.report.tables.sections import solve_head
-from planner.report.tables.tables import ByWidth, spaced
+from planner.report.tables.tables import ByWidth, spaced, text_of
 from planner.report.tables.terminal import head
 from planner.results.gains import nothing_found_words
 from planner.results.result import EvaluateResult, SolveResult
@@ -43,6 +43,10 @@ _GAP = 2
 _LEAST = 20
 _INDENT = "  "
 NEXT, FRONT = "next", "front"
+MOST_LINES, MOST_LINES_WIDE, WIDE = 40, 34, 120
+"""Lines of a screen, and of one that has so many columns."""
+_SHORTER = (("runners-up", 1), (FRONT, 3), ("step time", 1), (FRONT, 1))
+"""Rows that lose their last lines where a screen would be longer, in that order: how many stay."""
 SAID_OF_A_PLAN = ("runnable-in", "max-oom-risk")
 """What is assumed and said of a plan in its notes: its targets, and the risk of its memory."""
 LAID_OUT = (NEXT, FRONT, SPENT)
@@ -119,9 +123,31 @@ def _screen(start: list[RenderableType], rows: Callable[[int], Groups]) -> Rende
     def draw(room: int) -> RenderableType:
         left = max(room - NAMES - _GAP, _LEAST)
         groups = [[row for row in group if row[1]] for group in rows(left)]
-        return spaced([start, *([_grid(group, left)] for group in groups if group)])
+        groups = [group for group in groups if group]
+        most = MOST_LINES if room < WIDE else MOST_LINES_WIDE
+        taken = sum(len(text_of(line, room).splitlines()) for line in start) + len(groups)
+        groups = _within(groups, most - taken, left)
+        return spaced([start, *([_grid(group, left)] for group in groups)])
 
     return ByWidth(draw)
+
+
+def _within(groups: Groups, lines: int, room: int) -> Groups:
+    """The rows in so many lines: what `--show` says in full leaves first, as far as it has to."""
+    for name, kept in _SHORTER:
+        if sum(_height(row, room) for group in groups for row in group) <= lines:
+            break
+        groups = [
+            [(own, texts[:kept] if own == name else texts) for own, texts in group]
+            for group in groups
+        ]
+    return groups
+
+
+def _height(row: Row, room: int) -> int:
+    """Lines that a row takes."""
+    name, texts = row
+    return sum(len(_lines(name, text, room)) for text in texts)
 
 
 def _grid(rows: Sequence[Row], room: int) -> Table:
