@@ -10,6 +10,7 @@ from planner.answers.notes.caveats import caveats
 from planner.base.errors import InputError
 from planner.base.frozen import thawed
 from planner.cost.evaluate import evaluate_table
+from planner.frameworks.launching import default_target
 from planner.frameworks.registry import framework_of
 from planner.frameworks.targets import Target, target_named
 from planner.frameworks.writing import export_plan
@@ -91,12 +92,10 @@ def target_that_writes(resolved: Resolved, plan: Plan) -> str:
         plan: On its chips.
     """
     named = resolved.runners.targets
-    framework = framework_of(resolved.cost.job.framework.name)
-    own = sorted(
-        () if framework is None else framework.targets,
-        key=lambda target: target.name != resolved.cost.job.framework.name,
-    )
-    for target in named or own:
+    profile = resolved.cost.job.framework.name
+    framework, first = framework_of(profile), default_target(profile)
+    own = () if framework is None else framework.targets
+    for target in named or sorted(own, key=lambda target: target != first):
         with suppress(InputError):
             export_plan(resolved.cost, plan, target, "", allow_lossy=False)
             return target.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.frameworks.framework import Target
-from planner.frameworks.registry import FRAMEWORKS, TARGETS, framework_of, target_of
+from planner.frameworks.registry import TARGETS, framework_of, target_of
 from planner.frameworks.rules.alike import CUDA_VENDORS
 
 LAUNCHED_VENDORS = (*CUDA_VENDORS, "Google")
@@ -21,8 +21,3 @@ def default_target(profile: str) -> Target | None:
     framework = framework_of(profile)
     name = "" if framework is None else framework.launched_as.get(profile, "")
     return TARGETS[name] if name else target_of(profile)
-
-
-def default_targets() -> dict[str, Target | None]:
-    """The table of all profiles, by name."""
-    return {name: default_target(name) for name in FRAMEWORKS}

@@ -8,8 +8,8 @@ from support.cases import each
 
 import planner
 from planner.answers.notes.scope import scope_of
-from planner.frameworks.launching import default_targets
-from planner.frameworks.registry import TARGETS, framework_of
+from planner.frameworks.launching import default_target
+from planner.frameworks.registry import FRAMEWORKS, TARGETS, framework_of
 from planner.frameworks.rules import broken
 from planner.plan import PlanTable
 from planner.question.request import request_from
@@ -41,7 +41,7 @@ LAUNCHED = {
 
 
 def test_every_framework_has_a_default_target_or_none() -> None:
-    table = default_targets()
+    table = {name: default_target(name) for name in FRAMEWORKS}
     assert {name: one.name for name, one in table.items() if one is not None} == LAUNCHED
     without = {name for name, one in table.items() if one is None}
     assert without == {"hai-llm", "megatron-zb", "textbook", "torchtitan-2024"}

@@ -30,14 +30,15 @@ _MOST = 3
 _BEFORE = 20
 """Characters of a long text that are shown before the first one that differs."""
 _ADDED = ("energy_per_token_j", "caveats", "runs_in", "wider")
-"""What follows from other figures or is said of them, and what answers before it do not have."""
+"""What follows from other figures or is said of them; answers before it have none of these."""
 _WHY = "it was edited, or a file that it names has changed since; solve again"
 
 
 def differences(theirs: Mapping[str, Any], mine: Mapping[str, Any]) -> Iterator[str]:
     """Fields of one record in which another, or a part of it, differs, in words."""
+    before = not any(name in theirs for name in _ADDED)
     for name, value in mine.items():
-        if name not in theirs and name not in _ADDED:
+        if name not in theirs and not (before and name in _ADDED):
             yield f"{name}: is missing"
         elif name in theirs:
             yield from _differ(name, theirs[name], value)

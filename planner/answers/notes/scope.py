@@ -10,9 +10,9 @@ from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import gain_of
 from planner.frameworks.launching import default_target
-from planner.frameworks.rules import Rule, broken
+from planner.frameworks.rules import refused_by
 from planner.frameworks.targets import Target
-from planner.plan import Plan, PlanTable
+from planner.plan import Plan
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult, RankedPlan
@@ -71,7 +71,7 @@ def targets_running(resolved: Resolved, plan: Plan) -> tuple[Target, ...]:
     A search keeps to what its targets run wherever one of these plans fits.
     """
     targets = resolved.runners.targets
-    return () if resolved.runners.assumed and _broken(resolved, targets, plan) else targets
+    return () if resolved.runners.assumed and refused_by(resolved.cost, plan, targets) else targets
 
 
 def limits_kept(resolved: Resolved, best: PlanResult) -> Limits:
@@ -118,18 +118,18 @@ def _launching(
     runners, framework = resolved.runners, resolved.cost.framework.name
     names = ",".join(target.name for target in runners.targets)
     titles = join_words([target.title for target in runners.targets])
+    titles += " runs" if len(runners.targets) == 1 else " run"
     if not runners.targets:
         if runners.assumed:
             yield f"All plans of {framework} are searched: {runners.reason}."
         else:
             yield from _not_launched(resolved, best.plan)
     elif not targets_running(resolved, best.plan):
-        found = _broken(resolved, runners.targets, best.plan)
-        why = f"No plan that {titles} runs as it is fits"
+        found = refused_by(resolved.cost, best.plan, runners.targets)
+        why = f"No plan that {titles} as it is fits"
         if any(rule.of_job for rule, _ in found):
             found = [one for one in found if one[0].of_job]
-            runs = "runs" if len(runners.targets) == 1 else "run"
-            why = f"{titles} {runs} no plan of this job as it is"
+            why = f"{titles} no plan of this job as it is"
         yield (
             f"{why}; this is the best {'' if proved else 'known '}of all plans of {framework}. It "
             f"lacks: "
@@ -137,8 +137,7 @@ def _launching(
             "--allow-lossy writes the nearest."
         )
     else:
-        runs = "runs" if len(runners.targets) == 1 else "run"
-        yield f"{titles} {runs} this plan as it is{_beyond(resolved, best, wider)}."
+        yield f"{titles} this plan as it is{_beyond(resolved, best, wider)}."
 
 
 def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str:
@@ -151,12 +150,10 @@ def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str
     if not found.proved:
         return f"; time ended the search of plans that it cannot run ({_ANY_TARGET})"
     least = f"less {resolved.request.minimized.noun} (proved)"
-    if both is None:
+    if both is None or both.plan is None:
         risk = "" if resolved.request.oom_risk is None else ", of any risk of memory,"
         alone = risk if _settled(wider) else " of as little risk"
         return f"; no other plan{alone} has {least}"
-    if both.plan is None:
-        return f"; no other plan of as little risk has {least}"
     together = f"{_ANY_TARGET} {_ANY_RISK}"
     better = _better(resolved, best, both.plan)
     return f"; no other plan of as little risk has {least}; {together} would give {better}"
@@ -206,7 +203,7 @@ def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:
     target = default_target(resolved.cost.framework.name)
     if target is None or resolved.cost.assumptions.token_granularity:
         return
-    found = _broken(resolved, (target,), plan)
+    found = refused_by(resolved.cost, plan, (target,))
     if of_job := dict.fromkeys(line for rule, line in found if rule.of_job):
         yield f"{target.title} runs no plan of this job as it is: {'; '.join(of_job)}."
     elif found:
@@ -215,13 +212,3 @@ def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:
             f"{target.title} cannot run this plan as it is ({fields}): --{RUNNABLE_IN} "
             f"{target.name} keeps to plans that it runs."
         )
-
-
-def _broken(resolved: Resolved, targets: Sequence[Target], plan: Plan) -> list[tuple[Rule, str]]:
-    """The rules of targets that a plan breaks, with a line for each."""
-    table, orders = PlanTable.from_plans([plan]), resolved.request.placement != "framework"
-    return [
-        one
-        for target in targets
-        for one in broken(resolved.cost, table, target=target, all_orders=orders)
-    ]

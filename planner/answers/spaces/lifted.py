@@ -8,7 +8,7 @@ from dataclasses import replace
 from planner.answers.notes.likely import against_first
 from planner.answers.notes.scope import BOTH_WISHES, MAX_OOM_RISK, RUNNABLE_IN
 from planner.cost.evaluate import evaluate_table
-from planner.frameworks.rules import broken
+from planner.frameworks.rules import refused_by
 from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.question.resolved import Resolved
@@ -56,11 +56,7 @@ def _obeys(found: Wider, space: UniformSpace, lifted_alone: str) -> bool:
     plan, risk = found.plan.result, space.limits.oom_risk
     if lifted_alone == RUNNABLE_IN:
         return risk is not None and plan.out_of_memory_probability <= risk
-    table, orders = PlanTable.from_plans([plan.plan]), space.options.all_orders
-    return not any(
-        broken(space.model, table, target=target, all_orders=orders)
-        for target in space.options.runnable_in
-    )
+    return not refused_by(space.model, plan.plan, space.options.runnable_in)
 
 
 def _numbers(resolved: Resolved, space: UniformSpace) -> tuple[int, ...]:
@@ -83,7 +79,7 @@ def _better(
     name: str, space: UniformSpace, objective: Objective, named: PlanTable, best: PlanResult
 ) -> Wider:
     """The best plan of a wider space, where it is better."""
-    found, proved = better_plan(space, objective, named)
+    found, proved = better_plan(space, objective, named, objective.value_of(best.costs))
     if found is None:
         return Wider(lifted=name, plan=None, proved=proved)
     result = plan_results(space.model, found, evaluate_table(space.model, found))[0]

@@ -49,9 +49,9 @@ def solve_machines(machines: Machines, started: float, on_progress: Progress | N
     found, request = search_machines(machines, on_progress), machines.request
     proof = found.proof
     if len(proof.points) == 0:
-        if proof.status is Status.INFEASIBLE and machines.kept_to_targets:
-            every = replace(machines, options=replace(machines.options, runnable_in=()))
-            return solve_machines(every, started, on_progress)
+        options = machines.runners.lifted(machines.options)
+        if proof.status is Status.INFEASIBLE and options is not None:
+            return solve_machines(replace(machines, options=options), started, on_progress)
         return _without_plan(machines, found, started, on_progress)
     row = optimum(proof.points, proof.bound, proof.status, request.minimized, proof.columns).row
     at, chips = machines.of_model(proof.models[row]), proof.plans.plan(row).chips

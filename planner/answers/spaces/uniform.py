@@ -94,9 +94,8 @@ def _instead(resolved: Resolved, space: UniformSpace, proof: Found) -> UniformSp
 
 def launched_by_none(resolved: Resolved, space: UniformSpace) -> UniformSpace | None:
     """All plans of the framework, where those that its target runs were assumed; else None."""
-    if not (resolved.runners.assumed and space.options.runnable_in):
-        return None
-    return replace(space, options=replace(space.options, runnable_in=()))
+    options = resolved.runners.lifted(space.options)
+    return None if options is None else replace(space, options=options)
 
 
 def _most_with_plan(resolved: Resolved, space: UniformSpace) -> int | None:

@@ -12,6 +12,7 @@ from planner.frameworks.rules.checking import (
     broken,
     judged_for,
     offloads_allowed,
+    refused_by,
     violations,
 )
 from planner.frameworks.rules.demands import TARGET, Demand, demands_of, unmet
@@ -42,6 +43,7 @@ __all__ = [
     "judged_for",
     "nearest_divisors",
     "offloads_allowed",
+    "refused_by",
     "unmet",
     "violations",
 ]

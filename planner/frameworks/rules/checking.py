@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from planner.frameworks.framework import Target
 from planner.frameworks.registry import FRAMEWORKS
 from planner.frameworks.rules.rule import DEVICES_RULE, Rule
 from planner.frameworks.rules.table import rules_of
-from planner.plan import FULL, RECOMPUTES, SELECTIVE, PlanTable
+from planner.plan import FULL, RECOMPUTES, SELECTIVE, Plan, PlanTable
 
 OFFLOAD = "offload"
 LAYOUT_RULE = "placement-offered"
@@ -106,6 +107,12 @@ def broken(
     if any(rule.of_other_chips for rule, _ in found):
         return [(rule, line) for rule, line in found if rule.name != DEVICES_RULE]
     return found
+
+
+def refused_by(model: CostModel, plan: Plan, targets: Iterable[Target]) -> list[tuple[Rule, str]]:
+    """The rules of targets that a plan breaks, with a line each; empty: all run it as it is."""
+    table = PlanTable.from_plans([plan])
+    return [one for target in targets for one in broken(model, table, target=target)]
 
 
 def _of_stages(rule: Rule, model: CostModel, plans: PlanTable) -> list[str]:

@@ -61,7 +61,7 @@ JOB_FIELDS = (
         kind="quantity",
         default_text=f"{BATCH_MI}Mi; of finetune and lora {RECIPE_SEQUENCES} sequences",
         unit="tokens",
-        few="Tokens per step, e.g. 3e6 (default: 4Mi).",
+        few="Tokens per step, e.g. 3e6 (pretrain: 4Mi).",
     ),
     Asked(
         name="seq_len",
@@ -70,7 +70,7 @@ JOB_FIELDS = (
         kind="whole",
         default_text=f"the model's own; of finetune and lora {RECIPE_SEQ_LEN} if that is less",
         unit="tokens",
-        few="Tokens per sequence (default: the model's own).",
+        few="Tokens per sequence (pretrain: the model's).",
     ),
     Asked(
         name="precision",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from planner.base.vocabulary import ANY, LAYOUTS
@@ -13,6 +13,7 @@ from planner.question.records import preset_of
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
+    from planner.question.options import SpaceOptions
     from planner.question.request import Request
 
 
@@ -32,6 +33,12 @@ class Runners:
     def assumed(self) -> bool:
         """Whether the question left it open."""
         return bool(self.reason)
+
+    def lifted(self, options: SpaceOptions) -> SpaceOptions | None:
+        """A space without targets that were assumed; None where it has none of these."""
+        if not (self.assumed and options.runnable_in):
+            return None
+        return replace(options, runnable_in=())
 
     @property
     def words(self) -> str:

@@ -36,6 +36,11 @@ def with_interval(
     return f"{show(value)} (80 %: {interval_words(low, high, show)})"
 
 
+def chance_words(chance: float) -> str:
+    """A probability in percent; a small one as what it is less than."""
+    return show_percent(chance) if chance >= 0.001 else "less than 0.1 %"
+
+
 def spread_words(spread: Spread | None) -> str:
     """What an interval means and rests on, in a sentence."""
     if spread is None:

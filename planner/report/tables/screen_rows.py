@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from planner.base.units import (
     is_change,
-    plain,
     plural,
     show_bytes,
     show_change,
@@ -16,8 +15,6 @@ from planner.base.units import (
     show_joules,
     show_percent,
     show_seconds,
-    show_steps,
-    show_watt_hours,
     show_watts,
 )
 from planner.cost.facts import PlanFacts
@@ -25,9 +22,10 @@ from planner.cost.memory.risk import DOES_NOT_FIT, risk_word
 from planner.report.charts.breakdown import words_of
 from planner.report.tables.bar import bar, lettered
 from planner.report.tables.certificate import uneven_proof_words
-from planner.report.tables.likely import interval_words, with_interval
+from planner.report.tables.likely import chance_words, interval_words, with_interval
 from planner.report.tables.pools import alone_words
 from planner.report.tables.sections import plan_line
+from planner.report.tables.terminal import run_rows as figures_of
 from planner.results.parts import Notes, TrainingRun
 from planner.results.plan import PlanResult, RankedPlan
 from planner.results.result import SolveResult
@@ -40,6 +38,14 @@ _ASSUMED_LINES = 2
 GLUE = "\u00a0"
 """A blank at which no line ends."""
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGTmun]?(?:B|s|J|W|Wh))(?!\w))")
+_IN_THE_RUN = {
+    "tokens": "{} tokens",
+    "steps": "{} steps",
+    "with the facility": "{} with the facility",
+    "price": "price {}",
+    "CO2": "{} of CO2",
+}
+"""How a figure of the whole run stands in its line; the others stand alone."""
 _COUNTED = "nodes and fabric, not the facility (PUE 1)"
 
 
@@ -99,10 +105,9 @@ def _memory_words(plan: PlanResult, facts: PlanFacts | None, verdict: str) -> st
     if plan.host_memory_bytes > 0:
         words += f", {show_bytes(plan.host_memory_bytes)} of the host"
     chance = plan.out_of_memory_probability
-    likely = f"{show_percent(chance)}" if chance >= 0.001 else "less than 0.1 %"
     risk = "" if verdict == DOES_NOT_FIT else f"{risk_word(chance)}: "
     judged = f"{verdict}: " if verdict else ""
-    return f"{judged}{words}; {risk}{likely} likely to run out"
+    return f"{judged}{words}; {risk}{chance_words(chance)} likely to run out"
 
 
 def _energy_words(plan: PlanResult) -> str:
@@ -198,14 +203,7 @@ def run_rows(run: TrainingRun | None) -> list[Row]:
     """The whole training run."""
     if run is None:
         return []
-    days = f"{plain(run.days)} days" if run.days >= 1 else show_seconds(run.days * 86400)
-    words = [
-        f"{show_count(run.tokens)} tokens, {show_steps(run.steps)} steps, {days}",
-        f"{show_watt_hours(run.energy_mwh * 1e6)}",
-        f"{show_watt_hours(run.facility_energy_mwh * 1e6)} with the facility",
-        *([] if run.cost is None else [f"price {plain(run.cost, 4)}"]),
-        *([] if run.co2_t is None else [f"{plain(run.co2_t, 4)} t of CO2"]),
-    ]
+    words = [_IN_THE_RUN.get(name, "{}").format(value) for name, value in figures_of(run)]
     return [("run", [", ".join(words)])]
 
 

@@ -25,7 +25,7 @@ from planner.cost.memory.risk import risk_word
 from planner.report.tables.breakdown import breakdown_view
 from planner.report.tables.certificate import uneven_proof_words
 from planner.report.tables.fitted import Fitted
-from planner.report.tables.likely import with_interval
+from planner.report.tables.likely import chance_words, with_interval
 from planner.report.tables.tables import ByWidth, pairs, section, spaced, table
 from planner.results.parts import TrainingRun
 from planner.results.plan import PlanResult
@@ -47,13 +47,12 @@ def cost_rows(result: PlanResult) -> list[tuple[str, str]]:
     if result.reserve_bytes:
         memory += f" + {show_bytes(result.reserve_bytes)} reserve"
     chance = result.out_of_memory_probability
-    likely = f"{show_percent(chance)} likely" if chance >= 0.001 else "less than 0.1 % likely"
     rows = [
         ("step time", time),
         ("MFU", f"{show_percent(result.mfu)} (HFU {show_percent(result.hfu)})"),
         ("throughput", f"{show_count(result.tokens_per_s)} tokens/s"),
         ("memory per chip", memory),
-        ("out of memory", f"{risk_word(chance)}: {likely}"),
+        ("out of memory", f"{risk_word(chance)}: {chance_words(chance)} likely"),
         ("energy per step", _energy(result)),
         ("energy per token", show_joules(result.energy_per_token_j)),
         ("power per chip", show_watts(result.power_per_chip_w)),

@@ -17,6 +17,7 @@ from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.machine.variants import Budgets, choices_of
 from planner.question.kinds.kind import ENDING_CHIPS
+from planner.question.kinds.runners import Runners
 from planner.question.options import SpaceOptions
 from planner.question.request import Request
 from planner.question.resolved import resolve
@@ -52,10 +53,9 @@ class Machines:
         return budgets_of(self.request)
 
     @property
-    def kept_to_targets(self) -> bool:
-        """Whether plans are those that a target runs, which the question left open."""
-        assumed = self.candidates[0].resolved.runners.assumed
-        return assumed and bool(self.options.runnable_in)
+    def runners(self) -> Runners:
+        """What has to run the plans: one kind of chips has one framework, on every machine."""
+        return self.candidates[0].resolved.runners
 
     @property
     def late(self) -> bool:
