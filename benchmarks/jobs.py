@@ -104,7 +104,7 @@ SCREENS: dict[str, str] = {
     "mixture of experts, TPU": "--model deepseek-v2-lite --chips 64 --fix tp=1",
     "mixture of experts, whole run": (
         f"--model qwen3-30b-a3b {_H100} --chips 32 --fix tp=1 --fix pp=1,2 --train-tokens 5e12 "
-        "--price-per-chip-hour 2.5 --carbon-intensity 300"
+        "--price-per-chip-hour 2.5 --electricity-price 0.08 --carbon-intensity 300"
     ),
     "TPU": "--model llama2-13b --chips 256 --fix tp=1,2",
     "TPU, zero2 that MaxText has not": "--model llama3-8b --chips 64 --fix sharding=zero2",

@@ -132,6 +132,7 @@ def training_run(request: Request, result: PlanResult) -> TrainingRun | None:
     mwh = steps * result.energy_per_step_j / 3.6e9
     facility_mwh = steps * result.boundaries[-1].energy_j / 3.6e9
     price, carbon = request.price_per_chip_hour, request.carbon_intensity
+    per_kwh = request.electricity_price
     return TrainingRun(
         tokens=request.train_tokens,
         steps=steps,
@@ -139,5 +140,6 @@ def training_run(request: Request, result: PlanResult) -> TrainingRun | None:
         energy_mwh=mwh,
         facility_energy_mwh=facility_mwh,
         cost=None if price is None else price * result.chips * seconds / 3600.0,
+        electricity_cost=None if per_kwh is None else per_kwh * facility_mwh * 1e3,
         co2_t=None if carbon is None else carbon * facility_mwh * 1e-3,
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from planner.results.result import EvaluateResult
 
 _PANEL = "Launches (--from)"
-_EVALUATED = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
+_EVALUATED = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
 
 
 From = Annotated[

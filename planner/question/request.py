@@ -244,6 +244,7 @@ class Request(BaseModel):
     time_limit: Seconds | None = _field("time_limit")
     train_tokens: Count | None = _field("train_tokens")
     price_per_chip_hour: Amount | None = _field("price_per_chip_hour")
+    electricity_price: Amount | None = _field("electricity_price")
     carbon_intensity: Amount | None = _field("carbon_intensity")
 
 

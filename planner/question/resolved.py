@@ -101,8 +101,8 @@ def _without_effect(request: Request) -> list[str]:
         lines += [
             f"{name.replace('_', '-')}: has no effect without train-tokens, the tokens of the "
             "whole training run; give them or leave it out"
-            for name in ("price_per_chip_hour", "carbon_intensity")
-            if getattr(request, name) is not None and not (priced and name.startswith("price"))
+            for name in ("price_per_chip_hour", "electricity_price", "carbon_intensity")
+            if getattr(request, name) is not None and not (priced and name == "price_per_chip_hour")
         ]
     if request.scale and request.pes is None:
         lines.append(

@@ -18,6 +18,7 @@ class TrainingRun:
         energy_mwh: Node and fabric, IT side (PUE 1).
         facility_energy_mwh: With what the facility adds.
         cost: Chips times hours times the price given, or None.
+        electricity_cost: At the price per kWh given, of the facility's energy, or None.
         co2_t: Tonnes at the carbon intensity given, of the facility's energy, or None.
     """
 
@@ -27,6 +28,7 @@ class TrainingRun:
     energy_mwh: float
     facility_energy_mwh: float
     cost: float | None
+    electricity_cost: float | None
     co2_t: float | None
 
     def to_dict(self) -> dict[str, float | None]:

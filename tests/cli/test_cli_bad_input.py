@@ -157,6 +157,7 @@ def test_heads_that_tp_does_not_divide() -> None:
     ("--price-per-chip-hour", "-1", "0"),
     ("--price-per-chip-hour", "nan", "finite"),
     ("--carbon-intensity", "inf", "finite"),
+    ("--electricity-price", "-0.1", "0"),
     ("--pareto", "front.pdf", r"\.csv, \.json, \.svg, \.html"),
     ("--pareto", "front", r"\.csv, \.json, \.svg, \.html"),
 ])  # fmt: skip
@@ -312,7 +313,7 @@ def test_a_share_may_be_a_percentage() -> None:
     assert one("--min-mfu", "140%") == "min-mfu: 1.4: must be at most 1"
 
 
-@each("flag", ["--price-per-chip-hour", "--carbon-intensity"])
+@each("flag", ["--price-per-chip-hour", "--electricity-price", "--carbon-intensity"])
 def test_a_price_without_a_run(flag: str) -> None:
     name = flag.removeprefix("--")
     assert one(flag, "2").startswith(f"{name}: has no effect without train-tokens")

@@ -28,6 +28,7 @@ JOB = {
     "clocks": True, "max_memory": "80GB", "max_power": "1MW", "max_step_time": 100,
     "min_mfu": 0.01, "time_limit": 60, "train_tokens": "1e12", "price_per_chip_hour": 2,
     "carbon_intensity": 400,
+    "electricity_price": 0.08,
 }  # fmt: skip
 PLAN = {
     "schema_version": 1,
@@ -190,7 +191,7 @@ FLAGS = (
     "--model", "--hardware", "--chips", "--batch-tokens", "--seq-len", "--precision", "--job",
     "--lora-rank", "--framework", "--era", "--assumptions", "--objective", "--front", "--axes",
     "--fix", "--placement", "--max-memory", "--max-power", "--max-step-time", "--min-mfu",
-    "--train-tokens", "--price-per-chip-hour", "--carbon-intensity",
+    "--train-tokens", "--price-per-chip-hour", "--carbon-intensity", "--electricity-price",
 )  # fmt: skip
 
 

@@ -76,12 +76,14 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "train_tokens": (1e12, ("--train-tokens", "1T")),
     "price_per_chip_hour": (2.5, ("--price-per-chip-hour", "2.5", "--train-tokens", "1T")),
     "carbon_intensity": (300, ("--carbon-intensity", "300", "--train-tokens", "1T")),
+    "electricity_price": (0.08, ("--electricity-price", "0.08", "--train-tokens", "1T")),
 }
 ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "offload": {"clocks": False, "axes": ["dp"]},
     "power_boundary": {"max_power": 3000},
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
+    "electricity_price": {"train_tokens": 1e12},
     "lora_rank": {"job": "lora"},
     "runnable_in": {"framework": "deepspeed"},
     "gap": {"layout": "uneven"},

@@ -277,7 +277,7 @@ def test_a_front_of_three_objectives() -> None:
 def test_a_training_run() -> None:
     answer = solve(
         *SMALL, "--train-tokens", "300G", "--price-per-chip-hour", "2.5",
-        "--carbon-intensity", "400",
+        "--carbon-intensity", "400", "--electricity-price", "0.08",
     )  # fmt: skip
     best, run = answer["best"], answer["training_run"]
     steps = 300e9 / (512 * 8192)  # 4 Mi tokens per step
@@ -292,12 +292,12 @@ def test_a_training_run() -> None:
     assert run["facility_energy_mwh"] == pytest.approx(1.1 * run["energy_mwh"], rel=1e-12)
     kwh = run["facility_energy_mwh"] * 1000
     assert run["co2_t"] == pytest.approx(kwh * 400 / 1e6, rel=1e-12)  # g to t
+    assert run["electricity_cost"] == pytest.approx(kwh * 0.08, rel=1e-12)
 
 
 def test_a_training_run_without_price_or_carbon() -> None:
     run = solve(*SMALL, "--train-tokens", "1e9")["training_run"]
-    assert run["cost"] is None
-    assert run["co2_t"] is None
+    assert run["cost"] is run["electricity_cost"] is run["co2_t"] is None
     assert answer_to("dense, GPU, clocks")["training_run"] is None
 
 

@@ -25,5 +25,5 @@ REPLACED = (
     "degrade_link", "max_memory", "power_cap", "cooling", "pue", "memory_margin",
 )  # fmt: skip
 """Those that may replace what a plan file says of its job."""
-WHOLE_RUN = ("train_tokens", "price_per_chip_hour", "carbon_intensity")
+WHOLE_RUN = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
 """Those about the whole training run."""

@@ -298,6 +298,13 @@ SEARCH_FIELDS = (
         kind="number",
     ),
     Asked(
+        name="electricity_price",
+        help="Money per kWh: adds what the electricity of the run costs, the facility's included",
+        replacing="Money per kWh: adds what the electricity of the run costs",
+        panel=RUN,
+        kind="number",
+    ),
+    Asked(
         name="carbon_intensity",
         help="Grams of CO2 per kWh: adds the CO2 of the run",
         replacing="Grams of CO2 per kWh: adds the CO2 of the run",

@@ -51,7 +51,8 @@ WRITTEN = (
 # Fields without a default that change what a plan is said to cost.
 _KEPT = (
     "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap",
-    "cooling", "pue", "train_tokens", "price_per_chip_hour", "carbon_intensity",
+    "cooling", "pue", "train_tokens", "price_per_chip_hour", "electricity_price",
+    "carbon_intensity",
 )  # fmt: skip
 _UNNAMED = Origin(file="plan file")
 

@@ -48,6 +48,7 @@ _SHOWS: dict[str, tuple[str, Callable[[float], str]]] = {
     "run_days": ("run: days", plain),
     "run_energy_mwh": ("run: energy", lambda v: show_watt_hours(v * 1e6)),
     "run_cost": ("run: price", lambda v: plain(v, 4)),
+    "run_electricity_cost": ("run: price of electricity", lambda v: plain(v, 4)),
     "run_co2_t": ("run: CO2 in t", lambda v: plain(v, 4)),
 }
 _ABSOLUTE = ("out_of_memory_probability", "mfu")

@@ -43,6 +43,7 @@ _IN_THE_RUN = {
     "steps": "{} steps",
     "with the facility": "{} with the facility",
     "price": "price {}",
+    "electricity": "{} for electricity",
     "CO2": "{} of CO2",
 }
 """How a figure of the whole run stands in its line; the others stand alone."""

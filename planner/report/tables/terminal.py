@@ -130,6 +130,8 @@ def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
     ]
     if run.cost is not None:
         rows.append(("price", plain(run.cost, 4)))
+    if run.electricity_cost is not None:
+        rows.append(("electricity", plain(run.electricity_cost, 4)))
     if run.co2_t is not None:
         rows.append(("CO2", f"{plain(run.co2_t, 4)} t"))
     return rows
