@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,8 +38,7 @@ from planner.cost.terms import (
 )
 from planner.plan import AXES, COLUMNS, PlanTable
 
-_PER_LAYER: tuple[str, ...] = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode")
-_PER_LAYER += ("recompute", "offload")
+_PER_LAYER = ("tp", "cp", "ep", "sequence_parallel", "cp_mode", "recompute", "offload")
 _PER_STATE = (*AXES, "ep", "order", "sharding", "offload", "interleave", "split")
 _HELD = tuple(name for name in COLUMNS if name not in {"order", "clock"})
 
@@ -112,24 +111,38 @@ def _peak_once(model: CostModel, plans: PlanTable) -> FloatArray:
     return memory_table(model, plans.take(first)).peak[which]
 
 
-def timed(model: CostModel, plans: PlanTable, which: IntArray, batches: IntArray) -> Timed:
-    """Times alone of plans without explicit stages, each with several batches.
+class TimedPlans:
+    """Times alone of plans without explicit stages, each with several batches and micro-batches.
+
+    What depends on neither is costed once per plan.
 
     Args:
         model: Job (its batch is not read), cluster, assumptions.
-        plans: The plans.
-        which: (n,) row of `plans`.
-        batches: (n,) sequences per step.
+        plans: The plans; their micro-batches are not read.
     """
-    few = columns_of(model, plans)
-    x = few.take(which).with_batches(batches)
-    layers = _layers_once(model, few, which, apart=True)
-    return _timed(model, x, layers, _state_once(model, few, which))
+
+    def __init__(self, model: CostModel, plans: PlanTable) -> None:
+        self.model, self.columns = model, columns_of(model, plans)
+        self._state = _state_once(model, self.columns)
+        self._alike = distinct(_layer_keys(self.columns))[1]
+
+    def at(self, which: IntArray, micro_batch: IntArray, batches: IntArray) -> Timed:
+        """The times of some rows.
+
+        Args:
+            which: (n,) row of the plans.
+            micro_batch: (n,) sequences per micro-batch.
+            batches: (n,) sequences per step.
+        """
+        x = self.columns.take(which)
+        x = replace(x, plans=replace(x.plans, micro_batch=micro_batch)).with_batches(batches)
+        first, at = distinct([self._alike[which], micro_batch])
+        layers = _layers_at(self.model, x, first, at, apart=True)
+        return _timed(self.model, x, layers, self._state.rows(which))
 
 
 def _timed_once(model: CostModel, x: Columns) -> Timed:
-    rows = np.arange(len(x.plans))
-    return _timed(model, x, _layers_once(model, x, rows), _state_once(model, x, rows))
+    return _timed(model, x, _layers_once(model, x), _state_once(model, x))
 
 
 def _timed(
@@ -142,15 +155,23 @@ def _timed(
     return Timed(columns=x, layers=layers, costs=costs, stages=stages, inputs=inputs, step=step)
 
 
-def _layers_once(
-    model: CostModel, x: Columns, rows: IntArray, *, apart: bool = False
-) -> tuple[LayerTerms, ...]:
-    """The layers of some rows, once per combination of their columns; see `LayerTimes.rows`."""
+def _layers_once(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
+    """The layers of all rows, once per combination of their columns."""
+    first, which = distinct([*_layer_keys(x), x.plans.micro_batch.astype(np.int64)])
+    return _layers_at(model, x, first, which)
+
+
+def _layer_keys(x: Columns) -> list[IntArray]:
+    """The columns that the layers depend on, beside that of micro-batches."""
     clocks = np.unique(x.plans.clock, return_inverse=True)[1].astype(np.int64)
     nets = [x.nets[name].columns[:, 0] for name in ("tp", "cp", "ep")]
-    keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER]
-    first, which = distinct([*keys, clocks, *nets])
-    at = which[rows]
+    return [*(getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER), clocks, *nets]
+
+
+def _layers_at(
+    model: CostModel, x: Columns, first: IntArray, at: IntArray, *, apart: bool = False
+) -> tuple[LayerTerms, ...]:
+    """The layers of rows that are those of rows `first[at]`; see `LayerTimes.rows`."""
     return tuple(
         LayerTerms(
             dense=few.dense and few.dense.rows(at, apart=apart),
@@ -160,13 +181,12 @@ def _layers_once(
     )
 
 
-def _state_once(model: CostModel, x: Columns, rows: IntArray) -> StateTerms:
-    """Reductions and optimizer of some rows, once per combination of their columns."""
+def _state_once(model: CostModel, x: Columns) -> StateTerms:
+    """Reductions and optimizer of all rows, once per combination of their columns."""
     keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_STATE]
     schedules = x.plans.schedules
     first, which = distinct([*keys, schedules.values("replicas"), schedules.dealt_as])
-    few, at = terms_of_state(model, x.take(first)), which[rows]
-    return StateTerms(**{f.name: getattr(few, f.name)[at] for f in fields(few)})
+    return terms_of_state(model, x.take(first)).rows(which)
 
 
 def evaluated(
@@ -246,11 +266,11 @@ def memory_table(
 
 __all__ = [
     "Breakdown",
+    "TimedPlans",
     "Totals",
     "evaluate_table",
     "evaluate_totals",
     "evaluated",
     "memory_table",
     "step_times",
-    "timed",
 ]

@@ -326,6 +326,14 @@ class StateTerms:
     optimizer: FloatArray
     optimizer_kernels: FloatArray
 
+    def rows(self, index: IntArray) -> StateTerms:
+        """The rows of `index`."""
+        return StateTerms(
+            collective=self.collective[index],
+            optimizer=self.optimizer[index],
+            optimizer_kernels=self.optimizer_kernels[index],
+        )
+
 
 def state_terms(
     model: CostModel,

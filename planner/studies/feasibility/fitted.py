@@ -10,21 +10,24 @@ import numpy as np
 
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
-from planner.cost.evaluate import memory_table, timed
+from planner.cost.evaluate import TimedPlans, memory_table
 from planner.plan import AXES, Plan
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.studies.feasibility import answer, words
 from planner.studies.feasibility.answer import Row
+from planner.studies.feasibility.largest_tp import largest_tp
+from planner.studies.feasibility.pairs import plans_of
 from planner.studies.feasibility.strategies import Strategy, meshes_in, with_batch, with_orders
 from planner.studies.feasibility.sweep import (
     EXPOSED,
     SHARE,
+    Best,
     Sweep,
+    Threshold,
     exposed,
     least_bytes,
-    plans_of,
     sweep,
 )
 
@@ -70,7 +73,7 @@ def default_rows(
     """
     seq_len = model.job.seq_len
     most = max(most_tokens(chips), *batches, 0.0)
-    found = sweep(model, strategy, chips, limits, int(most // seq_len), on_progress)
+    found = sweep(model, strategy, chips, limits, int(most // seq_len))
     row: dict[str, Any] = {
         "strategy": strategy.name,
         "model": model.job.model.name,
@@ -79,55 +82,76 @@ def default_rows(
     }
     no = {"compute_bound": False, "fits": False, "feasible": False}
     asked: list[dict[str, Any]] = [{"batch_tokens": batch, **no} for batch in batches] or [{}]
-    if len(found) == 0:
+    smallest = found.smallest()
+    if smallest is None:
         said = (
             words.without_fit(found.least_bytes, limits.chip_bytes(model), most)
             if len(found.plans)
             else words.absent(model, strategy, chips)
         )
         return [Row(**row, **one, **said) for one in asked]
-    row |= _limits_of(found, seq_len, strategy)
+    row["min_batch_tokens_fit"] = float(smallest * seq_len)
+    limit = found.threshold(on_progress, strategy.title)
+    row |= _limits_of(found, limit, seq_len, strategy)
     if not batches:
-        return [Row(**row, **_what_binds(found, strategy, seq_len, most))]
+        return [Row(**row, **_what_binds(limit, strategy, seq_len, smallest, most))]
     return [
         Row(**(row | one | _verdict(found, strategy, seq_len, one["batch_tokens"], row)))
         for one in asked
     ]
 
 
-def _limits_of(found: Sweep, seq_len: float, strategy: Strategy) -> dict[str, Any]:
+def _limits_of(
+    found: Sweep, limit: Threshold, seq_len: float, strategy: Strategy
+) -> dict[str, Any]:
     """Thresholds, and the fastest plan there."""
-    at = found.threshold()
-    plan = found.plan_at(len(found) - 1 if at is None else at)
-    least = None if at is None else float(found.sequences[at] * seq_len)
+    least, most_tp = None, None
+    if limit.least is not None:
+        least = float(limit.least.sequences * seq_len)
+    if "tp" in strategy.axes and (degree := largest_tp(found)) is not None:
+        most_tp = float(degree)
     return {
         "min_batch_tokens_compute_bound": least,
         "min_batch_tokens_whole_mesh": least,
-        "mesh": {axis: getattr(plan, axis) for axis in AXES if getattr(plan, axis) > 1},
-        "min_batch_tokens_fit": float(found.sequences[0] * seq_len),
         "max_batch_tokens_fit": None,
-        "max_tp": float(found.most_tp) if "tp" in strategy.axes and found.most_tp else None,
+        "max_tp": most_tp,
+        **_mesh_of(_shown(limit).plan, strategy),
+    }
+
+
+def _shown(limit: Threshold) -> Best:
+    """The fastest plan at the threshold, else at the largest batch."""
+    found = limit.below if limit.least is None else limit.least
+    if found is None:
+        raise ValueError("a threshold without a batch")
+    return found
+
+
+def _mesh_of(plan: Plan, strategy: Strategy) -> dict[str, Any]:
+    """The mesh of a plan, and its split where there is one."""
+    return {
+        "mesh": {axis: getattr(plan, axis) for axis in AXES if getattr(plan, axis) > 1},
         "x_opt": float(plan.fsdp) if strategy.mixed else None,
         "x_opt_mesh": {"fsdp": plan.fsdp, "tp": plan.tp} if strategy.mixed else None,
     }
 
 
-def _what_binds(found: Sweep, strategy: Strategy, seq_len: float, most: float) -> dict[str, Any]:
+def _what_binds(
+    limit: Threshold, strategy: Strategy, seq_len: float, smallest: int, most: float
+) -> dict[str, Any]:
     """What keeps smaller batches, or all of them, from being compute-bound."""
-    at = found.threshold()
-    if at == 0:
-        first = float(found.sequences[0] * seq_len)
+    below = limit.below
+    if below is None:
         return {
             "binds": answer.GRANULARITY,
             "words": f"compute-bound from the smallest batch that divides and fits on: "
-            f"{words.tokens(first)}",
+            f"{words.tokens(float(smallest * seq_len))}",
         }
-    row = len(found) - 1 if at is None else at - 1
-    binds = _communication(EXPOSED[int(found.part[row])], strategy)
-    share, batch = float(found.share[row]), float(found.sequences[row] * seq_len)
-    where = f"{100 * share:.3g} % of the step at {words.tokens(batch)}"
-    if at is None:
+    batch = float(below.sequences * seq_len)
+    where = f"{100 * below.share:.3g} % of the step at {words.tokens(batch)}"
+    if limit.least is None:
         where += f", the largest batch looked at (up to {words.tokens(most)})"
+    binds = _communication(EXPOSED[below.part], strategy)
     return {"binds": binds, "words": f"exposed communication is {where}"}
 
 
@@ -144,10 +168,10 @@ def _verdict(
     found: Sweep, strategy: Strategy, seq_len: float, batch_tokens: float, row: dict[str, Any]
 ) -> dict[str, Any]:
     """Whether a batch is compute-bound and fits, and by how much."""
-    at = found.at(round(batch_tokens / seq_len))
+    best = found.at(round(batch_tokens / seq_len))
     least = row["min_batch_tokens_compute_bound"]
     margin = None if least is None else batch_tokens / least
-    if at is None:
+    if best is None:
         return {
             "margin": margin,
             "binds": answer.GRANULARITY,
@@ -155,20 +179,16 @@ def _verdict(
             f"whose plans fit; the smallest batch that does is "
             f"{words.tokens(row['min_batch_tokens_fit'])}",
         }
-    share, plan = float(found.share[at]), found.plan_at(at)
-    good = share <= SHARE
-    words_of = f"exposed communication is {100 * share:.3g} % of the step"
+    good = best.compute_bound
     return {
         "margin": margin,
         "compute_bound": good,
         "fits": True,
         "feasible": good,
-        "mesh": {axis: getattr(plan, axis) for axis in AXES if getattr(plan, axis) > 1},
-        "x_opt": float(plan.fsdp) if strategy.mixed else None,
-        "x_opt_mesh": {"fsdp": plan.fsdp, "tp": plan.tp} if strategy.mixed else None,
-        "step_time_s": float(found.time_s[at]),
-        "binds": answer.NOTHING if good else _communication(EXPOSED[int(found.part[at])], strategy),
-        "words": words_of,
+        **_mesh_of(best.plan, strategy),
+        "step_time_s": best.time_s,
+        "binds": answer.NOTHING if good else _communication(EXPOSED[best.part], strategy),
+        "words": f"exposed communication is {100 * best.share:.3g} % of the step",
     }
 
 
@@ -279,7 +299,8 @@ def _best_of(
         chunk = plans.take(np.arange(start, min(start + _ROWS_AT_A_TIME, len(plans))))
         rows = np.flatnonzero(limits.memory(model, chunk, memory_table(model, chunk))[0])
         batches = np.full(len(rows), model.job.global_batch)
-        time_s, share, part = exposed(model, timed(model, chunk, rows, batches))
+        times = TimedPlans(model, chunk).at(rows, chunk.micro_batch[rows], batches)
+        time_s, share, part = exposed(model, times)
         kept.append(np.stack([start + rows, time_s, share, part]))
     if not kept or not (table := np.concatenate(kept, axis=1)).size:
         return None

@@ -4,13 +4,14 @@ The plans of a mesh are those of `planner.search` (schedules, interleaves, layer
 recomputation, orders of the framework). A batch of b sequences runs on R data ranks where R
 divides b, with every micro-batch that divides b / R and fits. At each batch the fastest plan that
 fits decides; exposed communication is what tensor, context, expert and data parallelism and the
-transfers between stages add to its step.
+transfers between stages add to its step. Batches are looked at only as far as the answer needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -18,14 +19,20 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.base.progress import Progress
 from planner.cost.breakdown import Timed, time_parts
 from planner.cost.context import CostModel
-from planner.cost.evaluate import memory_table, timed
+from planner.cost.evaluate import TimedPlans, memory_table
 from planner.cost.memory.memory import Memory
 from planner.frameworks.rules import applicable
-from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, Plan, PlanTable
-from planner.question.options import SpaceOptions
+from planner.plan import Plan, PlanTable
 from planner.search.limits import Limits
-from planner.search.uniform.space import cross_choices, cross_partial_plans
-from planner.studies.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
+from planner.studies.feasibility.pairs import (
+    ROWS_AT_A_TIME,
+    Pairs,
+    Rows,
+    pairs_of,
+    plans_of,
+    rows_of,
+)
+from planner.studies.feasibility.strategies import Strategy
 
 EXPOSED = (
     "tensor_parallel",
@@ -36,23 +43,18 @@ EXPOSED = (
 )
 SHARE = 0.01
 """Share of the step that exposed communication may have in a step that is compute-bound."""
-_ROWS_AT_A_TIME = 16384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
-    """The fastest plan of a strategy at each batch that it can be given, ascending, (b,) each.
+class Costed:
+    """Plans at batches and what they cost, (b,) each.
 
     Attributes:
-        sequences: Sequences per step of each batch.
+        sequences: Sequences per step.
         time_s: Seconds of the step.
         share: Exposed communication over the step.
         part: Index of `EXPOSED` of its largest part.
-        plan, micro_batch: Row of `plans`, and sequences per micro-batch.
-        plans: All plans of the strategy, with micro-batches of one sequence.
-        most_tp: Largest degree of tensor parallelism of any plan that fits and is compute-bound,
-            whether it is the fastest or not; 0: none.
-        least_bytes: Bytes of the fullest chip of the leanest plan, and of its state alone.
+        plan, micro_batch: Row of the plans, and sequences per micro-batch.
     """
 
     sequences: IntArray
@@ -61,52 +63,167 @@ class Sweep:
     part: IntArray
     plan: IntArray
     micro_batch: IntArray
-    plans: PlanTable
-    most_tp: int
-    least_bytes: tuple[float, float]
 
     def __len__(self) -> int:
         return len(self.sequences)
 
-    def threshold(self) -> int | None:
-        """Index of the batch from which on every batch is compute-bound; None: not the last."""
-        bad = np.flatnonzero(self.share > SHARE)
-        first = int(bad[-1]) + 1 if len(bad) else 0
-        return first if first < len(self) else None
 
-    def at(self, sequences: int) -> int | None:
-        """Index of a batch; None where no plan that fits divides it."""
-        index = int(np.searchsorted(self.sequences, sequences))
-        there = index < len(self) and self.sequences[index] == sequences
-        return index if there else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The fastest plan at a batch; the rest as in `Costed`."""
 
-    def plan_at(self, index: int) -> Plan:
-        """The fastest plan at a batch."""
-        plan = self.plans.plan(int(self.plan[index]))
-        return replace(plan, micro_batch=int(self.micro_batch[index]))
+    sequences: int
+    time_s: float
+    share: float
+    part: int
+    plan: Plan
+
+    @property
+    def compute_bound(self) -> bool:
+        """Whether its exposed communication is little enough."""
+        return self.share <= SHARE
 
 
-def plans_of(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
-    """All plans of a strategy with micro-batches of one sequence, each order once."""
-    sized = with_batch(model, chips)
-    options = SpaceOptions(
-        axes=frozenset(strategy.axes),
-        fixed={"sharding": frozenset({strategy.code}), "micro_batch": frozenset({1})},
-    )
-    meshes = meshes_of(model, strategy, chips)
-    space = cross_choices(sized, cross_partial_plans(sized, meshes, options), options)
-    return with_orders(sized, strategy, space.plans)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """Where the batches begin from which on every batch is compute-bound.
+
+    Attributes:
+        least: The smallest of them; None: the largest batch is not compute-bound.
+        below: The largest batch that is not; None: all are.
+    """
+
+    least: Best | None
+    below: Best | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """The plans of a strategy and the batches that they can be given.
+
+    Attributes:
+        model: Job (its batch is not read), cluster, assumptions.
+        limits: Bytes per chip.
+        plans: All plans of the strategy, with micro-batches of one sequence.
+        pairs: Those that fit, with their micro-batches; of plans that are as fast the first counts.
+        most_sequences: Largest batch.
+        least_bytes: Bytes of the fullest chip of the leanest plan, and of its state alone.
+    """
+
+    model: CostModel
+    limits: Limits
+    plans: PlanTable
+    pairs: Pairs
+    most_sequences: int
+    least_bytes: tuple[float, float]
+
+    @cached_property
+    def _times(self) -> TimedPlans:
+        return TimedPlans(self.model, self.plans)
+
+    @cached_property
+    def _per_batch(self) -> float:
+        """Mean ways to run a batch."""
+        return float((self.most_sequences // self.pairs.each).sum()) / max(self.most_sequences, 1)
+
+    def smallest(self) -> int | None:
+        """The smallest batch that some plan can be given; None: none up to the largest."""
+        for low, high in self._blocks():
+            found = [
+                int((self.pairs.each[pair] * times).min())
+                for pair, times in self._possible(self.pairs, low, high)
+                if len(pair)
+            ]
+            if found:
+                return min(found)
+        return None
+
+    def threshold(self, on_progress: Progress | None = None, what: str = "") -> Threshold:
+        """Where the compute-bound batches begin, looked for from the largest batch down.
+
+        Args:
+            on_progress: Called with (what, done, of).
+            what: What is looked at.
+        """
+        above: tuple[Costed, int] | None = None
+        most = self.most_sequences
+        for under, over in self._blocks():
+            low, high = most + 1 - over, most + 1 - under
+            if on_progress is not None:
+                on_progress(what, most - high, most)
+            found = self.fastest(low, high)
+            bad = np.flatnonzero(found.share > SHARE)
+            after = int(bad[-1]) + 1 if len(bad) else 0
+            if after < len(found):
+                above = found, after
+            if len(bad):
+                return Threshold(
+                    least=above and self._best(*above), below=self._best(found, after - 1)
+                )
+        return Threshold(least=above and self._best(*above), below=None)
+
+    def at(self, sequences: int) -> Best | None:
+        """The fastest plan at a batch; None where no plan that fits divides it."""
+        found = self.fastest(sequences, sequences)
+        return self._best(found, 0) if len(found) else None
+
+    def fastest(self, low: int, high: int) -> Costed:
+        """The fastest plan at each batch of `low` to `high` sequences that has one, ascending."""
+        running = _Running(low, high)
+        for pair, times in self._possible(self.pairs, low, high):
+            running.note(self.costed(self.pairs, (pair, times)))
+        return running.result()
+
+    def costed(self, pairs: Pairs, rows: Rows) -> Costed:
+        """What rows cost."""
+        pair, times = rows
+        plan, micro = pairs.plan[pair], pairs.micro_batch[pair]
+        sequences = pairs.each[pair] * times
+        time_s, share, part = exposed(self.model, self._times.at(plan, micro, sequences))
+        return Costed(
+            sequences=sequences, time_s=time_s, share=share, part=part, plan=plan, micro_batch=micro
+        )
+
+    def possible(self, pairs: Pairs, rows: Rows) -> BoolArray:
+        """(n,) rows that obey the rules and fit."""
+        pair, times = rows
+        first, which = distinct([pair])
+        of = pairs.take(pair[first])
+        few = replace(self.plans.take(of.plan), micro_batch=of.micro_batch)
+        found = runs(self.model, few.take(which), times)
+        allowed = np.flatnonzero(found)
+        found[allowed] = _fits(self.model, self.limits, few, which[allowed], times[allowed])
+        return found
+
+    def _possible(self, pairs: Pairs, low: int, high: int) -> Iterator[Rows]:
+        """Chunks of the rows of some batches that obey the rules and fit."""
+        for pair, times in rows_of(pairs, low, high):
+            some = np.flatnonzero(self.possible(pairs, (pair, times)))
+            yield pair[some], times[some]
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Batches from the smallest on in blocks, each twice as wide as the one before."""
+        low, width = 1, ROWS_AT_A_TIME / max(self._per_batch, 1.0)
+        while low <= self.most_sequences:
+            high = min(low + max(int(width), 1) - 1, self.most_sequences)
+            yield low, high
+            low, width = high + 1, 2 * width
+
+    def _best(self, found: Costed, index: int) -> Best:
+        plan = self.plans.plan(int(found.plan[index]))
+        return Best(
+            sequences=int(found.sequences[index]),
+            time_s=float(found.time_s[index]),
+            share=float(found.share[index]),
+            part=int(found.part[index]),
+            plan=replace(plan, micro_batch=int(found.micro_batch[index])),
+        )
 
 
 def sweep(
-    model: CostModel,
-    strategy: Strategy,
-    chips: int,
-    limits: Limits,
-    most_sequences: int,
-    on_progress: Progress | None = None,
+    model: CostModel, strategy: Strategy, chips: int, limits: Limits, most_sequences: int
 ) -> Sweep:
-    """The fastest plans of a strategy at every batch up to `most_sequences`.
+    """The plans of a strategy, and every batch up to `most_sequences` that they can be given.
 
     Args:
         model: Job (its batch is not read), cluster, assumptions.
@@ -114,25 +231,22 @@ def sweep(
         chips: N.
         limits: Bytes per chip.
         most_sequences: Largest batch.
-        on_progress: Called with (what, done, of).
     """
     plans = plans_of(model, strategy, chips)
-    running = _Running(most_sequences)
-    least = (np.inf, np.inf)
+    least, kept = (np.inf, np.inf), np.empty(0, dtype=np.int64)
     if len(plans):
         alone = memory_table(model, plans, m=np.ones(len(plans)))
         least = least_bytes(alone)
         fits, _ = limits.memory(model, plans, alone)
         kept = np.flatnonzero(fits & (plans.data_ranks <= most_sequences))
-        most = _largest_micro_batches(model, plans.take(kept), limits, most_sequences)
-        least_micro = _least_micro_batches(model, plans.take(kept), most)
-        done, of = 0, _size(plans.data_ranks[kept], most, most_sequences)
-        for rows in _rows(plans, kept, (least_micro, most), most_sequences):
-            if on_progress is not None:
-                on_progress(strategy.title, done, of)
-            _evaluate(model, limits, plans, rows, running)
-            done += len(rows[0])
-    return running.result(plans, least)
+    return Sweep(
+        model=model,
+        limits=limits,
+        plans=plans,
+        pairs=pairs_of(model, plans, kept, limits, most_sequences),
+        most_sequences=most_sequences,
+        least_bytes=least,
+    )
 
 
 def least_bytes(held: Memory) -> tuple[float, float]:
@@ -144,82 +258,6 @@ def least_bytes(held: Memory) -> tuple[float, float]:
     return whole, whole - moving
 
 
-def _largest_micro_batches(
-    model: CostModel, plans: PlanTable, limits: Limits, most_sequences: int
-) -> IntArray:
-    """(n,) largest micro-batch of each plan that fits when it is alone, by bisection.
-
-    More micro-batches never hold less.
-    """
-    low = np.ones(len(plans), dtype=np.int64)
-    high = most_sequences // plans.data_ranks
-    while np.any(low < high):
-        middle = (low + high + 1) // 2
-        tried = replace(plans, micro_batch=middle)
-        fits, _ = limits.memory(model, tried, memory_table(model, tried, m=np.ones(len(tried))))
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
-    return low
-
-
-def _least_micro_batches(model: CostModel, plans: PlanTable, most: IntArray) -> IntArray:
-    """(n,) smallest micro-batch of each plan that is worth trying.
-
-    Recomputation only adds time. Without stages in flight, what fits without it, or with less of
-    it, needs no more of it.
-    """
-    least = np.ones(len(plans), dtype=np.int64)
-    if model.framework.lingering_logits_bytes:
-        return least
-    names = [name for name in COLUMNS if name not in ("recompute", "clock")]
-    _, which = distinct([getattr(plans, name).astype(np.int64) for name in names])
-    for less in (NO_RECOMPUTE, SELECTIVE):
-        without = np.zeros(which.max(initial=0) + 1, dtype=np.int64)
-        lean = plans.recompute == less
-        without[which[lean]] = most[lean]
-        more = (plans.pp == 1) & (plans.recompute > less)
-        least = np.where(more, np.maximum(least, without[which] + 1), least)
-    return least
-
-
-def _size(ranks: IntArray, most: IntArray, most_sequences: int) -> int:
-    """About how many rows there are."""
-    each = most_sequences // ranks
-    return int((each * (1.0 + np.log(most))).sum())
-
-
-Rows = tuple[IntArray, IntArray, IntArray]
-
-
-def _rows(
-    plans: PlanTable, kept: IntArray, micro_batches: tuple[IntArray, IntArray], most_sequences: int
-) -> Iterator[Rows]:
-    """Chunks of (plan, micro-batch, micro-batches per step): every way to run every batch.
-
-    Args:
-        plans: All plans.
-        kept: Those that are run.
-        micro_batches: Smallest and largest micro-batch of each of them.
-        most_sequences: Largest batch.
-    """
-    each = most_sequences // plans.data_ranks[kept]
-    kinds, which = np.unique(np.stack([each, *micro_batches]), axis=1, return_inverse=True)
-    for kind, (sequences, smallest, largest) in enumerate(kinds.T):
-        micro = np.arange(smallest, largest + 1, dtype=np.int64)
-        counts = sequences // micro
-        pairs = np.repeat(micro, counts)
-        times = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
-        members = kept[which.ravel() == kind]
-        at_once = max(_ROWS_AT_A_TIME // max(len(members), 1), 1)
-        for start in range(0, len(pairs), at_once):
-            some = slice(start, start + at_once)
-            size = len(pairs[some])
-            yield (
-                np.repeat(members, size),
-                np.tile(pairs[some], len(members)),
-                np.tile(times[some], len(members)),
-            )
-
-
 def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArray:
     """(n,) whether the rules about the number of micro-batches allow it."""
     whole = micro_batches % plans.pp == 0
@@ -229,25 +267,6 @@ def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArr
         if rule.counted is not None:
             ok &= rule.counted(plans, micro_batches)
     return np.asarray(ok)
-
-
-def _evaluate(
-    model: CostModel, limits: Limits, plans: PlanTable, rows: Rows, running: _Running
-) -> None:
-    """Costs a chunk and notes the fastest plan at each batch."""
-    at, micro, times = rows
-    first, which = distinct([at, micro])
-    few = replace(plans.take(at[first]), micro_batch=micro[first])
-    allowed = np.flatnonzero(runs(model, few.take(which), times))
-    if len(allowed) == 0:
-        return
-    at, micro, times, which = (column[allowed] for column in (at, micro, times, which))
-    sequences = few.data_ranks[which] * micro * times
-    fits = _fits(model, limits, few, which, times)
-    time_s, share, part = exposed(model, timed(model, few, which, sequences))
-    good = fits & (share <= SHARE)
-    running.most_tp = max(running.most_tp, int(few.tp[which[good]].max(initial=0)))
-    running.note(np.flatnonzero(fits), sequences, time_s, share, part, at, micro)
 
 
 def _fits(
@@ -276,44 +295,38 @@ def exposed(model: CostModel, x: Timed) -> tuple[FloatArray, FloatArray, IntArra
 
 
 class _Running:
-    """The fastest plan so far at each number of sequences."""
+    """The fastest plan so far at each of some batches.
 
-    def __init__(self, most: int) -> None:
-        self.time = np.full(most + 1, np.inf)
-        self.share = np.zeros(most + 1)
-        self.whole = np.zeros((3, most + 1), dtype=np.int64)
-        self.most_tp = 0
+    Args:
+        low, high: The smallest and the largest, in sequences.
+    """
 
-    def note(
-        self,
-        rows: IntArray,
-        sequences: IntArray,
-        time: FloatArray,
-        share: FloatArray,
-        part: IntArray,
-        plan: IntArray,
-        micro: IntArray,
-    ) -> None:
+    def __init__(self, low: int, high: int) -> None:
+        count = high - low + 1
+        self.low = low
+        self.time = np.full(count, np.inf)
+        self.share = np.zeros(count)
+        self.whole = np.zeros((3, count), dtype=np.int64)
+
+    def note(self, rows: Costed) -> None:
         """Keeps the rows that are faster than what is there; of equals the first."""
-        order = rows[np.lexsort((time[rows], sequences[rows]))]
-        first = order[np.unique(sequences[order], return_index=True)[1]]
-        better = first[time[first] < self.time[sequences[first]]]
-        batch = sequences[better]
-        self.time[batch], self.share[batch] = time[better], share[better]
-        self.whole[:, batch] = part[better], plan[better], micro[better]
+        batch = rows.sequences - self.low
+        order = np.lexsort((rows.time_s, batch))
+        first = order[np.unique(batch[order], return_index=True)[1]]
+        better = first[rows.time_s[first] < self.time[batch[first]]]
+        at = batch[better]
+        self.time[at], self.share[at] = rows.time_s[better], rows.share[better]
+        self.whole[:, at] = rows.part[better], rows.plan[better], rows.micro_batch[better]
 
-    def result(self, plans: PlanTable, least: tuple[float, float]) -> Sweep:
+    def result(self) -> Costed:
         """What was found."""
-        sequences = np.flatnonzero(np.isfinite(self.time))
-        part, plan, micro = self.whole[:, sequences]
-        return Sweep(
-            sequences=sequences,
-            time_s=self.time[sequences],
-            share=self.share[sequences],
+        at = np.flatnonzero(np.isfinite(self.time))
+        part, plan, micro = self.whole[:, at]
+        return Costed(
+            sequences=at + self.low,
+            time_s=self.time[at],
+            share=self.share[at],
             part=part,
             plan=plan,
             micro_batch=micro,
-            plans=plans,
-            most_tp=self.most_tp,
-            least_bytes=least,
         )

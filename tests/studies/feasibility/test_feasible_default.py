@@ -16,8 +16,10 @@ from planner.search.limits import Limits
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.space import cross_choices, cross_partial_plans
 from planner.studies.feasibility.fitted import default_rows, largest_chips, most_tokens
+from planner.studies.feasibility.largest_tp import largest_tp
+from planner.studies.feasibility.pairs import plans_of, rows_of
 from planner.studies.feasibility.strategies import NAMES, STRATEGIES, Strategy, with_batch
-from planner.studies.feasibility.sweep import EXPOSED, plans_of, runs, sweep
+from planner.studies.feasibility.sweep import EXPOSED, runs, sweep
 
 BY_NAME = dict(zip(NAMES, STRATEGIES, strict=True))
 SEQ = 2048
@@ -29,8 +31,10 @@ def small(framework: str = "megatron", hardware: str = "dgx-h100-ndr") -> CostMo
     return cost_model(model, hardware, global_batch=8, seq_len=SEQ, framework=framework)
 
 
-def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tuple[float, float]:
-    """Time and exposed share of the fastest plan of the ordinary space at a batch; inf: none."""
+def loop(
+    model: CostModel, strategy: Strategy, chips: int, batch: int
+) -> list[tuple[float, float, int]]:
+    """Time, exposed share and tp of every plan of the ordinary space that fits at a batch."""
     sized = with_batch(model, batch)
     options = SpaceOptions(
         axes=frozenset(strategy.axes), fixed={"sharding": frozenset({strategy.code})}
@@ -44,12 +48,12 @@ def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tup
     every = replace(every, order=np.tile(orders, len(rows)))
     plans = every.take(np.flatnonzero(obeying(sized, every)))
     if not len(plans):
-        return np.inf, np.inf
+        return []
     costs = evaluate_table(sized, plans)
     fits = np.flatnonzero(Limits().memory(sized, plans, costs.memory)[0])
     share = np.sum([costs.time_parts[name] for name in EXPOSED], axis=0) / costs.step_time_s
-    pairs = zip(costs.step_time_s[fits].tolist(), share[fits].tolist(), strict=True)
-    return min(pairs, default=(np.inf, np.inf))
+    columns = (costs.step_time_s[fits], share[fits], plans.tp[fits])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 @each(
@@ -59,20 +63,45 @@ def fastest(model: CostModel, strategy: Strategy, chips: int, batch: int) -> tup
 )  # fmt: skip
 def test_thresholds_against_a_loop(name: str, framework: str) -> None:
     model, strategy, most = small(framework), BY_NAME[name], 24
-    found = sweep(model, strategy, 8, Limits(), most)
-    loop = {batch: fastest(model, strategy, 8, batch) for batch in range(1, most + 1)}
-    there = [batch for batch, (time, _) in loop.items() if np.isfinite(time)]
-    assert found.sequences.tolist() == there
-    assert found.time_s == pytest.approx([loop[batch][0] for batch in there])
-    assert found.share == pytest.approx([loop[batch][1] for batch in there], abs=1e-9)
-    good = [b for b in there if all(loop[c][1] <= 0.01 for c in there if c >= b)]
-    at = found.threshold()
-    assert (None if at is None else found.sequences[at]) == (good[0] if good else None)
-    for index, batch in enumerate(there):
-        one = PlanTable.from_plans([found.plan_at(index)])
-        sized = with_batch(model, batch)
-        assert not violations(sized, one)
-        assert evaluate_table(sized, one).step_time_s[0] == pytest.approx(loop[batch][0])
+    swept = sweep(model, strategy, 8, Limits(), most)
+    every = {batch: loop(model, strategy, 8, batch) for batch in range(1, most + 1)}
+    best = {batch: min(plans) for batch, plans in every.items() if plans}
+    found = swept.fastest(1, most)
+    assert found.sequences.tolist() == list(best)
+    assert swept.smallest() == min(best)
+    assert found.time_s == pytest.approx([time for time, _, _ in best.values()])
+    assert found.share == pytest.approx([share for _, share, _ in best.values()], abs=1e-9)
+    good = [b for b in best if all(best[c][1] <= 0.01 for c in best if c >= b)]
+    limit = swept.threshold()
+    assert (limit.least and limit.least.sequences) == min(good, default=None)
+    assert (limit.below and limit.below.sequences) == max(set(best) - set(good), default=None)
+    useful = [tp for plans in every.values() for _, share, tp in plans if share <= 0.01]
+    assert largest_tp(swept) == max(useful, default=None)
+    for batch in range(1, most + 1):
+        at = swept.at(batch)
+        assert (at is None) == (batch not in best)
+        if at is not None:
+            one = PlanTable.from_plans([at.plan])
+            sized = with_batch(model, batch)
+            assert not violations(sized, one)
+            assert evaluate_table(sized, one).step_time_s[0] == pytest.approx(best[batch][0])
+
+
+@each("framework", ["megatron", "torchtitan", "megatron-zb"])
+@each("name", ["fsdp+tp", "fsdp+tp+pp"])
+def test_the_largest_tp_against_all_rows(name: str, framework: str) -> None:
+    swept = sweep(small(framework), BY_NAME[name], 16, Limits(), 96)
+    least: dict[int, float] = {}
+    for pair, times in rows_of(swept.pairs, 1, 96):
+        some = np.flatnonzero(swept.possible(swept.pairs, (pair, times)))
+        costs = swept.costed(swept.pairs, (pair[some], times[some]))
+        for tp, share in zip(swept.plans.tp[costs.plan].tolist(), costs.share, strict=True):
+            least[tp] = min(least.get(tp, np.inf), share)
+    assert len(least) > 1
+    for near in (1 - 1e-6, 1 + 1e-6):
+        for share in least.values():
+            useful = [tp for tp, low in least.items() if low <= near * share]
+            assert largest_tp(swept, near * share) == max(useful, default=None)
 
 
 @each("framework", ["megatron", "torchtitan", "jax", "deepspeed"])
@@ -95,9 +124,8 @@ def test_the_largest_count_against_a_loop(name: str) -> None:
     counts = (1, 2, 4, 8, 16, 24, 32, 64)
     good = []
     for chips in counts:
-        found = sweep(model, strategy, chips, Limits(), batch)
-        at = found.at(batch)
-        if at is not None and found.share[at] <= 0.01:
+        at = sweep(model, strategy, chips, Limits(), batch).at(batch)
+        if at is not None and at.share <= 0.01:
             good.append(chips)
     row = largest_chips(model, strategy, counts, Limits(), float(batch * SEQ))
     assert row.max_chips == max(good, default=None)
