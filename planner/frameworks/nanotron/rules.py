@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from planner.base.arrays import BoolArray
+from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.stages.layout import stage_layers
 from planner.frameworks.decoders import block_of
@@ -25,10 +25,15 @@ def nanotron_kv_heads(model: CostModel, plans: PlanTable) -> BoolArray:
     return model.shapes.kv_heads >= plans.tp
 
 
-def enough_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
+def enough_micro_batches(model: CostModel, plans: PlanTable, count: IntArray) -> BoolArray:
     """1F1B has a micro-batch for every stage but one."""
-    enough = micro_batches(model, plans) >= plans.pp - 1
+    enough = count >= plans.pp - 1
     return np.asarray((plans.schedule != code_of_schedule("1f1b")) | enough)
+
+
+def nanotron_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
+    """See `enough_micro_batches`."""
+    return enough_micro_batches(model, plans, micro_batches(model, plans))
 
 
 def _too_few(model: CostModel, plan: Plan) -> str:
@@ -123,7 +128,8 @@ NANOTRON: tuple[Rule, ...] = (
         version=_VERSION,
         source="nanotron parallel/pipeline_parallel/engine.py: "
         "OneForwardOneBackwardPipelineEngine.train_batch_iter",
-        holds=enough_micro_batches,
+        holds=nanotron_1f1b,
+        counted=enough_micro_batches,
         explain=_too_few,
     ),
     Rule(

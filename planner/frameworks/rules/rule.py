@@ -10,7 +10,7 @@ from planner.cost.context import CostModel
 from planner.plan import Plan, PlanTable
 
 Predicate = Callable[[CostModel, PlanTable], BoolArray]
-Counted = Callable[[PlanTable, IntArray], BoolArray]
+Counted = Callable[[CostModel, PlanTable, IntArray], BoolArray]
 Explanation = Callable[[CostModel, Plan], str]
 PLACEMENT = "placement"
 """`Rule.field` of rules that depend on the mesh and the order of its axes alone."""
@@ -33,8 +33,8 @@ class Rule:
         version: The version of the framework whose source was read; empty where none is meant.
         source: Where it is enforced or why it holds.
         holds: (n,) True where a plan obeys it.
-        counted: The same of (n,) numbers of micro-batches beside plans, where it depends on
-            nothing else: what a question about many batches asks.
+        counted: The same of (n,) numbers of micro-batches beside plans, where it depends on that
+            number: what a question about many batches asks.
         explain: One line for a plan that does not: what, what is allowed, what is nearest.
         alone: The value of its field alone breaks it, whatever the rest of the plan.
         per_stage: It is about what explicit stages may choose for themselves (recomputation,

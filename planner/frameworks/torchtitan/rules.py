@@ -23,15 +23,15 @@ def torchtitan_experts(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(plans.tp * plans.cp * plans.fsdp % plans.ep == 0)
 
 
-def enough_micro_batches(plans: PlanTable, micro_batches: IntArray) -> BoolArray:
+def enough_micro_batches(model: CostModel, plans: PlanTable, count: IntArray) -> BoolArray:
     """1F1B has a micro-batch for every stage."""
-    enough = micro_batches >= plans.pp
+    enough = count >= plans.pp
     return np.asarray((plans.schedule != code_of_schedule("1f1b")) | (plans.pp == 1) | enough)
 
 
 def torchtitan_1f1b(model: CostModel, plans: PlanTable) -> BoolArray:
     """See `enough_micro_batches`."""
-    return enough_micro_batches(plans, micro_batches(model, plans))
+    return enough_micro_batches(model, plans, micro_batches(model, plans))
 
 
 def torchtitan_ddp(model: CostModel, plans: PlanTable) -> BoolArray:

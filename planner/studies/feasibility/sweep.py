@@ -265,7 +265,7 @@ def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArr
     ok &= plans.schedules.of_each("runs", plans.pp, micro_batches)
     for rule in applicable(model.framework):
         if rule.counted is not None:
-            ok &= rule.counted(plans, micro_batches)
+            ok &= rule.counted(model, plans, micro_batches)
     return np.asarray(ok)
 
 

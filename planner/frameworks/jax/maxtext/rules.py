@@ -48,9 +48,9 @@ def _always(plans: PlanTable, holds: bool) -> BoolArray:
     return np.full(len(plans), holds)
 
 
-def pipeline_rounds(plans: PlanTable, micro_batches: IntArray) -> BoolArray:
+def pipeline_rounds(model: CostModel, plans: PlanTable, count: IntArray) -> BoolArray:
     """Pipelines run whole rounds of their stages."""
-    return np.asarray((plans.pp == 1) | (micro_batches % plans.pp == 0))
+    return np.asarray((plans.pp == 1) | (count % plans.pp == 0))
 
 
 def maxtext_micro_batches(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -100,10 +100,15 @@ def experts_in_fsdp(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((plans.ep == 1) | alone)
 
 
-def accumulates_gradients(model: CostModel, plans: PlanTable) -> BoolArray:
+def accumulates_at(model: CostModel, plans: PlanTable, count: IntArray) -> BoolArray:
     """Gradients are not accumulated where products are in 8 bits on GPUs; pipelines do not."""
     eight_bits = formats(model).get(model.job.precision) in ("fp8", "nanoo_fp8")
-    return np.asarray((plans.pp > 1) | (micro_batches(model, plans) <= 1) | (not eight_bits))
+    return np.asarray((plans.pp > 1) | (count <= 1) | (not eight_bits))
+
+
+def accumulates_gradients(model: CostModel, plans: PlanTable) -> BoolArray:
+    """See `accumulates_at`."""
+    return accumulates_at(model, plans, micro_batches(model, plans))
 
 
 def context_shards(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -233,6 +238,7 @@ MAXTEXT: tuple[Rule, ...] = (
         version=_VERSION,
         source=f"{_TYPES}: quantization fp8 excludes gradient_accumulation_steps > 1",
         holds=accumulates_gradients,
+        counted=accumulates_at,
         explain=lambda c, p: (
             f"maxtext accumulates no gradients in fp8 on GPUs: {words.micro_batches(c, p):g} "
             "micro-batches must be 1, or pp more than 1; nearest micro_batch: "
