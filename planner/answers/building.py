@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
 from planner.answers.notes.power import power_words
-from planner.answers.notes.scope import Scope, scope_default
+from planner.answers.notes.scope import Scope
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.facts import PlanFacts
 from planner.objectives import Objective
 from planner.question.files.plan_file import asked_of, job_of
 from planner.question.files.result_layout import RESULT_VERSION
+from planner.question.kinds.scope import scope_default
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
 from planner.question.resolved import Resolved

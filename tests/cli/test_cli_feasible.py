@@ -54,6 +54,52 @@ def test_combinations_are_all_answered() -> None:
     assert {chips for *_, chips, _ in cases} == {64, 128}
 
 
+SHARDED = ("--model", "llama2-7b", "--hardware", "h100-sxm5-80", "--chips", 8)
+
+
+def test_plans_are_those_that_can_be_launched() -> None:
+    asked = (*SHARDED, "--strategies", "fsdp+tp,fsdp+tp+pp")
+    kept, every = answer(*asked), answer(*asked, "--runnable-in", "any")
+    assert by_strategy(kept)["fsdp+tp"] == by_strategy(every)["fsdp+tp"]
+    row = by_strategy(kept)["fsdp+tp+pp"]
+    assert (row["binds"], row["min_batch_tokens_fit"]) == ("rules", None)
+    assert "megatron has zero3 (Megatron-FSDP) without a pipeline only" in row["words"]
+    assert by_strategy(every)["fsdp+tp+pp"]["min_batch_tokens_fit"] is not None
+    defaults = {one["name"]: (one["value"], one["reason"]) for one in kept["defaults"]}
+    assert defaults["runnable-in"] == ("megatron", "what launches megatron")
+    assert defaults["max-oom-risk"][0] == "5 %"
+    assert "Megatron-LM can launch as they are" in kept["notes"][-1]
+    assert "launch" not in every["notes"][-1]
+    outcome = planner("feasible", *SHARDED, "--strategies", "fsdp+tp+pp")
+    assert outcome.code == 3
+
+
+def test_a_job_that_nothing_launches_keeps_all_plans() -> None:
+    document = answer("--model", "bloom-7b1", *SHARDED[2:], "--strategies", "zero1")
+    defaults = {one["name"]: one for one in document["defaults"]}
+    assert defaults["runnable-in"]["value"] == "any"
+    assert "alibi" in defaults["runnable-in"]["reason"]
+    named = answer("--model", "bloom-7b1", *SHARDED[2:], "--strategies", "zero1", "--runnable-in",
+                   "megatron", code=3)  # fmt: skip
+    assert "alibi" in named["rows"][0]["words"]
+
+
+def test_what_each_question_is_kept_to_is_said_by_name() -> None:
+    document = answer("--model", "llama2-7b", "--hardware", "h100-sxm5-80,tpu-v5e", "--chips", 8,
+                      "--strategies", "fsdp+tp")  # fmt: skip
+    kept = [note for note in document["notes"] if "can launch" in note]
+    assert [note.partition(": ")[0] for note in kept] == [
+        "llama2-7b on dgx-h100-ndr", "llama2-7b on tpu-v5e",
+    ]  # fmt: skip
+
+
+def test_formulas_know_no_framework() -> None:
+    (words,) = refused("feasible", *ROOFLINE, "--runnable-in", "megatron")
+    assert "runnable-in: megatron has no effect under roofline" in words
+    document = answer(*ROOFLINE, "--strategies", "zero3", "--runnable-in", "any")
+    assert "runnable-in" not in {one["name"] for one in document["defaults"]}
+
+
 def test_a_range_goes_by_doubling() -> None:
     document = answer(*ROOFLINE, "--chips", "60..600", "--strategies", "zero3")
     assert [row["chips"] for row in document["rows"]] == [64, 128, 256, 512]

@@ -13,6 +13,7 @@ from planner.frameworks.launching import default_target
 from planner.frameworks.rules import refused_by
 from planner.frameworks.targets import Target
 from planner.plan import Plan
+from planner.question.kinds.scope import MAX_OOM_RISK, RUNNABLE_IN
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult, RankedPlan
@@ -21,7 +22,6 @@ from planner.results.words import choice_words, join_words, mesh_words
 from planner.search.infeasible.more_memory import risk_flag
 from planner.search.limits import Limits
 
-RUNNABLE_IN, MAX_OOM_RISK = "runnable-in", "max-oom-risk"
 BOTH_WISHES = f"{RUNNABLE_IN},{MAX_OOM_RISK}"
 _ANY_TARGET, _ANY_RISK = f"--{RUNNABLE_IN} {ANY}", f"--{MAX_OOM_RISK} 100%"
 
@@ -39,20 +39,6 @@ class Scope:
     words: tuple[str, ...] = ()
     runs_in: tuple[str, ...] = ()
     wider: tuple[Wider, ...] = ()
-
-
-def scope_default(resolved: Resolved) -> Iterator[tuple[str, str, str]]:
-    """What is taken to run the plans, and their risk, where the question leaves these open."""
-    runners, request = resolved.runners, resolved.request
-    if runners.assumed:
-        yield RUNNABLE_IN, runners.words, runners.reason
-    yield from risk_default(request)
-
-
-def risk_default(request: Request) -> Iterator[tuple[str, str, str]]:
-    """Which risk of memory plans may have, where the question leaves it open."""
-    if request.max_oom_risk is None and request.oom_risk is not None:
-        yield MAX_OOM_RISK, show_percent(request.oom_risk), "by the spread of published runs"
 
 
 def risk_words(request: Request) -> Iterator[str]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.answers.notes.likely import against_first
-from planner.answers.notes.scope import BOTH_WISHES, MAX_OOM_RISK, RUNNABLE_IN
+from planner.answers.notes.scope import BOTH_WISHES
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import refused_by
 from planner.objectives import Objective
 from planner.plan import PlanTable
+from planner.question.kinds.scope import MAX_OOM_RISK, RUNNABLE_IN
 from planner.question.resolved import Resolved
 from planner.results.plan import PlanResult, plan_results
 from planner.results.solved_parts import Wider

@@ -13,7 +13,7 @@ from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, PooledReasons
 from planner.answers.evaluation import limits_of, limits_on_given, options_of, training_run
 from planner.answers.notes.caveats import caveats
-from planner.answers.notes.scope import Scope, risk_default, risk_words
+from planner.answers.notes.scope import Scope, risk_words
 from planner.answers.spaces.pool_plan import (
     fullest_stage,
     pool_uses,
@@ -35,6 +35,7 @@ from planner.frameworks.rules import violations
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
 from planner.question.files.plan_file import asked_of
+from planner.question.kinds.scope import risk_default
 from planner.question.options import SpaceOptions
 from planner.question.pools import ResolvedPools
 from planner.question.provenance import versions

@@ -17,7 +17,7 @@ ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
 BY_NAME = {field.name: field for field in ASKED}
 FEASIBLE = (
     "assumptions", "calibration", "collectives", "degrade_link", "mfu", "torus_axes", "seq_len",
-    "precision", "framework", "era", "max_memory", "memory_margin", "max_oom_risk",
+    "precision", "framework", "era", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
 )  # fmt: skip
 """Those that `planner feasible` has beside its own."""
 REPLACED = (

@@ -61,6 +61,11 @@ class FeasibleFields(TypedDict, total=False):
     max_oom_risk: float | str | None
     """Most chance of running out of memory that a plan may have, e.g. 0.1 or 10%; 100%: any, within
     the framework's share. Default: 5%; 100% where another field limits memory."""
+    runnable_in: Several | None
+    """Only plans that these can run as they are, e.g. megatron; several: runnable in all of
+    megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
+    named, in the version that export writes by default; any: every plan of the framework. Default:
+    what launches the framework."""
 
 
 class CommonFields(FeasibleFields, total=False):
@@ -110,11 +115,6 @@ class CommonFields(FeasibleFields, total=False):
     placement: Placement
     """Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of the axes
     along the physical axes of a torus). Default: framework."""
-    runnable_in: Several | None
-    """Only plans that these can run as they are, e.g. megatron; several: runnable in all of
-    megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
-    named, in the version that export writes by default; any: every plan of the framework. Default:
-    what launches the framework."""
     clocks: bool
     """Clock levels are a decision where the chip has them, or full clock only. Default: true."""
     time_limit: float | str | None

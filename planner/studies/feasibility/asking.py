@@ -16,6 +16,7 @@ from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, situation
 from planner.cost.job import LONGEST_SEQUENCE, sequences_in
 from planner.frameworks.registry import framework_of_preset
+from planner.frameworks.targets import Target
 from planner.question.asked import FEASIBLE
 from planner.question.asked.typed import FeasibleFields
 from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
@@ -26,6 +27,12 @@ from planner.search.limits import Limits
 from planner.studies.feasibility import fitted as default
 from planner.studies.feasibility.answer import DeadlineRow, FeasibleResult, Row
 from planner.studies.feasibility.deadline import Goal, smallest_count
+from planner.studies.feasibility.launching import (
+    kept_default,
+    kept_notes,
+    kept_words,
+    launchers,
+)
 from planner.studies.feasibility.sizes import batches_of, chips_of, default_chips
 from planner.studies.feasibility.strategies import NAMES, Strategy, strategies_named
 from planner.studies.feasibility.textbook import inverse
@@ -61,12 +68,16 @@ class Case:
     Attributes:
         model: The cost model; its batch is not read.
         limits: Bytes per chip.
+        targets: What has to launch the plans.
+        kept: What plans are kept to, in a sentence; empty: to nothing.
         chips: Counts asked for; empty: the largest is looked for.
         batches: Tokens per step asked for; empty: thresholds are looked for.
     """
 
     model: CostModel
     limits: Limits
+    targets: tuple[Target, ...]
+    kept: str
     chips: tuple[int, ...]
     batches: tuple[float, ...]
 
@@ -138,6 +149,7 @@ def feasible(
         else:
             for row in _rows(case, chosen, on_progress):
                 rows.append(replace(row, **_ends(case, row.step_time_s)))
+    kept = {(case.model.job.model.name, case.model.cluster.name): case.kept for case in cases}
     question = _kind(bool(goal), chips is not None or not batches, bool(batches))
     return FeasibleResult(
         assumptions=cases[0].model.assumptions.name,
@@ -145,7 +157,7 @@ def feasible(
         rows=tuple(rows),
         deadlines=tuple(deadlines),
         defaults=tuple(dict.fromkeys(notes)),
-        notes=_notes(cases[0], goal=bool(goal)),
+        notes=(*_notes(cases[0], goal=bool(goal)), *kept_notes(kept)),
         seconds=time.perf_counter() - started,
         versions=versions(),
     )
@@ -251,6 +263,7 @@ def _case(
     """
     model, request = resolved.cost, resolved.request
     _check_roofline(model, request, origin)
+    targets = launchers(resolved, origin)
     counts: tuple[int, ...] = ()
     if chips is not None:
         counts = chips_of(chips, model.cluster)
@@ -267,6 +280,8 @@ def _case(
             memory_margin=request.memory_margin,
             oom_risk=request.oom_risk,
         ),
+        targets=targets,
+        kept=kept_words(resolved, targets),
         chips=counts,
         batches=batches,
     )
@@ -328,6 +343,7 @@ def _defaults(
         if note[0] != "batch-tokens"
         and not (note[0] == "seq-len" and resolved.cost.assumptions.token_granularity)
     ]
+    found += kept_default(resolved)
     if goal and batches == (float(BATCH_TOKENS),):
         found.append(("batch-tokens", f"{BATCH_TOKENS:,} tokens", f"{BATCH_MI} Mi tokens"))
     return found
@@ -350,7 +366,9 @@ def _at(case: Case, strategy: Strategy, chips: int, on_progress: Progress | None
     """The rows of a strategy on so many chips, one per batch or one without."""
     model, limits = case.model, case.limits
     if not case.roofline:
-        return default.default_rows(model, strategy, chips, limits, case.batches, on_progress)
+        return default.default_rows(
+            model, strategy, chips, limits, case.batches, on_progress, case.targets
+        )
     memory = limits.chip_bytes(model)
     most_tp = largest_tp_of(model, chips, memory) if "tp" in strategy.axes else None
     batches: tuple[float | None, ...] = case.batches or (None,)
@@ -363,7 +381,7 @@ def _largest(case: Case, strategy: Strategy, batch: float, on_progress: Progress
     if case.roofline:
         memory = limits.chip_bytes(model)
         return inverse.largest_chips(model, strategy, counts, memory, batch, on_progress)
-    return default.largest_chips(model, strategy, counts, limits, batch, on_progress)
+    return default.largest_chips(model, strategy, counts, limits, batch, on_progress, case.targets)
 
 
 def _deadlines(
@@ -377,5 +395,5 @@ def _deadlines(
     for batch in case.batches:
         wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds)
         yield smallest_count(
-            case.model, chosen, case.counts(batch), case.limits, wanted, on_progress
+            case.model, chosen, case.counts(batch), case.limits, wanted, on_progress, case.targets
         )

@@ -10,6 +10,7 @@ import numpy as np
 from planner.base.progress import Progress
 from planner.base.units import plain, show_count, show_seconds
 from planner.cost.context import CostModel
+from planner.frameworks.targets import Target
 from planner.objectives import TIME
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
@@ -67,6 +68,7 @@ def smallest_count(
     limits: Limits,
     goal: Goal,
     on_progress: Progress | None = None,
+    targets: tuple[Target, ...] = (),
 ) -> DeadlineRow:
     """The smallest of some chip counts whose best plan meets a deadline.
 
@@ -81,6 +83,7 @@ def smallest_count(
         limits: Bytes per chip.
         goal: Batch, run and deadline.
         on_progress: Called with (what, done, of).
+        targets: What has to run the plans, under the fitted model.
     """
     least = goal.least_chips(model)
     possible = sorted(n for n in counts if n * _SAME >= least)
@@ -94,7 +97,7 @@ def smallest_count(
         found = (
             _by_algebra(model, strategies, chips, limits, goal)
             if roofline
-            else _by_search(model, chips, limits, goal)
+            else _by_search(model, chips, limits, goal, targets)
         )
         if found is None:
             continue
@@ -125,11 +128,13 @@ def _by_algebra(
     return best
 
 
-def _by_search(model: CostModel, chips: int, limits: Limits, goal: Goal) -> _Fast | None:
+def _by_search(
+    model: CostModel, chips: int, limits: Limits, goal: Goal, targets: tuple[Target, ...]
+) -> _Fast | None:
     """The fastest plan on so many chips, if one meets the deadline."""
     sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
     bounded = replace(limits, step_time_s=goal.step_s)
-    options = SpaceOptions(clocks=False)
+    options = SpaceOptions(clocks=False, runnable_in=targets)
     found = Driver().run(UniformSpace(model=sized, options=options, limits=bounded, chips=(chips,)))
     if len(found.points) == 0:
         return None

@@ -11,6 +11,8 @@ import numpy as np
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.evaluate import TimedPlans, memory_table
+from planner.frameworks.rules import demands_of
+from planner.frameworks.targets import Target
 from planner.plan import AXES, Plan
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -60,6 +62,7 @@ def default_rows(
     limits: Limits,
     batches: Sequence[float] = (),
     on_progress: Progress | None = None,
+    targets: tuple[Target, ...] = (),
 ) -> list[Row]:
     """The limits of a strategy on `chips` chips, with the verdict at each batch if there are any.
 
@@ -70,10 +73,11 @@ def default_rows(
         limits: Bytes per chip.
         batches: Tokens per step, whole sequences.
         on_progress: Called with (what, done, of).
+        targets: What has to run the plans.
     """
     seq_len = model.job.seq_len
     most = max(most_tokens(chips), *batches, 0.0)
-    found = sweep(model, strategy, chips, limits, int(most // seq_len))
+    found = sweep(model, strategy, chips, limits, int(most // seq_len), targets)
     row: dict[str, Any] = {
         "strategy": strategy.name,
         "model": model.job.model.name,
@@ -87,7 +91,7 @@ def default_rows(
         said = (
             words.without_fit(found.least_bytes, limits.chip_bytes(model), most)
             if len(found.plans)
-            else words.absent(model, strategy, chips)
+            else _absent(model, strategy, chips, targets)
         )
         return [Row(**row, **one, **said) for one in asked]
     row["min_batch_tokens_fit"] = float(smallest * seq_len)
@@ -99,6 +103,16 @@ def default_rows(
         Row(**(row | one | _verdict(found, strategy, seq_len, one["batch_tokens"], row)))
         for one in asked
     ]
+
+
+def _absent(
+    model: CostModel, strategy: Strategy, chips: int, targets: tuple[Target, ...]
+) -> dict[str, Any]:
+    """Why a strategy has no plan on so many chips: what binds, and the sentence."""
+    every = plans_of(model, strategy, chips)
+    if len(every) == 0:
+        return words.absent(model, strategy, chips)
+    return words.not_launched(with_batch(model, chips), every, targets)
 
 
 def _limits_of(
@@ -228,6 +242,7 @@ def largest_chips(
     limits: Limits,
     batch_tokens: float,
     on_progress: Progress | None = None,
+    targets: tuple[Target, ...] = (),
 ) -> Row:
     """The largest of some counts whose fastest plan that fits is compute-bound at a batch.
 
@@ -238,6 +253,7 @@ def largest_chips(
         limits: Bytes per chip.
         batch_tokens: Tokens per step, whole sequences.
         on_progress: Called with (what, done, of).
+        targets: What has to run the plans.
     """
     sized = with_batch(model, round(batch_tokens / model.job.seq_len))
     possible = sorted(counts, reverse=True)
@@ -252,7 +268,7 @@ def largest_chips(
         if on_progress is not None:
             on_progress(strategy.title, start, len(possible))
         some = tuple(possible[start : start + _COUNTS_AT_A_TIME])
-        best = _best_of(sized, strategy, some, limits)
+        best = _best_of(sized, strategy, some, limits, targets)
         if best is None:
             continue
         if best.share <= SHARE:
@@ -262,7 +278,7 @@ def largest_chips(
     failed: dict[str, Any] = {"compute_bound": False, "fits": False, "feasible": False}
     said = words.no_count(model, strategy, counts, limits.chip_bytes(model), batch_tokens)
     if nearest is None:
-        said |= _without_room(model, strategy, possible, limits, said["words"])
+        said |= _without_room(model, strategy, possible, limits, targets, said["words"])
     else:
         failed["fits"] = True
         said["binds"] = nearest.binds
@@ -271,12 +287,20 @@ def largest_chips(
 
 
 def _without_room(
-    model: CostModel, strategy: Strategy, counts: Sequence[int], limits: Limits, said: str
+    model: CostModel,
+    strategy: Strategy,
+    counts: Sequence[int],
+    limits: Limits,
+    targets: tuple[Target, ...],
+    said: str,
 ) -> dict[str, Any]:
-    """What is too large on the largest count that has plans; nothing where none has."""
+    """What is in the way on the largest count that has plans; nothing where none has."""
     for chips in counts:
-        plans = plans_of(model, strategy, chips)
+        plans = plans_of(model, strategy, chips, targets)
         if len(plans) == 0:
+            if targets and len(plans_of(model, strategy, chips)):
+                why = _absent(model, strategy, chips, targets)
+                return {"binds": why["binds"], "words": f"{said}; on {chips:,}: {why['words']}"}
             continue
         least = least_bytes(memory_table(model, plans, m=np.ones(len(plans))))
         why = words.without_fit(least, limits.chip_bytes(model), model.job.batch_tokens)
@@ -285,7 +309,11 @@ def _without_room(
 
 
 def _best_of(
-    model: CostModel, strategy: Strategy, counts: tuple[int, ...], limits: Limits
+    model: CostModel,
+    strategy: Strategy,
+    counts: tuple[int, ...],
+    limits: Limits,
+    targets: tuple[Target, ...],
 ) -> _Best | None:
     """Of a few counts the largest whose fastest plan is compute-bound, else the nearest to it."""
     options = SpaceOptions(
@@ -293,7 +321,7 @@ def _best_of(
     )
     meshes = meshes_in(model, strategy, counts, options)
     space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
-    plans = with_orders(model, strategy, space.plans)
+    plans = with_orders(model, strategy, space.plans, demands_of(model, targets))
     kept = []
     for start in range(0, len(plans), _ROWS_AT_A_TIME):
         chunk = plans.take(np.arange(start, min(start + _ROWS_AT_A_TIME, len(plans))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from planner.base.arrays import IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
+from planner.frameworks.rules import demands_of
+from planner.frameworks.targets import Target
 from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -47,8 +49,13 @@ Rows = tuple[IntArray, IntArray]
 """(n,) pairs, and (n,) micro-batches per step."""
 
 
-def plans_of(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
-    """All plans of a strategy with micro-batches of one sequence, each order once."""
+def plans_of(
+    model: CostModel, strategy: Strategy, chips: int, targets: Iterable[Target] = ()
+) -> PlanTable:
+    """All plans of a strategy with micro-batches of one sequence, each order once.
+
+    Those that targets cannot run are left out, but for rules about the number of micro-batches.
+    """
     sized = with_batch(model, chips)
     options = SpaceOptions(
         axes=frozenset(strategy.axes),
@@ -56,7 +63,8 @@ def plans_of(model: CostModel, strategy: Strategy, chips: int) -> PlanTable:
     )
     meshes = meshes_of(model, strategy, chips)
     space = cross_choices(sized, cross_partial_plans(sized, meshes, options), options)
-    return with_orders(sized, strategy, space.plans)
+    demands = [one for one in demands_of(sized, targets) if one.rule.counted is None]
+    return with_orders(sized, strategy, space.plans, demands)
 
 
 def pairs_of(

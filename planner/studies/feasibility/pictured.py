@@ -75,7 +75,9 @@ def pictured(model: list[str], asked: dict[str, Any], origin: Origin) -> Picture
         InputError: The model has experts, or the chips are too few to divide.
     """
     fields = {
-        name: asked[name] for name in FEASIBLE if name in asked and name not in ("framework", "era")
+        name: asked[name]
+        for name in FEASIBLE
+        if name in asked and name not in ("framework", "era", "runnable_in")
     }
     machine = texts_of(asked.get("hardware") or DEFAULT_HARDWARE)[0]
     named = {**fields, "model": texts_of(model)[0], "hardware": machine, "assumptions": "roofline"}

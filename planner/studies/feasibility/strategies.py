@@ -13,6 +13,7 @@ from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cost.context import CostModel, mesh_of, networks
+from planner.frameworks.rules import Demand
 from planner.plan import AXES, ORDERS, SHARDINGS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
@@ -144,12 +145,18 @@ def _orders_of(active: tuple[str, ...], offered: tuple[tuple[str, ...], ...]) ->
 
 
 def with_orders(
-    model: CostModel, strategy: Strategy, plans: PlanTable, *, every: bool = False
+    model: CostModel,
+    strategy: Strategy,
+    plans: PlanTable,
+    demands: Sequence[Demand] = (),
+    *,
+    every: bool = False,
 ) -> PlanTable:
     """Every plan in those of the framework's orders of its axes that may be the fastest.
 
     Across pods the replicas are outermost. An order is left out where another gives every group
     costs that are as low, since no plan gets faster when a message gets slower; `every` keeps it.
+    Plans and orders that break a demand are left out first.
     """
     sizes = np.stack([getattr(plans, axis) for axis in AXES], axis=1) > 1
     patterns = sizes @ (1 << np.arange(len(AXES)))
@@ -161,9 +168,9 @@ def with_orders(
         if strategy.pods:
             orders = tuple(order for order in orders if _outermost(order, active) == "dp")
         codes = np.array(orders, dtype=np.int64)
-        keep = np.ones((len(at), len(codes)), dtype=np.bool_)
+        keep = _runnable(plans.take(at), codes, demands)
         if not every:
-            keep = _worth_trying(model, plans.take(at), codes)
+            keep = _worth_trying(model, plans.take(at), codes, keep)
         row, order = np.nonzero(keep)
         parts.append((at[row], codes[order]))
     if not parts:
@@ -172,12 +179,25 @@ def with_orders(
     return replace(plans.take(rows), order=chosen)
 
 
-def _worth_trying(model: CostModel, plans: PlanTable, orders: IntArray) -> BoolArray:
-    """(n, k) orders of each plan that no other is as good as in the costs of every group.
+def _runnable(plans: PlanTable, orders: IntArray, demands: Sequence[Demand]) -> BoolArray:
+    """(n, k) orders of each plan that obey all demands."""
+    n, k = len(plans), len(orders)
+    if not demands:
+        return np.ones((n, k), dtype=np.bool_)
+    ordered = replace(plans.take(np.repeat(np.arange(n), k)), order=np.tile(orders, n))
+    keep = np.all([demand.holds(ordered) for demand in demands], axis=0)
+    return np.asarray(keep.reshape(n, k))
+
+
+def _worth_trying(
+    model: CostModel, plans: PlanTable, orders: IntArray, keep: BoolArray
+) -> BoolArray:
+    """(n, k) orders of those kept that no other is as good as in the costs of every group.
 
     Of orders with equal costs the first stays.
     """
-    first, which = distinct([getattr(plans, axis) for axis in (*AXES, "ep")])
+    kept = np.unique(keep, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+    first, which = distinct([*(getattr(plans, axis) for axis in (*AXES, "ep")), kept])
     meshes, k = plans.take(np.repeat(first, len(orders))), len(orders)
     mesh = mesh_of(replace(meshes, order=np.tile(orders, len(first))))
     nets = networks(model, mesh)
@@ -186,10 +206,10 @@ def _worth_trying(model: CostModel, plans: PlanTable, orders: IntArray) -> BoolA
     better = np.zeros((len(first), k), dtype=np.bool_)
     for other in range(k):
         rival = table[:, other : other + 1]
-        as_good = (rival <= table).all(axis=2)
+        as_good = (rival <= table).all(axis=2) & keep[first, other : other + 1]
         equal = as_good & (rival == table).all(axis=2)
         better |= as_good & ~(equal & (other >= np.arange(k)))
-    return np.asarray(~better[which])
+    return np.asarray(keep & ~better[which])
 
 
 def _outermost(order: int, active: tuple[str, ...]) -> str:

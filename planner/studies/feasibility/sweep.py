@@ -9,7 +9,7 @@ transfers between stages add to its step. Batches are looked at only as far as t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,7 +21,8 @@ from planner.cost.breakdown import Timed, time_parts
 from planner.cost.context import CostModel
 from planner.cost.evaluate import TimedPlans, memory_table
 from planner.cost.memory.memory import Memory
-from planner.frameworks.rules import applicable
+from planner.frameworks.rules import applicable, demands_of
+from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.search.limits import Limits
 from planner.studies.feasibility.pairs import (
@@ -104,6 +105,7 @@ class Sweep:
     Attributes:
         model: Job (its batch is not read), cluster, assumptions.
         limits: Bytes per chip.
+        targets: What has to run the plans.
         plans: All plans of the strategy, with micro-batches of one sequence.
         pairs: Those that fit, with their micro-batches; of plans that are as fast the first counts.
         most_sequences: Largest batch.
@@ -112,6 +114,7 @@ class Sweep:
 
     model: CostModel
     limits: Limits
+    targets: tuple[Target, ...]
     plans: PlanTable
     pairs: Pairs
     most_sequences: int
@@ -190,7 +193,7 @@ class Sweep:
         first, which = distinct([pair])
         of = pairs.take(pair[first])
         few = replace(self.plans.take(of.plan), micro_batch=of.micro_batch)
-        found = runs(self.model, few.take(which), times)
+        found = runs(self.model, few.take(which), times, self.targets)
         allowed = np.flatnonzero(found)
         found[allowed] = _fits(self.model, self.limits, few, which[allowed], times[allowed])
         return found
@@ -221,7 +224,12 @@ class Sweep:
 
 
 def sweep(
-    model: CostModel, strategy: Strategy, chips: int, limits: Limits, most_sequences: int
+    model: CostModel,
+    strategy: Strategy,
+    chips: int,
+    limits: Limits,
+    most_sequences: int,
+    targets: tuple[Target, ...] = (),
 ) -> Sweep:
     """The plans of a strategy, and every batch up to `most_sequences` that they can be given.
 
@@ -231,8 +239,9 @@ def sweep(
         chips: N.
         limits: Bytes per chip.
         most_sequences: Largest batch.
+        targets: What has to run the plans.
     """
-    plans = plans_of(model, strategy, chips)
+    plans = plans_of(model, strategy, chips, targets)
     least, kept = (np.inf, np.inf), np.empty(0, dtype=np.int64)
     if len(plans):
         alone = memory_table(model, plans, m=np.ones(len(plans)))
@@ -242,6 +251,7 @@ def sweep(
     return Sweep(
         model=model,
         limits=limits,
+        targets=targets,
         plans=plans,
         pairs=pairs_of(model, plans, kept, limits, most_sequences),
         most_sequences=most_sequences,
@@ -258,7 +268,12 @@ def least_bytes(held: Memory) -> tuple[float, float]:
     return whole, whole - moving
 
 
-def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArray:
+def runs(
+    model: CostModel,
+    plans: PlanTable,
+    micro_batches: IntArray,
+    targets: Iterable[Target] = (),
+) -> BoolArray:
     """(n,) whether the rules about the number of micro-batches allow it."""
     whole = micro_batches % plans.pp == 0
     ok = (plans.interleave == 1) | whole | ~plans.schedules.values("whole_groups")
@@ -266,6 +281,9 @@ def runs(model: CostModel, plans: PlanTable, micro_batches: IntArray) -> BoolArr
     for rule in applicable(model.framework):
         if rule.counted is not None:
             ok &= rule.counted(model, plans, micro_batches)
+    for demand in demands_of(model, targets):
+        if demand.rule.counted is not None:
+            ok &= demand.rule.counted(demand.model, plans, micro_batches)
     return np.asarray(ok)
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from planner.base.units import plural, show_bytes, show_count
 from planner.cost.context import CostModel
+from planner.frameworks.rules import demands_of
+from planner.frameworks.targets import Target
+from planner.plan import PlanTable
+from planner.results.words import join_words
 from planner.studies.feasibility import answer
 from planner.studies.feasibility.strategies import Strategy, pod_chips
 from planner.studies.feasibility.textbook.meshes import MeshLimits
@@ -34,6 +41,23 @@ def absent(model: CostModel, strategy: Strategy, chips: int) -> dict[str, Any]:
         f"{plural(chips, 'chip')} do not divide into {axes} of at least 2 each under the rules on "
         "heads, widths, layers and sequences",
     )
+
+
+def not_launched(model: CostModel, plans: PlanTable, targets: Iterable[Target]) -> dict[str, Any]:
+    """Why targets run none of some plans as they are: what binds, and the sentence.
+
+    Named is what the plan lacks that breaks the fewest rules.
+    """
+    demands = [one for one in demands_of(model, targets) if one.rule.counted is None]
+    broken = np.array([~demand.holds(plans) for demand in demands])
+    row = int(np.argmin(broken.sum(axis=0)))
+    lines = dict.fromkeys(
+        demand.rule.explain(demand.model, plans.plan(row))
+        for demand, wrong in zip(demands, broken[:, row], strict=True)
+        if wrong
+    )
+    titles = join_words(list(dict.fromkeys(target.title for target in targets)))
+    return _said(answer.RULES, f"{titles} can launch none of its plans: {'; '.join(lines)}")
 
 
 def _said(binds: str, sentence: str) -> dict[str, Any]:

@@ -1,15 +1,18 @@
 """Thresholds under the fitted model against a loop over batches, meshes and micro-batches."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from support.cases import each
 from support.jobs import cost_model, dense_model, moe_model, obeying
 
+import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.frameworks.rules import violations
+from planner.frameworks.rules import demands_of, refused_by, violations
+from planner.frameworks.targets import TARGETS, Target
 from planner.plan import ORDERS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -32,9 +35,12 @@ def small(framework: str = "megatron", hardware: str = "dgx-h100-ndr") -> CostMo
 
 
 def loop(
-    model: CostModel, strategy: Strategy, chips: int, batch: int
+    model: CostModel, strategy: Strategy, chips: int, batch: int, targets: tuple[Target, ...] = ()
 ) -> list[tuple[float, float, int]]:
-    """Time, exposed share and tp of every plan of the ordinary space that fits at a batch."""
+    """Time, exposed share and tp of every plan of the ordinary space that fits at a batch.
+
+    Only of those that targets run.
+    """
     sized = with_batch(model, batch)
     options = SpaceOptions(
         axes=frozenset(strategy.axes), fixed={"sharding": frozenset({strategy.code})}
@@ -47,6 +53,8 @@ def loop(
     every = space.plans.take(np.repeat(rows, len(orders)))
     every = replace(every, order=np.tile(orders, len(rows)))
     plans = every.take(np.flatnonzero(obeying(sized, every)))
+    for demand in demands_of(sized, targets):
+        plans = plans.take(np.flatnonzero(demand.holds(plans)))
     if not len(plans):
         return []
     costs = evaluate_table(sized, plans)
@@ -57,14 +65,21 @@ def loop(
 
 
 @each(
-    ("name", "framework"),
-    [("dp", "megatron"), ("zero1", "megatron"), ("zero3", "torchtitan"), ("tp", "megatron"),
-     ("hsdp", "fsdp"), ("fsdp+tp", "deepspeed"), ("fsdp+tp+pp", "torchtitan")],
+    ("name", "framework", "target"),
+    [("dp", "megatron", ""), ("zero1", "megatron", ""), ("zero3", "torchtitan", ""),
+     ("tp", "megatron", ""), ("hsdp", "fsdp", ""), ("fsdp+tp", "deepspeed", ""),
+     ("fsdp+tp+pp", "torchtitan", ""), ("zero2", "megatron", "megatron"),
+     ("fsdp+tp", "megatron", "deepspeed"), ("fsdp+tp+pp", "megatron", "torchtitan"),
+     ("fsdp+tp", "fsdp", "accelerate"), ("fsdp+tp", "jax", "megatron"),
+     ("fsdp+tp", "jax in fp8", "maxtext"), ("fsdp+tp+cp", "megatron", "megatron,torchtitan")],
 )  # fmt: skip
-def test_thresholds_against_a_loop(name: str, framework: str) -> None:
+def test_thresholds_against_a_loop(name: str, framework: str, target: str) -> None:
+    framework, _, precision = framework.partition(" in ")
     model, strategy, most = small(framework), BY_NAME[name], 24
-    swept = sweep(model, strategy, 8, Limits(), most)
-    every = {batch: loop(model, strategy, 8, batch) for batch in range(1, most + 1)}
+    model = replace(model, job=replace(model.job, precision=precision or "bf16"))
+    targets = tuple(TARGETS[word] for word in target.split(",") if word)
+    swept = sweep(model, strategy, 8, Limits(), most, targets)
+    every = {batch: loop(model, strategy, 8, batch, targets) for batch in range(1, most + 1)}
     best = {batch: min(plans) for batch, plans in every.items() if plans}
     found = swept.fastest(1, most)
     assert found.sequences.tolist() == list(best)
@@ -84,6 +99,7 @@ def test_thresholds_against_a_loop(name: str, framework: str) -> None:
             one = PlanTable.from_plans([at.plan])
             sized = with_batch(model, batch)
             assert not violations(sized, one)
+            assert not refused_by(sized, at.plan, targets)
             assert evaluate_table(sized, one).step_time_s[0] == pytest.approx(best[batch][0])
 
 
@@ -118,17 +134,42 @@ def test_rules_about_micro_batches_are_those_of_the_search(framework: str) -> No
             assert bool(allowed[row]) == (not violations(sized, one)), some.plan(row)
 
 
-@each("name", ["zero1", "zero3", "fsdp+tp"])
-def test_the_largest_count_against_a_loop(name: str) -> None:
+@each(
+    ("name", "target"),
+    [("zero1", ""), ("zero3", ""), ("fsdp+tp", ""), ("fsdp+tp", "deepspeed"),
+     ("fsdp+tp+pp", ""), ("fsdp+tp+pp", "torchtitan"), ("fsdp+tp+pp", "megatron")],
+)  # fmt: skip
+def test_the_largest_count_against_a_loop(name: str, target: str) -> None:
     model, strategy, batch = small("megatron"), BY_NAME[name], 512
+    targets = (TARGETS[target],) if target else ()
     counts = (1, 2, 4, 8, 16, 24, 32, 64)
     good = []
     for chips in counts:
-        at = sweep(model, strategy, chips, Limits(), batch).at(batch)
+        at = sweep(model, strategy, chips, Limits(), batch, targets).at(batch)
         if at is not None and at.share <= 0.01:
             good.append(chips)
-    row = largest_chips(model, strategy, counts, Limits(), float(batch * SEQ))
+    row = largest_chips(model, strategy, counts, Limits(), float(batch * SEQ), targets=targets)
     assert row.max_chips == max(good, default=None)
+    if target == "megatron":
+        assert (row.binds, "Megatron-LM can launch none of its plans" in row.words) == (
+            "rules",
+            True,
+        )
+
+
+@each("runnable_in", ["any", "megatron"])
+def test_a_deadline_against_a_solve_of_each_count(runnable_in: str) -> None:
+    asked: dict[str, Any] = {
+        "model": "llama2-7b", "hardware": "dgx-h100-ndr", "batch_tokens": 2**20,
+        "runnable_in": runnable_in,
+    }  # fmt: skip
+    best = {n: planner.solve(**asked, chips=n, clocks=False).require() for n in (8, 16, 32)}
+    steps = 1000
+    deadline = best[16].step_time_s * steps * 1.001
+    (row,) = planner.feasible(
+        **asked, chips="8,16,32", deadline=deadline, train_tokens=2**20 * steps
+    ).deadlines
+    assert (row.chips, row.step_time_s) == (16, pytest.approx(best[16].step_time_s))
 
 
 def test_a_verdict_reads_the_sweep() -> None:
