@@ -42,7 +42,7 @@ _PARTS = {
 _MOST_TOKENS = 64 * 2**20
 _LEAST_TOKENS = 4 * 2**20
 _TOKENS_PER_CHIP = 16 * 2**10
-_COUNTS_AT_A_TIME = 16
+_FIRST_COUNTS, _MOST_COUNTS = 16, 256  # looked at together
 _ROWS_AT_A_TIME = 16384
 
 
@@ -264,10 +264,12 @@ def largest_chips(
         "batch_tokens": batch_tokens,
     }
     nearest: _Best | None = None
-    for start in range(0, len(possible), _COUNTS_AT_A_TIME):
+    start, width = 0, _FIRST_COUNTS
+    while start < len(possible):
         if on_progress is not None:
             on_progress(strategy.title, start, len(possible))
-        some = tuple(possible[start : start + _COUNTS_AT_A_TIME])
+        some = tuple(possible[start : start + width])
+        start, width = start + width, min(2 * width, _MOST_COUNTS)
         best = _best_of(sized, strategy, some, limits, targets)
         if best is None:
             continue

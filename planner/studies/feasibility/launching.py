@@ -50,14 +50,15 @@ def _refused(resolved: Resolved) -> list[str]:
 
 def kept_default(resolved: Resolved) -> Iterator[tuple[str, str, str]]:
     """What is taken to launch the plans, and their risk, where the question leaves these open."""
-    roofline = resolved.cost.assumptions.token_granularity
     for name, value, reason in scope_default(resolved):
         if name != RUNNABLE_IN:
             yield name, value, reason
-        elif not roofline:
-            lines = _refused(resolved) if value != ANY else []
-            lifted = ANY, f"{value} runs no plan of this job: {'; '.join(lines)}"
-            yield name, *(lifted if lines else (value, reason))
+        elif resolved.cost.assumptions.token_granularity:
+            continue
+        elif lines := _refused(resolved):
+            yield name, ANY, f"{value} runs no plan of this job: {'; '.join(lines)}"
+        else:
+            yield name, value, reason
 
 
 def kept_words(resolved: Resolved, targets: tuple[Target, ...]) -> str:
@@ -71,7 +72,7 @@ def kept_words(resolved: Resolved, targets: tuple[Target, ...]) -> str:
         lifts.append(f"--{MAX_OOM_RISK} 100%")
     if not kept:
         return ""
-    return f"Plans are those that {' and that '.join(kept)} ({' and '.join(lifts)}: all)."
+    return f"Plans are those that {' and that '.join(kept)} (lifted by {' and '.join(lifts)})."
 
 
 def kept_notes(kept: Mapping[tuple[str, str], str]) -> Iterator[str]:
