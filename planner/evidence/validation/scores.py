@@ -219,20 +219,21 @@ def is_moe(predictions: Predictions) -> BoolArray:
     return np.array([measured.run.job.model.moe is not None for measured in predictions.runs])
 
 
-def score(name: str, predictions: Predictions, among: BoolArray) -> Score:
+def score(name: str, predictions: Predictions, among: BoolArray, *, choices: bool = True) -> Score:
     """The score of some runs.
 
     Args:
         name: What to call them.
         predictions: n runs, predicted without site factors.
         among: (n,) which of them; at least one.
+        choices: Whether it says how well plans are chosen, which takes longest.
 
     Raises:
         ValueError: None of them.
     """
     p, site = predictions, predictions.with_site_factors()
     test = among & is_test(p)
-    groups = choice_groups(p, among)
+    groups = choice_groups(p, among) if choices else []
 
     def time(source: Predictions, rows: BoolArray) -> Errors | None:
         return errors_of(
