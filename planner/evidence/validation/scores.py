@@ -244,6 +244,7 @@ def score(name: str, predictions: Predictions, among: BoolArray, *, choices: boo
     if all_rows is None or site_rows is None:
         raise ValueError(f"{name}: no rows")
     factors = p.site_factor[among]
+    choice = choice_of(p.step_time_s, p.measured_s, groups)
     return Score(
         name=name,
         rows=int(among.sum()),
@@ -254,8 +255,10 @@ def score(name: str, predictions: Predictions, among: BoolArray, *, choices: boo
         site_time=site_rows,
         site_time_test=time(site, test),
         site_factors=(float(factors.min()), float(factors.max())),
-        choice=choice_of(p.step_time_s, p.measured_s, groups),
-        site_choice=choice_of(site.step_time_s, p.measured_s, groups),
+        choice=choice,
+        site_choice=choice
+        if (factors == 1).all()
+        else choice_of(site.step_time_s, p.measured_s, groups),
         memory=memory_errors(p, among),
         power=power_errors(p, among),
     )
