@@ -48,8 +48,10 @@ def _why_not(model: CostModel, plan: Plan) -> str:
     """Why a plan is not simulated; empty where it is."""
     if not model.assumptions.bubbles:
         return "the preset leaves bubbles out"
-    # Few questions have explicit stages; the rest load no simulator.
-    from planner.cost.timeline.timeline import operations_of, why_not_simulated  # noqa: PLC0415
+    from planner.cost.timeline.timeline import (  # noqa: PLC0415  (few plans are simulated)
+        operations_of,
+        why_not_simulated,
+    )
 
     if problem := why_not_simulated(model, plan):
         return problem
@@ -61,6 +63,6 @@ def _why_not(model: CostModel, plan: Plan) -> str:
 
 def _makespan_s(model: CostModel, plan: Plan) -> float:
     """The simulated step time of a plan that can be simulated."""
-    from planner.cost.timeline.timeline import timeline_of  # noqa: PLC0415  (as in `_why_not`)
+    from planner.cost.timeline.timeline import timeline_of  # noqa: PLC0415  (few plans are simulated)
 
     return timeline_of(model, plan).makespan_s
