@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hardware_db.errors import HardwareError, nearest
 from hardware_db.frozen_map import FrozenMap
@@ -43,13 +44,18 @@ class Calibration:
         Raises:
             HardwareError: Nothing has that prefix.
         """
-        start = prefix + "."
-        found = {key[len(start) :]: v for key, v in self.values.items() if key.startswith(start)}
+        found = _below(self.values, prefix + ".")
         if not found:
             groups = {key.rsplit(".", 1)[0] for key in self.values}
             hint = nearest(prefix, groups)
             raise HardwareError(f"calibration {self.name}: no group {prefix!r}{hint}")
-        return FrozenMap(found)
+        return found
+
+
+@lru_cache(maxsize=64)
+def _below(values: FrozenMap[float], start: str) -> FrozenMap[float]:
+    """The numbers whose paths have a beginning, by the rest of their path."""
+    return FrozenMap({key[len(start) :]: v for key, v in values.items() if key.startswith(start)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

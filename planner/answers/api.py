@@ -21,7 +21,6 @@ from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.objectives import check_objective
 from planner.question.kinds.pools import check_pools
 from planner.question.kinds.uneven import check_layers, check_uneven
-from planner.question.pools import resolve_pools
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.result import EvaluateResult, SolveResult
@@ -77,6 +76,7 @@ def _evaluated(
     """What a plan costs; `assumed`: what its source left out."""
     if kind_of(request) is Kind.POOLS:
         from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415  (start-up)
+        from planner.question.pools import resolve_pools  # noqa: PLC0415  (start-up)
 
         return evaluate_pools(resolve_pools(request, origin), plan, assumed)
     return evaluate_plan(resolve(request, origin, plan.chips), plan, assumed)
@@ -107,6 +107,7 @@ def solve_request(
     kind = kind_of(request)
     if kind is Kind.POOLS:
         from planner.answers.spaces.pools import solve_pools  # noqa: PLC0415  (start-up)
+        from planner.question.pools import resolve_pools  # noqa: PLC0415  (start-up)
 
         return solve_pools(resolve_pools(request, origin), on_progress, started)
     deadline = None if request.time_limit is None else started + request.time_limit

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from planner.cost.context import CostModel
 from planner.cost.facts import PlanFacts, plan_facts
-from planner.cost.timeline.timeline import operations_of, timeline_of, why_not_simulated
 from planner.plan import Plan
 
 MOST_OPERATIONS = 100_000
@@ -33,7 +32,7 @@ def simulated_facts(model: CostModel, plan: Plan, memory_limit_bytes: float) -> 
     why_not = _why_not(model, plan)
     if why_not:
         return replace(facts, not_simulated=why_not)
-    return replace(facts, simulated_step_time_s=timeline_of(model, plan).makespan_s)
+    return replace(facts, simulated_step_time_s=_makespan_s(model, plan))
 
 
 def simulated_step_s(model: CostModel, plan: Plan) -> float | None:
@@ -42,16 +41,28 @@ def simulated_step_s(model: CostModel, plan: Plan) -> float | None:
     Raises:
         InputError: See `planner.cost.evaluate.evaluate_table`.
     """
-    return None if _why_not(model, plan) else timeline_of(model, plan).makespan_s
+    return None if _why_not(model, plan) else _makespan_s(model, plan)
 
 
 def _why_not(model: CostModel, plan: Plan) -> str:
     """Why a plan is not simulated; empty where it is."""
     if not model.assumptions.bubbles:
         return "the preset leaves bubbles out"
+    from planner.cost.timeline.timeline import (  # noqa: PLC0415  (few plans are simulated)
+        operations_of,
+        why_not_simulated,
+    )
+
     if problem := why_not_simulated(model, plan):
         return problem
     operations = operations_of(model, plan)
     if operations > MOST_OPERATIONS:
         return f"{operations:,} operations would take long (`planner evaluate --trace` runs them)"
     return ""
+
+
+def _makespan_s(model: CostModel, plan: Plan) -> float:
+    """The simulated step time of a plan that can be simulated."""
+    from planner.cost.timeline.timeline import timeline_of  # noqa: PLC0415  (few plans are simulated)
+
+    return timeline_of(model, plan).makespan_s

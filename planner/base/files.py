@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
@@ -88,6 +87,8 @@ def _prepared(path: Path, content: str | bytes) -> Iterator[tuple[str, str]]:
     """A temporary file beside the target with the content in it; gone at the end if it still is."""
     target = os.path.realpath(path)
     mode = _mode_of(target)
+    import secrets  # noqa: PLC0415  (takes a millisecond or two; only when a file is written)
+
     temporary = os.path.join(os.path.dirname(target), f".planner-{secrets.token_hex(8)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:

@@ -150,13 +150,14 @@ def _asking(question: Question, files: _Files, row: str | None, asked: Mapping[s
 def _evaluated(question: Question, files: _Files, *, quiet: bool) -> EvaluateResult:
     """What a plan costs; the files that are asked for are written."""
     from planner.answers.evaluation import evaluate_plan  # noqa: PLC0415  (numpy; not for --help)
-    from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415
-    from planner.question.kinds.pools import check_no_pictures  # noqa: PLC0415
-    from planner.question.pools import resolve_pools  # noqa: PLC0415
     from planner.question.resolved import resolve  # noqa: PLC0415
 
     request, plan, origin = question.request, question.plan, question.origin
     if request.pools is not None:
+        from planner.answers.spaces.pools import evaluate_pools  # noqa: PLC0415  (start-up)
+        from planner.question.kinds.pools import check_no_pictures  # noqa: PLC0415
+        from planner.question.pools import resolve_pools  # noqa: PLC0415
+
         check_no_pictures({"plot": files.plot, "trace": files.trace, "output": files.output})
         return evaluate_pools(resolve_pools(request, origin), plan, question.assumed)
     with schedules_bar(wanted=not quiet):

@@ -19,25 +19,8 @@ from typer.main import get_command
 from planner.base.errors import InputError, PlannerError
 from planner.base.messages import clipped, first_lines, printable, shortened
 from planner.base.version import __version__
-from planner.cli import (
-    calibrate,
-    collective,
-    compare,
-    databases,
-    doctor,
-    evaluate,
-    explain,
-    export,
-    feasible,
-    rack,
-    report,
-    ridgeline,
-    solve,
-    validate,
-)
 from planner.cli.completing import INSTRUCTION, answer_shell
-from planner.cli.folded import folded, with_help_all
-from planner.cli.once import Once
+from planner.cli.groups import group_of
 
 # Typer brings Click's exceptions along under other names in other versions; this one is theirs all.
 _UsageError: type[Any] = typer.BadParameter.__bases__[0]
@@ -45,6 +28,24 @@ _MOST_LINES = 40  # of mistakes, whatever found them
 
 app = typer.Typer(
     name="planner",
+    cls=group_of(
+        solve="solve:solve",
+        evaluate="evaluate:evaluate",
+        explain="explain:explain",
+        compare="compare:compare",
+        export="export:export",
+        feasible="feasible:feasible",
+        ridgeline="ridgeline:ridgeline",
+        report="report:report",
+        validate="validate:validate",
+        calibrate="calibrate:calibrate",
+        schema="databases:schema",
+        doctor="doctor:doctor",
+        rack="rack:app",
+        collective="collective:app",
+        models="databases:models",
+        hardware="databases:hardware",
+    ),
     help=(
         "Proven-optimal parallelism plans for training large models: time, memory and energy.\n\n"
         "Examples:\n\n"
@@ -61,22 +62,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("solve", cls=folded(**solve.FEW))(with_help_all(solve.solve))
-app.command("evaluate", cls=folded(**evaluate.FEW))(with_help_all(evaluate.evaluate))
-app.command("explain", cls=Once)(explain.explain)
-app.command("compare", cls=Once)(compare.compare)
-app.command("export", cls=Once)(export.export)
-app.command("feasible", cls=folded(**feasible.FEW))(with_help_all(feasible.feasible))
-app.add_typer(rack.app, name="rack")
-app.add_typer(collective.app, name="collective")
-app.command("ridgeline", cls=Once)(ridgeline.ridgeline)
-app.command("report", cls=Once)(report.report)
-app.command("validate", cls=folded(**validate.FEW))(with_help_all(validate.validate))
-app.command("calibrate", cls=Once)(calibrate.calibrate)
-app.add_typer(databases.models, name="models")
-app.add_typer(databases.hardware, name="hardware")
-app.command("schema", cls=Once)(databases.schema)
-app.command("doctor", cls=Once)(doctor.doctor)
 
 
 def _version(*, wanted: bool) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from planner.cli import rack_parallelism, rack_solve, rack_topology, rack_zero
-from planner.cli.once import Once
+from planner.cli.groups import group_of
 
 app = typer.Typer(
+    cls=group_of(
+        zero="rack_zero:zero",
+        topology="rack_topology:topology",
+        parallelism="rack_parallelism:parallelism",
+        solve="rack_solve:solve",
+    ),
     no_args_is_help=True,
     help="Operators split over a rack of chips: latency and energy, strategy by strategy.",
 )
-app.command("zero", cls=Once)(rack_zero.zero)
-app.command("topology", cls=Once)(rack_topology.topology)
-app.command("parallelism", cls=Once)(rack_parallelism.parallelism)
-app.command("solve", cls=Once)(rack_solve.solve)

@@ -55,12 +55,13 @@ def print_solved(
 ) -> None:
     """Prints an answer of `planner solve`."""
     from planner.report.tables.screen import solve_line, solve_screen  # noqa: PLC0415  (not for --help)
-    from planner.report.tables.sections import solve_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     if quiet:
         print(solve_line(result))
     elif sections:
+        from planner.report.tables.sections import solve_view  # noqa: PLC0415  (few ask for it)
+
         leaning = _leaning_of(result) if "leaning" in sections else ()
         print_view(solve_view(result, sections, leaning))
     else:
@@ -80,12 +81,13 @@ def print_evaluated(
 ) -> None:
     """Prints an answer of `planner evaluate`."""
     from planner.report.tables.screen import evaluate_line, evaluate_screen  # noqa: PLC0415  (not for --help)
-    from planner.report.tables.sections import evaluate_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415
 
     if quiet:
         print(evaluate_line(result))
     elif sections:
+        from planner.report.tables.sections import evaluate_view  # noqa: PLC0415  (few ask for it)
+
         print_view(evaluate_view(result, sections))
     else:
         print_view(evaluate_screen(result, asking))

@@ -118,7 +118,7 @@ class Request(BaseModel):
     """A question to the planner; field names are those of a job file and, with dashes, of flags."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, json_schema_extra=_fill_names
+        extra="forbid", frozen=True, strict=True, defer_build=True, json_schema_extra=_fill_names
     )
 
     @model_validator(mode="before")

@@ -210,3 +210,11 @@ def is_best(point: PlanResult, result: SolveResult) -> bool:
     """Whether a point of the front is the best plan."""
     best = result.best
     return best is not None and point.plan == best.plan and point.machine == best.machine
+
+
+def plan_line(plan: PlanResult) -> str:
+    """The choices of a plan in a line, its machine first where that is one of them."""
+    machine = "" if plan.machine is None else f"{plan.machine.words}; "
+    pools = pools_by_stage(plan.plan)
+    held = f"; stages on {pools}" if pools else ""
+    return f"{machine}{mesh_words(plan.plan)}; {choice_words(plan.plan)}{held}"

@@ -87,14 +87,16 @@ def memory_bytes(
     room = (
         a.on_chip_bytes / a.operand_bytes if a.on_chip_bytes and a.operand_bytes else float("inf")
     )
+    sizes = [(one.tokens, one.inputs, one.outputs, one.copies) for one in linears]
+    flat = np.broadcast_arrays(*(size for four in sizes for size in four))
+    t, i, o, copies = (np.stack(flat[column::4]) for column in range(4))
+    products = [(t, o, i), (t, i, o), (i, o, t)][: 3 if trains_all else 2]
+    m, n, k = (np.stack(sides) for sides in zip(*products, strict=True))
+    forward, *gradients = of_rows(least_traffic_elements(m, n, k, room))
     total: FloatArray | float = 0.0
-    for one in linears:
-        t, i, o, copies = np.broadcast_arrays(one.tokens, one.inputs, one.outputs, one.copies)
-        products = [(t, o, i), (t, i, o), (i, o, t)][: 3 if trains_all else 2]
-        m, n, k = (np.stack(sizes) for sizes in zip(*products, strict=True))
-        forward, *gradients = of_rows(least_traffic_elements(m, n, k, room))
-        moved = sum(gradients, forwards * forward)
-        total = total + of_rows(copies) * a.operand_bytes * moved
+    for at, of_one in enumerate(of_rows(copies)):
+        moved = sum((gradient[at] for gradient in gradients), forwards * forward[at])
+        total = total + of_one * a.operand_bytes * moved
     return total
 
 

@@ -219,20 +219,21 @@ def is_moe(predictions: Predictions) -> BoolArray:
     return np.array([measured.run.job.model.moe is not None for measured in predictions.runs])
 
 
-def score(name: str, predictions: Predictions, among: BoolArray) -> Score:
+def score(name: str, predictions: Predictions, among: BoolArray, *, choices: bool = True) -> Score:
     """The score of some runs.
 
     Args:
         name: What to call them.
         predictions: n runs, predicted without site factors.
         among: (n,) which of them; at least one.
+        choices: Whether it says how well plans are chosen, which takes longest.
 
     Raises:
         ValueError: None of them.
     """
     p, site = predictions, predictions.with_site_factors()
     test = among & is_test(p)
-    groups = choice_groups(p, among)
+    groups = choice_groups(p, among) if choices else []
 
     def time(source: Predictions, rows: BoolArray) -> Errors | None:
         return errors_of(
@@ -243,6 +244,7 @@ def score(name: str, predictions: Predictions, among: BoolArray) -> Score:
     if all_rows is None or site_rows is None:
         raise ValueError(f"{name}: no rows")
     factors = p.site_factor[among]
+    choice = choice_of(p.step_time_s, p.measured_s, groups)
     return Score(
         name=name,
         rows=int(among.sum()),
@@ -253,8 +255,10 @@ def score(name: str, predictions: Predictions, among: BoolArray) -> Score:
         site_time=site_rows,
         site_time_test=time(site, test),
         site_factors=(float(factors.min()), float(factors.max())),
-        choice=choice_of(p.step_time_s, p.measured_s, groups),
-        site_choice=choice_of(site.step_time_s, p.measured_s, groups),
+        choice=choice,
+        site_choice=choice
+        if (factors == 1).all()
+        else choice_of(site.step_time_s, p.measured_s, groups),
         memory=memory_errors(p, among),
         power=power_errors(p, among),
     )

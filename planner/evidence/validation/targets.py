@@ -105,6 +105,7 @@ def _no_pipeline(p: Predictions) -> BoolArray:
 
 _ERROR, _HELD = "mean error of the step time", "mean error of the memory"
 _FIRST, _MOST, _THREE = "mean regret", "largest regret", "mean regret of the top 3"
+_OF_CHOICES = (_FIRST, _MOST, _THREE)
 _ALL = ("*",)
 
 
@@ -191,13 +192,13 @@ def _reached(p: Predictions, target: Target) -> Reached | None:
         among = among & target.rows(p)
     if not among.any():
         return None
-    of_all = score(target.name, p, among)
+    of_all = score(target.name, p, among, choices=target.measure in _OF_CHOICES)
     value = target.figure(of_all)
     if value is None:
         return None
     test = None
     if target.measure in (_ERROR, _HELD) and (among & is_test(p)).any():
-        test = target.figure(score(target.name, p, among & is_test(p)))
+        test = target.figure(score(target.name, p, among & is_test(p), choices=False))
     return Reached(
         target=target.name,
         measure=target.measure,
@@ -244,7 +245,7 @@ class SourceMean:
 def mean_of_sources(p: Predictions) -> SourceMean | None:
     """The gold rows with every source counting once; None without gold rows."""
     rows = [of_sources(p, [name]) & is_gold(p) for name in names_of(p)]
-    found = [score("gold", p, among) for among in rows if among.any()]
+    found = [score("gold", p, among, choices=False) for among in rows if among.any()]
     if not found:
         return None
     return SourceMean(

@@ -142,7 +142,8 @@ class PlanModel(_Strict):
     """A plan as written in a file."""
 
     mesh: MeshModel = Field(
-        default=MeshModel(), description="Axis sizes; their product is the chips used."
+        default=MeshModel.model_construct(),  # which does not build its validator yet
+        description="Axis sizes; their product is the chips used.",
     )
     micro_batch: Size = Field(default=1, description="Sequences of one micro-batch.")
     schedule: Annotated[Any, choice(SCHEDULES)] = Field(

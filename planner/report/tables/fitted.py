@@ -6,6 +6,7 @@ Where that is not enough, columns are left out, and a line below says which.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -55,6 +56,11 @@ class Fitted:
         rest = [header.index(name) for name in by_right if name in header[1:]]
         self._order = [*self._less, *rest]
 
+    @cached_property
+    def _whole_width(self) -> int:
+        """Columns that all of it takes."""
+        return width_of(self._widest)
+
     def _least_width(self, at: int, unbroken: Collection[str]) -> int:
         """Columns without which a number is cut, or a word."""
         name = self.header[at]
@@ -67,11 +73,11 @@ class Fitted:
 
     def __rich_measure__(self, screen: Console, options: ConsoleOptions) -> Measurement:
         """Rich asks for the columns it takes."""
-        return Measurement(self._least[0], width_of(self._widest))
+        return Measurement(self._least[0], self._whole_width)
 
     def __rich_console__(self, screen: Console, options: ConsoleOptions) -> RenderResult:
         """Rich asks for what is printed."""
-        if width_of(self._widest) <= options.max_width:
+        if self._whole_width <= options.max_width:
             yield self._widest
             return
         yield self._within(options.max_width)

@@ -30,9 +30,8 @@ from planner.report.tables.screen_rows import (
     ties_row,
     wrapped,
 )
-from planner.report.tables.sections import solve_head
 from planner.report.tables.tables import ByWidth, spaced, text_of
-from planner.report.tables.terminal import head
+from planner.report.tables.terminal import head, solve_head
 from planner.results.gains import nothing_found_words
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.words import job_words

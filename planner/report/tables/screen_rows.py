@@ -24,12 +24,11 @@ from planner.report.tables.bar import bar, lettered
 from planner.report.tables.certificate import uneven_proof_words
 from planner.report.tables.likely import chance_words, interval_words, with_interval
 from planner.report.tables.pools import alone_words
-from planner.report.tables.sections import plan_line
 from planner.report.tables.terminal import run_rows as figures_of
 from planner.results.parts import Notes, TrainingRun
 from planner.results.plan import PlanResult, RankedPlan
 from planner.results.result import SolveResult
-from planner.results.words import choice_words, join_words, mesh_words
+from planner.results.words import choice_words, join_words, mesh_words, plan_line
 
 Row = tuple[str, list[str]]
 SPENT = "time spent"

@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from planner.explanation.sensitivity.elasticities import Elasticity
-from planner.plan.layout_words import pools_by_stage
 from planner.report.section_names import EVALUATE, SOLVE
 from planner.report.tables.breakdown import breakdown_view, simulated_words, stage_view
 from planner.report.tables.certificate import certificate_view
@@ -35,11 +34,12 @@ from planner.report.tables.terminal import (
     panel_view,
     proof_words,
     run_view,
+    solve_head,
 )
-from planner.results.gains import gain_words, nothing_found_words
+from planner.results.gains import gain_words
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
-from planner.results.words import asked_words, choice_words, job_words, mesh_words
+from planner.results.words import job_words, plan_line
 
 Answer = SolveResult | EvaluateResult
 _Made = tuple[list[str], list[RenderableType]]
@@ -174,37 +174,9 @@ _EVALUATE = (
 )
 
 
-def solve_head(result: SolveResult) -> list[RenderableType]:
-    """What is asked, what the cluster gives away, and why there is no plan where there is none."""
-    parts = head(asked_words(result), result.notes.losses)
-    return parts if result.best is not None else [*parts, *no_plan_view(result)]
-
-
 def evaluate_head(result: EvaluateResult) -> list[RenderableType]:
     """What is asked, what to beware of, and whether the plan fits."""
     return [*head(job_words(result), result.notes.losses, result.warnings), fits_view(result)]
-
-
-def no_plan_view(result: SolveResult) -> list[RenderableType]:
-    """Why there is no plan, and what frees one."""
-    if result.diagnosis is None:
-        return [Text(nothing_found_words(result))]
-    lines: list[RenderableType] = [
-        Text("No plan fits (proved).", style="bold"),
-        indented([f"{result.diagnosis.explanation}."]),
-    ]
-    if result.diagnosis.remedies:
-        lines.append(indented(["Any one of these frees it:"]))
-        lines.append(indented(result.diagnosis.remedies, by=4))
-    return lines
-
-
-def plan_line(plan: PlanResult) -> str:
-    """The choices of a plan in a line, its machine first where that is one of them."""
-    machine = "" if plan.machine is None else f"{plan.machine.words}; "
-    pools = pools_by_stage(plan.plan)
-    held = f"; stages on {pools}" if pools else ""
-    return f"{machine}{mesh_words(plan.plan)}; {choice_words(plan.plan)}{held}"
 
 
 def solve_view(

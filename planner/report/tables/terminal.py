@@ -26,11 +26,12 @@ from planner.report.tables.breakdown import breakdown_view
 from planner.report.tables.certificate import uneven_proof_words
 from planner.report.tables.fitted import Fitted
 from planner.report.tables.likely import chance_words, with_interval
-from planner.report.tables.tables import ByWidth, pairs, section, spaced, table
+from planner.report.tables.tables import ByWidth, indented, pairs, section, spaced, table
+from planner.results.gains import nothing_found_words
 from planner.results.parts import TrainingRun
 from planner.results.plan import PlanResult
 from planner.results.result import PASSED, EvaluateResult, SolveResult
-from planner.results.words import boundary_words, plan_rows
+from planner.results.words import asked_words, boundary_words, plan_rows
 
 _PANEL_WIDTH = 96
 """Columns from which decisions and costs stand side by side."""
@@ -208,6 +209,26 @@ def head(words: str, losses: Sequence[str], warnings: Sequence[str] = ()) -> lis
         *(Text(f"Note: {loss}.", style="yellow") for loss in losses),
         *(Text(f"Warning: {line}", style="red") for line in warnings),
     ]
+
+
+def solve_head(result: SolveResult) -> list[RenderableType]:
+    """What is asked, what the cluster gives away, and why there is no plan where there is none."""
+    parts = head(asked_words(result), result.notes.losses)
+    return parts if result.best is not None else [*parts, *no_plan_view(result)]
+
+
+def no_plan_view(result: SolveResult) -> list[RenderableType]:
+    """Why there is no plan, and what frees one."""
+    if result.diagnosis is None:
+        return [Text(nothing_found_words(result))]
+    lines: list[RenderableType] = [
+        Text("No plan fits (proved).", style="bold"),
+        indented([f"{result.diagnosis.explanation}."]),
+    ]
+    if result.diagnosis.remedies:
+        lines.append(indented(["Any one of these frees it:"]))
+        lines.append(indented(result.diagnosis.remedies, by=4))
+    return lines
 
 
 def fits_words(result: EvaluateResult) -> str:
