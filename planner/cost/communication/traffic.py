@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
+from operator import add
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.job import Job
-from planner.cost.kernels.linears import Linear, Shares, layer_linears, memory_bytes
+from planner.cost.kernels.linears import Linear, Shares, layer_linears, pass_bytes
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
@@ -220,23 +220,28 @@ def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
 
     What the products move is computed once per combination of the columns that their sizes have.
     """
-    a, shapes, plans = model.assumptions, model.shapes, x.plans
+    shapes, plans = model.shapes, x.plans
     first, rows = distinct([plans.micro_batch, plans.cp, plans.tp, plans.ep])
     tp, ep = plans.tp[first, None], plans.ep[first, None]
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[first, None]
-    shares, trains_all = Shares(tokens=tokens, tp=tp, ep=ep), model.job.trains_all
-    total = np.zeros(x.stages.count.shape)
-    for group, moe in product(x.groups, (False, True)):
-        if ("moe" if moe else "dense") in model.job.model.layer_kinds:
-            forwards = 1 + repeats(model, group).linear
-            linears = layer_linears(a, shapes, shares, moe=moe)
-            one = memory_bytes(a, linears, forwards, trains_all=trains_all, rows=rows)
-            total = total + shapes.blocks * (group.moe if moe else group.dense) * one
+    linears = {
+        moe: layer_linears(model.assumptions, shapes, Shares(tokens=tokens, tp=tp, ep=ep), moe=moe)
+        for moe in (False, True)
+        if ("moe" if moe else "dense") in model.job.model.layer_kinds
+    }
+    columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
+    head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
+    every = [*reduce(add, linears.values()), *([head] if shapes.vocab else [])]
+    forward, gradients = pass_bytes(model.assumptions, every, trains_all=model.job.trains_all)
+    total, at = np.zeros(x.stages.count.shape), 0
+    for moe, some in linears.items():
+        own, at = slice(at, at + len(some)), at + len(some)
+        once, again = (reduce(add, part[own])[rows] for part in (forward, gradients))
+        for group in x.groups:
+            moved = again + (1 + repeats(model, group).linear) * once
+            total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
     if shapes.vocab:
-        columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
-        head = [Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)]
-        once = memory_bytes(a, head, np.ones((1, 1)), trains_all=trains_all, rows=rows)
-        total = total + x.stages.last * once
+        total = total + x.stages.last * (forward[at] + gradients[at])[rows]
     return total
 
 

@@ -6,7 +6,9 @@ at which the peak rates hold; it divides only work that is bound by arithmetic.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -77,18 +79,22 @@ class MatmulSeconds:
     input_grad: FloatArray
     weight_grad: FloatArray
 
-    def __add__(self, other: MatmulSeconds) -> MatmulSeconds:
-        """Sum of two sets of multiplications."""
-        return MatmulSeconds(
-            self.forward + other.forward,
-            self.input_grad + other.input_grad,
-            self.weight_grad + other.weight_grad,
+    def summed(self, slower: FloatArray) -> MatmulSeconds:
+        """The sum over the first axis, each row of it `slower` times as long, (p, 1, 1)."""
+        forward, input_grad, weight_grad = (
+            reduce(np.add, slower * each)  # one after the other, whatever the length
+            for each in (self.forward, self.input_grad, self.weight_grad)
         )
+        return MatmulSeconds(forward, input_grad, weight_grad)
 
-    def scaled(self, factor: float) -> MatmulSeconds:
-        """All three times `factor`."""
+    @staticmethod
+    def joined(parts: Sequence[MatmulSeconds]) -> MatmulSeconds:
+        """The rows of the first, then of the next, ..."""
         return MatmulSeconds(
-            self.forward * factor, self.input_grad * factor, self.weight_grad * factor
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("forward", "input_grad", "weight_grad")
+            )
         )
 
 
@@ -108,15 +114,10 @@ def linear_s(
     gradient (inputs, outputs; inner tokens). `flop_per_s` defaults to the job's precision.
     """
     rate = a.matmul_flop_per_s if flop_per_s is None else flop_per_s
-
-    def one(m: Number, n: Number, k: Number) -> FloatArray:
-        return matmul_s(a, m, n, k, clock=clock, flop_per_s=rate, copies=copies)
-
-    return MatmulSeconds(
-        forward=one(tokens, outputs, inputs),
-        input_grad=one(tokens, inputs, outputs),
-        weight_grad=one(inputs, outputs, tokens),
-    )
+    t, i, o = np.broadcast_arrays(tokens, inputs, outputs)
+    m, n, k = np.stack([t, t, i]), np.stack([o, i, o]), np.stack([i, o, t])
+    each = matmul_s(a, m, n, k, clock=clock, flop_per_s=rate, copies=copies)
+    return MatmulSeconds(forward=each[0], input_grad=each[1], weight_grad=each[2])
 
 
 @dataclass(frozen=True, slots=True)

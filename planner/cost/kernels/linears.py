@@ -7,6 +7,7 @@ bytes that they move.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.cost.chip.tiling import least_traffic_elements
 from planner.cost.kernels.compute import MatmulSeconds, Number, linear_s
 from planner.cost.kernels.shapes import Shapes
+
+
+_AT_A_TIME = 16384  # seconds of linears in one array: what is made on the way stays in the cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +39,29 @@ class Linear:
 
 
 def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulSeconds:
-    """Seconds of all linears, one after the other."""
-    total: MatmulSeconds | None = None
-    for one in linears:
-        taken = linear_s(a, one.tokens, one.inputs, one.outputs, clock=clock, copies=one.copies)
-        if one.routed:
-            taken = taken.scaled(1 / a.expert_efficiency)
-        total = taken if total is None else total + taken
-    assert total is not None
-    return total
+    """Seconds of all linears, one after the other, (n, k)."""
+    sizes = _sizes(linears)
+    routed = np.array([one.routed for one in linears])[:, None, None]
+    slower = np.where(routed, 1 / a.expert_efficiency, 1.0)
+    step = max(_AT_A_TIME // (len(linears) * clock.shape[-1]), 1)
+    parts = []
+    for start in range(0, max(sizes.shape[-2], len(clock)), step):
+        rows = slice(start, start + step)
+        t, i, o, copies = sizes[..., rows, :] if sizes.shape[-2] > 1 else sizes
+        own = clock[rows] if len(clock) > 1 else clock
+        parts.append(linear_s(a, t, i, o, clock=own, copies=copies).summed(slower))
+    return parts[0] if len(parts) == 1 else MatmulSeconds.joined(parts)
+
+
+def _sizes(linears: list[Linear]) -> FloatArray:
+    """(4, p, n, 1) tokens, inputs, outputs and copies of p linears."""
+    sizes = [(one.tokens, one.inputs, one.outputs, one.copies) for one in linears]
+    shape = np.broadcast_shapes(*{np.shape(size) for four in sizes for size in four})
+    table = np.empty((4, len(linears), *shape))
+    for row, four in enumerate(sizes):
+        for kind, size in enumerate(four):
+            table[kind, row] = size
+    return table
 
 
 def product_flop(linears: list[Linear], passes: FloatArray | float) -> FloatArray | float:
@@ -60,44 +78,33 @@ def product_flop(linears: list[Linear], passes: FloatArray | float) -> FloatArra
     return total
 
 
-def memory_bytes(
-    a: Assumptions,
-    linears: list[Linear],
-    forwards: FloatArray,
-    *,
-    trains_all: bool,
-    rows: IntArray | None = None,
-) -> FloatArray | float:
-    """Bytes between chip and memory of all linears in both passes.
+def memory_bytes(a: Assumptions, linears: list[Linear], *, trains_all: bool) -> FloatArray:
+    """Bytes between chip and memory of all linears in both passes, nothing run twice."""
+    forward, gradients = pass_bytes(a, linears, trains_all=trains_all)
+    return np.asarray(reduce(np.add, forward + gradients))
+
+
+def pass_bytes(
+    a: Assumptions, linears: list[Linear], *, trains_all: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Bytes between chip and memory of each linear, forward and for its gradients, (p, n, 1).
 
     Each of the three multiplications moves the least that a block of `on_chip_bytes` allows
     (`planner.cost.chip.tiling`), or every operand once where that is 0.
 
     Args:
         a: Bytes per element, and on the chip.
-        linears: The shapes.
-        forwards: Forward passes, those of recomputation included.
+        linears: The p shapes.
         trains_all: Whether weights get gradients (not those that LoRA freezes).
-        rows: (n,) row of the shapes, which are (m, 1), of each row of `forwards`; None: its own.
     """
-
-    def of_rows(column: FloatArray) -> FloatArray:
-        return column if rows is None else column[..., rows, :]
-
     room = (
         a.on_chip_bytes / a.operand_bytes if a.on_chip_bytes and a.operand_bytes else float("inf")
     )
-    sizes = [(one.tokens, one.inputs, one.outputs, one.copies) for one in linears]
-    flat = np.broadcast_arrays(*(size for four in sizes for size in four))
-    t, i, o, copies = (np.stack(flat[column::4]) for column in range(4))
+    t, i, o, copies = _sizes(linears)
     products = [(t, o, i), (t, i, o), (i, o, t)][: 3 if trains_all else 2]
-    m, n, k = (np.stack(sides) for sides in zip(*products, strict=True))
-    forward, *gradients = of_rows(least_traffic_elements(m, n, k, room))
-    total: FloatArray | float = 0.0
-    for at, of_one in enumerate(of_rows(copies)):
-        moved = sum((gradient[at] for gradient in gradients), forwards * forward[at])
-        total = total + of_one * a.operand_bytes * moved
-    return total
+    m, n, k = (np.stack(sizes) for sizes in zip(*products, strict=True))
+    moved = copies * a.operand_bytes * least_traffic_elements(m, n, k, room)
+    return moved[0], moved[1:].sum(axis=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,9 +80,7 @@ def _kind_counts(
     order = ("attention", *(name for name in linears if name != "attention"))
     none = np.zeros(len(plans))
     flop = {name: none + product_flop(linears[name], 3.0) for name in order}
-    moved = {
-        name: none + memory_bytes(a, linears[name], np.ones(1), trains_all=True) for name in order
-    }
+    moved = {name: none + memory_bytes(a, linears[name], trains_all=True) for name in order}
     flop["attention"] = flop["attention"] + (
         scores_flop_per_token(model) / model.job.model.layers * tokens / plans.tp
     )

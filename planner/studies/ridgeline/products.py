@@ -198,7 +198,7 @@ def _tiled(products: Sequence[Product], count: FloatArray, times: int) -> Linear
 
 def _memory_bytes(a: Assumptions, linear: Linear, counting: str, *, training: bool) -> FloatArray:
     if training and counting != "step":
-        return np.asarray(memory_bytes(a, [linear], np.ones(1), trains_all=True))
+        return memory_bytes(a, [linear], trains_all=True)
     room = a.on_chip_bytes / a.operand_bytes if a.on_chip_bytes else float("inf")
     once = least_traffic_elements(linear.tokens, linear.outputs, linear.inputs, room)
     return np.asarray(linear.copies * a.operand_bytes * once)
