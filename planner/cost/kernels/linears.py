@@ -17,7 +17,6 @@ from planner.cost.chip.tiling import least_traffic_elements
 from planner.cost.kernels.compute import MatmulSeconds, Number, linear_s
 from planner.cost.kernels.shapes import Shapes
 
-
 _AT_A_TIME = 16384  # seconds of linears in one array: what is made on the way stays in the cache
 
 

@@ -41,6 +41,8 @@ from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.space import PartialPlans
 from planner.search.uniform.tables import LAYER_GROUPS, ideal_networks
 
+_AT_A_TIME = 8192  # partial plans: what their bounds need stays in the cache
+
 
 def partial_plan_corners(
     model: CostModel,
@@ -125,20 +127,24 @@ class PartialPlanBounds:
         """
         partial_plans = self.partial_plans
         columns = {**partial_plans.meshes.columns, "recompute": recompute}
-        sizes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
-        first, which = distinct([*sizes, *(net.columns for net in self.networks.values())])
-        keys = {name: column[first] for name, column in columns.items()}
-        nets = {name: net.take(first) for name, net in self.networks.items()}
+        axes = [columns[name] for name in (*LAYER_GROUPS, "recompute")]
+        _, which = distinct([*axes, *(net.columns for net in self.networks.values())])
         corners = np.empty((len(partial_plans), len(clocks), 2))
-        for micro_batch in np.unique(partial_plans.columns["micro_batch"]):
+        sizes = partial_plans.columns["micro_batch"]
+        by_size = np.argsort(sizes, kind="stable")
+        for start in range(0, len(by_size), _AT_A_TIME):
             deadline.check()
-            rows = np.flatnonzero(partial_plans.columns["micro_batch"] == micro_batch)
+            rows = by_size[start : start + _AT_A_TIME]
             mesh = partial_plans.mesh_id[rows]
+            some, at = distinct([which[mesh], sizes[rows]])
             alone, paired, kernels = _least_seconds(
-                self.model, keys, nets, int(micro_batch), clocks
+                self.model,
+                {name: columns[name][mesh[some]] for name in (*LAYER_GROUPS, "recompute")},
+                {name: net.take(mesh[some]) for name, net in self.networks.items()},
+                sizes[rows[some]],
+                clocks,
             )
             schedules = ScheduleColumn(partial_plans.columns["schedule"][rows, None])
-            at = which[mesh]
             corners[rows] = _corners(
                 self.model,
                 {name: column[mesh, None] for name, column in columns.items()},
@@ -187,17 +193,17 @@ def _least_seconds(
     model: CostModel,
     keys: dict[str, IntArray],
     nets: dict[str, GroupCosts],
-    micro_batch: int,
+    micro_batch: IntArray,
     clocks: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(combinations, clocks) least seconds, those side by side, kernel seconds of all layers.
 
-    Of one micro-batch, both ends included, with the recomputation of the key; minimized over
-    sequence parallelism and context-parallel modes. Side by side: `LayerTimes.paired` less.
+    Of a micro-batch of each size, both ends included, with the recomputation of the key; minimized
+    over sequence parallelism and context-parallel modes. Side by side: `LayerTimes.paired` less.
     """
     kinds = model.job.model.layer_kinds
     combinations, tp, cp = len(keys["tp"]), keys["tp"][:, None], keys["cp"][:, None]
-    ends = end_terms(model, tp, micro_batch * model.job.seq_len / cp, clocks[None, :])
+    ends = end_terms(model, tp, micro_batch[:, None] * model.job.seq_len / cp, clocks[None, :])
     times = _terms_of_variants(model, keys, nets, micro_batch, clocks)
     total = busy = beside = ends.embedding + ends.head
     for kind in ("dense", "moe"):
@@ -217,7 +223,7 @@ def _terms_of_variants(
     model: CostModel,
     keys: dict[str, IntArray],
     nets: dict[str, GroupCosts],
-    micro_batch: int,
+    micro_batch: IntArray,
     clocks: FloatArray,
 ) -> LayerTerms:
     """(variants x combinations, clocks) layer times, all variants in one table.
@@ -235,7 +241,7 @@ def _terms_of_variants(
         tp=tp,
         cp=cp,
         ep=ep,
-        micro_batch=np.full_like(tp, micro_batch),
+        micro_batch=np.tile(micro_batch, len(variants))[:, None],
         sequence_parallel=(tp > 1) & (split == 1),
         cp_mode=mode,
         recompute=every["recompute"],

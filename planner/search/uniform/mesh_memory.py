@@ -51,6 +51,8 @@ def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload
     pipelines = lean_pipelines(model, meshes)
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         todo = least == NOTHING_FITS
+        if not todo.any():
+            break
         here = {pipeline: np.flatnonzero(runs[todo]) for pipeline, runs in pipelines.items()}
         held = mesh_bytes(
             model, meshes.take(np.flatnonzero(todo)), here, recompute, offload=offload
