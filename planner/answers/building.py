@@ -66,10 +66,10 @@ class Chosen:
     facts: PlanFacts
     front: Front
     top: tuple[RankedPlan, ...]
-    why: tuple[str, ...]
+    why: Sequence[str]
     scope: Scope = field(default=Scope())
     top_complete: bool = False
-    neighbors: tuple[Neighbor, ...] = ()
+    neighbors: Sequence[Neighbor] = ()
     stages: Stages = field(default=Stages())
 
 

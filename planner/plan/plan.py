@@ -253,6 +253,18 @@ class PlanTable:
         stages = None if self.stages is None else self.stages.take(index)
         return PlanTable(**columns, stages=stages, layouts=self.layouts)
 
+    @staticmethod
+    def joined(tables: Sequence[PlanTable]) -> PlanTable:
+        """The rows of the first table, then of the next, ...; of plans without explicit stages."""
+        columns = {name: np.concatenate([getattr(t, name) for t in tables]) for name in COLUMNS}
+        layouts = tables[0].layouts
+        if any(table.layouts != layouts for table in tables):
+            before = np.cumsum([0, *(len(table.layouts) for table in tables[:-1])])
+            shift = np.repeat(before, [len(table) for table in tables])
+            columns["order"] += np.where(columns["order"] >= len(ORDERS), shift, 0)
+            layouts = tuple(layout for table in tables for layout in table.layouts)
+        return PlanTable(**columns, layouts=layouts)  # type: ignore[arg-type]
+
     def plan(self, row: int) -> Plan:
         """Row `row` as a `Plan`."""
         named = {name: int(getattr(self, name)[row]) for name in _INTEGERS}

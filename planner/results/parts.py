@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,7 +198,7 @@ class Notes:
     """What is said of an answer beside its figures.
 
     Attributes:
-        why: Sentences on what binds the best plan.
+        why: Sentences on what binds the best plan, made when they are first read.
         caveats: Sentences that must not be missed: what the best plan was chosen among (what runs
             it, its risk, its chips, its power where that is limited), what a wider choice would
             give, and what is in doubt.
@@ -210,7 +210,7 @@ class Notes:
         sources: Titles of the documents behind the numbers used.
     """
 
-    why: tuple[str, ...] = ()
+    why: Sequence[str] = ()
     caveats: tuple[str, ...] = ()
     runs_in: tuple[str, ...] = ()
     losses: tuple[str, ...] = ()

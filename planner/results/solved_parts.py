@@ -123,7 +123,8 @@ class Candidates:
         top: The best three plans on exactly the chips asked for that differ in mesh or
             micro-batch, best first; only the best where memory is the objective.
         top_complete: Whether it is proved that no other mesh and micro-batch has a better plan.
-        neighbors: Real evaluations of plans one step away from the best.
+        neighbors: Real evaluations of plans one step away from the best, made when they are first
+            looked at.
         wider: What lifting a wish that was assumed would give; nothing where it was not searched.
         counts: What was considered, dropped for each reason, left when time ran out, and passed,
             at each stage of the search that proved the best plan, on exactly the chips asked for;
@@ -138,7 +139,7 @@ class Candidates:
     front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
     top: tuple[RankedPlan, ...] = field(default=(), repr=False)
     top_complete: bool = False
-    neighbors: tuple[Neighbor, ...] = field(default=(), repr=False)
+    neighbors: Sequence[Neighbor] = field(default=(), repr=False)
     wider: tuple[Wider, ...] = field(default=(), repr=False)
     machines: tuple[MachineSearch, ...] = field(default=(), repr=False)
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
-from planner.cost.evaluate import evaluate_table
-from planner.objectives import Costs, Objective
+from planner.objectives import Objective
 from planner.plan import Plan, PlanTable
 from planner.search.columns import proving
 from planner.search.objective import values
@@ -79,7 +78,12 @@ class _Kept:
 
 
 def best_few(
-    space: UniformSpace, nodes: Nodes, objective: Objective, first: PlanTable, count: int = 3
+    space: UniformSpace,
+    nodes: Nodes,
+    objective: Objective,
+    first: PlanTable,
+    value: float,
+    count: int = 3,
 ) -> BestFew:
     """The best plans of a space that differ in mesh or micro-batch.
 
@@ -88,23 +92,21 @@ def best_few(
         nodes: Its partial plans after the search, which found plans.
         objective: Of step time and energy.
         first: One row, the optimum of that objective; it stays the first.
+        value: Its objective.
         count: How many are wanted; fewer where the space has fewer.
     """
     kept = _Kept(count=count)
-    costs = evaluate_table(space.model, first)
-    own = Costs(
-        step_time_s=float(costs.step_time_s[0]),
-        energy_j=float(costs.energy.total[0]),
-        chips=float(first.chips[0]),
-    )
-    value = objective.value_of(own)
     kept.offer(_keys(first)[0], (-np.inf, 0.0), value, first.plan(0))
     least = values(_flat(nodes.corners), objective, nodes.columns).reshape(nodes.corners.shape[:2])
     least = least.min(axis=1)
     order = np.argsort(least, kind="stable")
+    if (opened := space.first) is not None and not _late(space):
+        known = order[np.isin(order, opened.nodes)]
+        _offer_all(opened.batch, opened.corners, opened.on(known), objective, kept)
+        order = order[~np.isin(order, opened.nodes)]
     at, step, proved = 0, _PARTIAL_PLANS_AT_A_TIME[0], True
     while at < len(order) and least[order[at]] <= kept.last:
-        if space.deadline is not None and time.perf_counter() >= space.deadline:
+        if _late(space):
             proved = False
             break
         chosen = order[at : at + step]
@@ -113,6 +115,10 @@ def best_few(
         _open(space, objective, taken, kept)
     plans = [kept.best[key][2] for _, key in kept.ordered[:count]]
     return BestFew(plans=PlanTable.from_plans(plans), proved=proved)
+
+
+def _late(space: UniformSpace) -> bool:
+    return space.deadline is not None and time.perf_counter() >= space.deadline
 
 
 def _flat(corners: FloatArray) -> FloatArray:
@@ -133,17 +139,24 @@ def _open(
         tally,
         columns=proving(objective),
     )
-    if batch is None:
-        return
-    corners = batch.corners(bounded=True)
-    least = values(_flat(corners), objective, batch.columns).reshape(corners.shape[:2]).min(axis=1)
+    if batch is not None:
+        corners = batch.corners(bounded=True)
+        _offer_all(batch, corners, np.arange(len(corners)), objective, kept)
+
+
+def _offer_all(
+    batch: Batch, corners: FloatArray, plans: IntArray, objective: Objective, kept: _Kept
+) -> None:
+    """Offers those of some plans of a batch that may be of interest, the best bounds first."""
+    low = corners[plans]
+    least = values(_flat(low), objective, batch.columns).reshape(low.shape[:2]).min(axis=1)
     order = np.argsort(least, kind="stable")
     for start in range(0, len(order), _PLANS_AT_A_TIME):
         some = order[start : start + _PLANS_AT_A_TIME]
         some = some[least[some] <= kept.last]
         if len(some) == 0:
             return
-        _offer(batch, objective, some, kept)
+        _offer(batch, objective, plans[some], kept)
 
 
 def _offer(batch: Batch, objective: Objective, plans: IntArray, kept: _Kept) -> None:

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
-from planner.plan import PlanTable
+from planner.plan import COLUMNS, PlanTable
 from planner.question.options import SpaceOptions
-from planner.search.columns import BOTH, column_of
+from planner.search.columns import BOTH, Columns, column_of
 from planner.search.limits import Limits
-from planner.search.uniform.batch import Batch, Tally, build_batch
+from planner.search.uniform.batch import Batch, OpenedBatch, Tally, build_batch
 from planner.search.uniform.candidates import Candidates, Rows
 from planner.search.uniform.nodes import Nodes
 
@@ -39,6 +39,7 @@ class Ties:
         clocks: (k,) relative clocks.
         nodes: The partial plans of that space with their bounds, time and energy first.
         time_s, energy_j: Of the optimum.
+        opened: Plans that were opened before, within the same limits.
     """
 
     model: CostModel
@@ -48,34 +49,39 @@ class Ties:
     nodes: Nodes
     time_s: float
     energy_j: float
+    opened: OpenedBatch | None = None
 
     def first(self, found: PlanTable) -> PlanTable:
         """The best of the plans that tie with `found`, a one-row table."""
-        best, corners = found, self.nodes.corners
-        times, energies = (column_of(corners, self.nodes.columns, one) for one in BOTH)
-        unknown = np.full(corners.shape[:2], -np.inf)
-        reach = self._reach(
-            unknown if times is None else times, unknown if energies is None else energies
-        ).any(axis=1)
-        alive = np.flatnonzero(reach & (self.nodes.partial_plans.chips == found.chips[0]))
+        best, nodes = found, self.nodes
+        reach = self._reach(nodes.corners, nodes.columns)
+        alive = np.flatnonzero(reach & (nodes.partial_plans.chips == found.chips[0]))
+        if (opened := self.opened) is not None and np.isin(alive, opened.nodes).all():
+            return self._best_of(opened.batch, opened.corners, opened.on(alive), best)
         for start in range(0, len(alive), _PARTIAL_PLANS_AT_A_TIME):
-            chosen = self.nodes.partial_plans.take(alive[start : start + _PARTIAL_PLANS_AT_A_TIME])
+            chosen = nodes.partial_plans.take(alive[start : start + _PARTIAL_PLANS_AT_A_TIME])
             tally = Tally(plans={}, candidates={})
             batch = build_batch(self.model, chosen, self.options, self.limits, self.clocks, tally)
             if batch is not None:
-                best = self._best_of(batch, best)
+                corners = batch.corners(bounded=True)
+                best = self._best_of(batch, corners, np.arange(len(corners)), best)
         return best
 
-    def _reach(self, times: FloatArray, energies: FloatArray) -> np.ndarray:
-        """Where lower bounds of a time and an energy leave room for those of the optimum."""
-        slack = 1 + SAME
-        return np.asarray((times <= self.time_s * slack) & (energies <= self.energy_j * slack))
+    def _reach(self, corners: FloatArray, columns: Columns) -> np.ndarray:
+        """(n,) where lower bounds leave room for the time and the energy of the optimum."""
+        room = np.ones(corners.shape[:2], dtype=np.bool_)
+        for objective, value in zip(BOTH, (self.time_s, self.energy_j), strict=True):
+            low = column_of(corners, columns, objective)
+            if low is not None:
+                room &= low <= value * (1 + SAME)
+        return np.asarray(room.any(axis=1))
 
-    def _best_of(self, batch: Batch, best: PlanTable) -> PlanTable:
-        """The best of `best` and the ties of a batch."""
+    def _best_of(
+        self, batch: Batch, corners: FloatArray, plans: IntArray, best: PlanTable
+    ) -> PlanTable:
+        """The best of `best` and the ties among some plans of a batch."""
         assert batch.candidates is not None
-        corners = batch.corners(bounded=True)
-        plans = np.flatnonzero(self._reach(corners[:, :, 0], corners[:, :, 1]).any(axis=1))
+        plans = plans[self._reach(corners[plans], batch.columns)]
         for start in range(0, len(plans), _PLANS_AT_A_TIME):
             rows = batch.candidates.expand(plans[start : start + _PLANS_AT_A_TIME])
             row, clock = np.nonzero(self._tied(batch.candidates, rows))
@@ -100,11 +106,13 @@ class Ties:
 
     def _better(self, best: PlanTable, tied: PlanTable) -> PlanTable:
         """`best`, or the best of some ties if that is better."""
-        if len(tied) == 0:
+        others = tied.take(np.flatnonzero(~_same_as(best, tied)))
+        if len(others) == 0:
             return best
-        rival = tied.take(_first_by(self._keys(tied)))
-        mine, other = self._keys(best)[0], self._keys(rival)[0]
-        return rival if _less(other, mine) else best
+        both = PlanTable.joined([others, best])
+        keys = self._keys(both)
+        rival = _first_by(keys[:-1])
+        return both.take(rival) if _less(keys[rival[0]], keys[-1]) else best
 
     def _keys(self, plans: PlanTable) -> FloatArray:
         """(n, 3) communication seconds, bytes per chip, axes above 1."""
@@ -112,6 +120,14 @@ class Ties:
         axes = np.sum([getattr(plans, name) > 1 for name in MESH_AXES], axis=0)
         sent = np.sum(list(costs.communication_s.values()), axis=0)
         return np.stack([sent, costs.memory_per_chip_bytes, axes.astype(np.float64)], axis=1)
+
+
+def _same_as(one: PlanTable, plans: PlanTable) -> BoolArray:
+    """(n,) plans that are a plan, a table of one row."""
+    same = np.full(len(plans), one.layouts == plans.layouts)
+    for name in COLUMNS:
+        same &= getattr(plans, name) == getattr(one, name)
+    return same
 
 
 def _first_by(keys: FloatArray) -> IntArray:

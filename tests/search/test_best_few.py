@@ -51,9 +51,10 @@ def few_of(search: UniformSpace, objective: Objective) -> tuple[PlanTable, bool]
     found = Driver().run(search)
     if len(found.points) == 0:
         pytest.skip("nothing fits in this random job")
-    row = optimum(found.points, found.bound, found.status, objective).row
+    best = optimum(found.points, found.bound, found.status, objective)
     assert search.last is not None
-    few = best_few(search, search.last, objective, found.plans.take(np.array([row])))
+    first = found.plans.take(np.array([best.row]))
+    few = best_few(search, search.last, objective, first, best.value)
     return few.plans, few.proved
 
 
@@ -105,7 +106,9 @@ def test_the_first_stays_the_first() -> None:
     found = Driver().run(search)
     assert search.last is not None
     first = found.plans.take(np.array([0]))
-    assert best_few(search, search.last, TIME, first).plans.plan(0) == first.plan(0)
+    assert best_few(search, search.last, TIME, first, found.points[0, 0]).plans.plan(
+        0
+    ) == first.plan(0)
 
 
 def test_without_time_nothing_is_proved() -> None:
@@ -114,7 +117,7 @@ def test_without_time_nothing_is_proved() -> None:
     found = Driver().run(search)
     assert search.last is not None
     search.deadline = 0.0
-    few = best_few(search, search.last, TIME, found.plans.take(np.array([0])))
+    few = best_few(search, search.last, TIME, found.plans.take(np.array([0])), found.points[0, 0])
     assert not few.proved
     assert len(few.plans) == 1
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
 from planner.cost.intervals import LEVEL, is_prediction, situation, tie_noise
 from planner.explanation.judging import is_tie
 from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.results.parts import Spread
-from planner.results.plan import PlanResult, RankedPlan, plan_results
-from planner.search.best_few import best_few
+from planner.results.plan import PlanResult, RankedPlan
+from planner.search.best_few import BestFew, best_few
 from planner.search.uniform.engine import UniformSpace
 from solvers.solution import Status
 
@@ -35,24 +35,22 @@ def spread_of(model: CostModel) -> Spread | None:
     )
 
 
-def ranked(
-    space: UniformSpace, objective: Objective, best: PlanTable, status: Status
-) -> tuple[tuple[RankedPlan, ...], bool]:
+def likely_plans(
+    space: UniformSpace, objective: Objective, best: PlanTable, value: float, status: Status
+) -> BestFew:
     """The best three plans that differ in mesh or micro-batch, and whether that is proved.
 
     Args:
         space: After its search on exactly the chips asked for.
         objective: What is minimized; of memory only the best plan is returned.
         best: One row, the best plan.
+        value: Its objective.
         status: Of the search that proved it.
     """
-    plans, proved = best, False
-    if not objective.of_memory and space.last is not None:
-        few = best_few(space, space.last, objective, best)
-        plans, proved = few.plans, few.proved and status is Status.OPTIMAL
-    model = space.model
-    results = plan_results(model, plans, evaluate_table(model, plans))
-    return against_first(model, results, objective), proved
+    if objective.of_memory or space.last is None:
+        return BestFew(plans=best, proved=False)
+    few = best_few(space, space.last, objective, best, value)
+    return replace(few, proved=few.proved and status is Status.OPTIMAL)
 
 
 def against_first(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -11,15 +13,17 @@ from planner.answers.building import Chosen, as_best, setting_of, with_plan, wit
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
 from planner.answers.notes.front import front_note, said_of_chips
-from planner.answers.notes.likely import ranked
+from planner.answers.notes.likely import against_first, likely_plans
 from planner.answers.notes.scope import scope_of
 from planner.answers.spaces.lifted import lifted
+from planner.base.arrays import FloatArray
+from planner.base.deferred import Deferred
 from planner.base.progress import Progress
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
 from planner.explanation.causes import why_of
 from planner.explanation.sensitivity.rebuilding import rebuilding
-from planner.explanation.steps.neighbors import judged_steps, ranked_neighbors
+from planner.explanation.steps.neighbors import Judged, judged_steps, ranked_neighbors
 from planner.objectives import Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
@@ -28,7 +32,7 @@ from planner.results.certificate import Certificate
 from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
-from planner.search.columns import BOTH, prover_of
+from planner.search.columns import BOTH, Columns, column_of, prover_of
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
 from planner.search.infeasible.remedies import first_possible
@@ -145,11 +149,14 @@ def chosen_of(
     """
     request, model, minimized = resolved.request, resolved.cost, resolved.request.minimized
     best = optimum(proof.points, proof.bound, proof.status, minimized, proof.columns)
-    named = _first_of_ties(prover, minimized, proof.plans.take(np.array([best.row])))
-    result = plan_results(model, named, evaluate_table(model, named))[0]
-    top, top_complete = ranked(prover, minimized, named, proof.status)
+    found = proof.plans.take(np.array([best.row]))
+    named = _first_of_ties(prover, minimized, found, proof.points[best.row], proof.columns)
+    few = likely_plans(prover, minimized, named, best.value, proof.status)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
-    points = plan_results(model, known, evaluate_table(model, known))
+    plans = PlanTable.joined([few.plans, known])
+    results = plan_results(model, plans, evaluate_table(model, plans))
+    result, points = results[0], results[len(few.plans) :]
+    top = against_first(model, results[: len(few.plans)], minimized)
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
@@ -167,7 +174,7 @@ def chosen_of(
             note=note,
         ),
         top=top,
-        top_complete=top_complete,
+        top_complete=few.proved,
         neighbors=near,
         why=why,
         scope=scope_of(resolved, result, wider, chips, proved=proved),
@@ -180,8 +187,10 @@ def reasons(
     limits: Limits,
     options: SpaceOptions,
     objective: Objective,
-) -> tuple[tuple[str, ...], tuple[Neighbor, ...]]:
+) -> tuple[Sequence[str], Sequence[Neighbor]]:
     """What binds the best plan, in sentences, and what plans one step away would cost.
+
+    Both are worked out when one of them is first looked at.
 
     Args:
         resolved: The job on its machine.
@@ -189,25 +198,51 @@ def reasons(
         limits, options: What it had to obey.
         objective: What it was chosen for.
     """
-    near = judged_steps(resolved.cost, result.plan, limits, options)
-    _, why = why_of(rebuilding(resolved), result, limits, near)
-    return why, ranked_neighbors(resolved.cost, result, near, objective)
+    made = rebuilding(resolved)
+
+    @cache
+    def near() -> list[Judged]:
+        return judged_steps(resolved.cost, result.plan, limits, options)
+
+    return (
+        Deferred(lambda: why_of(made, result, limits, near())[1]),
+        Deferred(lambda: ranked_neighbors(resolved.cost, result, near(), objective)),
+    )
 
 
-def _first_of_ties(space: UniformSpace, objective: Objective, found: PlanTable) -> PlanTable:
-    """The plan that is named of those that are as fast and take as much energy as an optimum."""
+def _first_of_ties(
+    space: UniformSpace,
+    objective: Objective,
+    found: PlanTable,
+    point: FloatArray,
+    columns: Columns,
+) -> PlanTable:
+    """The plan that is named of those that are as fast and take as much energy as an optimum.
+
+    Args:
+        space: After its search.
+        objective: What is minimized.
+        found: One row, the optimum.
+        point, columns: (d,) its objectives, and which they are.
+    """
     if Deadline(space.deadline).passed or space.last is None:
         return found
-    costs = evaluate_table(space.model, found)
     counts = any(one.of_memory for one in (objective, *space.columns))
-    lean = float(costs.memory_per_chip_bytes[0]) if counts else None
-    limits = space.limits if lean is None else replace(space.limits, memory_bytes=lean)
+    time_s, energy_j = (column_of(point, columns, one) for one in BOTH)
+    limits, opened = space.limits, space.first
+    if counts or time_s is None or energy_j is None:
+        costs = evaluate_table(space.model, found)
+        time_s, energy_j = costs.step_time_s[0], costs.energy.total[0]
+        if counts:
+            lean = float(costs.memory_per_chip_bytes[0])
+            limits, opened = replace(limits, memory_bytes=lean), None
     return Ties(
         model=space.model,
         options=space.options,
         limits=limits,
         clocks=space.clocks,
         nodes=space.last,
-        time_s=float(costs.step_time_s[0]),
-        energy_j=float(costs.energy.total[0]),
+        time_s=float(time_s),
+        energy_j=float(energy_j),
+        opened=opened,
     ).first(found)

@@ -210,7 +210,7 @@ def _binds(answer: Answer, detail: PlanDetail | None) -> Section:
     if detail is not None and detail.why:
         why = detail.why
     if why:
-        blocks.append(Prose(lines=why))
+        blocks.append(Prose(lines=tuple(why)))
     if solved is not None and solved.notes.caveats:
         blocks.append(Prose(lines=solved.notes.caveats))
     if solved is not None and len(solved.candidates.top) > 1:

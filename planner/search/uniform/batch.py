@@ -13,7 +13,7 @@ from planner.cost.evaluate import memory_table
 from planner.cost.memory.offload import offloads_only_cost
 from planner.frameworks.rules import demands_of, offloads_allowed
 from planner.objectives import Costs
-from planner.plan import COLUMNS, PlanTable
+from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, Columns, corners_of, points_of
 from planner.search.deadline import NEVER, Deadline
@@ -163,25 +163,49 @@ class Batch:
         )
 
 
-def least_corners(partial_plans: PartialPlans, space: Space, corners: FloatArray) -> FloatArray:
-    """(s, k, d) least corner over the plans on each partial plan; inf where there is no plan.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedBatch:
+    """The plans on some nodes of a search, with what it knows of them.
 
-    Args:
-        partial_plans: s of them.
-        space: The plans on them.
-        corners: (n, k, d) lower bounds of those plans.
+    Attributes:
+        batch: The plans.
+        corners: (n, k, d) their lower bounds.
+        nodes: (s,) rows of the nodes.
+        of: (n,) which of these nodes each plan is on.
     """
-    least = np.full((len(partial_plans), *corners.shape[1:]), np.inf)
+
+    batch: Batch
+    corners: FloatArray
+    nodes: IntArray
+    of: IntArray
+
+    def least(self) -> FloatArray:
+        """(s, k, d) least corner over the plans on each node; inf where there is no plan."""
+        least = np.full((len(self.nodes), *self.corners.shape[1:]), np.inf)
+        by_node = np.argsort(self.of, kind="stable")
+        rows, starts = np.unique(self.of[by_node], return_index=True)
+        if len(rows):
+            least[rows] = np.minimum.reduceat(self.corners[by_node], starts, axis=0)
+        return least
+
+    def on(self, nodes: IntArray) -> IntArray:
+        """The plans on those of some nodes that were opened, in the order of a batch of these."""
+        place = np.full(max(self.nodes.max(), nodes.max(initial=0)) + 1, -1)
+        place[nodes] = np.arange(len(nodes))
+        node = place[self.nodes[self.of]]
+        part = np.argsort((0, *_MASKS_BY_SIZE))[self.batch.logical.plans.offload]
+        plans = np.flatnonzero(node >= 0)
+        return plans[np.lexsort((node[plans], part[plans]))]
+
+
+def partial_plan_of(partial_plans: PartialPlans, space: Space) -> IntArray:
+    """(n,) the partial plan that each plan on some is on."""
     of_plans = {name: getattr(space.plans, name) for name in PARTIAL_PLAN}
     whole = _codes(partial_plans.mesh_id, partial_plans.columns, partial_plans.columns)
     codes = _codes(space.mesh_id, of_plans, partial_plans.columns)
     order = np.argsort(whole)
-    at = order[np.searchsorted(whole, codes, sorter=order)]
-    by_partial_plan = np.argsort(at, kind="stable")
-    rows, starts = np.unique(at[by_partial_plan], return_index=True)
-    if len(rows):
-        least[rows] = np.minimum.reduceat(corners[by_partial_plan], starts, axis=0)
-    return least
+    at: IntArray = order[np.searchsorted(whole, codes, sorter=order)]
+    return at
 
 
 def _codes(
@@ -352,8 +376,5 @@ def _joined(parts: list[Space]) -> Space:
     first = parts[0]
     if len(parts) == 1:
         return first
-    plans = PlanTable(
-        **{n: np.concatenate([getattr(p.plans, n) for p in parts]) for n in COLUMNS},  # type: ignore[arg-type]
-        layouts=first.plans.layouts,
-    )
+    plans = PlanTable.joined([part.plans for part in parts])
     return replace(first, plans=plans, mesh_id=np.concatenate([part.mesh_id for part in parts]))

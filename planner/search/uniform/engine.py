@@ -26,7 +26,14 @@ from planner.search.driver import Driver, Found
 from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
 from planner.search.space import Space
-from planner.search.uniform.batch import Batch, Tally, add_counts, build_batch, least_corners
+from planner.search.uniform.batch import (
+    Batch,
+    OpenedBatch,
+    Tally,
+    add_counts,
+    build_batch,
+    partial_plan_of,
+)
 from planner.search.uniform.nodes import Nodes, build_nodes
 from planner.search.uniform.space import PartialPlans
 from solvers.mesh import FrontSolution, Opened, RunningFront
@@ -55,6 +62,8 @@ class UniformSpace(Space):
         deadline: `time.perf_counter` value after which no further nodes are opened.
         last: The nodes, once searched; the corners of those that were opened are the bounds of the
             plans found in them.
+        first: What was opened first, the best nodes; None where that is more than the plans that
+            may be best by time and energy.
     """
 
     noun: ClassVar[str] = "partial plans"
@@ -66,6 +75,7 @@ class UniformSpace(Space):
     bounded: bool = True
     deadline: float | None = None
     last: Nodes | None = field(init=False, default=None)
+    first: OpenedBatch | None = field(init=False, default=None)
     misses: NearMisses = field(init=False, default_factory=NearMisses)
     tally: Tally = field(init=False)
     at_a_time: int = field(init=False)
@@ -91,6 +101,7 @@ class UniformSpace(Space):
         """(n, q, d) corners of the partial plans."""
         nodes = self.nodes()
         self.last = self._nodes = replace(nodes, corners=nodes.corners.copy())
+        self.first = None
         yield nodes.corners
 
     def nodes(self) -> Nodes:
@@ -134,7 +145,11 @@ class UniformSpace(Space):
         if batch is None:
             return nothing
         corners = batch.corners(bounded=self.bounded)
-        least = least_corners(partial_plans, batch.logical, corners)
+        of = partial_plan_of(partial_plans, batch.logical)
+        opened = OpenedBatch(batch=batch, corners=corners, nodes=chosen, of=of)
+        if self.first is None and all(one.monotone and not one.of_memory for one in self.columns):
+            self.first = opened
+        least = opened.least()
         tight[chosen] = np.tile(least, (1, tight.shape[1] // least.shape[1], 1))
         inner = driver.within(batch, corners, _PLANS_AT_A_TIME, self.deadline)
         self._count(batch, inner)
