@@ -7,13 +7,15 @@ the pipeline, so that a later stage holds the activations of fewer micro-batches
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.deferred import Deferred
 from planner.base.frozen import freeze, thawed
 from planner.cost.breakdown import Evaluated, breakdown
 from planner.cost.columns import Columns
@@ -125,6 +127,8 @@ class LevelFacts:
 class PlanFacts:
     """The stages of a plan in order, the levels it reaches (innermost first), and chip memory.
 
+    Stages, levels and collectives are worked out when they are first looked at.
+
     Attributes:
         stages, levels: As above.
         memory_limit_bytes: What a plan may fill of a chip, without the reserve.
@@ -135,11 +139,11 @@ class PlanFacts:
         not_simulated: Why a plan with explicit stages is not.
     """
 
-    stages: tuple[StageFacts, ...]
-    levels: tuple[LevelFacts, ...]
+    stages: Sequence[StageFacts]
+    levels: Sequence[LevelFacts]
     memory_limit_bytes: float
     chip_memory_bytes: float
-    collectives: tuple[AssumedCollective, ...] = ()
+    collectives: Sequence[AssumedCollective] = ()
     simulated_step_time_s: float | None = None
     not_simulated: str = ""
 
@@ -161,20 +165,21 @@ def plan_facts(model: CostModel, plan: Plan, memory_limit_bytes: float) -> PlanF
 
     Args:
         model: Job, cluster, assumptions.
-        plan: A plan that satisfies the rules of arithmetic.
+        plan: A plan that was evaluated before: it satisfies the rules of arithmetic.
         memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
-
-    Raises:
-        InputError: See `planner.cost.evaluate.evaluate_table`.
     """
     table = PlanTable.from_plans([plan])
-    x = evaluated(model, table, classes=every_stage(table, model.job.model))
+
+    @cache
+    def found() -> Evaluated:
+        return evaluated(model, table, classes=every_stage(table, model.job.model))
+
     return PlanFacts(
-        stages=tuple(stages_of(model, x)),
-        levels=tuple(levels_of(model, x, breakdown(model, x).wire_bytes)),
+        stages=Deferred(lambda: stages_of(model, found())),
+        levels=Deferred(lambda: levels_of(model, found(), breakdown(model, found()).wire_bytes)),
         memory_limit_bytes=memory_limit_bytes,
         chip_memory_bytes=model.chip.memory_bytes,
-        collectives=assumed_collectives(model, plan),
+        collectives=Deferred(lambda: assumed_collectives(model, plan)),
     )
 
 

@@ -8,6 +8,7 @@ from math import exp, log
 
 import numpy as np
 
+from planner.base.arrays import BoolArray
 from planner.base.units import (
     is_change,
     plain,
@@ -20,7 +21,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED, PRINTED
 from planner.cost.intervals import is_prediction, tie_noise, ties
 from planner.cost.stages.layout import stage_classes
-from planner.frameworks.rules import broken
+from planner.frameworks.rules import broken, unbroken
 from planner.frameworks.targets import Target
 from planner.objectives import TIME, Objective
 from planner.plan import Plan, PlanTable
@@ -129,6 +130,16 @@ def broken_rule(
         return None
     rule, line = found[0]
     return Refusal(reason=rule.name, words=line, source=rule.source)
+
+
+def obeying(
+    model: CostModel, plans: PlanTable, *, all_orders: bool, targets: Iterable[Target] = ()
+) -> BoolArray:
+    """(n,) plans without explicit stages that break no rule; see `broken_rule`."""
+    kept = unbroken(model, plans, all_orders=all_orders)
+    for target in targets:
+        kept &= unbroken(model, plans, target=target)
+    return kept
 
 
 def not_asked(model: CostModel, plan: Plan, options: SpaceOptions) -> Refusal | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from planner.base.units import plural, show_percent
-from planner.explanation.steps.neighbors import judged
-from planner.plan import Plan
+from planner.cost.evaluate import evaluate_table
+from planner.explanation.judging import not_asked, obeying, refusal_of
+from planner.plan import Plan, PlanTable
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.options import SpaceOptions
 from planner.question.resolved import Resolved
-from planner.results.plan import PlanResult
+from planner.results.plan import PlanResult, plan_results
 from planner.results.words import mesh_words
 from planner.search.limits import Limits
 
@@ -22,11 +26,19 @@ _WORTH_SAYING = 0.01
 def said_of_chips(
     resolved: Resolved, best: PlanResult, limits: Limits, options: SpaceOptions
 ) -> list[str]:
-    """What a best plan does with its chips, and what fewer would; arguments as of `less_energy`."""
-    return _fewer_chips(resolved, best) + less_energy(resolved, best, limits, options)
+    """What a best plan does with its chips, and what fewer would.
+
+    Args:
+        resolved: The job on its machine.
+        best: The best plan.
+        limits, options: What a plan has to obey.
+    """
+    model, near = resolved.cost, plans_on_fewer(resolved, best.plan, options)
+    known = plan_results(model, near, evaluate_table(model, near)) if len(near) else []
+    return [*chips_left(resolved, best), *less_energy(resolved, best, known, limits, options)]
 
 
-def _fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
+def chips_left(resolved: Resolved, best: PlanResult) -> list[str]:
     """That a best plan leaves chips out, in a sentence."""
     if best.chips >= resolved.chips:
         return []
@@ -42,8 +54,30 @@ def _fewer_chips(resolved: Resolved, best: PlanResult) -> list[str]:
     ]
 
 
+def plans_on_fewer(resolved: Resolved, best: Plan, options: SpaceOptions) -> PlanTable:
+    """Plans with a smaller axis than a best plan on all chips, which break no rule.
+
+    None where the question is about a range of chips, or stages may differ.
+    """
+    own = resolved.chips == best.chips and kind_of(resolved.request) is Kind.UNIFORM
+    own = own and resolved.request.keeps_to_chips
+    there: list[Plan] = []
+    if own and not resolved.cost.assumptions.token_granularity:
+        counts = resolved.cost.cluster.chip_counts(best.chips)
+        there = [plan for plan in _on_fewer(best) if plan.chips in counts]
+    table = PlanTable.from_plans(there)
+    if not there:
+        return table
+    kept = obeying(resolved.cost, table, all_orders=options.all_orders, targets=options.runnable_in)
+    return table.take(np.flatnonzero(kept))
+
+
 def less_energy(
-    resolved: Resolved, best: PlanResult, limits: Limits, options: SpaceOptions
+    resolved: Resolved,
+    best: PlanResult,
+    near: Sequence[PlanResult],
+    limits: Limits,
+    options: SpaceOptions,
 ) -> list[str]:
     """That the best plan with a smaller axis takes less energy on fewer chips, in a sentence.
 
@@ -51,19 +85,15 @@ def less_energy(
 
     Args:
         resolved: The job on its machine.
-        best: The best plan, on all chips of the question.
+        best: The best plan.
+        near: Those of `plans_on_fewer`.
         limits, options: What a plan has to obey.
     """
-    own = resolved.chips == best.chips and kind_of(resolved.request) is Kind.UNIFORM
-    own = own and resolved.request.keeps_to_chips
-    if not own or resolved.cost.assumptions.token_granularity:
-        return []
-    counts = resolved.cost.cluster.chip_counts(best.chips)
-    there = [(what, plan) for what, plan in _on_fewer(best.plan) if plan.chips in counts]
+    model = resolved.cost
     known = [
-        one.result
-        for one in judged(resolved.cost, there, limits, options)
-        if one.result is not None and one.refusal is None
+        one
+        for one in near
+        if not (refusal_of(model, one, limits) or not_asked(model, one.plan, options))
     ]
     least = min(known, key=lambda one: one.energy_per_step_j, default=best)
     saved = 1 - least.energy_per_step_j / best.energy_per_step_j
@@ -77,7 +107,7 @@ def less_energy(
     ]
 
 
-def _on_fewer(plan: Plan) -> list[tuple[str, Plan]]:
+def _on_fewer(plan: Plan) -> list[Plan]:
     """A plan with one axis halved, quartered, or cut to a power of two; none of a fixed layout."""
     if plan.layout is not None or plan.stages:
         return []
@@ -86,7 +116,7 @@ def _on_fewer(plan: Plan) -> list[tuple[str, Plan]]:
         for axis in ("dp", "fsdp", "cp", "tp", "pp")
         for size in _smaller(plan.mesh[axis])
     ]
-    return [("fewer chips", replace(plan, **size)) for size in sizes]
+    return [replace(plan, **size) for size in sizes]
 
 
 def _smaller(size: int) -> set[int]:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 
 import numpy as np
 
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
-from planner.answers.notes.front import front_note, said_of_chips
+from planner.answers.notes.front import chips_left, front_note, less_energy, plans_on_fewer
 from planner.answers.notes.likely import against_first, likely_plans
 from planner.answers.notes.scope import scope_of
 from planner.answers.spaces.lifted import lifted
@@ -153,16 +154,21 @@ def chosen_of(
     named = _first_of_ties(prover, minimized, found, proof.points[best.row], proof.columns)
     few = likely_plans(prover, minimized, named, best.value, proof.status)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
-    plans = PlanTable.joined([few.plans, known])
-    results = plan_results(model, plans, evaluate_table(model, plans))
-    result, points = results[0], results[len(few.plans) :]
-    top = against_first(model, results[: len(few.plans)], minimized)
+    near = plans_on_fewer(resolved, named.plan(0), prover.options)
+    plans = PlanTable.joined([few.plans, known, near])
+    results = iter(plan_results(model, plans, evaluate_table(model, plans)))
+    likely = list(islice(results, len(few.plans)))
+    result, points = likely[0], list(islice(results, len(known)))
+    top = against_first(model, likely, minimized)
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
-    why, near = reasons(resolved, result, prover.limits, prover.options, minimized)
+    why, neighbors = reasons(resolved, result, prover.limits, prover.options, minimized)
     wider = lifted(resolved, prover, minimized, named, result) if alone else []
-    chips = said_of_chips(resolved, result, prover.limits, prover.options)
+    chips = [
+        *chips_left(resolved, result),
+        *less_energy(resolved, result, list(results), prover.limits, prover.options),
+    ]
     proved = proof.status is Status.OPTIMAL
     return Chosen(
         best=result,
@@ -175,7 +181,7 @@ def chosen_of(
         ),
         top=top,
         top_complete=few.proved,
-        neighbors=near,
+        neighbors=neighbors,
         why=why,
         scope=scope_of(resolved, result, wider, chips, proved=proved),
     )

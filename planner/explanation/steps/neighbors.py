@@ -13,6 +13,7 @@ from planner.explanation.judging import (
     broken_rule,
     is_tie,
     not_asked,
+    obeying,
     refusal_of,
     verdict_of,
 )
@@ -64,8 +65,12 @@ def judged(
     """
     refused: list[Judged] = []
     runnable: list[tuple[str, Plan]] = []
-    for what, plan in changes:
-        rule = broken_rule(model, plan, all_orders=options.all_orders, targets=options.runnable_in)
+    for (what, plan), obeys in zip(changes, _obeying(model, changes, options), strict=True):
+        rule = None
+        if not obeys:
+            rule = broken_rule(
+                model, plan, all_orders=options.all_orders, targets=options.runnable_in
+            )
         if rule is None:
             runnable.append((what, plan))
         else:
@@ -85,6 +90,17 @@ def judged(
         )
         for (what, _), result, stage in zip(runnable, results, where, strict=True)
     ]
+
+
+def _obeying(
+    model: CostModel, changes: Sequence[tuple[str, Plan]], options: SpaceOptions
+) -> list[bool]:
+    """Which plans break no rule for certain; plans with stages are looked at one by one."""
+    table = PlanTable.from_plans([plan for _, plan in changes])
+    if table.stages is not None:
+        return [False] * len(changes)
+    kept = obeying(model, table, all_orders=options.all_orders, targets=options.runnable_in)
+    return list(map(bool, kept))
 
 
 def neighbors(

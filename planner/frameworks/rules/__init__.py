@@ -13,6 +13,7 @@ from planner.frameworks.rules.checking import (
     judged_for,
     offloads_allowed,
     refused_by,
+    unbroken,
     violations,
 )
 from planner.frameworks.rules.demands import TARGET, Demand, demands_of, unmet
@@ -44,6 +45,7 @@ __all__ = [
     "nearest_divisors",
     "offloads_allowed",
     "refused_by",
+    "unbroken",
     "unmet",
     "violations",
 ]

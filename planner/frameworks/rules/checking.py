@@ -91,11 +91,9 @@ def broken(
         version: Version of the target's input; empty: the default one.
     """
     model = model if target is None else judged_for(model, target)
-    rules = applicable(model.framework, target, version)
+    rules = _rules(model, target, version, all_orders=all_orders)
     if arithmetic_only:
         rules = tuple(rule for rule in rules if rule.framework == "any")
-    if all_orders:
-        rules = tuple(rule for rule in rules if rule.name != LAYOUT_RULE)
     found: list[tuple[Rule, str]] = []
     for rule in rules:
         if rule.per_stage and plans.stages is not None:
@@ -107,6 +105,25 @@ def broken(
     if any(rule.of_other_chips for rule, _ in found):
         return [(rule, line) for rule, line in found if rule.name != DEVICES_RULE]
     return found
+
+
+def unbroken(
+    model: CostModel, plans: PlanTable, *, all_orders: bool = False, target: Target | None = None
+) -> BoolArray:
+    """(n,) plans without explicit stages that break no rule; arguments as of `broken`."""
+    model = model if target is None else judged_for(model, target)
+    kept = np.ones(len(plans), dtype=np.bool_)
+    for rule in _rules(model, target, all_orders=all_orders):
+        kept &= rule.holds(model, plans)
+    return kept
+
+
+def _rules(
+    model: CostModel, target: Target | None, version: str = "", *, all_orders: bool
+) -> tuple[Rule, ...]:
+    """The rules that hold for the framework of a model, without those of rank layouts if wanted."""
+    rules = applicable(model.framework, target, version)
+    return tuple(rule for rule in rules if not (all_orders and rule.name == LAYOUT_RULE))
 
 
 def refused_by(model: CostModel, plan: Plan, targets: Iterable[Target]) -> list[tuple[Rule, str]]:
