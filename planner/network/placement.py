@@ -28,7 +28,7 @@ GROUPS = (
 )  # fmt: skip
 EXPERT_GROUPS = ("ep", "expert_shard", "expert_replica", "expert_data")
 _FOLDED = ("tp", "cp", "fsdp", "dp")
-_RANKS = np.array([[order.index(axis) for axis in AXES] for order in ORDERS])  # inside out
+_INSIDE_OUT = np.array([[AXES.index(axis) for axis in order] for order in ORDERS])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +63,12 @@ class Mesh:
 
 def strides(mesh: Mesh) -> dict[str, IntArray]:
     """Ranks between neighbours on each axis, (n,) per axis, of meshes without layouts."""
-    ranks = _RANKS[mesh.order]
-    sizes = np.stack([getattr(mesh, axis) for axis in AXES], axis=1)
-    result = {}
-    for column, axis in enumerate(AXES):
-        inside = ranks < ranks[:, [column]]
-        result[axis] = np.prod(np.where(inside, sizes, 1), axis=1)
-    return result
+    sizes = np.stack([getattr(mesh, axis) for axis in AXES])
+    strides, inside, rows = np.empty_like(sizes), np.ones_like(mesh.order), np.arange(len(mesh))
+    for axis in _INSIDE_OUT[mesh.order].T:
+        strides[axis, rows] = inside
+        inside = inside * sizes[axis, rows]
+    return dict(zip(AXES, strides, strict=True))
 
 
 def axis_segments(mesh: Mesh) -> dict[str, list[Segment]]:

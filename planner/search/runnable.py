@@ -16,9 +16,10 @@ from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.base.vocabulary import CHOICES
 from planner.cost.context import CostModel
 from planner.frameworks.rules import PLACEMENT, Demand, demands_of
-from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, ORDERS, PlanTable
+from planner.plan import AXES, COLUMNS, DEFAULT_ORDER, PlanTable
 from planner.question.options import SpaceOptions
 from planner.schedules import code_of_schedule
+from planner.search.placements.groups import distinct_orders
 from planner.search.uniform.tables import Runs
 
 _AT_A_TIME = 1 << 17  # orders of meshes that are judged together
@@ -100,15 +101,14 @@ def _ordered(
     columns: dict[str, IntArray],
 ) -> BoolArray:
     """(d, m) meshes that have an order under the first demand, under the first two, and so on."""
-    count = len(columns["tp"])
-    codes = np.array([ORDERS.index(order) for order in options.orders(model.framework)])
-    found = np.zeros((len(demands), count), dtype=np.bool_)
-    for at in np.array_split(np.arange(count), count * len(codes) // _AT_A_TIME + 1):
-        plans = _plans(columns, np.repeat(at, len(codes)), np.tile(codes, len(at)))
-        alive = np.ones((len(at), len(codes)), dtype=np.bool_)
+    mesh, order = distinct_orders(columns, options.orders(model.framework))
+    found = np.zeros((len(demands), len(columns["tp"])), dtype=np.bool_)
+    for at in np.array_split(np.arange(len(mesh)), len(mesh) // _AT_A_TIME + 1):
+        plans = _plans(columns, mesh[at], order[at])
+        alive = np.ones(len(at), dtype=np.bool_)
         for number, demand in enumerate(demands):
-            alive &= demand.holds(plans).reshape(alive.shape)
-            found[number, at] = alive.any(axis=1)
+            alive &= demand.holds(plans)
+            found[number, mesh[at[alive]]] = True
     return found
 
 

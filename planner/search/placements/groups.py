@@ -36,7 +36,7 @@ LAYOUTS = ("none", "efficient", "every")
 NO_LAYOUTS, EFFICIENT, EVERY = LAYOUTS
 
 
-def _distinct_orders(
+def distinct_orders(
     meshes: dict[str, IntArray], allowed: tuple[tuple[str, ...], ...]
 ) -> tuple[IntArray, IntArray]:
     """(mesh, order) pairs: one order per allowed permutation of the axes that exceed 1."""
@@ -100,7 +100,7 @@ class PlacedGroups:
         deadline: Deadline = NEVER,
     ) -> PlacedGroups:
         """The groups of every placement; arguments as for `build_placements`."""
-        mesh, order = _distinct_orders(meshes, orders)
+        mesh, order = distinct_orders(meshes, orders)
         fabrics, which = _fabrics(model, meshes["chips"])
         sizes: dict[str, Any] = {axis: meshes[axis][mesh] for axis in (*AXES, "ep")}
         axes = axis_segments(Mesh(**sizes, order=order))
