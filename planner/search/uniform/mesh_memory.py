@@ -39,6 +39,7 @@ NOTHING_FITS = -1
 Pipeline = tuple[int, int, int]
 """Code of a schedule, interleave, code of a layer split."""
 _EVERYTHING = 7
+_AT_A_TIME = 8192  # plans: what their memory needs stays in the cache
 
 
 def least_recompute(model: CostModel, meshes: Meshes, limits: Limits, *, offload: bool) -> IntArray:
@@ -91,14 +92,29 @@ def mesh_bytes(
     buffers: no fullest stage is below it.
     """
     least = np.full(len(meshes), np.inf)
-    shardings, masks = _lean_shardings(meshes), _lean_offloads(offload=offload)
-    for pipeline, at in pipelines.items():
-        bytes_of = _lower_bytes if pipeline[0] == code_of_schedule("1f1b") else _own_bytes
-        for sharding, mask in product(shardings, masks):
-            if len(at):
-                plans = _lean_plans(meshes.take(at), sharding[at], recompute, mask, pipeline)
-                least[at] = np.minimum(least[at], bytes_of(model, plans))
+    for plain in (True, False):
+        bytes_of = _lower_bytes if plain else _own_bytes
+        some = {p: at for p, at in pipelines.items() if plain == (p[0] == code_of_schedule("1f1b"))}
+        rows, plans = _leanest(meshes, some, recompute, offload=offload)
+        for start in range(0, len(rows), _AT_A_TIME):
+            here = np.arange(start, min(start + _AT_A_TIME, len(rows)))
+            np.minimum.at(least, rows[here], bytes_of(model, plans.take(here)))
     return least * ROUNDED_DOWN
+
+
+def _leanest(
+    meshes: Meshes, pipelines: dict[Pipeline, IntArray], recompute: int, *, offload: bool
+) -> tuple[IntArray, PlanTable]:
+    """(r,) meshes, and a plan on each, of which one is the leanest of a mesh and its pipelines."""
+    first, second = _lean_shardings(meshes)
+    rows, tables = [], []
+    for (pipeline, at), mask in product(pipelines.items(), _lean_offloads(offload=offload)):
+        for sharding, here in ((first, at), (second, at[second[at] != first[at]])):
+            rows.append(here)
+            tables.append(_lean_plans(meshes.take(here), sharding[here], recompute, mask, pipeline))
+    if not rows:
+        return np.empty(0, dtype=np.int64), PlanTable.from_plans([])
+    return np.concatenate(rows), PlanTable.joined(tables)
 
 
 def lean_pipelines(model: CostModel, meshes: Meshes) -> dict[Pipeline, BoolArray]:
