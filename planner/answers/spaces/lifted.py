@@ -30,11 +30,11 @@ def lifted(
 
     Args:
         resolved: The job on its machine.
-        space: The space of the best plan.
+        space: The space of the best plan, after its search.
         objective: What is minimized.
         named, best: The best plan, as a table of one row and with its cost.
     """
-    here = replace(space, chips=_numbers(resolved, space))
+    here = replace(space, chips=_numbers(resolved, space), beside=space.last)
     wider = dict(_wider(here))
     if len(wider) < 2 or here.deadline is not None:
         return [_better(name, each, objective, named, best) for name, each in wider.items()]

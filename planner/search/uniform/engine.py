@@ -60,6 +60,7 @@ class UniformSpace(Space):
         columns: What is minimized.
         bounded: False evaluates every candidate (for tests and benchmarks).
         deadline: `time.perf_counter` value after which no further nodes are opened.
+        beside: The nodes of a space of the same job, of which these are made where they are alike.
         last: The nodes, once searched; the corners of those that were opened are the bounds of the
             plans found in them.
         first: What was opened first, the best nodes; None where that is more than the plans that
@@ -74,6 +75,7 @@ class UniformSpace(Space):
     columns: Columns = BOTH
     bounded: bool = True
     deadline: float | None = None
+    beside: Nodes | None = None
     last: Nodes | None = field(init=False, default=None)
     first: OpenedBatch | None = field(init=False, default=None)
     misses: NearMisses = field(init=False, default_factory=NearMisses)
@@ -115,6 +117,7 @@ class UniformSpace(Space):
             self.columns,
             Deadline(self.deadline),
             bounded=self.bounded,
+            ground=None if self.beside is None else self.beside.ground,
         )
 
     def batch(self, partial_plans: PartialPlans, misses: NearMisses | None = None) -> Batch | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.objectives import Costs
 from planner.plan import FULL, NO_RECOMPUTE, SELECTIVE
@@ -29,6 +29,51 @@ _COUNTS_AT_A_TIME = 128  # chip counts whose meshes are in memory before the rul
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What nodes stand on, for a search of the same job with other limits or other targets.
+
+    Attributes:
+        model, chips, options, clocks: Of the nodes.
+        meshes: What the rules allow, whatever fits in memory.
+        partial_plans: The nodes.
+        least: (meshes of the nodes,) the recomputation that each takes.
+        low: (n, k, 2) lower bounds of time and energy.
+    """
+
+    model: CostModel
+    chips: tuple[int, ...]
+    options: SpaceOptions
+    clocks: FloatArray
+    meshes: Meshes
+    partial_plans: PartialPlans
+    least: IntArray
+    low: FloatArray
+
+    def holds_for(
+        self, model: CostModel, chips: tuple[int, ...], options: SpaceOptions, clocks: FloatArray
+    ) -> bool:
+        """Whether a search differs in nothing but its limits and its targets."""
+        same = self.model is model and self.chips == chips
+        same = same and replace(self.options, runnable_in=options.runnable_in) == options
+        return same and np.array_equal(self.clocks, clocks)
+
+    def rows(self, partial_plans: PartialPlans, least: IntArray) -> IntArray:
+        """(n,) the node that each of some partial plans is; -1: none, with that recomputation."""
+        mine, theirs = self.partial_plans, partial_plans
+        names = theirs.meshes.columns
+        pairs = [(mine.meshes.columns[name], theirs.meshes.columns[name]) for name in names]
+        each = distinct([np.concatenate(pair) for pair in (*pairs, (self.least, least))])[1]
+        place = np.full(len(each), -1)
+        place[each[: len(self.least)]] = np.arange(len(self.least))
+        mesh = place[each[len(self.least) :]][theirs.mesh_id]
+        start, begins = (
+            np.searchsorted(one.mesh_id, np.arange(len(one.meshes) + 1)) for one in (mine, theirs)
+        )
+        within = np.arange(len(theirs)) - begins[theirs.mesh_id]
+        return np.where(mesh >= 0, start[mesh] + within, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
     """Partial plans on which something may fit in memory.
 
@@ -38,12 +83,14 @@ class Nodes:
         columns: Those objectives.
         counts: "factorizations", "meshes" and "partial_plans": considered, dropped by each rule,
             and what passed.
+        ground: Of few chip counts, what the nodes stand on where no memory is an objective.
     """
 
     partial_plans: PartialPlans
     corners: FloatArray
     columns: Columns
     counts: dict[str, dict[str, int]]
+    ground: Ground | None = None
 
 
 def build_nodes(
@@ -56,6 +103,7 @@ def build_nodes(
     deadline: Deadline,
     *,
     bounded: bool = True,
+    ground: Ground | None = None,
 ) -> Nodes:
     """All nodes on some chip counts.
 
@@ -67,6 +115,7 @@ def build_nodes(
         columns: What the corners are of.
         deadline: When to give up.
         bounded: False leaves every corner at -inf.
+        ground: Of nodes that were made before.
 
     Raises:
         OutOfTime: The deadline passed.
@@ -75,27 +124,52 @@ def build_nodes(
     for start in range(0, max(len(chip_counts), 1), _COUNTS_AT_A_TIME):
         deadline.check()
         here = tuple(chip_counts[start : start + _COUNTS_AT_A_TIME])
-        meshes, least = fitting_meshes(model, here, options, limits)
+        if ground is not None and not ground.holds_for(model, here, options, clocks):
+            ground = None
+        alike = ground is not None and ground.options == options
+        meshes = ground.meshes if ground and alike else enumerate_meshes(model, here, options)
+        fitting, least = fitting_meshes(model, meshes, options, limits)
         deadline.check()
-        partial_plans = cross_partial_plans(model, meshes, options)
-        if bounded:
-            corners = _corners(
+        partial_plans = cross_partial_plans(model, fitting, options)
+        counts = {**fitting.counts, "partial_plans": partial_plans.counts}
+        low = None
+        if not bounded:
+            corners = np.full((len(partial_plans), len(clocks), len(columns)), -np.inf)
+        elif any(column.of_memory for column in columns):
+            corners = _corners_with_memory(
                 model, partial_plans, least, clocks, columns, options, limits, deadline
             )
         else:
-            corners = np.full((len(partial_plans), len(clocks), len(columns)), -np.inf)
-        counts = {**meshes.counts, "partial_plans": partial_plans.counts}
+            low = _least_costs(model, partial_plans, least, clocks, options, deadline, ground)
+            chips = partial_plans.chips
+            corners = corners_of(columns, model, limits, chips, _low(low, chips))
         parts.append(
-            Nodes(partial_plans=partial_plans, corners=corners, columns=columns, counts=counts)
+            Nodes(
+                partial_plans=partial_plans,
+                corners=corners,
+                columns=columns,
+                counts=counts,
+                ground=None
+                if low is None
+                else Ground(
+                    model=model,
+                    chips=here,
+                    options=options,
+                    clocks=clocks,
+                    meshes=meshes,
+                    partial_plans=partial_plans,
+                    least=least,
+                    low=low,
+                ),
+            )
         )
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
 def fitting_meshes(
-    model: CostModel, chip_counts: tuple[int, ...], options: SpaceOptions, limits: Limits
+    model: CostModel, meshes: Meshes, options: SpaceOptions, limits: Limits
 ) -> tuple[Meshes, IntArray]:
     """The meshes on which something fits in memory, with the recomputation that takes."""
-    meshes = enumerate_meshes(model, chip_counts, options)
     least = least_recompute(model, meshes, limits, offload=options.offload)
     at = np.flatnonzero(least != NOTHING_FITS)
     counts = {name: dict(stage) for name, stage in meshes.counts.items()}
@@ -105,7 +179,40 @@ def fitting_meshes(
     return replace(meshes.take(at), counts=counts), least[at]
 
 
-def _corners(
+def _least_costs(
+    model: CostModel,
+    partial_plans: PartialPlans,
+    least: IntArray,
+    clocks: FloatArray,
+    options: SpaceOptions,
+    deadline: Deadline,
+    ground: Ground | None,
+) -> FloatArray:
+    """(n, k, 2) lower bounds of time and energy with the least recomputation of each mesh."""
+    known = np.full(len(partial_plans), -1)
+    if ground is not None:
+        known = ground.rows(partial_plans, least)
+    low = np.empty((len(partial_plans), len(clocks), 2))
+    if ground is not None:
+        low[known >= 0] = ground.low[known[known >= 0]]
+    if len(new := np.flatnonzero(known < 0)):
+        others = partial_plans if len(new) == len(known) else partial_plans.take(new)
+        bounds = _bounds(model, others, options, deadline)
+        takes = least[np.unique(partial_plans.mesh_id[new])]
+        low[new] = bounds.corners(takes, clocks, deadline)
+    return low
+
+
+def _bounds(
+    model: CostModel, partial_plans: PartialPlans, options: SpaceOptions, deadline: Deadline
+) -> PartialPlanBounds:
+    """The bounds of some partial plans, one at least."""
+    orders = options.orders(model.framework)
+    layouts = EFFICIENT if options.torus else NO_LAYOUTS
+    return PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts)
+
+
+def _corners_with_memory(
     model: CostModel,
     partial_plans: PartialPlans,
     least: IntArray,
@@ -118,15 +225,10 @@ def _corners(
     """(n, q, d) lower bounds; inf where a mesh has no plan with that recomputation."""
     if len(partial_plans) == 0:
         return np.empty((0, len(clocks), len(columns)))
-    orders = options.orders(model.framework)
     bounds = None
     if not all(column.of_memory for column in columns):
-        layouts = EFFICIENT if options.torus else NO_LAYOUTS
-        bounds = PartialPlanBounds.build(model, partial_plans, orders, deadline, layouts)
+        bounds = _bounds(model, partial_plans, options, deadline)
     chips = partial_plans.chips
-    if bounds is not None and not any(column.of_memory for column in columns):
-        low = bounds.corners(least, clocks, deadline)
-        return corners_of(columns, model, limits, chips, _low(low, chips))
     parts = []
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         deadline.check()
