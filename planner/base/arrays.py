@@ -38,14 +38,23 @@ def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     return first, combination
 
 
+def among(codes: IntArray, some: IntArray | Sequence[int]) -> BoolArray:
+    """(n,) which codes, small and not negative, are among some."""
+    wanted = np.asarray(some, dtype=np.int64)
+    table = np.zeros(max(codes.max(initial=0), wanted.max(initial=0)) + 1, dtype=np.bool_)
+    table[wanted] = True
+    found: BoolArray = table[codes]
+    return found
+
+
 def packed_key(columns: Sequence[IntArray]) -> IntArray:
     """One integer per row that is equal where all columns are; ranks are re-packed when large."""
     key = np.zeros(len(columns[0]), dtype=np.int64)
     span = 1
     for values in columns:
         column = values
-        low = int(column.min(initial=0))
-        width = int(column.max(initial=0)) - low + 1
+        low = int(np.minimum.reduce(column, initial=0))
+        width = int(np.maximum.reduce(column, initial=0)) - low + 1
         if span * width > 2**62:
             key, span = _ranked(key)
         if span * width > 2**62:

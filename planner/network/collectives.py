@@ -32,7 +32,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.network.fabric import Fabric, FabricLevel
-from planner.network.groups import Membership, Segment, membership, merged
+from planner.network.groups import Membership, Segment, membership_of, merged
 from planner.network.in_switch import in_switch_rows
 from planner.network.rates import level_hops, level_rates, neighbour_rate, pace, ring_rate
 from planner.network.synthesized.costs import NEVER, NO_LINES, Lines, lines_of, synthesized_rows
@@ -180,7 +180,7 @@ class GroupCosts:
 def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     """The costs of the groups made of `segments`: (size, stride) arrays, innermost first."""
     parts = merged(segments)
-    members = membership(fabric.levels, parts)
+    members = membership_of(fabric.levels, parts)
     own = level_rates(fabric.levels, members, parts)
     rate = ring_rate(members, own, slowest_link=fabric.slowest_link)
     alone = members.size == 1

@@ -70,7 +70,11 @@ def _members_together(domain: int, size: IntArray, stride: IntArray) -> IntArray
 
 def membership(levels: Sequence[FabricLevel], segments: Sequence[Segment]) -> Membership:
     """Members per domain of the groups made of `segments` on each of `levels`."""
-    parts = merged(segments)
+    return membership_of(levels, merged(segments))
+
+
+def membership_of(levels: Sequence[FabricLevel], parts: Sequence[Segment]) -> Membership:
+    """`membership` of segments that are merged."""
     size = np.ones_like(parts[0][0])
     for count, _ in parts:
         size = size * count

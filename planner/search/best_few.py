@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import FloatArray, IntArray, among
 from planner.objectives import Objective
 from planner.plan import Plan, PlanTable
 from planner.search.columns import proving
@@ -101,9 +101,9 @@ def best_few(
     least = least.min(axis=1)
     order = np.argsort(least, kind="stable")
     if (opened := space.first) is not None and not _late(space):
-        known = order[np.isin(order, opened.nodes)]
-        _offer_all(opened.batch, opened.corners, opened.on(known), objective, kept)
-        order = order[~np.isin(order, opened.nodes)]
+        known = among(order, opened.nodes)
+        _offer_all(opened.batch, opened.corners, opened.on(order[known]), objective, kept)
+        order = order[~known]
     at, step, proved = 0, _PARTIAL_PLANS_AT_A_TIME[0], True
     while at < len(order) and least[order[at]] <= kept.last:
         if _late(space):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray, among
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -56,7 +56,7 @@ class Ties:
         best, nodes = found, self.nodes
         reach = self._reach(nodes.corners, nodes.columns)
         alive = np.flatnonzero(reach & (nodes.partial_plans.chips == found.chips[0]))
-        if (opened := self.opened) is not None and np.isin(alive, opened.nodes).all():
+        if (opened := self.opened) is not None and among(alive, opened.nodes).all():
             return self._best_of(opened.batch, opened.corners, opened.on(alive), best)
         for start in range(0, len(alive), _PARTIAL_PLANS_AT_A_TIME):
             chosen = nodes.partial_plans.take(alive[start : start + _PARTIAL_PLANS_AT_A_TIME])

@@ -88,7 +88,7 @@ def scope_of(
     running = targets_running(resolved, best.plan)
     return Scope(
         words=(
-            *_launching(resolved, best, wider, proved=proved),
+            *_launching(resolved, best, wider, runs=bool(running), proved=proved),
             *_risking(resolved, best, wider),
             *chips,
         ),
@@ -98,9 +98,9 @@ def scope_of(
 
 
 def _launching(
-    resolved: Resolved, best: PlanResult, wider: Sequence[Wider], *, proved: bool
+    resolved: Resolved, best: PlanResult, wider: Sequence[Wider], *, runs: bool, proved: bool
 ) -> Iterator[str]:
-    """What runs the best plan, and what all plans of the framework would give."""
+    """What runs the best plan, if something `runs` it, and what all plans would give."""
     runners, framework = resolved.runners, resolved.cost.framework.name
     names = ",".join(target.name for target in runners.targets)
     titles = join_words([target.title for target in runners.targets])
@@ -110,7 +110,7 @@ def _launching(
             yield f"All plans of {framework} are searched: {runners.reason}."
         else:
             yield from _not_launched(resolved, best.plan)
-    elif not targets_running(resolved, best.plan):
+    elif not runs:
         found = refused_by(resolved.cost, best.plan, runners.targets)
         why = f"No plan that {titles} as it is fits"
         if any(rule.of_job for rule, _ in found):

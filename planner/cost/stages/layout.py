@@ -94,6 +94,7 @@ def head_cost_in_layers(model: Model) -> float:
     return model.embedding_parameters / layer
 
 
+@lru_cache(maxsize=4096)
 def chunk_layers(layers: int, chunks: int, split: int, head_cost: float) -> tuple[int, ...] | None:
     """Layers per chunk in order, or None when the rule does not allow that many chunks.
 

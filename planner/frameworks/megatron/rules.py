@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.base.arrays import BoolArray
+from planner.base.arrays import BoolArray, among
 from planner.cost.context import CostModel
 from planner.frameworks.megatron import words
 from planner.frameworks.megatron.kernels import KERNELS
@@ -53,7 +53,7 @@ def megatron_offload_sharded(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def megatron_schedule(model: CostModel, plans: PlanTable) -> BoolArray:
     """1F1B, interleaved or not, of what a framework built on it has; others it says itself."""
-    known = np.isin(plans.schedule, [code_of_schedule(name) for name in ("1f1b", "interleaved")])
+    known = among(plans.schedule, [code_of_schedule(name) for name in ("1f1b", "interleaved")])
     return np.asarray(known | (plans.pp == 1) | ~schedule_offered(model, plans))
 
 

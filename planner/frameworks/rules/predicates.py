@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, IntArray, distinct
+from planner.base.arrays import BoolArray, IntArray, among, distinct
 from planner.cost.context import CostModel
 from planner.cost.memory.parameters import kv_heads_per_chip
 from planner.cost.stages.explicit import (
@@ -141,7 +141,7 @@ def whole_rounds(model: CostModel, plans: PlanTable) -> BoolArray:
 def schedule_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework has the schedule."""
     allowed = [code_of_schedule(name) for name in model.framework.schedules]
-    return np.asarray(np.isin(plans.schedule, allowed) | (plans.pp == 1))
+    return np.asarray(among(plans.schedule, allowed) | (plans.pp == 1))
 
 
 def schedule_runs(schedule: Schedule, model: CostModel, plans: PlanTable) -> BoolArray:
@@ -159,7 +159,7 @@ def schedule_runs(schedule: Schedule, model: CostModel, plans: PlanTable) -> Boo
 def split_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework deals out layers by the rule, where a rule is used."""
     allowed = [SPLITS.index(name) for name in model.framework.splits]
-    return np.asarray(np.isin(plans.split, allowed) | (plans.pp == 1) | explicit_plans(plans))
+    return np.asarray(among(plans.split, allowed) | (plans.pp == 1) | explicit_plans(plans))
 
 
 def sharding_shares(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -176,7 +176,7 @@ def sharding_shares(model: CostModel, plans: PlanTable) -> BoolArray:
 def sharding_offered(model: CostModel, plans: PlanTable) -> BoolArray:
     """The framework has the sharding."""
     allowed = [SHARDINGS.index(name) for name in model.framework.shardings]
-    return np.isin(plans.sharding, allowed)
+    return among(plans.sharding, allowed)
 
 
 def sequence_parallel_fits(model: CostModel, plans: PlanTable) -> BoolArray:

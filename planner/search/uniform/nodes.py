@@ -196,9 +196,11 @@ def _least_costs(
     if ground is not None:
         low[known >= 0] = ground.low[known[known >= 0]]
     if len(new := np.flatnonzero(known < 0)):
-        others = partial_plans if len(new) == len(known) else partial_plans.take(new)
+        others, takes = partial_plans, least
+        if len(new) < len(known):
+            others = partial_plans.take(new)
+            takes = least[np.unique(partial_plans.mesh_id[new])]
         bounds = _bounds(model, others, options, deadline)
-        takes = least[np.unique(partial_plans.mesh_id[new])]
         low[new] = bounds.corners(takes, clocks, deadline)
     return low
 

@@ -24,7 +24,7 @@ import numpy as np
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.network.collectives import GroupCosts
-from planner.network.placement import GROUPS
+from planner.network.placement import EXPERT_GROUPS, GROUPS
 from planner.plan import ORDERS
 from planner.plan.ranks import Layout
 from planner.search.deadline import NEVER, Deadline
@@ -34,6 +34,7 @@ from planner.search.placements.layouts import efficient, least_alone
 Runs = Callable[[IntArray, IntArray], BoolArray]
 """Of (p,) meshes and codes of orders, which can be run."""
 _MADE_OF = {"shard": ("cp", "fsdp"), "replica": ("dp",), "data": ("cp", "fsdp", "dp")}
+_AT_A_TIME = 1 << 16  # costs of placements in one array: they stay in the cache
 LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
 
@@ -104,6 +105,9 @@ def build_placements(
     start = np.searchsorted(groups.mesh[keep], np.arange(len(meshes["chips"]) + 1))
     ideal = {}
     for name in GROUPS:
+        if name in EXPERT_GROUPS and not groups.experts:
+            ideal[name] = np.zeros(len(meshes["chips"]), dtype=np.int64)  # never used
+            continue
         ideal[name], costs[name] = _with_ideal(costs[name], classes[name], start)
     return Placements(
         start=start.astype(np.int64),
@@ -169,7 +173,12 @@ def _least_alone(
 
 def _least(costs: GroupCosts, classes: IntArray, start: IntArray) -> FloatArray:
     """(features, meshes) the least of each cost over the mesh's placements."""
-    best = np.stack([np.minimum.reduceat(row[classes], start[:-1]) for row in costs.features])
+    rows = max(_AT_A_TIME // max(len(classes), 1), 1)
+    parts = [
+        np.minimum.reduceat(np.take(costs.features[at : at + rows], classes, axis=1), start[:-1], 1)
+        for at in range(0, len(costs.features), rows)
+    ]
+    best = np.concatenate(parts)
     sizes = costs.features[0][classes]
     best[0] = np.maximum.reduceat(sizes, start[:-1])  # larger groups hold smaller shards
     return best
