@@ -27,14 +27,14 @@ def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     key = packed_key(columns)
     if len(key) == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    order = np.argsort(key)
+    order = key.argsort()
     ordered = key[order]
     starts = np.empty(len(key), dtype=np.bool_)
     starts[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
     combination = np.empty(len(key), dtype=np.int64)
-    combination[order] = np.cumsum(starts) - 1
-    first: IntArray = np.minimum.reduceat(order, np.flatnonzero(starts))
+    combination[order] = starts.cumsum() - 1
+    first: IntArray = np.minimum.reduceat(order, starts.nonzero()[0])
     return first, combination
 
 

@@ -79,7 +79,7 @@ class GroupCosts:
 
     def _row(self, index: int) -> FloatArray:
         row: FloatArray = self.features[index]
-        return row if self.at is None else np.take(row, self.at)
+        return row if self.at is None else row.take(self.at)
 
     @property
     def size(self) -> FloatArray:

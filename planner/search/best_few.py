@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray, among
+from planner.base.arrays import FloatArray, IntArray, among, distinct
 from planner.objectives import Objective
 from planner.plan import Plan, PlanTable
 from planner.search.columns import proving
@@ -172,16 +172,23 @@ def _offer(batch: Batch, objective: Objective, plans: IntArray, kept: _Kept) -> 
     held = batch.peak[opened.labels[at, 1]]
     rounded = np.round(np.log(found[at]), _DIGITS)
     at = at[np.lexsort((held, rounded))]
-    keys = np.array(_keys(batch.space.plans.take(opened.labels[at, 1])))
-    _, firsts = np.unique(keys, axis=0, return_index=True)
-    for row in firsts.tolist():
+    plans = opened.labels[at, 1]
+    firsts, _ = distinct([column[plans] for column in _columns(batch.space.plans)])
+    firsts.sort()  # the best first
+    keys = _keys(batch.space.plans.take(plans[firsts]))
+    for row, key in zip(firsts.tolist(), keys, strict=True):
         label = opened.labels[at[row], 1:].tolist()
         value = float(found[at[row]])
+        if value > kept.last:
+            continue
         rank = (round(float(np.log(value)), _DIGITS), float(batch.peak[label[0]]))
-        kept.offer(tuple(keys[row].tolist()), rank, value, batch.plan_at(*label).plan(0))
+        kept.offer(key, rank, value, batch.plan_at(*label).plan(0))
 
 
 def _keys(plans: PlanTable) -> list[Key]:
     """Data ranks, tp, cp, ep, pp and micro-batch of every plan."""
-    columns = (plans.data_ranks, plans.tp, plans.cp, plans.ep, plans.pp, plans.micro_batch)
-    return [tuple(row) for row in np.stack(columns, axis=1).tolist()]
+    return [tuple(row) for row in np.stack(_columns(plans), axis=1).tolist()]
+
+
+def _columns(plans: PlanTable) -> tuple[IntArray, ...]:
+    return plans.data_ranks, plans.tp, plans.cp, plans.ep, plans.pp, plans.micro_batch

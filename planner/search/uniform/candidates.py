@@ -120,10 +120,10 @@ class Candidates:
     def row_of(self, term: TermIndex, rows: Rows) -> IntArray:
         """Row of a term for each candidate row."""
         if not term.row_classes:  # it depends on no network
-            return np.take(term.offset, rows.plan)
+            return term.offset.take(rows.plan)
         if len(rows) and rows.placement[0] < 0:
             return term.offset[rows.plan] + term.ideal[self.space.mesh_id[rows.plan]]
-        return np.take(term.offset, rows.plan) + np.take(term.code, rows.placement)
+        return term.offset.take(rows.plan) + term.code.take(rows.placement)
 
     def _stages(self, rows: Rows) -> list[StageCost]:
         layer, shard = self.row_of(self.layer, rows), self.row_of(self.shard, rows)
@@ -140,7 +140,7 @@ class Candidates:
                     if cost is not None
                 ),
                 **{
-                    name: np.take(self.values[f"state.{name}"][:, index], state)[:, None]
+                    name: self.values[f"state.{name}"][:, index].take(state)[:, None]
                     for name in STATE_FIELDS
                 },
                 extra_w=self.extra_w,
@@ -168,7 +168,7 @@ class Candidates:
 
         Operands of shape (r, 1) then repeat in long inner loops, not in loops over a few clocks.
         """
-        return np.take(self.values[name].T, rows, axis=1).T
+        return self.values[name].T.take(rows, axis=1).T
 
     def _weight_grad(self, name: str, rows: IntArray) -> FloatArray:
         """(r, k) rows of weight gradients, for the schedules that run them apart."""
@@ -190,7 +190,7 @@ class Candidates:
     def _column(self, name: str, rows: Rows) -> NDArray[Any]:
         """(r, 1) rows of a column of the logical plans; (1, 1) where all are equal."""
         column = self.columns[name]
-        return (np.take(column, rows.plan) if len(column) > 1 else column)[:, None]
+        return (column.take(rows.plan) if len(column) > 1 else column)[:, None]
 
     def _inputs(self, rows: Rows) -> StepInputs:
         ends = self.row_of(self.ends, rows)
