@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from planner.network.fabric import Fabric
 from planner.network.groups import membership
-from planner.network.placement import Mesh, axis_segments, segments
+from planner.network.placement import Mesh, axis_segments, group_segments
 from planner.plan import AXES
 from planner.plan.ranks import Layout
 
@@ -34,7 +34,9 @@ def members_by_level(fabric: Fabric, mesh: Mesh) -> dict[str, dict[str, tuple[in
         By level and axis: ranks of a group in one domain of the level inside, in one domain of
         this level (of the worst-placed group), and in all.
     """
-    groups = {**axis_segments(mesh), "ep": segments(mesh)["ep"]}
+    groups = axis_segments(mesh)
+    if int(mesh.ep[0]) > 1:
+        groups = {**groups, "ep": group_segments(groups, mesh.ep)["ep"]}
     found: dict[str, dict[str, tuple[int, int, int]]] = {name: {} for name in fabric.names}
     for axis in _AXES:
         if int(getattr(mesh, axis)[0]) == 1:

@@ -11,7 +11,6 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.base.vocabulary import BOUNDARIES
 from planner.cost.breakdown import Breakdown
-from planner.cost.energy.energy import Energy
 from planner.plan import PlanTable
 
 WORDS = {
@@ -32,7 +31,7 @@ PRINTED = "node_and_fabric"
 """The boundary whose energy is minimized and printed first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Boundary:
     """What a meter around some of the machines would show.
 
@@ -57,58 +56,29 @@ def printed(boundaries: Sequence[Boundary]) -> Boundary:
     return boundaries[BOUNDARIES.index(PRINTED)]
 
 
-def boundaries_of(
-    energy: Energy,
-    row: int,
-    chip_seconds: float,
-    time_low: float = 1.0,
-    time_high: float = 1.0,
-) -> tuple[Boundary, ...]:
-    """The boundaries of one evaluated plan, from the smallest to the largest.
-
-    Args:
-        energy: Joules of n plans.
-        row: Which of them.
-        chip_seconds: Its chips times its step time.
-        time_low, time_high: 10 % and 90 % quantiles of the step time over it. The energy interval
-            holds both errors; the power interval that of the powers alone.
-    """
-    found = []
-    for name in BOUNDARIES:
-        joules = float(energy.boundaries[name][row])
-        low, high = (float(end[row]) for end in energy.interval(name, time_low, time_high))
-        least, most = (float(end[row]) for end in energy.interval(name))
-        found.append(
-            Boundary(
-                name=name,
-                energy_j=joules,
-                energy_low_j=low,
-                energy_high_j=high,
-                power_w=joules / chip_seconds,
-                power_low_w=least / chip_seconds,
-                power_high_w=most / chip_seconds,
-            )
-        )
-    return tuple(found)
-
-
 def boundaries_of_plans(
     plans: PlanTable, costs: Breakdown, ends: Mapping[str, FloatArray]
 ) -> list[tuple[Boundary, ...]]:
-    """The boundaries of n evaluated plans.
+    """The boundaries of n evaluated plans, from the smallest to the largest.
 
     Args:
         plans: The plans.
         costs: What they cost.
         ends: Of the 80 % intervals of their step times (`planner.cost.intervals.ends_of`), which
-            those of the energy hold; without them the step time is taken as it is.
+            those of the energy hold; without them the step time is taken as it is. The interval of
+            the power holds the errors of the powers alone.
     """
-    times = np.asarray(costs.step_time_s)
+    times, energy = np.asarray(costs.step_time_s), costs.energy
     low, high = (ends.get(name, times) / times for name in ("step_time_low_s", "step_time_high_s"))
-    return [
-        boundaries_of(costs.energy, row, float(plans.chips[row] * times[row]), low[row], high[row])
-        for row in range(len(plans))
-    ]
+    chip_seconds = plans.chips * times
+    columns = []
+    for name in BOUNDARIES:
+        joules = energy.boundaries[name]
+        powers = (joules, *energy.interval(name))
+        watts = [part / chip_seconds for part in powers]
+        figures = np.stack([joules, *energy.interval(name, low, high), *watts], axis=1)
+        columns.append([Boundary(name, *row) for row in figures.tolist()])
+    return list(zip(*columns, strict=True))
 
 
 def boundary_fields(boundaries: Sequence[Boundary]) -> dict[str, Any]:
