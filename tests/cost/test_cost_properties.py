@@ -284,9 +284,9 @@ def test_offloading_frees_the_chip_and_costs_time(data: st.DataObject, part: str
     plan = replace(one_plan(data, case, offloads=False, explicit=False), recompute="none")
     found = case.run([plan, replace(plan, offload=(part,))])
     assert not_above(*found.step_time_s)
-    assert np.all(found.memory.total[1] <= found.memory.total[0])
     gone = found.memory.total[0] - found.memory.total[1]
-    slack = 1e-12 * found.memory.total[0]
+    slack = 1e-12 * found.memory.total[0]  # sums of the same bytes in another order
+    assert np.all(gone >= -slack)
     if part == "optimizer" and case.job.framework.optimizer_phase == 0:
         np.testing.assert_allclose(gone, found.memory.host[1], rtol=1e-9)
     assert np.all(gone <= found.memory.host[1] + slack)
