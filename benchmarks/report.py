@@ -1,10 +1,9 @@
 """Writes docs/performance.md: runs every benchmark of speed and pastes what each prints.
 
-    python benchmarks/report.py --write docs/performance.md --calculon PATH
+    python benchmarks/report.py --write docs/performance.md
 
-Takes about ten minutes on an otherwise idle machine. PATH is a checkout of calculon
-(https://github.com/calculon-ai/calculon). Pictures go to the folder `pictures` beside the page.
-Nothing is written unless every benchmark succeeds. Without --write the page is printed.
+Takes about ten minutes on an otherwise idle machine. Pictures go to the folder `pictures` beside
+the page. Nothing is written unless every benchmark succeeds. Without --write the page is printed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pathlib import Path
 import measuring
 
 HERE = Path(__file__).parent
-_CALCULON, _PICTURES = "PATH", "docs/pictures"
+_PICTURES = "docs/pictures"
 _IDLE = 0.5
 
 
@@ -63,15 +62,6 @@ SECTIONS = (
         command=("gpt3_space.py", "--exhaustive"),
     ),
     Section(
-        title="calculon on the same jobs",
-        text=(
-            "Both in one process. One evaluation gives step time and the memory of the first "
-            "stage in calculon; step time, energy and the memory of every stage in planner. The "
-            "candidates of planner's search include placements and clocks."
-        ),
-        command=("vs_calculon.py", "--calculon", _CALCULON),
-    ),
-    Section(
         title="From the command line",
         text="Fresh processes, start-up included.",
         command=("startup.py",),
@@ -79,13 +69,18 @@ SECTIONS = (
     Section(
         title="Growth with chips and axes",
         text=(
-            "The optimum and the front on exactly N chips, and the front over every count up to N; "
+            "The default command on exactly N chips, then its parts: the optimum and the front on "
+            "exactly N chips, and the front over every count up to N, which has to be asked for; "
             "then one axis or choice after the other, each row with all above it. Infeasible: "
             "proved that no plan fits. Partial plans are meshes with micro-batch and pipeline; "
             "costed are the candidates that no bound excluded."
         ),
         command=("scaling.py", "--plots", _PICTURES),
         pictures=(
+            (
+                "performance-commands.svg",
+                "CPU seconds and peak memory of the default command by number of chips",
+            ),
             (
                 "performance-chips.svg",
                 "CPU seconds by number of chips, on exactly N chips and over every count up to N",
@@ -124,8 +119,8 @@ def head() -> list[str]:
         "says otherwise. Every benchmark first checks that its ways of computing agree bit for "
         "bit, and times nothing if they do not." + _other_work(),
         "This page is what the commands printed, written by "
-        "`python benchmarks/report.py --write docs/performance.md --calculon PATH`; PATH is a "
-        "checkout of [calculon](https://github.com/calculon-ai/calculon).",
+        "`python benchmarks/report.py --write docs/performance.md`. Other tools on the same jobs: "
+        "[peers](peers.md).",
     ]
 
 
@@ -140,9 +135,9 @@ def _other_work() -> str:
     )
 
 
-def page(calculon: Path, pictures: Path, *, quick: bool) -> str:
+def page(pictures: Path, *, quick: bool) -> str:
     """The whole page; writes its pictures to a folder."""
-    places = {_CALCULON: str(calculon), _PICTURES: str(pictures)}
+    places = {_PICTURES: str(pictures)}
     parts = head()
     for section in SECTIONS:
         parts += [f"## {section.title}", section.text]
@@ -159,11 +154,10 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", metavar="PAGE", type=Path, help="e.g. docs/performance.md")
-    parser.add_argument("--calculon", metavar="PATH", type=Path, required=True, help="a checkout")
     parser.add_argument("--quick", action="store_true", help="smallest sizes, only to see it run")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        text = page(options.calculon.resolve(), Path(folder), quick=options.quick)
+        text = page(Path(folder), quick=options.quick)
         if options.write is None:
             print(text)
             return 0
