@@ -506,8 +506,14 @@ def compared(checkout: Checkout, options: argparse.Namespace) -> Report:
             for extreme, end in zip(("Least", "Greatest"), ends.ends, strict=True)
         ]
     rates = np.concatenate([_rates(drawn) for drawn in sets])
+    degrees = np.array([plan.tp for drawn in sets for plan in drawn.plans])
+    by_degree = ", ".join(
+        f"tp {tp}: {np.median(every.ratio('s')[degrees == tp]):.2f}"
+        for tp in sorted(set(degrees[degrees <= _NODE].tolist()))
+    )
     fits = [held <= 80 * _GIB for held in every.sides("bytes")]
     report.notes += [
+        f"Median ratio of step times within a node, {by_degree}.",
         f"planner's GEMMs run at {rates.min():.2f} to {rates.max():.2f} of the peak in these "
         f"plans, {np.median(rates):.2f} in the median; calculon's at 0.60 to 0.95 by their FLOP, "
         "and their memory time comes on top.",
@@ -538,7 +544,7 @@ def main() -> int:
     if options.write is None:
         measuring.show(report, options)
     else:
-        pages.put(
+        pages.put_report(
             options.write, REGION, "Costed, not timed: no figure depends on the machine.", report
         )
     return 0

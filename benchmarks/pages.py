@@ -36,7 +36,12 @@ def parted(page: Path, name: str) -> tuple[str, str]:
     return before + begin, end + after
 
 
-def put(page: Path, name: str, words: str, report: Report) -> None:
-    """Replaces a region of a page by some words and what a report prints."""
+def put(page: Path, name: str, text: str) -> None:
+    """Replaces a region of a page."""
     before, after = parted(page, name)
-    write_atomically(page, f"{before}\n{words}\n\n{measuring.as_markdown(report)}\n{after}")
+    write_atomically(page, f"{before}\n{text}\n{after}")
+
+
+def put_report(page: Path, name: str, words: str, report: Report) -> None:
+    """Replaces a region of a page by some words and what a report prints."""
+    put(page, name, f"{words}\n\n{measuring.as_markdown(report)}")

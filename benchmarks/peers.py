@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import subprocess
 import sys
 import tempfile
 import time
@@ -240,7 +241,8 @@ def compared(
 
 def started(command: list[str], folder: Path, repeats: int) -> float:
     """Least CPU seconds of some runs of a command; the first compiles bytecode and is not timed."""
-    runs = [run_once(command, {"PYTHONPATH": str(folder)}) for _ in range(repeats + 1)]
+    path = {"PYTHONPATH": str(folder)}
+    runs = [run_once(command, path, subprocess.DEVNULL) for _ in range(repeats + 1)]
     return min(run.cpu_s for run in runs[1:])
 
 
@@ -384,7 +386,7 @@ def main() -> int:
     if options.write is None:
         measuring.show(report, options)
     else:
-        pages.put(options.write, REGION, where, report)
+        pages.put_report(options.write, REGION, where, report)
     return 0
 
 

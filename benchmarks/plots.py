@@ -1,4 +1,4 @@
-"""The pictures of `scaling.py`: CPU seconds and memory by chips, and by enabled axes."""
+"""The pictures of `growth.py` and `scaling.py`: seconds and memory by chips and by enabled axes."""
 
 from __future__ import annotations
 

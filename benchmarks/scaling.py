@@ -1,19 +1,16 @@
 """How the time of the search grows with the number of chips and of enabled axes.
 
 Chips: powers of two from 2^6 to 2^17 that the cluster can give, for three jobs, each with a fixed
-batch. "The command" is the default `planner solve` on exactly that many chips, a fresh process with
-start-up, for two jobs from 2^9 chips up: CPU seconds of user and system, the best of the
-repetitions, and the largest resident set. "Exactly" is the proved optimum and the exact front of
-time and energy on exactly that many chips; "up to" adds the front over every smaller count, as
-`--chips-at-most` asks for. "Partial plans" are meshes with micro-batch and pipeline; "costed" are
-the candidates that no bound excluded.
+batch. "Exactly" is the proved optimum and the exact front of time and energy on exactly that many
+chips; "up to" adds the front over every smaller count, as `--chips-at-most` asks for. "Partial
+plans" are meshes with micro-batch and pipeline; "costed" are the candidates that no bound excluded.
 
 Axes: data parallelism first, then one more axis or choice per row, each row with all before it.
 
-Every other figure comes from a process of its own, so that peak memory is that of one search. The
-time is CPU time, the best of the repetitions ("up to": one run). In each process the plans of the
-first front are evaluated directly; unless time and energy are equal bit for bit, nothing is timed
-and the exit status is 1. With --plots the SVG files are written to a folder.
+Every figure comes from a process of its own, so that peak memory is that of one search. The time is
+CPU time, the best of the repetitions ("up to": one run). In each process the plans of the first
+front are evaluated directly; unless time and energy are equal bit for bit, nothing is timed and
+the exit status is 1. With --plots the SVG files are written to a folder.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,9 +26,8 @@ from typing import Any
 import measuring
 import plots
 from gpt3_space import reproduced, solved
-from jobs import DEEPSEEK_V3, GPT3_175B, JOBS, LLAMA2_13B, LLAMA31_405B, BenchmarkJob
+from jobs import DEEPSEEK_V3, GPT3_175B, JOBS, LLAMA2_13B, BenchmarkJob
 from measuring import Report, Table
-from startup import program, run_once
 
 from planner.base.errors import InputError
 from planner.question.options import SpaceOptions
@@ -40,8 +35,6 @@ from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace
 
-WHOLE = (LLAMA31_405B, DEEPSEEK_V3)
-_LEAST, _MOST_MB = 9, 400
 _DENSE = ("tp", "pp", "cp", "fsdp")
 _EXPERTS = ("tp", "pp", "ep", "cp", "fsdp")
 
@@ -133,49 +126,6 @@ def chip_rows(job: BenchmarkJob, options: argparse.Namespace) -> list[dict[str, 
     return rows
 
 
-def command_rows(job: BenchmarkJob, powers: range, repeats: int) -> list[dict[str, Any]]:
-    """The default command by powers of two that the cluster can give."""
-    rows = []
-    offered = job.cost_model().cluster.chip_counts(2 ** powers[-1])
-    for chips in (2**power for power in powers if 2**power in offered):
-        command = ["solve", "--model", job.model, "--hardware", job.hardware, "--seq-len",
-                   str(job.seq_len), "--chips", str(chips), "--batch-tokens",
-                   str(job.sequences * job.seq_len)]  # fmt: skip
-        runs = [run_once([*program(), *command]) for _ in range(repeats)]
-        rows.append(
-            {
-                "chips": chips,
-                "CPU s": min(run.cpu_s for run in runs),
-                "peak MB": max(run.peak_bytes for run in runs) / 1e6,
-            }
-        )
-    return rows
-
-
-def command_tables(
-    jobs: Sequence[BenchmarkJob], powers: range, report: Report, repeats: int
-) -> None:
-    """Adds the default command of jobs to a report."""
-    report.facts["commands"] = {}
-    for job in jobs:
-        rows = command_rows(job, powers, repeats)
-        title = f"{job.model} on {job.hardware}"
-        report.facts["commands"][title] = rows
-        report.tables.append(
-            Table(title=f"planner solve, {title}, {job.sequences:,} sequences", rows=rows)
-        )
-        slower = rows[-1]["CPU s"] / rows[0]["CPU s"]
-        report.notes.append(
-            f"{title}: the command on {rows[-1]['chips']:,} chips takes {slower:.2f} times the CPU "
-            f"seconds of that on {rows[0]['chips']:,}."
-        )
-    peak = max(row["peak MB"] for rows in report.facts["commands"].values() for row in rows)
-    met = "met" if peak < _MOST_MB else "missed"
-    report.notes.append(
-        f"The command: target {_MOST_MB} MB; the largest peak is {peak:.0f} MB: {met}."
-    )
-
-
 def refusals(job: BenchmarkJob, options: argparse.Namespace) -> list[str]:
     """What the cluster says of each power of two that it cannot give."""
     said = []
@@ -233,13 +183,10 @@ def main() -> int:
     parser.add_argument("--plots", metavar="FOLDER", type=Path, help="write the SVG files here")
     options = parser.parse_args()
     sized, widened = list(JOBS.values()), [(GPT3_175B, False), (DEEPSEEK_V3, True)]
-    whole, least = WHOLE, max(_LEAST, options.smallest)
     if options.quick:
-        whole, least = (LLAMA2_13B,), options.smallest
         options.repeats, options.largest = 1, options.smallest
         sized, widened = sized[:1], [(replace(LLAMA2_13B, chips=64), False)]
     report = Report(name="scaling", facts={"chips": {}, "axes": {}})
-    command_tables(whole, range(least, options.largest + 1), report, options.repeats)
     for job in sized:
         rows = chip_rows(job, options)
         title = f"{job.model} on {job.hardware}"
@@ -252,7 +199,6 @@ def main() -> int:
         report.tables.append(Table(title=f"{job.title}, exactly that many chips", rows=rows))
     if options.plots:
         options.plots.mkdir(parents=True, exist_ok=True)
-        plots.commands_picture(report.facts["commands"], options.plots / "performance-commands.svg")
         plots.chips_picture(report.facts["chips"], options.plots / "performance-chips.svg")
         plots.axes_picture(report.facts["axes"], options.plots / "performance-axes.svg")
     measuring.show(report, options)

@@ -84,7 +84,7 @@ def main() -> None:
             words = pages.measured_on()
             tables.append(Table(title=title, rows=rows(options, Path(folder))))
             if options.write is not None:
-                pages.put(options.write, name, words, Report(name=name, tables=tables[-1:]))
+                pages.put_report(options.write, name, words, Report(name=name, tables=tables[-1:]))
             elif not options.json:
                 measuring.show_table(tables[-1], options)
     if options.write is None and options.json:

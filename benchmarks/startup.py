@@ -64,15 +64,24 @@ class Run:
     peak_bytes: float
 
 
-def run_once(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
-    """Runs a command once; `environment`: variables beside those of this process.
+def run_once(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    errors: int | None = None,
+) -> Run:
+    """Runs a command once.
+
+    Args:
+        command: Program and arguments.
+        environment: Variables beside those of this process.
+        errors: Where standard error goes, as `subprocess` has it.
 
     Raises:
         RuntimeError: The command failed.
     """
     variables = {**os.environ, **(environment or {})}
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=variables)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=variables)
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)

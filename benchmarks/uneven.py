@@ -145,7 +145,7 @@ def main() -> None:
         tables = PARTS[name](options)
         report.tables += tables
         if options.write is not None:
-            pages.put(options.write, name, words, Report(name=name, tables=tables))
+            pages.put_report(options.write, name, words, Report(name=name, tables=tables))
     if options.write is None:
         measuring.show(report, options)
 
