@@ -313,7 +313,8 @@ def same_plans_tables(checkout: Checkout, options: argparse.Namespace) -> list[T
                     {"tool": peer.name, "goes through": peer.searches}
                     | {"plans": found["search"]["plans"], "CPU s": found["search"]["seconds"]}
                 )
-    title = f"{len(plans)} plans of {drawn.job.title}, as many with either schedule"
+    flat = sum(plan.schedule == "1f1b" for plan in plans)
+    title = f"Plans of {drawn.job.title}, {flat} with 1f1b, {len(plans) - flat} interleaved"
     return [
         Table(title=title, rows=rows),
         Table(title=f"Searches of {drawn.job.title}", rows=searches),
