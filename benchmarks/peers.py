@@ -57,6 +57,7 @@ from startup import program, run_once
 from throughput import agree as tables_agree
 from throughput import prepare, table_seconds
 
+import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.frameworks.rules import applicable
@@ -257,7 +258,7 @@ def row_of(
         rates[f"{schedule}, plans per CPU-second"] = len(own) / sum(own) if own else None
     return {
         "tool": peer.name,
-        "commit": peer.version,
+        "version": peer.version,
         "one plan, whole command, CPU s": one_s,
         **rates,
         "an evaluation gives": peer.covers,
@@ -328,7 +329,7 @@ def planner_peer(drawn: Drawn, plan: Plan, folder: Path) -> Peer:
     path.write_text(plan_text(resolved, plan, []), encoding="utf-8")
     return Peer(
         name="planner",
-        version=calculon_space.commit(HERE),
+        version=planner.__version__,
         covers="step time, energy, memory of every stage; the command: and their intervals",
         command=(*program(), "evaluate", str(path)),
         folder=HERE,
