@@ -1,4 +1,4 @@
-"""The search space of calculon as a list of products, so that it can be counted and sampled.
+"""The search space of calculon as a list of products, to be counted and sampled; its plans as ours.
 
 Follows the loops of `calculon/llm/optimal_execution.py` (calculon 0.1.0, commit caa4b11) with its
 default flags; the factorizations come from the user's checkout itself.
@@ -6,9 +6,11 @@ default flags; the factorizations come from the user's checkout itself.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import random
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -17,8 +19,20 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import measuring  # noqa: F401  (before numpy)
+
+from planner.plan import Plan
+
 Execution = dict[str, Any]
+SYSTEM = "a100_80g"
+"""Its file of A100s, of the folder `systems`."""
 _NO_YES = (True, False)
+_RECOMPUTE = {"full": "full", "attn_only": "selective", "none": "none"}
+_OFFLOADS = {
+    "optimizer": "optimizer_offload",
+    "weights": "weight_offload",
+    "activations": "activations_offload",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +74,28 @@ def load(path: Path) -> Checkout:
     sys.path.insert(0, str(path))
     package = importlib.import_module("calculon")
     return Checkout(package=package, llm=importlib.import_module("calculon.llm").Llm, path=path)
+
+
+def asked(parser: argparse.ArgumentParser, path: Path | None) -> Checkout:
+    """The checkout that --calculon names; ends the program where it is none."""
+    if path is None:
+        parser.error(
+            "--calculon PATH is missing: clone https://github.com/calculon-ai/calculon and name "
+            "the folder"
+        )
+    try:
+        return load(path)
+    except FileNotFoundError as error:
+        parser.error(str(error))
+
+
+def commit(path: Path) -> str:
+    """The commit of a checkout, short; "unknown" where git does not say."""
+    ran = subprocess.run(
+        ["git", "-C", str(path), "rev-parse", "--short=12", "HEAD"],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    return ran.stdout.strip() or "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +168,23 @@ def _choices(llm: Any, app: Any, system: Any, x: Execution) -> dict[str, tuple[A
         "pipeline_par_net": when(pp > 1, tiers, 0),
         "data_par_net": when(dp > 1, tiers, 0),
     }
+
+
+def as_plan(x: Execution) -> Plan:
+    """An execution of calculon as a plan."""
+    interleave, pp = x["pipeline_interleaving"], x["pipeline_par"]
+    return Plan(
+        dp=x["data_par"],
+        tp=x["tensor_par"],
+        pp=pp,
+        micro_batch=x["microbatch_size"],
+        schedule="interleaved" if interleave > 1 else "1f1b",
+        interleave=interleave,
+        sharding="zero1" if x["optimizer_sharding"] else "ddp",
+        sequence_parallel=x["tensor_par_comm_type"] == "rs_ag" and x["tensor_par"] > 1,
+        recompute=_RECOMPUTE[x["activation_recompute"]],
+        offload=tuple(name for name, flag in _OFFLOADS.items() if x[flag]),
+    )
 
 
 def sample(space: list[Product], count: int, seed: int) -> list[Execution]:

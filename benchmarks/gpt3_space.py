@@ -41,7 +41,7 @@ from solvers.solution import Status
 
 # "Total executions" that calculon 0.1.0 (https://github.com/calculon-ai/calculon, commit
 # caa4b11) counts in `llm-optimal-execution` with its models/gpt3-175B.json, 4,096 processors,
-# batch 4,096, float16, systems/a100_80g.json and default flags; `vs_calculon.py` counts them again.
+# batch 4,096, float16, systems/a100_80g.json and default flags; `peers.py` counts them again.
 CALCULON_PLANS = 7_126_368
 _CALCULON_NOTE = (
     f"calculon counts {CALCULON_PLANS:,} executions: neither clocks nor context parallelism, "

@@ -20,6 +20,7 @@ class BenchmarkJob:
         sequences: Global batch.
         seq_len: Tokens per sequence.
         framework: That runs it; None: the usual one of the chip's vendor.
+        era: Of its software; None: the framework's own.
     """
 
     model: str
@@ -28,6 +29,7 @@ class BenchmarkJob:
     sequences: int
     seq_len: int
     framework: str | None = None
+    era: str | None = None
 
     @property
     def title(self) -> str:
@@ -43,6 +45,7 @@ class BenchmarkJob:
             "batch_tokens": self.sequences * self.seq_len,
             "seq_len": self.seq_len,
             "framework": self.framework,
+            "era": self.era,
         }
 
     def cost_model(self) -> CostModel:

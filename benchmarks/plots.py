@@ -1,4 +1,4 @@
-"""The pictures of `scaling.py`: CPU seconds by chips, and by enabled axes."""
+"""The pictures of `growth.py` and `scaling.py`: seconds and memory by chips and by enabled axes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _TITLES = {
     "up to, CPU s": "Front over every count up to N",
 }
 _LABEL = "CPU seconds on one core"
+_WHOLE = {"CPU s": "The default command", "peak MB": "Its peak memory"}
 _NOTED = 12.0
 """The axis reaches so many times beyond the slowest case, where its seconds are written."""
 
@@ -32,38 +33,52 @@ def _axis(label: str, values: Sequence[float], beyond: float = 1.5) -> Axis:
 def chips_picture(by_job: dict[str, Rows], path: Path) -> None:
     """Two charts: the exact front on exactly N chips, and over every count up to N."""
     seconds = [row[column] for rows in by_job.values() for row in rows for column in _TITLES]
-    charts = tuple(_by_chips(by_job, column, seconds) for column in _TITLES)
+    axis = _axis(_LABEL, seconds)
+    charts = tuple(_by_chips(by_job, column, title, axis) for column, title in _TITLES.items())
     write_picture(Picture(title="CPU seconds by chips", charts=charts, columns=2), path)
 
 
-def _by_chips(by_job: dict[str, Rows], column: str, every: Sequence[float]) -> Chart:
-    """One column of the table of each job; both charts have the same axes."""
+def commands_picture(by_job: dict[str, Rows], path: Path) -> None:
+    """Two charts: CPU seconds and peak memory of the default command on exactly N chips."""
+    axes = {"CPU s": "CPU seconds, start-up included", "peak MB": "largest resident set, MB"}
+    charts = []
+    for column, title in _WHOLE.items():
+        most = max(row[column] for rows in by_job.values() for row in rows)
+        axis = Axis(label=axes[column], low=0.0, high=1.15 * most)
+        charts.append(_by_chips(by_job, column, title, axis))
+    write_picture(Picture(title="The command by chips", charts=tuple(charts), columns=2), path)
+
+
+def _by_chips(by_job: dict[str, Rows], column: str, title: str, y: Axis) -> Chart:
+    """One column of the table of each job."""
     marks: list[Mark] = []
     dots: list[Dot] = []
     keys = []
     chips = sorted({row["chips"] for rows in by_job.values() for row in rows})
-    for at, (title, rows) in enumerate(by_job.items()):
+    unit = column.rpartition(" ")[2]
+    for at, (name, rows) in enumerate(by_job.items()):
         tone, shape = _TONES[at % len(_TONES)], SHAPES[at % len(SHAPES)]
         points = tuple((float(row["chips"]), float(row[column])) for row in rows)
-        marks.append(Line(points=points, tone=tone, detail=title))
+        marks.append(Line(points=points, tone=tone, detail=name))
         dots += [
-            Dot(x=x, y=y, tone=tone, shape=shape, detail=f"{title}, {x:,.0f} chips: {y:.3g} s")
-            for x, y in points
-        ]
-        keys.append(Key(words=title.partition(" ")[0], tone=tone, shape=shape))
+            Dot(x=n, y=value, tone=tone, shape=shape,
+                detail=f"{name}, {n:,.0f} chips: {value:.3g} {unit}")
+            for n, value in points
+        ]  # fmt: skip
+        keys.append(Key(words=name.partition(" ")[0], tone=tone, shape=shape))
     x = Axis(label="chips N", low=chips[0] / 1.5, high=chips[-1] * 1.5, logarithmic=True,
              ticks=tuple((float(n), f"{n:,}") for n in chips[::2]))  # fmt: skip
-    seconds = {title: {row["chips"]: row[column] for row in rows} for title, rows in by_job.items()}
+    values = {name: {row["chips"]: row[column] for row in rows} for name, rows in by_job.items()}
     return Chart(
-        title=_TITLES[column],
+        title=title,
         x=x,
-        y=_axis(_LABEL, every),
+        y=y,
         marks=(*marks, *dots),
         legend=tuple(keys),
-        description=f"{_TITLES[column]}: {_LABEL} by the number of chips.",
+        description=f"{title}: {y.label} by the number of chips.",
         header=("chips", *by_job),
         rows=tuple(
-            (f"{n:,}", *(f"{of[n]:.3g}" if n in of else "" for of in seconds.values()))
+            (f"{n:,}", *(f"{of[n]:.3g}" if n in of else "" for of in values.values()))
             for n in chips
         ),
         height=0.7,

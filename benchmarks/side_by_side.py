@@ -4,7 +4,7 @@ Each engine runs from the user's own checkout, on its own documented cases where
 tables; ours reads the same tables. Every plan is evaluated again by the formula of the other
 system, apart from both searches. Seconds are CPU seconds of the search alone, one thread each, the
 median of the repeats; reading tables and compiling are left out. Only engines that are
-asked for run. Each table is printed as soon as it is there; a page is written again after each.
+asked for run. Each table is printed as soon as it is there, or replaces its region of a page.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import measuring
+import pages
 from engines import aceso_run, alpa_run, galvatron_run, metis_run, perseus_run, piper_run
 from engines.compared import Cell
 from measuring import Report, Table
 
 _PROFILE = "profile_data_samples"
-_BEGIN, _END = "<!-- begin measured -->", "<!-- end measured -->"
 
 
 def _piper(options: argparse.Namespace, folder: Path) -> list[dict[str, Cell]]:
@@ -70,39 +70,25 @@ def main() -> None:
         else:
             made_parser.add_argument(f"--{name}", type=_folder, help=f"a checkout of {name}")
     made_parser.add_argument("--repeats", type=measuring.positive, default=3)
-    made_parser.add_argument("--write", type=Path, help="page whose measured part is replaced")
+    made_parser.add_argument("--write", type=Path, help="page of which regions are replaced")
     options = made_parser.parse_args()
     asked = [name for name in _ENGINES if getattr(options, name)]
     if not asked:
         made_parser.error(f"needs an engine: --{', --'.join(_ENGINES)}")
+    for name in asked if options.write is not None else ():
+        pages.parted(options.write, name)
     tables = []
     with tempfile.TemporaryDirectory() as folder:
         for name in asked:
             title, rows = _ENGINES[name]
+            words = pages.measured_on()
             tables.append(Table(title=title, rows=rows(options, Path(folder))))
-            report = Report(name="side_by_side", tables=tables)
             if options.write is not None:
-                write(report, options.write)
+                pages.put_report(options.write, name, words, Report(name=name, tables=tables[-1:]))
             elif not options.json:
                 measuring.show_table(tables[-1], options)
     if options.write is None and options.json:
-        measuring.show(report, options)
-
-
-def write(report: Report, page: Path) -> None:
-    """Replaces what stands between the marks of a page.
-
-    Raises:
-        SystemExit: The page has no marks.
-    """
-    text = page.read_text(encoding="utf-8")
-    if _BEGIN not in text or _END not in text:
-        raise SystemExit(f"error: {page} lacks the marks {_BEGIN} and {_END}")
-    head, rest = text.split(_BEGIN, 1)
-    tail = rest.split(_END, 1)[1]
-    facts = ", ".join(f"{name} {value}" for name, value in measuring.machine().items())
-    body = f"{_BEGIN}\n\n{measuring.as_markdown(report)}\n\nMeasured on: {facts}.\n\n{_END}"
-    page.write_text(head + body + tail, encoding="utf-8")
+        measuring.show(Report(name="side_by_side", tables=tables), options)
 
 
 def _folder(text: str) -> Path:

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,19 +64,29 @@ class Run:
     peak_bytes: float
 
 
-def run_once(arguments: tuple[str, ...]) -> Run:
-    """Runs planner once.
+def run_once(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    errors: int | None = None,
+) -> Run:
+    """Runs a command once.
+
+    Args:
+        command: Program and arguments.
+        environment: Variables beside those of this process.
+        errors: Where standard error goes, as `subprocess` has it.
 
     Raises:
         RuntimeError: The command failed.
     """
+    variables = {**os.environ, **(environment or {})}
     started = time.perf_counter()
-    process = subprocess.Popen([*program(), *arguments], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env=variables)
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise RuntimeError(f"planner {' '.join(arguments)}: exit status {process.returncode}")
+        raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}")
     return Run(
         wall_s=elapsed,
         cpu_s=usage.ru_utime + usage.ru_stime,
@@ -136,8 +147,11 @@ def main() -> int:
     floor = measuring.peak_bytes() / MB
     measuring.require(proved(), "solve proves nothing, or evaluate does not reproduce its plan")
     runs = 1 if options.quick else options.runs
-    run_once(HELP)
-    rows = [row_of(command, [run_once(command) for _ in range(runs)]) for command in TARGETS]
+    run_once([*program(), *HELP])
+    rows = [
+        row_of(command, [run_once([*program(), *command]) for _ in range(runs)])
+        for command in TARGETS
+    ]
     report = Report(name="startup", tables=[Table(title="Fresh processes", rows=rows)])
     report.notes = [f"{runs} runs of each; peak memory of this script {floor:.0f} MB."]
     measuring.show(report, options)

@@ -9,24 +9,21 @@ Four parts; --only runs one:
   freedoms  what the best plan gains as stages may differ in more and more
 
 CPU seconds are those of all threads; most of the work is done by one. "Saved" compares with the
-best uniform plan of the same search, all of whose stages share their choices. A page holds regions
-between `<!-- begin: NAME -->` and `<!-- end: NAME -->`; --write replaces those that were measured.
+best uniform plan of the same search, all of whose stages share their choices. --write replaces the
+regions of a page (see `pages`) that were measured.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import os
 from pathlib import Path
 
 import measuring
+import pages
 from jobs import DEEPSEEK_V3, LLAMA31_405B, BenchmarkJob
 from measuring import Report, Table
 from stage_study import least_costs, least_times
 from uneven_jobs import Asked, freedom_cells, front_cells, proof_cells
-
-from planner.base.files import write_atomically
 
 _GPT3 = BenchmarkJob(
     model="gpt3-175b", hardware="dgx-a100-80-hdr", chips=4096, sequences=1536, seq_len=2048
@@ -127,33 +124,6 @@ def freedoms(options: argparse.Namespace) -> list[Table]:
 PARTS = {"study": study, "proofs": proofs, "fronts": fronts, "freedoms": freedoms}
 
 
-def measured_on() -> str:
-    """The machine, the day, and how busy it is."""
-    here = measuring.machine()
-    versions = ", ".join(f"{name} {here[name]}" for name in ("planner", "python", "numpy"))
-    return (
-        f"Measured on {datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}: {here['processor']}, "
-        f"{here['cores']} cores, {here['system']}; {versions}; "
-        f"load average {os.getloadavg()[0]:.1f} at the start."
-    )
-
-
-def parted(page: Path, name: str) -> tuple[str, str]:
-    """What a page has before and after the text of a region, marks included."""
-    begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
-    before, opened, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, closed, after = rest.partition(end)
-    measuring.require(bool(opened and closed), f"{page} has no region {name}")
-    return before + begin, end + after
-
-
-def put(page: Path, name: str, words: str, tables: list[Table]) -> None:
-    """Replaces a region of a page."""
-    before, after = parted(page, name)
-    text = measuring.as_markdown(Report(name=name, tables=tables))
-    write_atomically(page, f"{before}\n{words}\n\n{text}\n{after}")
-
-
 def main() -> None:
     """Measures and prints, or writes."""
     parser = measuring.parser(__doc__, quick=True)
@@ -169,13 +139,13 @@ def main() -> None:
     if options.write is not None:
         measuring.require(options.job is None, "--write takes all jobs, so no --job")
         for name in names:
-            parted(options.write, name)
+            pages.parted(options.write, name)
     for name in names:
-        words = measured_on()
+        words = pages.measured_on()
         tables = PARTS[name](options)
         report.tables += tables
         if options.write is not None:
-            put(options.write, name, words, tables)
+            pages.put_report(options.write, name, words, Report(name=name, tables=tables))
     if options.write is None:
         measuring.show(report, options)
 

@@ -11,7 +11,11 @@ from typing import Any
 
 
 def answered(
-    engine: str, driver: str, arguments: Sequence[str], asked: Mapping[str, Any]
+    engine: str,
+    driver: str,
+    arguments: Sequence[str],
+    asked: Mapping[str, Any],
+    python: str = sys.executable,
 ) -> dict[str, Any]:
     """The last line, JSON, that a program in Python prints.
 
@@ -20,11 +24,12 @@ def answered(
         driver: The text of the program.
         arguments: What the engine's own parser reads.
         asked: JSON behind them.
+        python: That runs it.
 
     Raises:
         RuntimeError: The program failed.
     """
-    command = [sys.executable, "-c", driver, *arguments, json.dumps(asked)]
+    command = [python, "-c", driver, *arguments, json.dumps(asked)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{engine} failed: {done.stderr.splitlines()[-1]}")

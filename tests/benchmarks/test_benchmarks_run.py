@@ -183,7 +183,10 @@ def test_threads_are_pinned_before_numpy_is_imported() -> None:
 
 
 @pytest.mark.slow
-@each("name", ["commands.py", "throughput.py", "startup.py", "scaling.py", "stage_study.py"])
+@each(
+    "name",
+    ["commands.py", "throughput.py", "startup.py", "growth.py", "scaling.py", "stage_study.py"],
+)
 def test_a_benchmark_runs(name: str) -> None:
     checked(ran(name, "--quick", "--json"))
 
@@ -266,7 +269,7 @@ def test_fronts_with_and_without_bounds_are_compared() -> None:
 
 @pytest.mark.slow
 def test_calculon_comparison_runs(tmp_path: Path) -> None:
-    outcome = ran("vs_calculon.py", "--quick", "--calculon", str(stand_in(tmp_path)), "--json")
+    outcome = ran("peers.py", "--quick", "--calculon", str(stand_in(tmp_path)), "--json")
     checked(outcome)
     tools = {row["tool"] for row in json.loads(outcome.stdout)["tables"][0]["rows"]}
     assert tools == {"calculon", "planner"}
@@ -274,7 +277,7 @@ def test_calculon_comparison_runs(tmp_path: Path) -> None:
 
 def test_what_cannot_be_measured_is_refused_before_anything_is(tmp_path: Path) -> None:
     """Each with its exit code and its words; nothing on standard output, and no file is written."""
-    page, report = tmp_path / "page.md", tmp_path / "report.md"
+    page = tmp_path / "page.md"
     page.write_text("no marks", encoding="utf-8")
     calculon = stand_in(tmp_path / "calculon", extra=1)
     refusals: list[tuple[tuple[str, ...], int, str]] = [
@@ -283,12 +286,17 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(tmp_path: Path) -
          "--against nowhere: is no checkout of planner"),
         (("uneven.py", "--quick", "--write", str(page)), 1,
          "has no region study; nothing was timed"),
-        (("vs_calculon.py", "--quick", "--calculon", str(calculon)), 1,
+        (("peers.py", "--quick", "--calculon", str(calculon)), 1,
          "counts other executions; nothing was timed"),
-        (("vs_calculon.py",), 2, "error: .*calculon"),
-        (("vs_calculon.py", "--calculon", "nowhere"), 2, "error: .*calculon"),
+        (("peers.py",), 2, "error: .*calculon"),
+        (("peers.py", "--calculon", "nowhere"), 2, "error: .*calculon"),
         (("throughput.py", "nothing"), 2, "unknown job 'nothing'; allowed: llama2-13b"),
-        (("report.py", "--write", str(report)), 2, "--calculon"),
+        (("calculon_plans.py",), 2, "error: .*calculon"),
+        (("calculon_plans.py", "--calculon", str(calculon), "--write", str(page)), 1,
+         "has no region plans; nothing was timed"),
+        (("report.py", "--write", str(page)), 1, "has no region throughput; nothing was timed"),
+        (("side_by_side.py", "--lowtime", "--write", str(page)), 1,
+         "has no region lowtime; nothing was timed"),
     ]  # fmt: skip
     said = ran_together(*(line for line, _, _ in refusals))
     for (line, code, words), one in zip(refusals, said, strict=True):
@@ -296,13 +304,13 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(tmp_path: Path) -
         assert re.search(words, one.stderr), (line, one.stderr)
         assert "Traceback" not in one.stderr, line
     assert page.read_text(encoding="utf-8") == "no marks"
-    assert not report.exists()
 
 
 def test_the_page_shows_commands_that_exist(helps: dict[str, tuple[int, str]]) -> None:
-    text = (BENCHMARKS.parent / "docs" / "performance.md").read_text(encoding="utf-8")
+    pages = [BENCHMARKS.parent / "docs" / f"{name}.md" for name in ("performance", "peers")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     shown = re.findall(r"^python benchmarks/(\S+\.py)(.*)$", text, re.MULTILINE)
-    assert len(shown) >= 5
+    assert len(shown) >= 6
     for name, arguments in shown:
         known = helps[name][1]
         assert set(re.findall(r"--[a-z-]+", arguments)) <= set(re.findall(r"--[a-z-]+", known))

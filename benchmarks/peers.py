@@ -1,10 +1,18 @@
-"""calculon and planner on the same jobs, one process, one core: evaluations per CPU-second.
+"""Other estimators and planner on the same jobs, one core: seconds of commands, plans per second.
 
 Needs a checkout of calculon (https://github.com/calculon-ai/calculon, Apache-2.0), named with
---calculon. Executions are drawn uniformly from calculon's own search space and run as its search
-runs them. planner evaluates different plans drawn from the same space (tensor, pipeline and data
-parallelism, micro-batch, interleave, recomputation, ZeRO-1, sequence parallelism, offloading), one
-at a time and as one table; and the candidates of its own space through the separable tables.
+--calculon, from whose search space all plans are drawn. With --simumax and --llm-analysis (see
+`peer_programs`; --python names a Python that has what they need) these join.
+
+One plan: each tool's command from a fresh process, start-up included, the least of some runs; it
+has no interleaving. Some plans: drawn as `calculon_plans` draws them, tensor parallelism within a
+node, in a process that has started, one after the other. A search: whole commands, and SimuMax's
+own, in a process that has started.
+
+calculon's space: executions are drawn uniformly from it and run as its search runs them. planner
+evaluates different plans drawn from the same space (tensor, pipeline and data parallelism,
+micro-batch, interleave, recomputation, ZeRO-1, sequence parallelism, offloading), one at a time and
+as one table; and the candidates of its own space through the separable tables.
 
 One evaluation gives, in calculon, step time and memory of stage 0 with their parts, no energy; in
 planner, step time, energy and the memory of every stage, with their parts ("totals": without
@@ -23,43 +31,53 @@ from __future__ import annotations
 
 import argparse
 import logging
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import calculon_plans
 import calculon_space
 import measuring
 import numpy as np
-from calculon_space import Checkout, Execution
+import pages
+import peer_programs
+from calculon_plans import Drawn, Terms
+from calculon_space import SYSTEM, Checkout, Execution, as_plan
 from gpt3_space import counted, reproduced, solved
 from jobs import GPT3_175B, BenchmarkJob
-from measuring import Report, Table
+from measuring import Cell, Report, Table
+from peer_programs import Peer
+from startup import program, run_once
 from throughput import agree as tables_agree
 from throughput import prepare, table_seconds
 
+import planner
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.frameworks.rules import applicable
 from planner.plan import Plan, PlanTable
+from planner.question.files.plan_file import plan_text
 from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import resolve
 
 MT_NLG_530B = BenchmarkJob(
     model="mt-nlg-530b", hardware="dgx-a100-80-hdr", chips=2240, sequences=1920, seq_len=2048
 )
+REGION = "speed"
+HERE = Path(__file__).resolve().parents[1]
 PAIRS = (("gpt3-175B", GPT3_175B), ("turing-530B", MT_NLG_530B))
-SYSTEM = "a100_80g"
+_SAME = "gpt3-175B"  # calculon's name of the model of the plans that all cost
+_SAMPLED, _EACH = 40, 6  # plans drawn, and at most taken of them with either schedule
 _ALONE = 200
 _DRAWN = 6  # executions drawn per plan of the table: many share a plan or break a rule
 _PRODUCTS = 25
-_RECOMPUTE = {"full": "full", "attn_only": "selective", "none": "none"}
-_OFFLOADS = {
-    "optimizer": "optimizer_offload",
-    "weights": "weight_offload",
-    "activations": "activations_offload",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,23 +123,6 @@ def run_calculon(
         accepted=int(accepted.sum()),
         mixed_per_s=len(drawn) / float(seconds.sum(axis=1).min()),
         full_per_s=1 / float(np.median(seconds.min(axis=0)[accepted])),
-    )
-
-
-def as_plan(x: Execution) -> Plan:
-    """An execution of calculon as a plan."""
-    interleave, pp = x["pipeline_interleaving"], x["pipeline_par"]
-    return Plan(
-        dp=x["data_par"],
-        tp=x["tensor_par"],
-        pp=pp,
-        micro_batch=x["microbatch_size"],
-        schedule="interleaved" if interleave > 1 else "1f1b",
-        interleave=interleave,
-        sharding="zero1" if x["optimizer_sharding"] else "ddp",
-        sequence_parallel=x["tensor_par_comm_type"] == "rs_ag" and x["tensor_par"] > 1,
-        recompute=_RECOMPUTE[x["activation_recompute"]],
-        offload=tuple(name for name, flag in _OFFLOADS.items() if x[flag]),
     )
 
 
@@ -239,10 +240,127 @@ def compared(
     )
 
 
+def started(command: list[str], folder: Path, repeats: int) -> float:
+    """Least CPU seconds of some runs of a command; the first compiles bytecode and is not timed."""
+    path = {"PYTHONPATH": str(folder)}
+    runs = [run_once(command, path, subprocess.DEVNULL) for _ in range(repeats + 1)]
+    return min(run.cpu_s for run in runs[1:])
+
+
+def row_of(
+    peer: Peer, one_s: float, plans: list[Plan], seconds: list[float | None]
+) -> dict[str, Cell]:
+    """A tool's row: its command with one plan, and the rates of plans of either schedule."""
+    rates: dict[str, Cell] = {}
+    for schedule in ("1f1b", "interleaved"):
+        pairs = zip(plans, seconds, strict=True)
+        own = [s for plan, s in pairs if plan.schedule == schedule and s is not None]
+        rates[f"{schedule}, plans per CPU-second"] = len(own) / sum(own) if own else None
+    return {
+        "tool": peer.name,
+        "version": peer.version,
+        "one plan, whole command, CPU s": one_s,
+        **rates,
+        "an evaluation gives": peer.covers,
+    }
+
+
+def here(
+    peer: Peer, plans: list[Plan], works: list[Callable[[], object]], repeats: int
+) -> dict[str, Cell]:
+    """The row of a tool that runs in this process."""
+    one_s = started(list(peer.command), peer.folder, repeats)
+    return row_of(peer, one_s, plans, [measuring.cpu_seconds(w, repeats).best for w in works])
+
+
+def same_plans_tables(checkout: Checkout, options: argparse.Namespace) -> list[Table]:
+    """One plan, some plans and a search of all tools."""
+    drawn = calculon_plans.draw(checkout, _SAME, 0, _SAMPLED, 0)
+    kinds = [[p for p in drawn.plans if p.schedule == kind] for kind in ("1f1b", "interleaved")]
+    plans = [plan for kind in kinds for plan in kind[: 1 if options.quick else _EACH]]
+    runs = dict(zip(drawn.plans, drawn.executions, strict=True))
+    system = calculon_plans.system_of(checkout, Terms(), 1.0)
+
+    def by_calculon(plan: Plan) -> None:
+        model = checkout.llm(drawn.app, logging.Logger("calculon"))
+        model.compile(system, checkout.llm.Execution.from_json(runs[plan]))
+        model.run(system)
+        model.get_stats_json(include_layers=False)
+
+    searches = [search_cells(drawn, options.repeats)]
+    with tempfile.TemporaryDirectory() as name:
+        folder, python = Path(name), options.python
+        ours = planner_peer(drawn, plans[0], folder)
+        other = peer_programs.calculon(options.calculon.resolve(), python, runs[plans[0]], folder)
+        tables = [PlanTable.from_plans([plan]) for plan in plans]
+        rows = [
+            here(ours, plans, [partial(evaluate_table, drawn.model, t) for t in tables],
+                 options.repeats),
+            here(other, plans, [partial(by_calculon, plan) for plan in plans], options.repeats),
+        ]  # fmt: skip
+        asked = peer_programs.asked_of(drawn.job, drawn.app.num_blocks, plans, folder)
+        for path, made in (
+            (options.simumax, peer_programs.simumax),
+            (options.llm_analysis, peer_programs.llm_analysis),
+        ):
+            if path is None:
+                continue
+            peer = made(path.resolve(), python, asked)
+            one_s = started(list(peer.command), peer.folder, options.repeats)
+            found = peer_programs.many(peer, python, asked)
+            rows.append(row_of(peer, one_s, plans, found["seconds"]))
+            if peer.searches:
+                searches.append(
+                    {"tool": peer.name, "goes through": peer.searches}
+                    | {"plans": found["search"]["plans"], "CPU s": found["search"]["seconds"]}
+                )
+    flat = sum(plan.schedule == "1f1b" for plan in plans)
+    title = f"Plans of {drawn.job.title}, {flat} with 1f1b, {len(plans) - flat} interleaved"
+    return [
+        Table(title=title, rows=rows),
+        Table(title=f"Searches of {drawn.job.title}", rows=searches),
+    ]
+
+
+def planner_peer(drawn: Drawn, plan: Plan, folder: Path) -> Peer:
+    """Our own command; writes a plan into a folder."""
+    path = folder / "plan.yaml"
+    resolved = resolve(request_from(drawn.job.fields()))
+    path.write_text(plan_text(resolved, plan, []), encoding="utf-8")
+    return Peer(
+        name="planner",
+        version=planner.__version__,
+        covers="step time, energy, memory of every stage; the command: and their intervals",
+        command=(*program(), "evaluate", str(path)),
+        folder=HERE,
+    )
+
+
+def search_cells(drawn: Drawn, repeats: int) -> dict[str, Cell]:
+    """Our own whole command, of `drawn`'s job, and the size of its space."""
+    job, options = drawn.job, SpaceOptions()
+    solve = ["solve", "--model", job.model, "--hardware", job.hardware, "--chips", str(job.chips),
+             "--batch-tokens", str(job.sequences * job.seq_len), "--seq-len", str(job.seq_len),
+             "--framework", "megatron", "--era", "megatron-2022"]  # fmt: skip
+    search, _ = solved(drawn.model, job.chips, options)
+    return {
+        "tool": "planner solve, whole command",
+        "goes through": "its space with placements and clocks; best plan and front proved",
+        "plans": counted(drawn.model, job.chips, options, len(search.clocks)).candidates,
+        "CPU s": started([*program(), *solve], HERE, repeats),
+    }
+
+
 def main() -> int:
     """Measures, prints, and returns the exit status."""
     parser = measuring.parser(__doc__ or "", quick=True)
-    parser.add_argument("--calculon", metavar="PATH", type=Path, help="a checkout of calculon")
+    for name in ("calculon", "SimuMax", "llm-analysis"):
+        parser.add_argument(
+            f"--{name.lower()}", metavar="PATH", type=Path, help=f"a checkout of {name}"
+        )
+    parser.add_argument(
+        "--python", metavar="PATH", default=sys.executable, help="that runs the others [this one]"
+    )
     parser.add_argument(
         "--sample", type=measuring.positive, default=2000, help="executions drawn per job [2000]"
     )
@@ -251,25 +369,26 @@ def main() -> int:
     )
     parser.add_argument("--budget", type=float, default=2.0, help="CPU seconds per rate [2]")
     parser.add_argument("--repeats", type=measuring.positive, default=3, help="per figure [3]")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="e.g. docs/peers.md")
     options = parser.parse_args()
-    if options.calculon is None:
-        parser.error(
-            "--calculon PATH is missing: clone https://github.com/calculon-ai/calculon and name "
-            "the folder"
-        )
-    try:
-        checkout = calculon_space.load(options.calculon)
-    except FileNotFoundError as error:
-        parser.error(str(error))
+    checkout = calculon_space.asked(parser, options.calculon)
+    if options.write is not None:
+        pages.parted(options.write, REGION)
+    where = pages.measured_on()
     if options.quick:
         options.sample, options.table, options.budget, options.repeats = 100, 1024, 0.0, 1
-    report = Report(name="vs_calculon")
+    report = Report(name="peers")
+    if options.simumax or options.llm_analysis:
+        report.tables += same_plans_tables(checkout, options)
     for name, job in PAIRS[-1:] if options.quick else PAIRS:
         compared(checkout, name, job, options, report)
     version = checkout.package.__version__
     report.facts["calculon"] = version
     report.notes.append(f"calculon {version}, its systems/{SYSTEM}.json.")
-    measuring.show(report, options)
+    if options.write is None:
+        measuring.show(report, options)
+    else:
+        pages.put_report(options.write, REGION, where, report)
     return 0
 
 
