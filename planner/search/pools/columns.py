@@ -7,82 +7,20 @@ make.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.pools.pools import Pool, standing_w, total_chips
-from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, Stage
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.pools.rows import PooledRows
-from planner.search.uneven.columns.integers import (
-    FINEST,
-    Units,
-    joined_offers,
-    powered,
-    stage_problem,
-)
-from planner.search.uneven.columns.selection import Offer, Packing, alike, place_of
+from planner.search.uneven.columns.columns import RowColumns, plain_columns
+from planner.search.uneven.columns.integers import Units
+from planner.search.uneven.columns.selection import Packing
 from planner.search.uneven.columns.stage_choices import OneRow
-from solvers.stages.problem import Choice, Form, Ints, Limit, StageProblem
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PooledColumns:
-    """The stage problem of a row with what its columns stand for.
-
-    Attributes:
-        problem, inside: The columns as whole numbers; as of `RowColumns`.
-        units: What they count.
-        rounding: A choice takes less than this many units of time more than its integers say.
-        ones: The row as each pool sees it.
-        offer: (c,) choices of the columns.
-        pool: (c,) which pool each is on.
-    """
-
-    problem: StageProblem
-    inside: StageProblem | None
-    units: Units
-    rounding: int
-    ones: tuple[OneRow, ...]
-    pools: tuple[Pool, ...]
-    offer: Offer
-    pool: IntArray
-
-    def plan(self, choice: Choice) -> Plan:
-        """The plan of a choice, with its stages listed."""
-        stages = tuple(self._stage(column) for column in choice.columns.tolist())
-        shared = self.ones[0].rows.plans.plan(0)
-        clock = max(stage.clock or 0.0 for stage in stages)
-        return replace(shared, sharding=stages[0].sharding or "ddp", clock=clock, stages=stages)
-
-    def _stage(self, column: int) -> Stage:
-        pool, choices = int(self.pool[column]), self.offer.choices
-        counts = dict(zip(self.ones[pool].rows.recomputes, choices.counts[column].T, strict=True))
-        none = np.zeros(2, dtype=np.int64)
-        return Stage(
-            layers=int(choices.counts[column].sum()),
-            recompute="none",
-            selective=_pair(counts.get(SELECTIVE, none)),
-            full=_pair(counts.get(FULL, none)),
-            sharding=SHARDINGS[int(choices.sharding[column])],
-            clock=float(self.ones[pool].terms.clocks[choices.clock[column]]),
-            pool=self.pools[pool].name,
-        )
-
-
-def _pair(counts: IntArray) -> tuple[int, int]:
-    return int(counts[0]), int(counts[1])
-
-
-def pooled_units(pools: tuple[Pool, ...], upper_s: float) -> Units:
-    """Units for step times up to `upper_s`, in which all chips draw one unit when they wait."""
-    time_s = upper_s / FINEST
-    total = total_chips(pools)
-    power_w = sum(pool.chips * standing_w(pool, total) for pool in pools)
-    return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+from solvers.stages.problem import Form, Ints, Limit, StageProblem
 
 
 def pooled_columns(
@@ -92,7 +30,7 @@ def pooled_columns(
     clocks: tuple[FloatArray, ...],
     upper_s: float,
     deadline: Deadline,
-) -> PooledColumns | None:
+) -> RowColumns | None:
     """The columns of a row; None where no plan within `upper_s` exists.
 
     Args:
@@ -106,44 +44,14 @@ def pooled_columns(
     Raises:
         OutOfTime: The deadline passed.
     """
-    alone = rows.take(np.array([row]))
-    units = pooled_units(rows.pools, upper_s)
+    alone, waiting = rows.take(np.array([row])), pooled_standing_w(rows.pools)
     packings = _packings(limits, alone, clocks, upper_s, deadline)
-    offers = _offers(packings)
-    if offers is None:
+    columns = plain_columns(packings, Units.of(waiting, upper_s), energy=False)
+    if columns is None:
         return None
-    laid = packings[0].laid([offer for offer, _ in offers])
-    if any(len(at) == 0 for at, _ in laid):
-        return None
-    whole = [offer.take(at) for (offer, _), (at, _) in zip(offers, laid, strict=True)]
-    pool = np.concatenate([own[at] for (_, own), (at, _) in zip(offers, laid, strict=True)])
-    starts = np.concatenate([start for _, start in laid])
-    devices = np.repeat(np.arange(packings[0].devices), [len(offer.vector) for offer in whole])
-    joined = joined_offers(whole)
-    problem = stage_problem(
-        packings[0],
-        joined,
-        devices,
-        starts,
-        units,
-        energy=False,
-    )
-    rounding = int(packings[0].form.paced) * 2 + 3 * packings[0].devices + 8
-    counted, inside = _counted(problem, pool, alone.stages[0]), None
-    if limits.power_w is not None:
-        watts = limits.power_w - pooled_standing_w(rows.pools)
-        joules = problem.columns.sums.shape[1] - 1
-        counted, inside = powered(counted, joules, units, watts, rounding)
-    return PooledColumns(
-        problem=counted,
-        inside=inside,
-        units=units,
-        rounding=rounding,
-        ones=tuple(packing.one for packing in packings),
-        pools=rows.pools,
-        offer=joined,
-        pool=pool,
-    )
+    names = tuple(pool.name for pool in rows.pools)
+    counted = _counted(columns.problem, columns.pool, alone.stages[0])
+    return replace(columns, names=names, problem=counted).powered(limits, waiting)
 
 
 def pooled_standing_w(pools: tuple[Pool, ...]) -> float:
@@ -169,8 +77,11 @@ def _packings(
             energy=limited,
             every=limited,
             deadline=deadline,
+            pool=at,
         )
-        for pool, rows, terms in zip(alone.pools, alone.own, alone.terms(clocks), strict=True)
+        for at, (pool, rows, terms) in enumerate(
+            zip(alone.pools, alone.own, alone.terms(clocks), strict=True)
+        )
     ]
     layer = np.min([packing.least_layer for packing in own], axis=0)
     counts = own[0].kinds.vectors[own[0].kinds.of[0, -1]]
@@ -179,29 +90,6 @@ def _packings(
     both += min(float(end.head.min()) for end in ends)
     whole = float(counts @ layer) + both
     return [replace(packing, least_layer=layer, least_all=whole) for packing in own]
-
-
-def _offers(packings: list[Packing]) -> list[tuple[Offer, IntArray]] | None:
-    """What every device is offered, and on which pool; None where one is offered nothing."""
-    first = alike(packings[0].one)
-    found: dict[int, tuple[Offer, IntArray]] = {}
-    lengths = [packing.lengths for packing in packings]
-    beside = np.any(lengths, axis=0)
-    runs = [packing.runs(own, beside) for packing, own in zip(packings, lengths, strict=True)]
-    for d in sorted(set(first.values())):
-        parts: list[Offer | None] = []
-        for packing, own in zip(packings, runs, strict=True):
-            wanted = np.unique(np.concatenate([own[e] for e in first if first[e] == d]))
-            if len(wanted):
-                parts.append(packing.offer(place_of(packing.one, d), wanted))
-            else:
-                parts.append(None)
-        offered = [(at, part) for at, part in enumerate(parts) if part is not None]
-        if not sum(len(part.vector) for _, part in offered):
-            return None
-        pool = np.concatenate([np.full(len(part.vector), at) for at, part in offered])
-        found[d] = joined_offers([part for _, part in offered]), pool
-    return [found[first[d]] for d in range(packings[0].devices)]
 
 
 def _counted(problem: StageProblem, pool: Ints, stages: IntArray) -> StageProblem:

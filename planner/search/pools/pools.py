@@ -23,9 +23,10 @@ from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits, model_flop
 from planner.search.pools.bounds import PooledForms, pooled_forms, pooled_second
-from planner.search.pools.columns import PooledColumns, pooled_columns, pooled_standing_w
+from planner.search.pools.columns import pooled_columns, pooled_standing_w
 from planner.search.pools.rows import PooledRows, pooled_rows
 from planner.search.rows import Fastest, Range, RowSpace
+from planner.search.uneven.columns.columns import RowColumns
 from planner.search.uneven.counts import funnel_stage
 
 _AT_A_TIME = 50_000  # rows whose bounds are in memory at once
@@ -126,7 +127,7 @@ class PoolSpace(RowSpace[PooledRows]):
         self.funnel.append(funnel_stage("LB2", _meshes(left), lower, roomy))
         return open_rows
 
-    def stage_problem(self, rows: PooledRows, row: int, wanted_s: float) -> PooledColumns | None:
+    def stage_problem(self, rows: PooledRows, row: int, wanted_s: float) -> RowColumns | None:
         """The stage problem of a row."""
         return pooled_columns(self.limits, rows, row, self.clocks, wanted_s, self.until)
 

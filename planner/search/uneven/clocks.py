@@ -30,6 +30,7 @@ from planner.cost.step import (
 )
 from planner.plan import Plan, PlanTable, Stage
 from planner.schedules import schedule_of
+from planner.search.uneven.columns.columns import pair_of
 from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.columns.stage_choices import pair_parts
 from solvers.frontier import nondominated
@@ -77,18 +78,14 @@ def explicit_plan(model: CostModel, plan: Plan) -> Plan:
         Stage(
             layers=int(size),
             recompute="none",
-            selective=_pair(counts["selective"][c]),
-            full=_pair(counts["full"][c]),
+            selective=pair_of(counts["selective"][c]),
+            full=pair_of(counts["full"][c]),
             sharding=plan.sharding,
             clock=plan.clock,
         )
         for c, size in enumerate(sizes)
     )
     return replace(plan, stages=stages)
-
-
-def _pair(counts: IntArray) -> tuple[int, int]:
-    return int(counts[0]), int(counts[1])
 
 
 def with_stage_clocks(plan: Plan, clocks: Sequence[float]) -> Plan:
@@ -131,7 +128,8 @@ class _Clocked:
         )
         x = evaluated(model, table)
         upper_s = float(x.step.time.max())
-        units = Units.of(model, plan.chips, upper_s)
+        waiting_w = plan.chips * float(x.inputs.standing_w[0, 0])
+        units = Units.of(waiting_w, upper_s)
         return _Clocked(
             plan=plan,
             clocks=clocks,

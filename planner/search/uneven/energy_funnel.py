@@ -178,7 +178,7 @@ def energy_rows(
         upper_s=upper_s,
         top_j=float(points[0, 1]) * (1 + 1e-6),
         standing_w=funnel.watts,
-        units=Units.of(model, chips, upper_s),
+        units=Units.of(funnel.watts, upper_s),
         plans=[],
         deadline=deadline,
     )

@@ -25,7 +25,6 @@ import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
-from planner.cost.energy.energy import standing_w
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, Stage
 from planner.search.deadline import NEVER, Deadline
 from planner.search.limits import Limits
@@ -37,6 +36,7 @@ from planner.search.uneven.columns.integers import (
     powered,
     stage_problem,
     standing_units,
+    waiting_w,
 )
 from planner.search.uneven.columns.interleaved import InterleavedRow
 from planner.search.uneven.columns.pairs import Pairs
@@ -44,7 +44,7 @@ from planner.search.uneven.columns.selection import Offer, Packing, alike, place
 from planner.search.uneven.columns.stage_choices import OneRow
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import row_terms
-from solvers.stages.devices import device_problem
+from solvers.stages.devices import DeviceColumns, Layout, device_problem
 from solvers.stages.problem import Choice, Form, StageProblem
 
 
@@ -58,7 +58,10 @@ class RowColumns:
             is the problem itself.
         units: What they count.
         rounding: A choice takes less than this many units of time more than its integers say.
-        one: The row.
+        joules: Which of the sums of its columns are joules.
+        ones: The row, as each kind of chips sees it.
+        pool: (c,) which of those a column is on.
+        names: Of the pools of chips; None where there is one kind of chips.
         counts: (c, v, 2, r) layers in each chunk of a device by kind and recomputation.
         sharding, clock: (c,) code, index of `OneRow.terms.clocks`.
     """
@@ -67,44 +70,51 @@ class RowColumns:
     inside: StageProblem | None = None
     units: Units
     rounding: int
-    one: OneRow
+    joules: int
+    ones: tuple[OneRow, ...]
+    pool: IntArray
+    names: tuple[str | None, ...] = (None,)
     counts: IntArray
     sharding: IntArray
     clock: IntArray
 
-    def powered(self, limits: Limits, joules: int) -> RowColumns:
-        """With the limit on the mean power; `joules`: which of the sums of the columns they are."""
+    def powered(self, limits: Limits, waiting: float) -> RowColumns:
+        """With the limit on the mean power; `waiting`: watts of all chips while they wait."""
         if limits.power_w is None:
             return self
-        model, chips = self.one.model, int(self.one.rows.plans.chips[0])
-        watts = limits.power_w - chips * standing_w(model, chips)
-        problem, inside = powered(self.problem, joules, self.units, watts, self.rounding)
+        watts = limits.power_w - waiting
+        problem, inside = powered(self.problem, self.joules, self.units, watts, self.rounding)
         return replace(self, problem=problem, inside=inside)
 
     def plan(self, choice: Choice) -> Plan:
         """The plan of a choice, with its stages listed."""
-        recomputes, clocks = self.one.rows.recomputes, self.one.terms.clocks
-        counts = self.counts[choice.columns]
-        coded = {code: counts[..., at] for at, code in enumerate(recomputes)}
-        none = np.zeros(counts.shape[:3], dtype=np.int64)
         stages: list[Stage | None] = [None] * self.problem.chunks.size
         for d, column in enumerate(choice.columns.tolist()):
             for k, chunk in enumerate(self.problem.chunks[d].tolist()):
-                stages[chunk] = Stage(
-                    layers=int(counts[d, k].sum()),
-                    recompute="none",
-                    selective=_pair(coded.get(SELECTIVE, none)[d, k]),
-                    full=_pair(coded.get(FULL, none)[d, k]),
-                    sharding=SHARDINGS[int(self.sharding[column])],
-                    clock=float(clocks[self.clock[column]]),
-                )
+                stages[chunk] = self._stage(column, self.counts[column, k])
         listed = tuple(stage for stage in stages if stage is not None)
-        shared = self.one.rows.plans.plan(0)
+        shared = self.ones[0].rows.plans.plan(0)
         clock = max(stage.clock or 0.0 for stage in listed)
         return replace(shared, sharding=listed[0].sharding or "ddp", clock=clock, stages=listed)
 
+    def _stage(self, column: int, counts: IntArray) -> Stage:
+        """A chunk of a column; (2, r) layers by kind and recomputation."""
+        pool = int(self.pool[column])
+        one, none = self.ones[pool], np.zeros(2, dtype=np.int64)
+        coded = dict(zip(one.rows.recomputes, counts.T, strict=True))
+        return Stage(
+            layers=int(counts.sum()),
+            recompute="none",
+            selective=pair_of(coded.get(SELECTIVE, none)),
+            full=pair_of(coded.get(FULL, none)),
+            sharding=SHARDINGS[int(self.sharding[column])],
+            clock=float(one.terms.clocks[self.clock[column]]),
+            pool=self.names[pool],
+        )
 
-def _pair(counts: IntArray) -> tuple[int, int]:
+
+def pair_of(counts: IntArray) -> tuple[int, int]:
+    """(2,) layers by kind, as plans list them."""
     return int(counts[0]), int(counts[1])
 
 
@@ -141,7 +151,9 @@ def row_columns(
     one = OneRow(model=model, rows=alone, terms=row_terms(model, alone, clocks))
     every = limits.power_w is not None
     limit_bytes = float(limits.bytes_of(model, alone.plans)[0])
-    units = units or Units.of(model, int(alone.plans.chips[0]), upper_s)
+    units = units or Units.of(waiting_w(one), upper_s)
+    joules = energy or every
+    made: RowColumns | None
     if alone.both_ways[0]:
         pairs = Pairs(
             one=one,
@@ -150,29 +162,25 @@ def row_columns(
             upper_s=upper_s,
             time_s=units.time_s,
             joules=units.joules,
-            energy=energy or every,
+            energy=joules,
             every=every,
             deadline=deadline,
         )
-        return _pair_columns(pairs, limits, units, energy=energy)
-    packing = Packing.build(
-        one,
-        limit_bytes,
-        upper_s,
-        energy=energy or every,
-        every=every,
-        deadline=deadline,
-    )
-    if alone.plans.interleave[0] > 1:
-        return _interleaved_columns(packing, limits, units, energy=energy)
-    return _plain_columns(packing, limits, units, energy=energy)
+        made = _pair_columns(pairs, units, energy=energy)
+    else:
+        packing = Packing.build(
+            one, limit_bytes, upper_s, energy=joules, every=every, deadline=deadline
+        )
+        if alone.plans.interleave[0] > 1:
+            made = _interleaved_columns(packing, units, energy=energy, joules=joules)
+        else:
+            made = plain_columns([packing], units, energy=energy)
+    return None if made is None else made.powered(limits, waiting_w(one))
 
 
-def _plain_columns(
-    packing: Packing, limits: Limits, units: Units, *, energy: bool
-) -> RowColumns | None:
-    """The columns of a row with one chunk per device."""
-    offers = _offers(packing)
+def plain_columns(packings: list[Packing], units: Units, *, energy: bool) -> RowColumns | None:
+    """The columns of a row with one chunk per device, each on one of some kinds of chips."""
+    packing, offers = packings[0], _offers(packings)
     if offers is None:
         return None
     laid = packing.laid(offers)
@@ -183,93 +191,102 @@ def _plain_columns(
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
     problem = stage_problem(packing, joined, devices, starts, units, energy=energy)
-    slack = int(packing.form.paced) * 2 + 3 * packing.devices + 8
     return RowColumns(
         problem=problem,
         units=units,
-        rounding=slack,
-        one=packing.one,
+        rounding=int(packing.form.paced) * 2 + 3 * packing.devices + 8,
+        joules=problem.columns.sums.shape[1] - 1,
+        ones=tuple(each.one for each in packings),
+        pool=joined.pool,
         counts=joined.choices.counts[:, None],
         sharding=joined.choices.sharding,
         clock=joined.choices.clock,
-    ).powered(limits, problem.columns.sums.shape[1] - 1)
+    )
 
 
 def _interleaved_columns(
-    packing: Packing, limits: Limits, units: Units, *, energy: bool
+    packing: Packing, units: Units, *, energy: bool, joules: bool
 ) -> RowColumns | None:
-    """The columns of a row with several chunks per device, in units of a v-th."""
+    """The columns of a row with several chunks per device, in units of a v-th.
+
+    Args:
+        packing: Of the row.
+        units: Of the integers, whole ones.
+        energy: Whether joules are minimized.
+        joules: Whether they count.
+    """
     one, weights = packing.one, forms_of(packing.one)
     v = weights.chunks
-    units = Units(time_s=units.time_s / v, joules=units.joules / v)
     row = InterleavedRow(
-        packing=packing,
-        time_s=units.time_s * v,
-        joules=units.joules,
-        energy=energy or limits.power_w is not None,
+        packing=packing, time_s=units.time_s, joules=units.joules / v, energy=joules
     )
     found = row.columns()
     if found is None:
         return None
+    units = Units(time_s=units.time_s / v, joules=units.joules / v)
     constant = int(packing.form.constant * one.factor / units.time_s)
     added, paced = weights.forms[0]
-    cost, standing = Form(sums=(0, 1)), standing_units(one, units)
-    problem = device_problem(
-        row.layout,
-        found,
-        time=(Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),),
-        cost=cost if energy else None,
-        cost_per_time=standing if energy else 0,
-    )
-    sharding, clock = np.divmod(found.setting, len(one.terms.clocks))
-    return RowColumns(
-        problem=problem,
-        units=units,
-        rounding=(round(one.m) + 2) * v + packing.devices + 8,
-        one=one,
-        counts=found.counts,
-        sharding=sharding,
-        clock=clock,
-    ).powered(limits, 1)
+    time = (Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),)
+    slack = (round(one.m) + 2) * v + packing.devices + 8
+    return _device_columns(one, row.layout, found, time, units, slack, 1, energy=energy)
 
 
-def _pair_columns(pairs: Pairs, limits: Limits, units: Units, *, energy: bool) -> RowColumns | None:
+def _pair_columns(pairs: Pairs, units: Units, *, energy: bool) -> RowColumns | None:
     """The columns of a row of a bidirectional schedule, one device per pair of ranks."""
     made = pairs.columns()
     if made is None or pairs.layout is None:
         return None
-    found, time = made
-    cost, standing = Form(sums=(0, 0, 1)), standing_units(pairs.one, units)
+    slack = len(pairs.layout.chunks) + 8
+    return _device_columns(pairs.one, pairs.layout, *made, units, slack, 2, energy=energy)
+
+
+def _device_columns(
+    one: OneRow,
+    layout: Layout,
+    found: DeviceColumns,
+    time: tuple[Form, ...],
+    units: Units,
+    rounding: int,
+    joules: int,
+    *,
+    energy: bool,
+) -> RowColumns:
+    """The columns of devices with several chunks each; arguments as of `RowColumns`."""
+    sharding, clock = np.divmod(found.setting, len(one.terms.clocks))
     problem = device_problem(
-        pairs.layout,
+        layout,
         found,
         time=time,
-        cost=cost if energy else None,
-        cost_per_time=standing if energy else 0,
+        cost=Form(sums=(0,) * joules + (1,)) if energy else None,
+        cost_per_time=standing_units(one, units) if energy else 0,
     )
-    sharding, clock = np.divmod(found.setting, len(pairs.one.terms.clocks))
     return RowColumns(
         problem=problem,
         units=units,
-        rounding=problem.devices + 8,
-        one=pairs.one,
+        rounding=rounding,
+        joules=joules,
+        ones=(one,),
+        pool=np.zeros_like(sharding),
         counts=found.counts,
         sharding=sharding,
         clock=clock,
-    ).powered(limits, 2)
+    )
 
 
-def _offers(packing: Packing) -> list[Offer] | None:
-    """What every device is offered; None where one is offered nothing."""
-    first = alike(packing.one)
-    lengths = packing.lengths
-    runs = packing.runs(lengths, beside=lengths)
+def _offers(packings: list[Packing]) -> list[Offer] | None:
+    """What every device is offered on each kind of chips; None where one is offered nothing."""
+    first = alike(packings[0].one)
+    lengths = [packing.lengths for packing in packings]
+    beside = np.any(lengths, axis=0)
+    runs = [packing.runs(own, beside) for packing, own in zip(packings, lengths, strict=True)]
     offers: dict[int, Offer] = {}
     for d in sorted(set(first.values())):
-        wanted = np.unique(np.concatenate([runs[e] for e in first if first[e] == d]))
-        if len(wanted) == 0:
+        parts = []
+        for packing, own in zip(packings, runs, strict=True):
+            wanted = np.unique(np.concatenate([own[e] for e in first if first[e] == d]))
+            if len(wanted):
+                parts.append(packing.offer(place_of(packing.one, d), wanted))
+        if not sum(len(part.vector) for part in parts):
             return None
-        offers[d] = packing.offer(place_of(packing.one, d), wanted)
-        if len(offers[d].vector) == 0:
-            return None
-    return [offers[first[d]] for d in range(packing.devices)]
+        offers[d] = joined_offers(parts)
+    return [offers[first[d]] for d in range(packings[0].devices)]

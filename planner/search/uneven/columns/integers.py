@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
-from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.schedules.schedule import StepForms
 from planner.search.uneven.columns.selection import Offer, Packing
@@ -32,17 +31,21 @@ class Units:
     joules: float
 
     @staticmethod
-    def of(model: CostModel, chips: int, upper_s: float) -> Units:
+    def of(waiting_w: float, upper_s: float) -> Units:
         """Units for step times up to `upper_s`, in which waiting chips draw one unit of power."""
         time_s = upper_s / FINEST
-        power_w = chips * standing_w(model, chips)
-        return Units(time_s=time_s, joules=time_s * (power_w or 1.0))
+        return Units(time_s=time_s, joules=time_s * (waiting_w or 1.0))
+
+
+def waiting_w(one: OneRow) -> float:
+    """Watts of all chips of a row while they wait."""
+    chips = int(one.rows.plans.chips[0])
+    return chips * standing_w(one.model, chips)
 
 
 def standing_units(one: OneRow, units: Units) -> int:
     """Joules of waiting chips per unit of time, in their units."""
-    chips = int(one.rows.plans.chips[0])
-    return round(chips * standing_w(one.model, chips) * units.time_s / units.joules)
+    return round(waiting_w(one) * units.time_s / units.joules)
 
 
 def joined_offers(offers: list[Offer]) -> Offer:
@@ -58,6 +61,7 @@ def joined_offers(offers: list[Offer]) -> Offer:
         ),
         costs=replace(first.costs, **{name: of("costs", name) for name in _slots(first.costs)}),
         vector=np.concatenate([offer.vector for offer in offers]),
+        pool=np.concatenate([offer.pool for offer in offers]),
     )
 
 

@@ -233,8 +233,7 @@ class InterleavedRow:
         packing.deadline.check()
         choices, vector = packing.clocked(choices.take(fits), vector[fits])
         costs = self.one.costs(place, choices, self._dealt(choices, kinds[vector]))
-        offer = Offer(choices=choices, costs=costs, vector=vector)
-        return packing.useful(offer.take(np.flatnonzero(packing.timely(place, offer))))
+        return packing.offered(place, choices, costs, vector)
 
     def _whole_columns(
         self, device: int, contents: Contents, at: IntArray, offer: Offer

@@ -36,11 +36,13 @@ class Offer:
         choices: c of them.
         costs: Of each, without the factor of the step.
         vector: (c,) row of `Kinds.vectors`: the layers of each.
+        pool: (c,) which kind of chips each is on; 0 where there is one.
     """
 
     choices: StageChoices
     costs: StageChoiceCosts
     vector: IntArray
+    pool: IntArray
 
     def take(self, index: IntArray) -> Offer:
         """The choices of `index`."""
@@ -48,6 +50,7 @@ class Offer:
             choices=self.choices.take(index),
             costs=self.costs.take(index),
             vector=self.vector[index],
+            pool=self.pool[index],
         )
 
 
@@ -181,6 +184,7 @@ class Packing:
         attributes: Names of `StageChoiceCosts` in which less is better.
         every: Keep also what another fill beats (where more time may be better).
         deadline: When to give up: columns may take seconds.
+        pool: Which kind of chips its stages are on.
     """
 
     one: OneRow
@@ -193,6 +197,7 @@ class Packing:
     attributes: tuple[str, ...]
     every: bool
     deadline: Deadline
+    pool: int = 0
 
     @staticmethod
     def build(
@@ -203,6 +208,7 @@ class Packing:
         energy: bool,
         every: bool,
         deadline: Deadline,
+        pool: int = 0,
     ) -> Packing:
         """Of a row, for plans up to `upper_s`."""
         layer_kinds = one.model.job.model.layer_kinds
@@ -225,6 +231,7 @@ class Packing:
             attributes=attributes_of(one, energy=energy),
             every=every,
             deadline=deadline,
+            pool=pool,
         )
 
     def runs(self, own: BoolArray, beside: BoolArray) -> list[IntArray]:
@@ -324,7 +331,14 @@ class Packing:
         fits = np.flatnonzero(self.one.bytes_of(place, choices).total[0] <= self.limit_bytes)
         self.deadline.check()
         choices, vector = self.clocked(choices.take(fits), vector[fits])
-        offer = Offer(choices=choices, costs=self.one.costs(place, choices), vector=vector)
+        return self.offered(place, choices, self.one.costs(place, choices), vector)
+
+    def offered(
+        self, place: Place, choices: StageChoices, costs: StageChoiceCosts, vector: IntArray
+    ) -> Offer:
+        """The choices among some that may be in a plan within the bound, and are useful there."""
+        pool = np.full(len(vector), self.pool)
+        offer = Offer(choices=choices, costs=costs, vector=vector, pool=pool)
         return self.useful(offer.take(np.flatnonzero(self.timely(place, offer))))
 
     def soon(self, place: Place, counts: IntArray) -> BoolArray:
