@@ -32,10 +32,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
-from planner.cost.context import CostModel
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.step import step_factor
-from planner.schedules.passes import paced_sends
 from planner.search.limits import Limits
 from planner.search.pools.rows import PooledRows
 from planner.search.rounding import ROUNDED_DOWN
@@ -45,8 +43,15 @@ from planner.search.uneven.bounds.memory import (
     stage_memory_of,
     stages_in_memory,
 )
+from planner.search.uneven.bounds.time import (
+    data_parallel_s,
+    layer_times,
+    left_of,
+    left_of_layers,
+    unstaged_s,
+)
 from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
+from planner.search.uneven.terms import KINDS, RowTerms
 from solvers.stages.filling import Stages, most_layers
 
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -142,16 +147,14 @@ def pooled_forms(rows: PooledRows, clocks: Sequence[FloatArray]) -> PooledForms:
     """The forms of every row, at the highest clock of every pool."""
     terms = rows.terms(clocks)
     model, plans = rows.pools[0].model, rows.plans
-    a, pp, m = model.assumptions, plans.pp.astype(np.float64), rows.own[0].micro_batches(model)
+    a, m = model.assumptions, rows.own[0].micro_batches(model)
     shown = float(a.bubbles)
-    layer = tuple(_layers(own, found) for own, found in zip(rows.own, terms, strict=True))
+    layer = tuple(layer_times(own, found) for own, found in zip(rows.own, terms, strict=True))
     tau = np.stack(
         [_items(table, found) for table, found in zip(layer, terms, strict=True)], axis=1
     )
-    p2p = terms[0].p2p[terms[0].cell]
-    steady = m * (a.micro_batch_s + paced_sends(a, plans.interleave) * p2p)
-    ramp = shown * (pp - 1) * (p2p + a.micro_batch_s)
-    constant = steady + ramp + a.step_s + _data_parallel_s(rows)
+    constant = unstaged_s(model, rows.own[0], terms[0])
+    constant += data_parallel_s([pool.model for pool in rows.pools], rows.own)
     kinds = model.job.model.layer_kinds
     items = np.array([*(kinds.count(kind) for kind in KINDS), 1, 1], dtype=np.float64)
     paced, left, extra = (m - shown)[:, None], shown * tau[:, None], 0.0 * m[:, None]
@@ -167,15 +170,6 @@ def pooled_forms(rows: PooledRows, clocks: Sequence[FloatArray]) -> PooledForms:
         layer=layer,
         factor=step_factor(a, plans.chips.astype(np.float64)),
     )
-
-
-def _layers(rows: Rows, terms: RowTerms) -> FloatArray:
-    """(n, 2, r, z) seconds of a layer; inf where a row may not have it."""
-    layer = np.zeros((len(rows), len(KINDS), len(rows.recomputes), rows.shardings.shape[1]))
-    for at, kind in enumerate(KINDS):
-        if kind in terms.layers:
-            layer[:, at] = terms.layers[kind].total[terms.cell, :, :, 0]
-    return np.where(rows.shardings[:, None, None, :], layer, np.inf)
 
 
 def _items(layer: FloatArray, terms: RowTerms) -> FloatArray:
@@ -216,66 +210,18 @@ def _filled(
 
 def _left(rows: Rows, terms: RowTerms, ramped: FloatArray) -> FloatArray:
     """(n, 3, 4) t - W - r X of every item, the least over shardings and recomputations."""
-    found = np.zeros((len(rows), 3, 4))
-    cell = terms.cell
+    found, cell, ends = np.zeros((len(rows), 3, 4)), terms.cell, terms.ends
     for at, kind in enumerate(KINDS):
-        if kind not in terms.layers:
-            continue
-        cost = terms.layers[kind]
-        total, back, grad = (
-            np.broadcast_to(table, cost.total.shape)[cell, :, :, 0]
-            for table in (cost.total, cost.backward, cost.weight_grad)
-        )
-        for piece, x in enumerate((total - back, back - grad, grad)):
-            left = total - grad - ramped[:, None, None] * x
-            left = np.where(rows.shardings[:, None, :], left, np.inf)
-            found[:, piece, at] = left.min(axis=(1, 2))
-    ends = terms.ends
-    embedding, head, back, grad = (
+        if kind in terms.layers:
+            found[:, :, at] = left_of_layers(rows, cell, terms.layers[kind], ramped, 0).T
+    embedding, *head = (
         table[cell, 0]
         for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
     )
-    found[:, 0, 2] = embedding * (1 - ramped)
-    found[:, 1:, 2] = embedding[:, None]
-    for piece, x in enumerate((head - back, back - grad, grad)):
-        found[:, piece, 3] = head - grad - ramped * x
+    none = np.zeros_like(embedding)
+    found[:, :, 2] = left_of(embedding, none, none, ramped).T
+    found[:, :, 3] = left_of(*head, ramped).T
     return found
-
-
-def _data_parallel_s(rows: PooledRows) -> FloatArray:
-    """(n,) max exposed + max optimizer at least: once per placement and allowed shardings."""
-    shared = rows.own[0]
-    codes = shared.shardings @ (1 << np.arange(shared.shardings.shape[1]))
-    first, which = distinct([shared.placement, codes])
-    few = rows.take(first)
-    found = np.zeros(len(first))
-    for stages in np.unique(few.plans.pp).tolist():
-        at = np.flatnonzero(few.plans.pp == stages)
-        here = few.take(at)
-        each = [
-            _state_s(pool.model, own, stages)
-            for pool, own in zip(here.pools, here.own, strict=True)
-        ]
-        found[at] = np.min(each, axis=0).max(axis=0)
-    return found[which]
-
-
-def _state_s(model: CostModel, rows: Rows, pp: int) -> FloatArray:
-    """(3, n) least seconds of a stage with ceil(L / pp) layers, of the first, of the last."""
-    kinds = model.job.model.layer_kinds
-    dense, moe = (kinds.count(kind) for kind in KINDS)
-    layers = -(-(dense + moe) // pp)
-    some = np.arange(max(0, layers - moe), min(dense, layers) + 1)
-    count = np.concatenate([some, [0, 0]]).astype(np.float64)
-    others = np.concatenate([layers - some, [0, 0]]).astype(np.float64)
-    at = np.arange(len(count))
-    stages = contents(
-        count[None], others[None], first=at[None] == len(some), last=at[None] == len(some) + 1
-    )
-    state = stage_state(model, rows, stages)
-    seconds = (1 - model.assumptions.dp_overlap) * state.collective + state.optimizer
-    least = np.where(rows.shardings[:, None, :], seconds, np.inf).min(axis=2)
-    return np.stack([least[:, :-2].min(axis=1), least[:, -2], least[:, -1]])
 
 
 def pooled_second(

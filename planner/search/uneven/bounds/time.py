@@ -28,6 +28,7 @@ LB0 only where the reduction of the mean stage, of which LB0 counts, is more tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,17 +119,13 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
             at any of the clocks; all else is least at the highest.
     """
     a, plans, cell = model.assumptions, rows.plans, terms.cell
-    pp, v, m = plans.pp.astype(np.float64), plans.interleave, rows.micro_batches(model)
-    layer = _layers(rows, terms)
+    v, m = plans.interleave, rows.micro_batches(model)
+    layer = layer_times(rows, terms)
     totals = _totals(model)
     ends = np.stack([terms.ends.embedding[cell, 0], terms.ends.head[cell, 0]], axis=1)
     least = layer.min(axis=(2, 3))
     whole = least @ totals + ends.sum(axis=1)
     shown = np.where(rows.both_ways, 0.0, float(a.bubbles))
-    p2p = terms.p2p[cell]
-    sends = plans.schedules.of_each("exposed_sends", a, v)
-    steady = m * (a.micro_batch_s + sends * p2p)
-    ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
     paced = (plans.schedules.rounds(m) - shown / v)[:, None]
     summed = (shown / v * whole)[:, None]
     offered = [schedule_of(name) for name in (model.framework.schedules if a.bubbles else ())]
@@ -143,12 +140,22 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     return RowForms(
         paced=paced,
         summed=summed,
-        constant=steady + ramp + a.step_s + _data_parallel_s(model, rows),
+        constant=unstaged_s(model, rows, terms) + data_parallel_s([model], [rows]),
         slowest=slowest,
         layer=layer,
         ends=ends,
         factor=step_factor(a, plans.chips.astype(np.float64)),
     )
+
+
+def unstaged_s(model: CostModel, rows: Rows, terms: RowTerms) -> FloatArray:
+    """(n,) seconds of messages and of the host that no stage changes."""
+    a, plans, p2p = model.assumptions, rows.plans, terms.p2p[terms.cell]
+    sends = plans.schedules.of_each("exposed_sends", a, plans.interleave)
+    shown = np.where(rows.both_ways, 0.0, float(a.bubbles))
+    steady = rows.micro_batches(model) * (a.micro_batch_s + sends * p2p)
+    ramp = shown * (plans.pp - 1.0) * (p2p + a.micro_batch_s / plans.interleave)
+    return np.asarray(steady + ramp + a.step_s)
 
 
 def gains_from_waiting(model: CostModel, plans: PlanTable) -> BoolArray:
@@ -217,7 +224,7 @@ def _totals(model: CostModel) -> FloatArray:
     return np.array([kinds.count(kind) for kind in KINDS], dtype=np.float64)
 
 
-def _layers(rows: Rows, terms: RowTerms, *, alone: bool = False) -> FloatArray:
+def layer_times(rows: Rows, terms: RowTerms, *, alone: bool = False) -> FloatArray:
     """(n, 2, r, z) `RowForms.layer`; `alone`: nothing runs beside it that would hide a part."""
     shape = (len(rows), len(KINDS), len(rows.recomputes), rows.shardings.shape[1])
     layer = np.zeros(shape)
@@ -255,7 +262,7 @@ def _filled(
     for kind, count in zip(KINDS, _totals(model), strict=True):
         if kind in terms.layers:
             layer = terms.layers[kind]
-            left = [_left_of_layers(rows, cell, layer, ramped, clock) for clock in clocks]
+            left = [left_of_layers(rows, cell, layer, ramped, clock) for clock in clocks]
             parts += count * np.min(left, axis=0)
     parts += np.min([_left_of_ends(cell, terms.ends, ramped, clock) for clock in clocks], axis=0)
     zero = plans.schedules.values("fills_bubbles")[:, None]
@@ -264,7 +271,7 @@ def _filled(
     return np.where(zero, weights, paced), np.where(zero, own, summed)
 
 
-def _left_of_layers(
+def left_of_layers(
     rows: Rows, cell: IntArray, layer: LayerCost, ramped: FloatArray, clock: int
 ) -> FloatArray:
     """(3, n) least t - W - r X of a layer of a kind at a clock, for each X without messages."""
@@ -273,9 +280,8 @@ def _left_of_layers(
         np.broadcast_to(table, shape)[cell, :, :, clock]
         for table in (layer.total, layer.backward, layer.weight_grad)
     )
-    r, allowed = ramped[:, None, None], rows.shardings[:, None, :]
-    left = [total - grad - r * x for x in (total - back, back - grad, grad)]
-    return np.stack([np.where(allowed, each, np.inf).min(axis=(1, 2)) for each in left])
+    left = left_of(total, back, grad, ramped[:, None, None])
+    return np.asarray(np.where(rows.shardings[:, None, :], left, np.inf).min(axis=(2, 3)))
 
 
 def _left_of_ends(cell: IntArray, ends: EndCost, ramped: FloatArray, clock: int) -> FloatArray:
@@ -284,8 +290,14 @@ def _left_of_ends(cell: IntArray, ends: EndCost, ramped: FloatArray, clock: int)
         table[cell, clock]
         for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
     )
-    both = embedding + head
-    return np.stack([both - grad - ramped * x for x in (both - back, back - grad, grad)])
+    return left_of(embedding + head, back, grad, ramped)
+
+
+def left_of(
+    total: FloatArray, back: FloatArray, grad: FloatArray, ramped: FloatArray
+) -> FloatArray:
+    """(3, ...) t - W - r X for each X without messages: F, B, W."""
+    return np.stack([total - grad - ramped * x for x in (total - back, back - grad, grad)])
 
 
 def _both_ways(
@@ -311,31 +323,43 @@ def _both_ways(
     return np.hstack([paced, weights]), np.hstack([summed, sums])
 
 
-def _data_parallel_s(model: CostModel, rows: Rows) -> FloatArray:
-    """(n,) D of the module: once per placement and allowed shardings."""
-    codes = rows.shardings @ (1 << np.arange(rows.shardings.shape[1]))
-    first, which = distinct([rows.placement, codes, rows.both_ways.astype(np.int64)])
-    found = np.zeros(len(first))
-    few = rows.take(first)
-    for devices, both in np.unique(np.stack([few.devices, few.both_ways], axis=1), axis=0).tolist():
-        at = np.flatnonzero((few.devices == devices) & (few.both_ways == both))
-        found[at] = _stages_s(model, few.take(at), devices, both_ends=bool(both))
+def data_parallel_s(models: Sequence[CostModel], each: Sequence[Rows]) -> FloatArray:
+    """(n,) D of the module: once per placement and allowed shardings.
+
+    Args:
+        models: Job and machine of each kind of chips.
+        each: The same n rows as each sees them; the least of all counts.
+    """
+    shared = each[0]
+    codes = shared.shardings @ (1 << np.arange(shared.shardings.shape[1]))
+    first, which = distinct([shared.placement, codes, shared.both_ways.astype(np.int64)])
+    found, few = np.zeros(len(first)), [rows.take(first) for rows in each]
+    kinds = np.stack([few[0].devices, few[0].both_ways], axis=1)
+    for devices, both in np.unique(kinds, axis=0).tolist():
+        at = np.flatnonzero((kinds == (devices, both)).all(axis=1))
+        parts = [
+            _stages_s(model, rows.take(at), devices, both_ends=bool(both))
+            for model, rows in zip(models, few, strict=True)
+        ]
+        found[at] = np.min(parts, axis=0).max(axis=0)
     return found[which]
 
 
 def _stages_s(model: CostModel, rows: Rows, devices: int, *, both_ends: bool) -> FloatArray:
-    """(n,) D of rows with as many devices, of which the first may have both ends."""
+    """(s, n) D of rows with as many devices, of stages of which the first may have both ends.
+
+    The fullest stage, the first, the last; or one that is all of these.
+    """
     dense, moe = _totals(model).astype(np.int64).tolist()
     if devices == 1:
-        whole = _state_s(model, rows, np.array([dense]), np.array([moe]), first=True, last=True)
-        return np.asarray(whole[:, 0])
+        return _state_s(model, rows, np.array([dense]), np.array([moe]), first=True, last=True).T
     layers = -(-(dense + moe) // devices)
     some = np.arange(max(0, layers - moe), min(dense, layers) + 1)
     none = np.zeros(1, dtype=np.int64)
-    fullest: FloatArray = _state_s(model, rows, some, layers - some).min(axis=1)
+    fullest = _state_s(model, rows, some, layers - some).min(axis=1)
     first = _state_s(model, rows, none, none, first=True, last=both_ends)[:, 0]
     last = _state_s(model, rows, none, none, last=not both_ends)[:, 0]
-    return np.asarray(np.maximum(fullest, np.maximum(first, last)))
+    return np.stack([fullest, first, last])
 
 
 def _state_s(
@@ -364,7 +388,7 @@ def first_bound(forms: RowForms) -> FloatArray:
 def longest_step_s(model: CostModel, rows: Rows, terms: RowTerms) -> float:
     """Seconds that no plan of any row takes: all layers on every stage, the slowest of each."""
     forms, m = row_forms(model, rows, terms), rows.micro_batches(model)
-    layer = _layers(rows, terms, alone=True)
+    layer = layer_times(rows, terms, alone=True)
     layer = np.where(np.isfinite(layer), layer, 0.0).max(axis=(2, 3))
     sends = model.assumptions.micro_batch_s + terms.p2p[terms.cell]
     whole = layer @ _totals(model) + forms.ends.sum(axis=1) + 2 * sends

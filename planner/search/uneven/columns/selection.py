@@ -16,6 +16,7 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uneven.bounds.time import unstaged_s
 from planner.search.uneven.columns.stage_choices import (
     OneRow,
     Place,
@@ -104,15 +105,9 @@ class StepForm:
     @staticmethod
     def of(one: OneRow) -> StepForm:
         """Of a row; `planner.cost.step` has the formula."""
-        a, plans, m = one.model.assumptions, one.rows.plans, one.m
-        pp, v = int(plans.pp[0]), int(plans.interleave[0])
-        p2p = float(one.terms.p2p[0])
-        shown = float(a.bubbles)
-        steady = m * (
-            a.micro_batch_s + float(one.schedule.exposed_sends(a, plans.interleave)[0]) * p2p
-        )
-        ramp = shown * (pp - 1) * (p2p + a.micro_batch_s / v)
-        return StepForm(paced=m - shown / v, added=shown / v, constant=steady + ramp + a.step_s)
+        added = float(one.model.assumptions.bubbles) / one.v
+        constant = float(unstaged_s(one.model, one.rows, one.terms)[0])
+        return StepForm(paced=one.m - added, added=added, constant=constant)
 
 
 @lru_cache(maxsize=4096)
