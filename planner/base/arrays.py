@@ -1,4 +1,4 @@
-"""Types of arrays, and distinct rows of tables of whole numbers.
+"""Types of arrays, records of them, and distinct rows of tables of whole numbers.
 
 Docstrings give the shapes. The rows are found faster than by sorting the rows themselves.
 """
@@ -6,6 +6,7 @@ Docstrings give the shapes. The rows are found faster than by sorting the rows t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,31 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+
+class ArrayRecord:
+    """To be a base of frozen dataclasses with slots whose fields are n rows: arrays, or records."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def take(self, index: Any) -> Self:
+        """What an index of numpy picks of the rows of every field."""
+        return type(self)(**{name: _taken(getattr(self, name), index) for name in self.__slots__})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The rows of several, at least one, one after the other."""
+        names = cls.__slots__
+        return cls(**{name: _joined([getattr(one, name) for one in parts]) for name in names})
+
+
+def _taken(rows: Any, index: Any) -> Any:
+    return rows.take(index) if isinstance(rows, ArrayRecord) else rows[index]
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    first = parts[0]
+    return type(first).joined(parts) if isinstance(first, ArrayRecord) else np.concatenate(parts)
 
 
 def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:

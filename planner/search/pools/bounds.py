@@ -214,13 +214,13 @@ def _left(rows: Rows, terms: RowTerms, ramped: FloatArray) -> FloatArray:
     for at, kind in enumerate(KINDS):
         if kind in terms.layers:
             found[:, :, at] = left_of_layers(rows, cell, terms.layers[kind], ramped, 0).T
-    embedding, *head = (
+    embedding, head, back, grad = (
         table[cell, 0]
         for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
     )
     none = np.zeros_like(embedding)
     found[:, :, 2] = left_of(embedding, none, none, ramped).T
-    found[:, :, 3] = left_of(*head, ramped).T
+    found[:, :, 3] = left_of(head, back, grad, ramped).T
     return found
 
 

@@ -299,6 +299,5 @@ def _timely(
         parts.append((here[at], forms.take(at)))
         late.append(soonest[soonest > upper_s])
     funnel.drop("LB1", len(rows), len(rows.logical_meshes), np.concatenate(late) * funnel.watts)
-    names = RowForms.__slots__
-    joined = {n: np.concatenate([getattr(forms, n) for _, forms in parts]) for n in names}
-    return rows.take(np.concatenate([at for at, _ in parts])), RowForms(**joined)
+    kept = rows.take(np.concatenate([at for at, _ in parts]))
+    return kept, RowForms.joined([forms for _, forms in parts])

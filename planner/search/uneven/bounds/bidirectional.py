@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.base.arrays import FloatArray
+from planner.base.arrays import ArrayRecord, FloatArray
 from planner.cost.context import CostModel
 from planner.cost.layer_costs import EndCost, LayerCost
 from planner.search.uneven.rows import Rows
@@ -30,7 +30,7 @@ PARTS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class Round(ArrayRecord):
     """Seconds of a round: F, b, W and H of the module, shaped alike."""
 
     forward: FloatArray
@@ -89,10 +89,6 @@ class Round:
             (f + b - f / pairs + h) / 2,
             (f + 2 * b - w - f / pairs + h) / 2,
         ]
-
-    def take(self, index: object) -> Round:
-        """What an index of numpy picks of every array."""
-        return Round(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
 def longest_wait(rows: Rows, layers: list[Round], ends: Round) -> FloatArray:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory.in_flight import in_flight
@@ -51,7 +51,7 @@ _AT_A_TIME = 400_000  # stages whose capacities are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StageMemory:
+class StageMemory(ArrayRecord):
     """Bytes of n rows, of layers of one kind; see the module.
 
     Attributes:
@@ -70,10 +70,6 @@ class StageMemory:
     base: FloatArray
     ends: FloatArray
     first: FloatArray
-
-    def take(self, index: IntArray) -> StageMemory:
-        """The rows of `index`."""
-        return StageMemory(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
 def stage_memory_of(model: CostModel, rows: Rows, kind: int) -> StageMemory:

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.step import step_factor
@@ -71,7 +71,7 @@ def partial_plan_lower(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowForms:
+class RowForms(ArrayRecord):
     """The step time of n rows as weights, one of which is the largest: T = max over forms.
 
     Attributes:
@@ -103,10 +103,6 @@ class RowForms:
         """(n,) the largest slowest stage with which `step_s` is within `upper_s`, one or (n,)."""
         room = (upper_s / ROUNDED_DOWN / self.factor - self.constant)[:, None] - self.summed
         return np.asarray((room / np.maximum(self.paced, 1e-300)).min(axis=1))
-
-    def take(self, index: IntArray) -> RowForms:
-        """The rows of `index`."""
-        return RowForms(**{name: getattr(self, name)[index] for name in self.__slots__})
 
 
 def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
@@ -202,8 +198,7 @@ def clocked_forms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowForms:
             parts.append(row_forms(model, some, row_terms(model, some, levels)))
     if len(parts) == 1:
         return parts[0]
-    joined = {n: np.concatenate([getattr(p, n) for p in parts]) for n in RowForms.__slots__}
-    return RowForms(**joined).take(np.argsort(np.concatenate(at), kind="stable"))
+    return RowForms.joined(parts).take(np.argsort(np.concatenate(at), kind="stable"))
 
 
 def end_times(rows: Rows, ends: FloatArray) -> FloatArray:

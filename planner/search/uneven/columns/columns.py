@@ -32,7 +32,6 @@ from planner.search.uneven.bounds.time import clocked_forms
 from planner.search.uneven.columns.integers import (
     Units,
     forms_of,
-    joined_offers,
     powered,
     stage_problem,
     standing_units,
@@ -187,7 +186,7 @@ def plain_columns(packings: list[Packing], units: Units, *, energy: bool) -> Row
     if any(len(at) == 0 for at, _ in laid):
         return None
     whole = [offer.take(at) for offer, (at, _) in zip(offers, laid, strict=True)]
-    joined = joined_offers(whole)
+    joined = Offer.joined(whole)
     starts = np.concatenate([start for _, start in laid])
     devices = np.repeat(np.arange(packing.devices), [len(offer.vector) for offer in whole])
     problem = stage_problem(packing, joined, devices, starts, units, energy=energy)
@@ -288,5 +287,5 @@ def _offers(packings: list[Packing]) -> list[Offer] | None:
                 parts.append(packing.offer(place_of(packing.one, d), wanted))
         if not sum(len(part.vector) for part in parts):
             return None
-        offers[d] = joined_offers(parts)
+        offers[d] = Offer.joined(parts)
     return [offers[first[d]] for d in range(packings[0].devices)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -46,27 +45,6 @@ def waiting_w(one: OneRow) -> float:
 def standing_units(one: OneRow, units: Units) -> int:
     """Joules of waiting chips per unit of time, in their units."""
     return round(waiting_w(one) * units.time_s / units.joules)
-
-
-def joined_offers(offers: list[Offer]) -> Offer:
-    """The choices of several offers, one after the other."""
-
-    def of(part: str, name: str) -> Any:
-        return np.concatenate([getattr(getattr(offer, part), name) for offer in offers])
-
-    first = offers[0]
-    return Offer(
-        choices=replace(
-            first.choices, **{name: of("choices", name) for name in _slots(first.choices)}
-        ),
-        costs=replace(first.costs, **{name: of("costs", name) for name in _slots(first.costs)}),
-        vector=np.concatenate([offer.vector for offer in offers]),
-        pool=np.concatenate([offer.pool for offer in offers]),
-    )
-
-
-def _slots(record: object) -> tuple[str, ...]:
-    return tuple(type(record).__slots__)  # type: ignore[attr-defined]
 
 
 def forms_of(one: OneRow) -> StepForms:

@@ -15,12 +15,13 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.uneven.aligned import dealt, device_sizes, given_sizes, spread
 from planner.search.uneven.columns.selection import Offer, Packing, place_of, ways
 from planner.search.uneven.columns.stage_choices import OneRow, StageChoices
 from planner.search.uneven.terms import KINDS
+from solvers.stages.device_columns import joined
 from solvers.stages.devices import DeviceColumns, Layout
 from solvers.stages.problem import Columns, TooManyColumnsError
 from solvers.stages.sequence import LayerStates, StateSegments, layer_states
@@ -30,7 +31,7 @@ MOST_COLUMNS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
+class Contents(ArrayRecord):
     """Layers that the chunks of a device may have.
 
     Attributes:
@@ -159,14 +160,7 @@ class InterleavedRow:
             if part is None:
                 return None
             parts.append(part)
-        names = Columns.__slots__
-        return DeviceColumns(
-            columns=Columns(
-                **{n: np.concatenate([getattr(one.columns, n) for one in parts]) for n in names}
-            ),
-            setting=np.concatenate([one.setting for one in parts]),
-            counts=np.concatenate([one.counts for one in parts]),
-        )
+        return joined(parts)
 
     def _device(self, device: int) -> DeviceColumns | None:
         """The columns of a device."""
@@ -205,9 +199,7 @@ class InterleavedRow:
                 self.packing.deadline.check()
                 found = found.with_chunk(self._segments(chunk * self.one.pp + device, size))
             parts.append(found)
-        return Contents(
-            **{n: np.concatenate([getattr(part, n) for part in parts]) for n in Contents.__slots__}
-        )
+        return Contents.joined(parts)
 
     def _segments(self, chunk: int, size: int) -> StateSegments:
         """The layers that a chunk of some size may have."""

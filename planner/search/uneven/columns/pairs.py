@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.columns.selection import ways
@@ -40,7 +40,7 @@ _AT_A_TIME = 200_000  # choices whose bytes are in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mixes:
+class Mixes(ArrayRecord):
     """Layers of a pair by recomputation, with how they run.
 
     Attributes:
@@ -52,14 +52,6 @@ class Mixes:
     choices: StageChoices
     costs: PairCosts
     vector: IntArray
-
-    def take(self, index: IntArray) -> Mixes:
-        """Some of them."""
-        return Mixes(
-            choices=self.choices.take(index),
-            costs=self.costs.take(index),
-            vector=self.vector[index],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
@@ -30,7 +30,7 @@ from solvers.stages.segments import chains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(ArrayRecord):
     """Fills of one stage with their costs.
 
     Attributes:
@@ -44,15 +44,6 @@ class Offer:
     costs: StageChoiceCosts
     vector: IntArray
     pool: IntArray
-
-    def take(self, index: IntArray) -> Offer:
-        """The choices of `index`."""
-        return Offer(
-            choices=self.choices.take(index),
-            costs=self.costs.take(index),
-            vector=self.vector[index],
-            pool=self.pool[index],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from planner.assumptions.assumptions import Assumptions
-from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w
@@ -44,7 +44,7 @@ from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StageChoices:
+class StageChoices(ArrayRecord):
     """Choices for a stage.
 
     Attributes:
@@ -63,10 +63,6 @@ class StageChoices:
     def __len__(self) -> int:
         return len(self.sharding)
 
-    def take(self, index: IntArray) -> StageChoices:
-        """The choices of `index`."""
-        return StageChoices(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
-
     @property
     def kinds(self) -> IntArray:
         """(c, 2) layers by kind."""
@@ -75,7 +71,7 @@ class StageChoices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StageChoiceCosts:
+class StageChoiceCosts(ArrayRecord):
     """Costs of choices on one stage, (c,) each, without the factor of the step.
 
     Attributes:
@@ -99,13 +95,9 @@ class StageChoiceCosts:
     optimizer: FloatArray
     extra_j: FloatArray
 
-    def take(self, index: IntArray) -> StageChoiceCosts:
-        """The costs of the choices of `index`."""
-        return StageChoiceCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairCosts:
+class PairCosts(ArrayRecord):
     """Costs of choices on a pair of ranks, (c,) each, without the factor of the step.
 
     With the symbols of `planner.schedules.bidirectional`, of n = pp / 2 pairs, T is the larger of
@@ -130,10 +122,6 @@ class PairCosts:
     exposed: FloatArray
     optimizer: FloatArray
     extra_j: FloatArray
-
-    def take(self, index: IntArray) -> PairCosts:
-        """The costs of the choices of `index`."""
-        return PairCosts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
