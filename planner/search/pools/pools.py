@@ -27,7 +27,7 @@ from planner.search.pools.columns import pooled_columns, pooled_standing_w
 from planner.search.pools.rows import PooledRows, pooled_rows
 from planner.search.rows import Fastest, Range, RowSpace
 from planner.search.uneven.columns.columns import RowColumns
-from planner.search.uneven.counts import funnel_stage
+from planner.search.uneven.counts import Counted
 
 _AT_A_TIME = 50_000  # rows whose bounds are in memory at once
 _RISES = (1.02, 1.1, 1.3, 2.0, 4.0, 16.0, 256.0, 1e6)
@@ -106,26 +106,21 @@ class PoolSpace(RowSpace[PooledRows]):
 
     def narrowed(self, wanted_s: float) -> list[tuple[PooledRows, FloatArray]]:
         """What LB1 and LB2 leave."""
-        self.remaining = self.count
-        first = np.concatenate([bound for _, _, bound in self.formed])
-        meshes = _meshes([rows for rows, _, _ in self.formed])
-        whole = np.flatnonzero(first < wanted_s)
-        self.funnel = [funnel_stage("LB1", meshes, first, whole)]
-        left, second, open_rows = [], [], []
-        for all_rows, forms, lower in self.formed:
+        self.remaining, counted, parts = self.count, Counted(), []
+        for rows, _, first in self.formed:
+            counted.add("LB1", rows.logical_meshes, first, np.flatnonzero(first < wanted_s))
+        self.funnel = counted.stages()
+        for every, forms, first in self.formed:
             self.until.check()
-            at = np.flatnonzero(lower < wanted_s)
-            rows = all_rows.take(at)
-            bound = pooled_second(self.limits, rows, forms.take(at), wanted_s)
-            here = np.flatnonzero(bound < wanted_s)
-            second.append(bound)
-            left.append(rows)
-            open_rows.append((rows.take(here), bound[here]))
-        bounds = np.concatenate(second)
-        lower = np.where(np.isfinite(bounds), bounds, wanted_s)
-        roomy = np.flatnonzero(bounds < wanted_s)
-        self.funnel.append(funnel_stage("LB2", _meshes(left), lower, roomy))
-        return open_rows
+            at = np.flatnonzero(first < wanted_s)
+            rows = every.take(at)
+            second = pooled_second(self.limits, rows, forms.take(at), wanted_s)
+            kept = np.flatnonzero(second < wanted_s)
+            bounds = np.where(np.isfinite(second), second, wanted_s)
+            counted.add("LB2", rows.logical_meshes, bounds, kept)
+            parts.append((rows.take(kept), second[kept]))
+        self.funnel = counted.stages()
+        return parts
 
     def stage_problem(self, rows: PooledRows, row: int, wanted_s: float) -> RowColumns | None:
         """The stage problem of a row."""
@@ -145,11 +140,6 @@ def _parts(rows: PooledRows) -> list[PooledRows]:
     """The rows in parts that fit in memory."""
     count = len(rows) // _AT_A_TIME + 1
     return [rows.take(at) for at in np.array_split(np.arange(len(rows)), count)]
-
-
-def _meshes(parts: Sequence[PooledRows]) -> int:
-    """How many combinations of tp, cp and pp there are."""
-    return len(set[tuple[int, ...]]().union(*(rows.logical_meshes for rows in parts)))
 
 
 def _longest_s(pools: Sequence[Pool], limits: Limits) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, IntArray
 from planner.cost.pools.pools import Pool
 from planner.plan import Plan
 from planner.question.options import SpaceOptions
@@ -19,6 +20,7 @@ from planner.search.limits import Limits
 from planner.search.pools.bounds import pooled_forms, pooled_second
 from planner.search.pools.pools import best_on_pools
 from planner.search.pools.rows import pooled_rows
+from planner.search.uneven.shortage import least_limit
 
 ANY = 0.99
 """A gap within which almost any plan is."""
@@ -61,21 +63,10 @@ def _least_limit(
         return None
     forms = pooled_forms(rows, tuple(pool.model.clocks(wanted=False) for pool in pools))
     upper_s = float(forms.step_s(forms.slowest).max()) * _LONGER
-    at, low, high = np.arange(len(rows)), known, known
-    for _ in range(_DOUBLINGS):
-        low, high = high, 2 * high
+
+    def roomy(held: Limits, at: IntArray) -> BoolArray:
         deadline.check()
-        bounds = pooled_second(Limits(memory_bytes=high), rows, forms, upper_s)
-        at = np.flatnonzero(np.isfinite(bounds))
-        if len(at):
-            break
-    while len(at) and high > low * _CLOSE:
-        deadline.check()
-        middle = (low * high) ** 0.5
-        bounds = pooled_second(Limits(memory_bytes=middle), rows.take(at), forms.take(at), upper_s)
-        roomy = np.isfinite(bounds)
-        if roomy.any():
-            at, high = at[roomy], middle
-        else:
-            low = middle
-    return high if len(at) else None
+        return np.isfinite(pooled_second(held, rows.take(at), forms.take(at), upper_s))
+
+    least, at = least_limit(roomy, len(rows), known, _CLOSE, _DOUBLINGS)
+    return least if len(at) else None

@@ -38,7 +38,7 @@ from planner.search.uneven.bounds.time import (
     partial_plan_lower,
 )
 from planner.search.uneven.columns.columns import RowColumns, row_columns
-from planner.search.uneven.counts import Counted, funnel_stage, mesh_count
+from planner.search.uneven.counts import Counted, logical_meshes
 from planner.search.uneven.launchable import launchable_rows
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
 from planner.search.uneven.terms import row_terms
@@ -150,15 +150,15 @@ class UnevenSpace(RowSpace[Rows]):
         """What LB0, LB1, LB2 and a limit on power leave."""
         kept = np.flatnonzero(self.lower < wanted_s)
         self.remaining, refused, counted = len(kept), Counter[str](), Counted()
-        self.funnel = [funnel_stage("LB0", mesh_count(self.partial_plans), self.lower, kept)]
-        parts = []
+        counted.add("LB0", logical_meshes(self.partial_plans), self.lower, kept)
+        self.funnel, parts = counted.stages(), []
         for at in np.array_split(kept, len(kept) // _AT_A_TIME + 1):
             self.until.check()
             rows = cross_rows(self.model, self.partial_plans.take(at), self.options, self.until)
             refused.update({n: c for n, c in rows.counts.items() if TARGET in n})
             self.refused = dict(refused)
             parts.append(self._bounded(rows, counted, wanted_s))
-        self.funnel += counted.stages()
+        self.funnel = counted.stages()
         return parts
 
     def _bounded(self, rows: Rows, counted: Counted, wanted_s: float) -> tuple[Rows, FloatArray]:
@@ -168,7 +168,7 @@ class UnevenSpace(RowSpace[Rows]):
         forms = clocked_forms(self.model, rows, self.clocks)
         first = first_bound(forms)
         kept = np.flatnonzero(first < wanted_s)
-        counted.add("LB1", rows, first, kept)
+        counted.add("LB1", rows.logical_meshes, first, kept)
         at = self._fitting("LB2", rows.take(kept), forms.take(kept), counted, wanted_s)
         if self.options.runnable_in and len(at[0]):
             rows = launchable_rows(self.model, self.options, at[0])
@@ -184,7 +184,7 @@ class UnevenSpace(RowSpace[Rows]):
             return self._by_fullest(rows, forms, second)
         powered = np.maximum(second, self._powered(rows, forms, wanted_s))
         kept = np.flatnonzero(powered < wanted_s)
-        counted.add("LB power", rows, np.minimum(powered, wanted_s), kept)
+        counted.add("LB power", rows.logical_meshes, np.minimum(powered, wanted_s), kept)
         return self._by_fullest(rows.take(kept), forms.take(kept), powered[kept])
 
     def _by_fullest(
@@ -202,7 +202,8 @@ class UnevenSpace(RowSpace[Rows]):
         """The rows that LB2 leaves, with their forms and LB2."""
         second = launchable_bound(self.model, self.limits, rows, forms, wanted_s)
         kept = np.flatnonzero(second < wanted_s)
-        counted.add(name, rows, np.where(np.isfinite(second), second, wanted_s), kept)
+        bounds = np.where(np.isfinite(second), second, wanted_s)
+        counted.add(name, rows.logical_meshes, bounds, kept)
         return rows.take(kept), forms.take(kept), second[kept]
 
     def _powered(self, rows: Rows, forms: RowForms, wanted_s: float) -> FloatArray:

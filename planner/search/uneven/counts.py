@@ -6,29 +6,43 @@ from collections import Counter
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray, distinct
+from planner.base.arrays import FloatArray, IntArray
 from planner.results.certificate import FunnelStage
-from planner.search.uneven.rows import Rows
 from planner.search.uniform.space import PartialPlans
+
+LogicalMeshes = set[tuple[int, ...]]
+"""Combinations of tp, cp and pp."""
 
 
 class Counted:
-    """Steps of the funnel that go over rows part by part."""
+    """Steps of a funnel that go over rows, each at once or part by part.
 
-    def __init__(self) -> None:
+    Args:
+        unit: Of their bounds.
+    """
+
+    def __init__(self, unit: str = "s") -> None:
+        self.unit = unit
         self.rows: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
         self.lowest: dict[str, float] = {}
-        self.meshes: dict[str, set[tuple[int, ...]]] = {}
+        self.meshes: dict[str, LogicalMeshes] = {}
 
-    def add(self, name: str, rows: Rows, bounds: FloatArray, kept: IntArray) -> None:
-        """Counts what came and what was dropped."""
+    def add(self, name: str, meshes: LogicalMeshes, bounds: FloatArray, kept: IntArray) -> None:
+        """Counts what came and what was dropped.
+
+        Args:
+            name: Of the step.
+            meshes: Of the rows.
+            bounds: (n,) of the rows; inf where there is no plan.
+            kept: Those that are left.
+        """
         self.rows[name] += len(bounds)
         self.dropped[name] += len(bounds) - len(kept)
         dropped = np.delete(bounds, kept)
-        if len(dropped):
+        if np.isfinite(dropped).any():
             self.lowest[name] = min(self.lowest.get(name, np.inf), float(dropped.min()))
-        self.meshes.setdefault(name, set()).update(rows.logical_meshes)
+        self.meshes.setdefault(name, set()).update(meshes)
 
     def stages(self) -> list[FunnelStage]:
         """The steps in order."""
@@ -39,22 +53,14 @@ class Counted:
                 meshes=len(self.meshes[name]),
                 dropped=self.dropped[name],
                 lowest=self.lowest.get(name),
+                unit=self.unit,
             )
             for name in self.rows
         ]
 
 
-def funnel_stage(name: str, meshes: int, bounds: FloatArray, kept: IntArray) -> FunnelStage:
-    """A step that keeps some of the rows that have (n,) bounds in seconds."""
-    dropped = np.delete(bounds, kept)
-    lowest = float(dropped.min()) if len(dropped) else None
-    return FunnelStage(
-        name=name, rows=len(bounds), meshes=meshes, dropped=len(dropped), lowest=lowest
-    )
-
-
-def mesh_count(partial_plans: PartialPlans) -> int:
-    """How many combinations of tp, cp and pp there are."""
+def logical_meshes(partial_plans: PartialPlans) -> LogicalMeshes:
+    """Those of partial plans."""
     used = np.unique(partial_plans.mesh_id)
-    axes = [partial_plans.meshes.columns[name][used] for name in ("tp", "cp", "pp")]
-    return len(distinct(axes)[0])
+    axes = [partial_plans.meshes.columns[name][used].tolist() for name in ("tp", "cp", "pp")]
+    return set(zip(*axes, strict=True))

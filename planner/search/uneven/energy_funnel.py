@@ -31,6 +31,7 @@ from planner.search.uneven.bounds.time import (
     partial_plan_lower,
 )
 from planner.search.uneven.columns.integers import Units
+from planner.search.uneven.counts import Counted, LogicalMeshes, logical_meshes
 from planner.search.uneven.energy_rows import EnergyRows
 from planner.search.uneven.launchable import launchable_rows
 from planner.search.uneven.rows import Rows, cross_rows, uneven_partial_plans
@@ -61,22 +62,12 @@ class Funnel:
     left: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     lowest_left: float | None = None
     refused: dict[str, int] = field(default_factory=dict)
-    _stages: list[FunnelStage] = field(default_factory=list)
+    _counted: Counted = field(default_factory=lambda: Counted("J"))
 
-    def drop(self, name: str, rows: int, meshes: int, bounds: FloatArray) -> None:
-        """Notes rows that a bound dropped, with their joules at least."""
-        self.open_rows = rows - len(bounds)
-        finite = bounds[np.isfinite(bounds)]
-        self._stages.append(
-            FunnelStage(
-                name=name,
-                rows=rows,
-                meshes=meshes,
-                dropped=len(bounds),
-                lowest=float(finite.min()) if len(finite) else None,
-                unit="J",
-            )
-        )
+    def drop(self, name: str, meshes: LogicalMeshes, joules: FloatArray, kept: IntArray) -> None:
+        """Notes what a bound kept of rows that cost at least (n,) joules."""
+        self.open_rows = len(kept)
+        self._counted.add(name, meshes, joules, kept)
 
     def close(self, search: FamilySearch, point: Point) -> None:
         """Notes what each bound of the search dropped for its first point, and what is left."""
@@ -87,10 +78,9 @@ class Funnel:
         kept[list(search.solved)] = True
         here = np.arange(len(self.family))
         for name, level in self.family.levels():
-            at = np.flatnonzero(level[here] & ~kept[here])
-            meshes = len(self.family.rows.take(here).logical_meshes)
-            self.drop(name, len(here), meshes, joules[here[at]])
-            here = np.delete(here, at)
+            left = np.flatnonzero(~level[here] | kept[here])
+            self.drop(name, self.family.rows.take(here).logical_meshes, joules[here], left)
+            here = here[left]
 
     def open_without(self, search: FamilySearch) -> None:
         """Notes what is left where no point was found."""
@@ -119,7 +109,7 @@ class Funnel:
 
     def stages(self) -> tuple[FunnelStage, ...]:
         """All so far."""
-        return tuple(self._stages)
+        return tuple(self._counted.stages())
 
 
 class NoRowsError(Exception):
@@ -212,22 +202,17 @@ def _cheap(
     lower_s, upper_s = between_s
     mean = mean_bounds(model, rows, forms, clocks, deadline)
     at = open_rows(mean, points)
-    dropped = np.delete(np.arange(len(rows)), at)
-    meshes = len(rows.logical_meshes)
-    funnel.drop(f"LB_E{which}", len(rows), meshes, mean.at(upper_s)[dropped])
+    funnel.drop(f"LB_E{which}", rows.logical_meshes, mean.at(upper_s), at)
     rows, forms, mean = rows.take(at), forms.take(at), mean.take(at)
     soonest = np.maximum(_soonest(model, limits, rows, forms, upper_s, deadline), lower_s)
     if limits.power_w is not None:
         soonest = np.maximum(soonest, soonest_within(mean, limits.power_w, funnel.watts))
-    fits, meshes = soonest <= upper_s, len(rows.logical_meshes)
-    funnel.drop(f"LB2{which}", len(rows), meshes, soonest[~fits] * funnel.watts)
-    at = np.flatnonzero(fits)
+    at = np.flatnonzero(soonest <= upper_s)
+    funnel.drop(f"LB2{which}", rows.logical_meshes, soonest * funnel.watts, at)
     rows, forms, mean, soonest = rows.take(at), forms.take(at), mean.take(at), soonest[at]
     memory = memory_bounds(model, limits, rows, forms, mean, clocks, float(points[0, 0]), deadline)
     at = open_rows(memory, points)
-    dropped = np.delete(np.arange(len(rows)), at)
-    meshes = len(rows.logical_meshes)
-    funnel.drop(f"LB_E memory{which}", len(rows), meshes, memory.at(upper_s)[dropped])
+    funnel.drop(f"LB_E memory{which}", rows.logical_meshes, memory.at(upper_s), at)
     return _Left(
         rows=rows.take(at),
         forms=forms.take(at),
@@ -272,10 +257,9 @@ def _partial_plans(
     partial_plans = uneven_partial_plans(model, (chips,), options)
     funnel.open_rows = len(partial_plans)
     soonest = partial_plan_lower(model, partial_plans, options, deadline)
-    late = soonest > upper_s
-    meshes = len(np.unique(partial_plans.mesh_id))
-    funnel.drop("LB0", len(partial_plans), meshes, soonest[late] * funnel.watts)
-    return partial_plans.take(np.flatnonzero(~late))
+    kept = np.flatnonzero(soonest <= upper_s)
+    funnel.drop("LB0", logical_meshes(partial_plans), soonest * funnel.watts, kept)
+    return partial_plans.take(kept)
 
 
 def _timely(
@@ -287,17 +271,13 @@ def _timely(
     deadline: Deadline,
 ) -> tuple[Rows, RowForms]:
     """Rows that are not too slow at the best clocks, with their forms."""
-    parts: list[tuple[IntArray, RowForms]] = []
-    late: list[FloatArray] = []
+    parts, soonest = [], np.empty(len(rows))
     for start in range(0, len(rows), _AT_A_TIME):
         deadline.check()
         here = np.arange(start, min(start + _AT_A_TIME, len(rows)))
-        some = rows.take(here)
-        forms = clocked_forms(model, some, clocks)
-        soonest = first_bound(forms)
-        at = np.flatnonzero(soonest <= upper_s)
-        parts.append((here[at], forms.take(at)))
-        late.append(soonest[soonest > upper_s])
-    funnel.drop("LB1", len(rows), len(rows.logical_meshes), np.concatenate(late) * funnel.watts)
-    kept = rows.take(np.concatenate([at for at, _ in parts]))
-    return kept, RowForms.joined([forms for _, forms in parts])
+        forms = clocked_forms(model, rows.take(here), clocks)
+        soonest[here] = first_bound(forms)
+        parts.append(forms.take(np.flatnonzero(soonest[here] <= upper_s)))
+    kept = np.flatnonzero(soonest <= upper_s)
+    funnel.drop("LB1", rows.logical_meshes, soonest * funnel.watts, kept)
+    return rows.take(kept), RowForms.joined(parts)

@@ -258,16 +258,12 @@ def allowed_rows(
     keep = np.ones(len(space), dtype=np.bool_)
     for rule in rules:
         if not rule.per_stage:
-            holds = rule.holds(model, space.plans)
-            _tally(counts, rule.name, keep & ~holds)
-            keep &= holds
+            keep = without(keep, rule.holds(model, space.plans), rule.name, counts)
     every = demands_of(model, options.runnable_in)
     demands = [one for one in every if one.rule.name not in _OF_SPLITS]
     keep = _dealt(model, options, demands, space.plans, keep, counts)
     shardings = _shardings(model, space.plans, options, rules, demands)
-    some = shardings.any(axis=1)
-    _tally(counts, "sharding", keep & ~some)
-    keep &= some
+    keep = without(keep, shardings.any(axis=1), "sharding", counts)
     modes = _modes(space.plans, allowed_recomputes(model, options), demands)
     keep = without(keep, modes[:, 0] >= 0, "recompute", counts)
     at = np.flatnonzero(keep)
@@ -345,8 +341,3 @@ def _shardings(
             if demand.rule.per_stage:
                 allowed[:, code] &= demand.holds(table)
     return allowed
-
-
-def _tally(counts: dict[str, int], name: str, dropped: BoolArray) -> None:
-    if number := int(dropped.sum()):
-        counts[name] = counts.get(name, 0) + number

@@ -7,10 +7,12 @@ row where it is least, the limit then rises from there until the stages can be f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.plan import Plan, PlanTable
@@ -26,6 +28,7 @@ from solvers.stages.backend import Question
 from solvers.stages.solving import solve_stages
 
 _CLOSE = 1.001  # how near the least limit is found
+_DOUBLINGS = 64
 _LIMITS, _TIMES = (1.0, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0), (1.2, 2.0, 5.0)
 
 
@@ -69,8 +72,12 @@ def shortage(
     limit = limits.chip_bytes(model)
     if not len(rows) or fits_in_memory(model, limits, rows, deadline).any():
         return None
-    least, rows = _least_limit(model, rows, max(limit, 1.0), deadline)
-    rows, _ = rows.take(np.arange(min(len(rows), 3))).by_fullest(model.job.model.layers)
+
+    def roomy(held: Limits, at: IntArray) -> BoolArray:
+        return fits_in_memory(model, held, rows.take(at), deadline)
+
+    least, at = least_limit(roomy, len(rows), max(limit, 1.0), _CLOSE, _DOUBLINGS)
+    rows, _ = rows.take(at[:3]).by_fullest(model.job.model.layers)
     for factor in _LIMITS:
         held = Limits(memory_bytes=least * factor)
         plans = (_plan(model, held, rows, row, deadline) for row in range(len(rows)))
@@ -87,27 +94,38 @@ def shortage(
     return None
 
 
-def _least_limit(
-    model: CostModel, rows: Rows, known: float, deadline: Deadline
-) -> tuple[float, Rows]:
-    """A limit at which rows have room, near the least one above `known`, and those rows."""
+def least_limit(
+    roomy: Callable[[Limits, IntArray], BoolArray],
+    count: int,
+    known: float,
+    close: float,
+    doublings: int,
+) -> tuple[float, IntArray]:
+    """A limit on the bytes of a chip at which rows have room, and those rows; none if none has.
 
-    def room(limit: float) -> Rows:
-        held = Limits(memory_bytes=limit)
-        return rows.take(np.flatnonzero(fits_in_memory(model, held, rows, deadline)))
-
-    low = high = known
-    while not len(found := room(high)):
+    Args:
+        roomy: Which of some rows have room within a limit.
+        count: Of the rows.
+        known: A limit at which none has.
+        close: How near the least one it is.
+        doublings: Of the limit that is known, at most.
+    """
+    at, low, high = np.arange(count), known, known
+    found = at[:0]
+    for _ in range(doublings):
         low, high = high, 2 * high
-    rows = found
-    while high > low * _CLOSE:
-        middle = (low * high) ** 0.5
-        found = room(middle)
+        found = at[roomy(Limits(memory_bytes=high), at)]
         if len(found):
-            high, rows = middle, found
+            break
+    at = found
+    while len(at) and high > low * close:
+        middle = (low * high) ** 0.5
+        found = at[roomy(Limits(memory_bytes=middle), at)]
+        if len(found):
+            at, high = found, middle
         else:
             low = middle
-    return high, rows
+    return high, at
 
 
 def _plan(
