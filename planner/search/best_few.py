@@ -10,7 +10,7 @@ listed.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from planner.plan import Plan, PlanTable
 from planner.search.columns import proving
 from planner.search.objective import values
 from planner.search.ties import SAME
-from planner.search.uniform.batch import Batch, Tally, build_batch
+from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.nodes import Nodes
 from planner.search.uniform.space import PartialPlans
@@ -129,16 +129,7 @@ def _open(
     space: UniformSpace, objective: Objective, partial_plans: PartialPlans, kept: _Kept
 ) -> None:
     """Offers the plans on some partial plans that may be of interest."""
-    tally = Tally(plans={}, candidates={})
-    batch = build_batch(
-        space.model,
-        partial_plans,
-        space.options,
-        space.limits,
-        space.clocks,
-        tally,
-        columns=proving(objective),
-    )
+    batch = replace(space, columns=proving(objective), deadline=None).batch(partial_plans)
     if batch is not None:
         corners = batch.corners(bounded=True)
         _offer_all(batch, corners, np.arange(len(corners)), objective, kept)

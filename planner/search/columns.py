@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.objectives import ENERGY, TIME, Bounds, Costs, Objective
-from planner.search.limits import Limits
+from planner.search.limits import Limits, by_count
 
 Columns = tuple[Objective, ...]
 BOTH: Columns = (TIME, ENERGY)
@@ -37,17 +37,11 @@ def corners_of(
     if not all(column.monotone for column in columns):
         bounds = Bounds(
             low=low,
-            longest_s=_by_count(chips, lambda n: limits.longest_s(model, n))[:, None] * _ROUNDED_UP,
-            standing_w=_by_count(chips, lambda n: n * standing_w(model, n))[:, None],
+            longest_s=by_count(chips, lambda n: limits.longest_s(model, n))[:, None] * _ROUNDED_UP,
+            standing_w=by_count(chips, lambda n: n * standing_w(model, n))[:, None],
         )
     shape = np.shape(low.step_time_s)
     return np.stack([np.broadcast_to(one.least(bounds), shape) for one in columns], axis=2)
-
-
-def _by_count(chips: IntArray, value: Callable[[int], float]) -> FloatArray:
-    """(n,) a figure of each number of chips."""
-    counts, which = np.unique(chips, return_inverse=True)
-    return np.array([value(int(count)) for count in counts])[which.ravel()]
 
 
 def proving(objective: Objective) -> Columns:

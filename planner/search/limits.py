@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
@@ -155,9 +155,7 @@ class Limits:
         """(c,) a figure of the meter around each number of chips."""
         if not below_fabric(self.power_boundary):  # whatever their number
             return np.full(np.shape(chips), value(self.meter(model, 1)))
-        counts, which = np.unique(chips, return_inverse=True)
-        meters = [self.meter(model, int(count)) for count in counts]
-        return np.array([value(meter) for meter in meters])[which.ravel()]
+        return by_count(chips, lambda count: value(self.meter(model, count)))
 
     def longest_s(self, model: CostModel, chips: int) -> float:
         """Seconds that the limits on step time and utilization allow a step on so many chips."""
@@ -173,6 +171,12 @@ class Limits:
         for check in timely.checks(model, times * (1 - 1e-9), times, chips).values():
             ok &= check
         return ok
+
+
+def by_count(chips: IntArray | FloatArray, value: Callable[[int], float]) -> FloatArray:
+    """(c,) a figure of each number of chips."""
+    counts, which = np.unique(chips, return_inverse=True)
+    return np.array([value(int(count)) for count in counts])[which.ravel()]
 
 
 def usable_bytes(model: CostModel) -> float:

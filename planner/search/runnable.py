@@ -69,7 +69,9 @@ def fields_beside(demands: Iterable[Demand]) -> tuple[str, ...]:
     return tuple(sorted({demand.rule.field for demand in demands if demand.rule.placed}))
 
 
-def without(keep: BoolArray, holds: BoolArray, name: str, tally: dict[str, int]) -> BoolArray:
+def without(
+    keep: BoolArray, holds: BoolArray | np.bool_, name: str, tally: dict[str, int]
+) -> BoolArray:
     """(n,) those kept for which a rule holds; `tally` grows by the others."""
     if dropped := int((keep & ~holds).sum()):
         tally[name] = tally.get(name, 0) + dropped

@@ -14,14 +14,12 @@ import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray, IntArray, among
 from planner.base.vocabulary import MESH_AXES
-from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.plan import COLUMNS, PlanTable
-from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, Columns, column_of
-from planner.search.limits import Limits
-from planner.search.uniform.batch import Batch, OpenedBatch, Tally, build_batch
+from planner.search.uniform.batch import Batch, OpenedBatch
 from planner.search.uniform.candidates import Candidates, Rows
+from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.nodes import Nodes
 
 SAME = 1e-9
@@ -34,18 +32,13 @@ class Ties:
     """The plans that tie with an optimum.
 
     Attributes:
-        model: Job, cluster, assumptions.
-        options, limits: What was searched, and within what.
-        clocks: (k,) relative clocks.
-        nodes: The partial plans of that space with their bounds, time and energy first.
+        space: What was searched.
+        nodes: Its partial plans with their bounds.
         time_s, energy_j: Of the optimum.
         opened: Plans that were opened before, within the same limits.
     """
 
-    model: CostModel
-    options: SpaceOptions
-    limits: Limits
-    clocks: FloatArray
+    space: UniformSpace
     nodes: Nodes
     time_s: float
     energy_j: float
@@ -58,11 +51,10 @@ class Ties:
         alive = np.flatnonzero(reach & (nodes.partial_plans.chips == found.chips[0]))
         if (opened := self.opened) is not None and among(alive, opened.nodes).all():
             return self._best_of(opened.batch, opened.corners, opened.on(alive), best)
+        space = replace(self.space, columns=BOTH, deadline=None)
         for start in range(0, len(alive), _PARTIAL_PLANS_AT_A_TIME):
             chosen = nodes.partial_plans.take(alive[start : start + _PARTIAL_PLANS_AT_A_TIME])
-            tally = Tally(plans={}, candidates={})
-            batch = build_batch(self.model, chosen, self.options, self.limits, self.clocks, tally)
-            if batch is not None:
+            if (batch := space.batch(chosen)) is not None:
                 corners = batch.corners(bounded=True)
                 best = self._best_of(batch, corners, np.arange(len(corners)), best)
         return best
@@ -89,19 +81,21 @@ class Ties:
                 batch.space.plans.take(rows.plan[row]),
                 order=batch.placements.order[rows.placement[row]],
                 layouts=batch.placements.layouts,
-                clock=self.clocks[clock],
+                clock=batch.clocks[clock],
             )
             best = self._better(best, tied)
         return best
 
     def _tied(self, candidates: Candidates, rows: Rows) -> np.ndarray:
         """(r, k) candidates that take the time and the energy of the optimum, within the limits."""
-        cost, shape = candidates.costs(rows), (len(rows), len(self.clocks))
+        cost, shape = candidates.costs(rows), (len(rows), len(candidates.clocks))
         times, energies = (np.broadcast_to(part, shape) for part in (cost.time, cost.energy))
         tied = np.isclose(times, self.time_s, rtol=SAME, atol=0.0)
         tied &= np.isclose(energies, self.energy_j, rtol=SAME, atol=0.0)
-        chips = np.repeat(candidates.chips[rows.plan], len(self.clocks))
-        allowed, _ = self.limits.costs(self.model, times.ravel(), energies.ravel(), chips)
+        chips = np.repeat(candidates.chips[rows.plan], len(candidates.clocks))
+        allowed, _ = self.space.limits.costs(
+            self.space.model, times.ravel(), energies.ravel(), chips
+        )
         return tied if allowed is None else tied & allowed.reshape(shape)
 
     def _better(self, best: PlanTable, tied: PlanTable) -> PlanTable:
@@ -116,7 +110,7 @@ class Ties:
 
     def _keys(self, plans: PlanTable) -> FloatArray:
         """(n, 3) communication seconds, bytes per chip, axes above 1."""
-        costs = evaluate_table(self.model, plans)
+        costs = evaluate_table(self.space.model, plans)
         axes = np.sum([getattr(plans, name) > 1 for name in MESH_AXES], axis=0)
         sent = np.sum(list(costs.communication_s.values()), axis=0)
         return np.stack([sent, costs.memory_per_chip_bytes, axes.astype(np.float64)], axis=1)

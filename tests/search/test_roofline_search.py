@@ -72,10 +72,7 @@ def test_the_front_is_that_of_all_plans_and_ties_go_in_the_stated_order(seed: in
     assert search.last is not None
     time, energy = found.points[0]
     first = Ties(
-        model=model,
-        options=options,
-        limits=Limits(),
-        clocks=search.clocks,
+        space=search,
         nodes=search.last,
         time_s=float(time),
         energy_j=float(energy),

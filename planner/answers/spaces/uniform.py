@@ -235,7 +235,7 @@ def _first_of_ties(
         return found
     counts = any(one.of_memory for one in (objective, *space.columns))
     time_s, energy_j = (column_of(point, columns, one) for one in BOTH)
-    limits, opened = space.limits, space.first
+    nodes, limits, opened = space.last, space.limits, space.first
     if counts or time_s is None or energy_j is None:
         costs = evaluate_table(space.model, found)
         time_s, energy_j = costs.step_time_s[0], costs.energy.total[0]
@@ -243,11 +243,8 @@ def _first_of_ties(
             lean = float(costs.memory_per_chip_bytes[0])
             limits, opened = replace(limits, memory_bytes=lean), None
     return Ties(
-        model=space.model,
-        options=space.options,
-        limits=limits,
-        clocks=space.clocks,
-        nodes=space.last,
+        space=replace(space, limits=limits),
+        nodes=nodes,
         time_s=float(time_s),
         energy_j=float(energy_j),
         opened=opened,

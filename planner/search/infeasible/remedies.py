@@ -6,7 +6,7 @@ a time, so the nearest count that helps is found without searching those between
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -21,7 +21,7 @@ from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
-from planner.cost.job import LARGEST_BATCH
+from planner.cost.job import LARGEST_BATCH, Job
 from planner.objectives import MEMORY, TIME
 from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS, PlanTable
 from planner.question.options import SpaceOptions
@@ -29,7 +29,8 @@ from planner.schedules import SCHEDULES
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import Witness
-from planner.search.limits import Limits, model_flop
+from planner.search.limits import Limits, by_count, model_flop
+from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.nodes import Nodes
@@ -118,20 +119,23 @@ def _hopeful(space: UniformSpace, nodes: Nodes) -> IntArray:
     ok = limits.in_time(model, soonest, chips.astype(np.float64))
     rank = soonest
     if limits.power_w is not None:
-        distinct, which = np.unique(chips, return_inverse=True)
-        least = np.array([count * standing_w(model, int(count)) for count in distinct])
-        ok &= (least * (1 - 1e-9) <= limits.it_w(model, distinct.astype(np.float64)))[which.ravel()]
+        waiting_w = by_count(chips, lambda count: count * standing_w(model, count))
+        ok &= waiting_w * (1 - 1e-9) <= limits.it_w(model, chips.astype(np.float64))
         rank = soonest if energies is None else (energies / times).min(axis=1)
     order = np.argsort(rank, kind="stable")
     return order[ok[order]]
 
 
-def _any_plan(space: UniformSpace, partial_plans: PartialPlans) -> bool:
+def _batches(space: UniformSpace, partial_plans: PartialPlans) -> Iterator[Batch]:
+    """The plans that fit on partial plans, some of these at a time."""
     for start in range(0, len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
         at = np.arange(start, min(start + _PARTIAL_PLANS_AT_A_TIME, len(partial_plans)))
-        batch = space.batch(partial_plans.take(at))
-        if batch is None:
-            continue
+        if (batch := space.batch(partial_plans.take(at))) is not None:
+            yield batch
+
+
+def _any_plan(space: UniformSpace, partial_plans: PartialPlans) -> bool:
+    for batch in _batches(space, partial_plans):
         if batch.candidates is None or not space.limits.on_costs:
             return True
         times = column_of(batch.corners(bounded=True), batch.columns, TIME)
@@ -156,11 +160,7 @@ def least_host(space: UniformSpace, chips: int) -> PlanTable | None:
     wide = replace(space, limits=roomy, columns=(MEMORY,))
     partial_plans = wide.on(chips).nodes().partial_plans
     best, least = None, float("inf")
-    for start in range(0, len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
-        at = np.arange(start, min(start + _PARTIAL_PLANS_AT_A_TIME, len(partial_plans)))
-        batch = wide.batch(partial_plans.take(at))
-        if batch is None:
-            continue
+    for batch in _batches(wide, partial_plans):
         host = memory_table(space.model, batch.space.plans).host_peak
         row = int(np.argmin(host))
         if host[row] < least:
@@ -240,38 +240,41 @@ def fewer_chips(space: UniformSpace, chips: int) -> Iterator[str]:
 
 
 def other_batch(space: UniformSpace, chips: int) -> Iterator[str]:
-    """The nearest global batch with which a plan is possible."""
+    """The nearest global batch with which a plan is possible.
+
+    Where chips share the tokens of a step, the largest half, quarter, ... of these.
+    """
+    job = space.model.job
     if space.model.assumptions.token_granularity:
-        yield from _fewer_tokens(space, chips)
-        return
-    for sequences in _batches_nearby(space, chips)[:_MOST_SEARCHES]:
-        job = replace(space.model.job, global_batch=int(sequences))
-        if possible(replace(space, model=replace(space.model, job=job)), chips):
-            yield f"--batch-tokens {job.batch_tokens}"
-            return
+        yield from _first_batch(space, chips, _fewer_tokens(job, chips))
+    else:
+        sizes = _batches_nearby(space, chips)[:_MOST_SEARCHES].tolist()
+        yield from _first_batch(space, chips, (replace(job, global_batch=n) for n in sizes))
 
 
 def larger_batch(space: UniformSpace, chips: int) -> Iterator[str]:
     """The first doubling of the global batch with which a plan is possible, up to 8 times."""
+    if space.model.assumptions.token_granularity:
+        return
     job = space.model.job
-    for times in () if space.model.assumptions.token_granularity else _LARGER_BATCHES:
-        larger = replace(job, global_batch=times * job.global_batch)
-        if larger.global_batch > LARGEST_BATCH:
-            return
-        if possible(replace(space, model=replace(space.model, job=larger)), chips):
-            yield f"--batch-tokens {larger.batch_tokens}"
+    sizes = [times * job.global_batch for times in _LARGER_BATCHES]
+    larger = (replace(job, global_batch=n) for n in sizes if n <= LARGEST_BATCH)
+    yield from _first_batch(space, chips, larger)
+
+
+def _first_batch(space: UniformSpace, chips: int, jobs: Iterable[Job]) -> Iterator[str]:
+    """The batch of the first of some jobs with which a plan is possible."""
+    for job in jobs:
+        if possible(replace(space, model=replace(space.model, job=job)), chips):
+            yield f"--batch-tokens {job.batch_tokens:.0f}"
             return
 
 
-def _fewer_tokens(space: UniformSpace, chips: int) -> Iterator[str]:
-    """The largest half, quarter, ... of the tokens of a step with which a plan is possible."""
-    job = space.model.job
+def _fewer_tokens(job: Job, chips: int) -> Iterator[Job]:
+    """The job with a half, a quarter, ... of the tokens of a step."""
     tokens = job.batch_tokens // 2
     while tokens >= chips:
-        smaller = replace(job, seq_len=tokens / chips)
-        if possible(replace(space, model=replace(space.model, job=smaller)), chips):
-            yield f"--batch-tokens {tokens:.0f}"
-            return
+        yield replace(job, seq_len=tokens / chips)
         tokens //= 2
 
 

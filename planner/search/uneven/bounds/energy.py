@@ -30,7 +30,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w, standing_w
 from planner.plan import DDP, ZERO1
 from planner.search.deadline import NEVER, Deadline
-from planner.search.limits import Limits
+from planner.search.limits import Limits, by_count
 from planner.search.uneven.bounds.bidirectional import PARTS, Round
 from planner.search.uneven.bounds.memory import least_in_flight, stage_memory_of
 from planner.search.uneven.bounds.time import RowForms
@@ -285,8 +285,6 @@ def _rest(model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms) -> dic
         sends = Round.of_sends(model, terms.p2p[terms.cell[both]])
         each = rows.devices[both] * _summed(rows, weights, sends) - sends.waits()
         constant[both] += weights.each[both] * each
-    counts, which = np.unique(rows.plans.chips, return_inverse=True)
-    watts = np.array([standing_w(model, int(count)) * count for count in counts])
     kinds = model.job.model.layer_kinds
     items = [float(kinds.count(kind)) for kind in KINDS if kind in kinds]
     return {
@@ -294,7 +292,7 @@ def _rest(model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms) -> dic
         "slowest": weights.slowest,
         "constant": constant,
         "fixed": np.zeros(len(rows)),
-        "per_time": watts[which.ravel()],
+        "per_time": by_count(rows.plans.chips, lambda count: standing_w(model, count) * count),
     }
 
 
