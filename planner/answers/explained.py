@@ -166,8 +166,8 @@ def compare_files(
     lines: list[str] = []
     asked: list[Asked] = []
     seen: dict[tuple[Path, int | None, str, str], str] = {}
-    machines = _machines(fields.get("hardware"), len(sources))
-    modes = _modes(fields.get("collectives"), len(sources))
+    machines = _each("hardware", fields.get("hardware"), len(sources), "machine")
+    modes = _each("collectives", fields.get("collectives"), len(sources), "mode")
     twice = {source for source, times in Counter(sources).items() if times > 1}
     for source, machine, mode in zip(sources, machines, modes, strict=True):
         path, row = file_and_row(source)
@@ -194,40 +194,28 @@ def compare_files(
     return compared(asked)
 
 
-def _machines(hardware: object, plans: int) -> list[str]:
-    """The machine of each plan, where others than those of the files are asked for, or "".
+def _each(field: str, given: object, plans: int, noun: str) -> list[str]:
+    """The machine or the mode of each plan, where others than those of the files are asked for.
+
+    Args:
+        field: Of the question.
+        given: Its value: one for all, or one for each.
+        plans: How many there are.
+        noun: What one is.
 
     Raises:
         InputError: Several, but not one for each plan.
     """
-    if not isinstance(hardware, str) or "," not in hardware or is_file(Path(hardware)):
-        return [hardware if isinstance(hardware, str) else ""] * plans
-    machines = [name.strip() for name in hardware.split(",")]
-    if len(machines) != plans or not all(machines):
-        named = plural(sum(map(bool, machines)), "machine")
+    if not isinstance(given, str) or "," not in given or is_file(Path(given)):
+        return [given if isinstance(given, str) else ""] * plans
+    names = [name.strip() for name in given.split(",")]
+    if len(names) != plans or not all(names):
+        named = plural(sum(map(bool, names)), noun)
         raise InputError(
-            f"hardware: {shown(hardware)} names {named} for {plans} plans; give one for all, or "
-            "one for each"
+            f"{field}: {shown(given)} names {named} for {plans} plans; give one for all, or one "
+            "for each"
         )
-    return machines
-
-
-def _modes(collectives: object, plans: int) -> list[str]:
-    """The collectives of each plan, where others than those of the files are asked for, or "".
-
-    Raises:
-        InputError: Several, but not one for each plan.
-    """
-    if not isinstance(collectives, str) or "," not in collectives:
-        return [collectives if isinstance(collectives, str) else ""] * plans
-    modes = [name.strip() for name in collectives.split(",")]
-    if len(modes) != plans or not all(modes):
-        named = plural(sum(map(bool, modes)), "mode")
-        raise InputError(
-            f"collectives: {shown(collectives)} names {named} for {plans} plans; give one for all, "
-            "or one for each"
-        )
-    return modes
+    return names
 
 
 def file_and_row(source: str) -> tuple[Path, int | None]:

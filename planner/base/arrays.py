@@ -41,6 +41,16 @@ def _joined(parts: Sequence[Any]) -> Any:
     return type(first).joined(parts) if isinstance(first, ArrayRecord) else np.concatenate(parts)
 
 
+def ranges(first: IntArray, count: IntArray) -> IntArray:
+    """(sum of counts,) the whole numbers of ranges, one after the other.
+
+    Args:
+        first: (n,) of each.
+        count: (n,) how many each has.
+    """
+    return np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+
+
 def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     """(first row of each distinct combination, combination of each row).
 

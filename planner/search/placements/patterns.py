@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from planner.base.arrays import FloatArray, IntArray, distinct
+from planner.base.arrays import FloatArray, IntArray, distinct, ranges
 from planner.plan import AXES
 
 _GROUPS = (
@@ -211,8 +211,7 @@ def _expanded(
     bases = np.cumsum([0, *(len(listed) for _, listed in tables)])
     counts = starts[which, split + 1] - starts[which, split]
     row = np.repeat(np.arange(len(split)), counts)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    at = (bases[which] + starts[which, split])[row] + within
+    at = ranges(bases[which] + starts[which, split], counts)
     listed = np.concatenate([np.empty(0, dtype=np.int64), *(listed for _, listed in tables)])
     return row, listed[at]
 

@@ -30,6 +30,7 @@ from planner.search.uneven.rows import (
     allowed_recomputes,
     allowed_rows,
     no_placements,
+    placed_rows,
 )
 from planner.search.uneven.terms import RowTerms, row_terms
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
@@ -117,30 +118,14 @@ def pooled_rows(
         OutOfTime: The deadline passed.
     """
     rows = _space(pools, options)
-    space = rows.space
     deadline.check()
     orders = [ORDERS.index(order) for order in options.orders(pools[0].model.framework)]
-    mesh, order, placements = _placements(pools, space.meshes, orders)
-    start = np.searchsorted(mesh, np.arange(len(space.meshes) + 1))
-    copies = np.diff(start)[space.mesh_id]
-    logical = np.repeat(np.arange(len(space)), copies)
-    within = np.arange(len(logical)) - np.repeat(np.cumsum(copies) - copies, copies)
-    placed = np.repeat(start[space.mesh_id], copies) + within
-    shared = {
-        "plans": replace(space.plans.take(logical), order=order[placed]),
-        "mesh_id": space.mesh_id[logical],
-        "meshes": space.meshes,
-        "placement": placed,
-        "shardings": rows.shardings[logical],
-        "modes": rows.modes[logical],
-        "first": np.full(len(logical), -1, dtype=np.int64),
-        "counts": space.counts,
-        "fullest": np.zeros(len(logical), dtype=np.int64),
-        "layers": options.layers,
-    }
+    placements = _placements(pools, rows.space.meshes, orders)
+    recomputes = [allowed_recomputes(pool.model, options) for pool in pools]
+    first = placed_rows(rows, placements[0], recomputes[0], options.layers)
     own = [
-        Rows(**shared, placements=found, recomputes=allowed_recomputes(pool.model, options))
-        for pool, found in zip(pools, placements, strict=True)
+        replace(first, placements=found, recomputes=codes)
+        for found, codes in zip(placements, recomputes, strict=True)
     ]
     return PooledRows(pools=tuple(pools), own=tuple(own))
 
@@ -160,13 +145,10 @@ def _space(pools: Sequence[Pool], options: SpaceOptions) -> LogicalRows:
     return allowed_rows(model, partial_plans.take(np.flatnonzero(known)), options)
 
 
-def _placements(
-    pools: Sequence[Pool], meshes: Meshes, orders: Sequence[int]
-) -> tuple[IntArray, IntArray, list[Placements]]:
-    """(p,) mesh and order of every distinct placement, by mesh, and its networks in each pool."""
+def _placements(pools: Sequence[Pool], meshes: Meshes, orders: Sequence[int]) -> list[Placements]:
+    """Every distinct placement, by mesh, with its networks in each pool."""
     if not len(meshes):
-        none = np.empty(0, dtype=np.int64)
-        return none, none, [no_placements(0) for _ in pools]
+        return [no_placements(0) for _ in pools]
     columns = meshes.columns
     mesh = np.repeat(np.arange(len(meshes)), len(orders))
     order = np.tile(np.array(orders, dtype=np.int64), len(meshes))
@@ -178,7 +160,7 @@ def _placements(
         found.append(_classes(networks(pool.model, Mesh(**own, order=order))))
     first, _ = distinct([mesh, *(column for classes, _ in found for column in classes.values())])
     keep = np.sort(first)
-    placements = [
+    return [
         Placements(
             start=np.searchsorted(mesh[keep], np.arange(len(meshes) + 1)),
             order=order[keep],
@@ -186,11 +168,9 @@ def _placements(
             classes={name: column[keep] for name, column in classes.items()},
             costs=costs,
             ideal={},
-            merged=len(mesh) - len(keep),
         )
         for classes, costs in found
     ]
-    return mesh[keep], order[keep], placements
 
 
 def _classes(found: dict[str, GroupCosts]) -> tuple[dict[str, IntArray], dict[str, GroupCosts]]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray, ranges
 from planner.cost.context import CostModel
 from planner.frameworks.rules import Demand, Rule, applicable, demands_of, freedom_of
 from planner.network.collectives import GroupCosts
@@ -199,7 +199,7 @@ def cross_rows(
     """
     logical_rows = allowed_rows(model, partial_plans, options)
     fields = fields_beside(demands_of(model, options.runnable_in))
-    space, shardings = logical_rows.space.apart(fields), logical_rows.shardings
+    space = logical_rows.space.apart(fields)
     deadline.check()
     layouts = EVERY if options.torus else NO_LAYOUTS
     orders = options.orders(model.framework)
@@ -209,11 +209,21 @@ def cross_rows(
         placements = build_placements(model, columns, orders, layouts, deadline, runs)
     else:
         placements = no_placements(len(space.meshes))
+    logical_rows = replace(logical_rows, space=space)
+    return placed_rows(logical_rows, placements, allowed_recomputes(model, options), options.layers)
+
+
+def placed_rows(
+    rows: LogicalRows,
+    placements: Placements,
+    recomputes: tuple[int, ...],
+    layers: tuple[int, ...] | None,
+) -> Rows:
+    """Rows on every placement of their meshes; `recomputes` and `layers` as of `Rows`."""
+    space = rows.space
     copies = placements.count[space.mesh_id]
     logical = np.repeat(np.arange(len(space)), copies)
-    first = np.repeat(placements.start[space.mesh_id], copies)
-    within = np.arange(len(logical)) - np.repeat(np.cumsum(copies) - copies, copies)
-    placed = first + within
+    placed = ranges(placements.start[space.mesh_id], copies)
     plans = replace(
         space.plans.take(logical), order=placements.order[placed], layouts=placements.layouts
     )
@@ -223,13 +233,13 @@ def cross_rows(
         meshes=space.meshes,
         placement=placed,
         placements=placements,
-        shardings=shardings[logical],
-        recomputes=allowed_recomputes(model, options),
-        modes=logical_rows.modes[logical],
+        shardings=rows.shardings[logical],
+        recomputes=recomputes,
+        modes=rows.modes[logical],
         first=np.full(len(logical), -1, dtype=np.int64),
         counts=space.counts,
         fullest=np.zeros(len(logical), dtype=np.int64),
-        layers=options.layers,
+        layers=layers,
     )
 
 
@@ -311,7 +321,6 @@ def no_placements(meshes: int) -> Placements:
         classes={},
         costs={},
         ideal={},
-        merged=0,
     )
 
 

@@ -51,8 +51,6 @@ class Placements:
         costs: Group name to the costs of its classes.
         ideal: Group name to (meshes,) class whose every cost is the least over the mesh's
             placements; no placement is cheaper. These classes follow the real ones in `costs`.
-        merged: Placements that cost the same as another of their mesh, or, where layouts are
-            searched, no less; not counted in p.
     """
 
     start: IntArray
@@ -61,7 +59,6 @@ class Placements:
     classes: dict[str, IntArray]
     costs: dict[str, GroupCosts]
     ideal: dict[str, IntArray]
-    merged: int
 
     @property
     def count(self) -> IntArray:
@@ -116,7 +113,6 @@ def build_placements(
         classes=classes,
         costs=costs,
         ideal=ideal,
-        merged=len(groups.mesh) - len(keep),
     )
 
 

@@ -221,7 +221,8 @@ def second_bound(
         for kind, layers in _by_count(model):
             room = stage_memory_of(model, rows.take(alive), kind)
             kept = np.zeros(len(rows), dtype=np.bool_)
-            for at, stages in _groups(model, rows, alive, forms, room, kind, layers, limit):
+            tau, ends = forms.layer[:, kind], forms.ends
+            for at, stages in _groups(model, rows, alive, tau, ends, room, layers, limit):
                 highest = _highest(stages, forms.take(at), upper_s)
                 if search:
                     slowest[at] = least_bottleneck(stages, slowest[at], highest)
@@ -245,9 +246,9 @@ def _groups(
     model: CostModel,
     rows: Rows,
     alive: IntArray,
-    forms: RowForms,
+    tau: FloatArray,
+    ends: FloatArray,
     room: StageMemory,
-    kind: int,
     layers: int,
     limit: float,
 ) -> Iterator[tuple[IntArray, Stages]]:
@@ -256,11 +257,8 @@ def _groups(
     for count in np.unique(devices).tolist():
         for part in parts_of(np.flatnonzero(devices == count), count):
             at = alive[part]
-            tau, ends = forms.layer[at, kind], forms.ends[at]
-            yield (
-                at,
-                stages_in_memory(model, rows.take(at), tau, ends, room.take(part), layers, limit),
-            )
+            here = (rows.take(at), tau[at], ends[at], room.take(part))
+            yield at, stages_in_memory(model, *here, layers, limit)
 
 
 def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
@@ -287,15 +285,11 @@ def fits_in_memory(
     free = np.where(few.shardings[:, None, :], 0.0, np.inf)
     tau = np.repeat(free, len(few.recomputes), axis=1)
     for kind, layers in _by_count(model):
-        room = stage_memory_of(model, few, kind)
-        for count in np.unique(few.devices).tolist():
-            for at in parts_of(np.flatnonzero((few.devices == count) & ok), count):
-                deadline.check()
-                ends = np.zeros((len(at), 2))
-                stages = stages_in_memory(
-                    model, few.take(at), tau[at], ends, room.take(at), layers, limit
-                )
-                ok[at] = fits(stages, np.ones(len(at)))
+        alive, ends = np.flatnonzero(ok), np.zeros((len(few), 2))
+        room = stage_memory_of(model, few.take(alive), kind)
+        for at, stages in _groups(model, few, alive, tau, ends, room, layers, limit):
+            deadline.check()
+            ok[at] = fits(stages, np.ones(len(at)))
     return ok[which]
 
 

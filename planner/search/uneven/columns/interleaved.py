@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, ranges
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.uneven.aligned import dealt, device_sizes, given_sizes, spread
 from planner.search.uneven.columns.selection import Offer, Packing, place_of, ways
@@ -179,8 +179,7 @@ class InterleavedRow:
             )
         order = np.argsort(content.ravel(), kind="stable")
         low = np.searchsorted(content.ravel()[order], offer.vector)
-        nth = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-        at = order[np.repeat(low, times) + nth]
+        at = order[ranges(low, times)]
         offer = offer.take(np.repeat(np.arange(len(times)), times))
         return self._whole_columns(device, contents, at, offer)
 

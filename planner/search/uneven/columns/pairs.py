@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct, ranges
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.columns.selection import ways
@@ -104,8 +104,7 @@ class Contents:
         begins = np.searchsorted(same[order], same[keep])
         count = np.searchsorted(same[order], same[keep], side="right") - begins
         first = np.concatenate([[0], np.cumsum(count)])
-        nth = np.arange(first[-1]) - np.repeat(first[:-1], count)
-        others = near.counts[i][order[np.repeat(begins, count) + nth]]
+        others = near.counts[i][order[ranges(begins, count)]]
         return Contents(
             starts=starts[keep],
             ends=ends[keep],

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, ranges
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
@@ -54,7 +54,8 @@ class Kinds:
         vectors: (q, 2) counts, of `KINDS`.
         first: (q, 2) those of them that are among the first N; none where N is not given.
         run: (q,) number of the runs that a vector stands for.
-        of: (L + 1, L + 1) number of the run of layers from a to b; -1 where b < a.
+        of: (L + 1, L + 1) number of the run, by the layer it begins with and how many layers it
+            has; -1 where there are not so many.
     """
 
     vectors: IntArray
@@ -68,13 +69,12 @@ class Kinds:
         is_kind = np.array([[kind == name for name in KINDS] for kind in layer_kinds])
         passed = np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(is_kind, axis=0)])
         counts = passed[None, :, :] - passed[:, None, :]
-        forward = np.triu(np.ones(counts.shape[:2], dtype=np.bool_))
-        start, end = np.nonzero(forward)
+        start, end = np.nonzero(np.triu(np.ones(counts.shape[:2], dtype=np.bool_)))
         begun = counts[start, np.minimum(start + first, end)]
         both = np.concatenate([counts[start, end], begun], axis=1)
         vectors, row = np.unique(both, axis=0, return_inverse=True)
-        of = np.full(forward.shape, -1, dtype=np.int64)
-        of[forward] = row.ravel()
+        of = np.full(counts.shape[:2], -1, dtype=np.int64)
+        of[start, end - start] = row.ravel()
         parts = vectors[:, : len(KINDS)], vectors[:, len(KINDS) :]
         return Kinds(vectors=parts[0], first=parts[1], run=np.arange(len(vectors)), of=of)
 
@@ -230,9 +230,7 @@ class Packing:
         """
         allowed = self._reachable(beside)
         allowed &= own[:, :, : allowed.shape[2]]
-        starts = np.arange(allowed.shape[1])[:, None]
-        ends = np.minimum(starts + np.arange(allowed.shape[2]), allowed.shape[1] - 1)
-        runs = self.kinds.of[starts, ends]
+        runs = self.kinds.of[:, : allowed.shape[2]]
         return [np.unique(runs[mask]) for mask in allowed]
 
     @property
@@ -252,10 +250,7 @@ class Packing:
 
     def laid(self, offers: list[Offer]) -> list[tuple[IntArray, IntArray]]:
         """Per device rows of its offer and the layer at which each begins, where a chain passes."""
-        layers = self.kinds.of.shape[0] - 1
-        starts = np.arange(layers + 1)[:, None]
-        ends = starts + np.arange(layers + 1)[None, :]
-        runs = np.where(ends <= layers, self.kinds.of[starts, np.minimum(ends, layers)], -1)
+        runs = self.kinds.of
         exists = np.zeros((self.devices, int(self.kinds.run.max()) + 2), dtype=np.bool_)
         own = [self.kinds.run[offer.vector] for offer in offers]
         for d, run in enumerate(own):
@@ -265,17 +260,13 @@ class Packing:
 
     def _lengths(self, device: int) -> BoolArray:
         """(L + 1, L + 1) whether a device may hold so many layers from a layer on."""
-        layers = self.kinds.of.shape[0] - 1
         place = place_of(self.one, device)
         own = np.full(int(self.kinds.run.max()) + 1, np.inf)
         np.minimum.at(own, self.kinds.run, self.kinds.vectors @ self.least_layer)
         own = own + self._ends(place)
         step = self._least_step(own, own)
         ok = np.append(step * self.one.factor * ROUNDED_DOWN <= self.upper_s, False)
-        starts = np.arange(layers + 1)[:, None]
-        ends = starts + np.arange(layers + 1)[None, :]
-        runs = np.where(ends <= layers, self.kinds.of[starts, np.minimum(ends, layers)], -1)
-        allowed = ok[runs]
+        allowed = ok[self.kinds.of]
         allowed[:, : 1 - place.first - place.last] = False
         return allowed
 
@@ -386,8 +377,7 @@ def _laid(run: IntArray, used: BoolArray, runs: IntArray) -> tuple[IntArray, Int
     wanted = runs[start, length]
     low = np.searchsorted(run[order], wanted, side="left")
     count = np.searchsorted(run[order], wanted, side="right") - low
-    first = np.repeat(low - np.cumsum(count) + count, count)
-    return order[first + np.arange(len(first))], np.repeat(start, count)
+    return order[ranges(low, count)], np.repeat(start, count)
 
 
 def attributes_of(one: OneRow, *, energy: bool) -> tuple[str, ...]:
