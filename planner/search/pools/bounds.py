@@ -153,7 +153,7 @@ def pooled_forms(rows: PooledRows, clocks: Sequence[FloatArray]) -> PooledForms:
     tau = np.stack(
         [_items(table, found) for table, found in zip(layer, terms, strict=True)], axis=1
     )
-    constant = unstaged_s(model, rows.own[0], terms[0])
+    constant = unstaged_s(a, plans, m, terms[0].p2p[terms[0].cell])
     constant += data_parallel_s([pool.model for pool in rows.pools], rows.own)
     kinds = model.job.model.layer_kinds
     items = np.array([*(kinds.count(kind) for kind in KINDS), 1, 1], dtype=np.float64)

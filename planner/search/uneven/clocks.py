@@ -10,7 +10,7 @@ arXiv:2312.06902.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -20,21 +20,20 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, evaluated
 from planner.cost.stages.explicit import chunk_kinds
 from planner.cost.stages.layout import plan_chunks
-from planner.cost.step import (
-    StageCost,
-    ends_s,
-    exposed_reduction_s,
-    filled_s,
-    passes_s,
-    run_s,
-)
+from planner.cost.step import StageCost, ends_s
 from planner.plan import Plan, PlanTable, Stage
 from planner.schedules import schedule_of
+from planner.search.uneven.bounds.time import unstaged_s
 from planner.search.uneven.columns.columns import pair_of
 from planner.search.uneven.columns.integers import Units
-from planner.search.uneven.columns.stage_choices import pair_parts
+from planner.search.uneven.columns.stage_choices import (
+    PairCosts,
+    StageChoiceCosts,
+    pair_costs,
+    stage_costs,
+)
 from solvers.frontier import nondominated
-from solvers.stages.problem import Choice, Columns, Form, Ints, StageProblem
+from solvers.stages.problem import Choice, Columns, Form, StageProblem
 from solvers.stages.solving import exact_front
 
 
@@ -161,11 +160,14 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
     stages = plan.pp // 2 if both else plan.pp
     forms = schedule_of(plan.schedule).step_forms(m, v, bubbles=bubbles)
     sums, peaks, weights = forms.sums, forms.peaks, forms.forms
-    of_stage = _pair_seconds if both else _seconds
-    columns = [of_stage(model, stage, x) for stage in x.stages[:stages]]
-    named = {name: whole(np.concatenate([c[name] for c in columns])) for name in columns[0]}
-    joules = np.concatenate([(1 + both) * _joules(stage, x) for stage in x.stages[:stages]])
-    constant = int(whole(v * _constant_s(model, x, plan, m))[0, 0])
+    peaks = (*peaks, "exposed", "optimizer")
+    columns = [_costs(model, plan, stage, x) for stage in x.stages[:stages]]
+    named = {
+        name: whole(np.concatenate([getattr(one, name) for one in columns]))
+        for name in {*sums, *peaks}
+    }
+    joules = np.concatenate([one.extra_j for one in columns])
+    constant = int(whole(v * _constant_s(model, x, plan, m))[0])
     device = np.repeat(np.arange(stages), len(joules) // stages)
     standing = round(plan.chips * float(x.inputs.standing_w[0, 0]) * units.time_s / units.joules)
     return StageProblem(
@@ -180,7 +182,7 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
                 [*(named[name] for name in sums), np.floor(joules / unit_j).astype(np.int64)],
                 axis=1,
             ),
-            peaks=_stacked(named, (*peaks, "exposed", "optimizer")),
+            peaks=np.stack([named[name] for name in peaks], axis=1),
         ),
         time=tuple(
             Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v))
@@ -192,58 +194,27 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
 
 
 def _constant_s(model: CostModel, x: Evaluated, plan: Plan, m: int) -> FloatArray:
-    """(n, 1) seconds that no clock changes; of pairs of ranks messages are part of the rounds."""
-    a, p2p = model.assumptions, x.inputs.p2p[:1]
+    """(1,) seconds that no clock changes; of pairs of ranks messages are part of the rounds."""
+    a, p2p = model.assumptions, x.inputs.p2p[:1, 0]
     if _both_ways(plan):
         return a.step_s + 0.0 * p2p
-    steady = (
-        m * (a.micro_batch_s + schedule_of(plan.schedule).exposed_sends(a, x.inputs.v[:1]) * p2p)
-        + a.step_s
+    return unstaged_s(a, PlanTable.from_plans([plan]), np.array([m]), p2p)
+
+
+def _costs(
+    model: CostModel, plan: Plan, stage: StageCost, x: Evaluated
+) -> StageChoiceCosts | PairCosts:
+    """(k,) costs of a stage, or of a pair of ranks, at every clock."""
+    a, inputs, factor = model.assumptions, x.inputs, float(x.step.factor[0, 0])
+    costs: StageChoiceCosts | PairCosts
+    if _both_ways(plan):
+        costs = pair_costs(a, stage, inputs, factor)
+    else:
+        costs = stage_costs(a, schedule_of(plan.schedule), stage, inputs, factor)
+        if stage.longest is not None and a.bubbles:
+            longest = stage.longest * inputs.v + ends_s(stage, inputs)
+            costs = replace(costs, filling=np.where(np.isnan(longest), costs.time, longest))
+    shape = costs.time.shape
+    return type(costs)(
+        **{f.name: np.broadcast_to(getattr(costs, f.name), shape)[:, 0] for f in fields(costs)}
     )
-    ramp = (plan.pp - 1) * (p2p + a.micro_batch_s / plan.interleave)
-    return np.asarray(steady + int(a.bubbles) * ramp)
-
-
-def _stacked(named: dict[str, IntArray], names: tuple[str, ...]) -> Ints:
-    return np.stack([named[name] for name in names], axis=1)
-
-
-def _seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, FloatArray]:
-    """(k,) seconds of a stage at every clock, by what they count for."""
-    a, inputs = model.assumptions, x.inputs
-    ends = ends_s(stage, inputs)
-    time = stage.sum_layers("total") + ends
-    forward, backward = passes_s(a, stage, inputs)
-    filled = filled_s(a, stage, inputs, time)
-    longest = time if stage.longest is None else stage.longest * inputs.v + ends
-    chunks = np.where(np.isnan(longest), time, longest)
-    found = {
-        "time": time,
-        "forward": forward,
-        "backward": backward,
-        "paced": (inputs.m - 1) * time + filled,
-        "left": time - filled,
-        "filling": chunks if a.bubbles else time,
-        "exposed": exposed_reduction_s(a, stage, inputs),
-        "optimizer": stage.optimizer,
-    }
-    return {name: np.broadcast_to(values, time.shape)[:, 0] for name, values in found.items()}
-
-
-def _pair_seconds(model: CostModel, stage: StageCost, x: Evaluated) -> dict[str, FloatArray]:
-    """(k,) seconds of a pair of ranks at every clock: see `columns.stage_choices`."""
-    parts = pair_parts(model.assumptions, stage, x.inputs)
-    parts |= {
-        "exposed": exposed_reduction_s(model.assumptions, stage, x.inputs),
-        "optimizer": stage.optimizer,
-    }
-    shape = parts["time"].shape
-    return {name: np.broadcast_to(values, shape)[:, 0] for name, values in parts.items()}
-
-
-def _joules(stage: StageCost, x: Evaluated) -> FloatArray:
-    """(k,) joules that running kernels add on all chips of a stage."""
-    inputs = x.inputs
-    run = run_s(stage, inputs, ends_s(stage, inputs))
-    extra = inputs.chips * run * stage.extra_w / inputs.pp * x.step.factor
-    return np.asarray(np.broadcast_to(extra, x.step.time.shape)[:, 0])

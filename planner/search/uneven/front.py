@@ -32,7 +32,7 @@ from planner.search.limits import Limits
 from planner.search.objective import optimum
 from planner.search.uneven.energy_funnel import Funnel, NoRowsError, energy_rows
 from planner.search.uneven.energy_rows import EnergyRows
-from planner.search.uneven.known_plans import KnownPlans, known_plans, seconds_and_joules
+from planner.search.uneven.known_plans import seconds_and_joules, with_uniform
 from solvers.frontier import nondominated
 from solvers.solution import Status
 from solvers.stages.backend import TIME, Question, UnansweredError
@@ -86,45 +86,44 @@ def energy_front(
         )
     if len(start.plans) == 0:
         return replace(start, front_complete=start.status is Status.INFEASIBLE)
-    known, limits = known_plans(model, start, uniform), limits.on_chips(model, chips)
+    known, limits = with_uniform(model, start, uniform), limits.on_chips(model, chips)
     upper_s = _upper_s(model, limits, chips, known)
     funnel = Funnel(watts=standing_w(model, chips) * chips)
-    at = (known.points, float(start.bound[0]), upper_s, funnel, Deadline(deadline))
+    at = (known.points, float(known.bound[0]), upper_s, funnel, Deadline(deadline))
     try:
         family = energy_rows(model, options, limits, chips, *at)
     except (OutOfTime, NoRowsError):
-        return _known_alone(known, start, funnel, objective, started)
-    family.plans.extend(known.plans)
-    search = _search(family, known, start, gap, deadline)
+        return _known_alone(known, funnel, objective, started)
+    family.plans.extend(known.plans.plan(row) for row in range(len(known.plans)))
+    search = _search(family, known, gap, deadline)
     asked = _asked(search, family, known, points, objective)
-    run = _Run(model, family, funnel, search, known, start, uniform, objective, started)
+    run = _Run(model, family, funnel, search, known, uniform, objective, started)
     return run.collect(asked, points, on_progress, on_point)
 
 
-def _upper_s(model: CostModel, limits: Limits, chips: int, known: KnownPlans) -> float:
+def _upper_s(model: CostModel, limits: Limits, chips: int, known: UnevenFound) -> float:
     """The slowest step that is wanted: slower plans draw more than a known one while they wait."""
     dearest = float(known.points[:, 1].min()) / (standing_w(model, chips) * chips)
     return min(dearest, limits.longest_s(model, chips))
 
 
 def _known_alone(
-    known: KnownPlans, start: UnevenFound, funnel: Funnel, objective: Objective, started: float
+    known: UnevenFound, funnel: Funnel, objective: Objective, started: float
 ) -> UnevenFound:
     """What is known where no rows are left to search, or no time: waiting alone costs joules."""
     ended = funnel.open_rows > 0
-    soonest_s, cheapest = float(start.bound[0]), float(known.points[:, 1].min())
+    soonest_s, cheapest = float(known.bound[0]), float(known.points[:, 1].min())
     least = min(soonest_s * funnel.watts, cheapest) if ended else cheapest
     value, bound = cheapest, least
     if objective.uneven == BY_PRODUCT:
         value = float(known.points.prod(axis=1).min())
         bound = min(least * soonest_s, value) if ended else value
-    status = Status.FEASIBLE if ended else start.status
-    return UnevenFound(
-        plans=PlanTable.from_plans(known.plans),
-        points=known.points,
+    status = Status.FEASIBLE if ended else known.status
+    return replace(
+        known,
         status=status,
         bound=np.array([soonest_s, least]),
-        front_complete=start.status is Status.OPTIMAL
+        front_complete=known.status is Status.OPTIMAL
         and objective.uneven == BY_ENERGY
         and not ended,
         certificate=Certificate(
@@ -147,8 +146,7 @@ def _known_alone(
 
 def _search(
     family: EnergyRows,
-    known: KnownPlans,
-    start: UnevenFound,
+    known: UnevenFound,
     gap: float,
     deadline: float | None,
 ) -> FamilySearch:
@@ -169,7 +167,7 @@ def _search(
         rounding=rounding,
         cost_rounding=int(family.slack_cost.max(initial=64.0)),
         deadline=deadline,
-        soonest=int(float(start.bound[0]) / units.time_s) - rounding,
+        soonest=int(float(known.bound[0]) / units.time_s) - rounding,
     )
 
 
@@ -193,7 +191,7 @@ def _fastest(problem: StageProblem, choice: Choice, seconds: float | None) -> Ch
 def _asked(
     search: FamilySearch,
     family: EnergyRows,
-    known: KnownPlans,
+    known: UnevenFound,
     points: int | None,
     objective: Objective,
 ) -> Iterator[Point]:
@@ -224,8 +222,7 @@ class _Run:
     family: EnergyRows
     funnel: Funnel
     search: FamilySearch
-    known: KnownPlans
-    start: UnevenFound
+    known: UnevenFound
     uniform: Found
     objective: Objective
     started: float
@@ -269,7 +266,8 @@ class _Run:
         complete: bool,
     ) -> UnevenFound:
         """The front with the plans that were known, and how much of it is proved."""
-        everything = [*plans, *self.known.plans]
+        known = self.known.plans
+        everything = [*plans, *(known.plan(row) for row in range(len(known)))]
         points = np.array([*values, *self.known.points])
         inside = np.flatnonzero(points[:, 0] <= self.family.upper_s * (1 + 1e-9))
         keep = inside[nondominated(points[inside])]
@@ -283,7 +281,7 @@ class _Run:
             plans=PlanTable.from_plans([everything[i] for i in keep]),
             points=points[keep],
             status=status,
-            bound=np.array([self.start.bound[0], self._least_energy(found)]),
+            bound=np.array([self.known.bound[0], self._least_energy(found)]),
             front_complete=proved and complete and self.objective.uneven == BY_ENERGY,
             certificate=certificate,
             seconds=time.perf_counter() - self.started,
@@ -308,7 +306,7 @@ class _Run:
         steps: tuple[TimeStep, ...] = ()
         if self.objective.uneven == BY_PRODUCT:
             value, steps = float(points.prod(axis=1).min()), self._steps(found)
-            waiting = float(self.start.bound[0]) * bound
+            waiting = float(self.known.bound[0]) * bound
             bound = min([step.product_js for step in steps], default=waiting)
         return value, min(bound, value), steps
 
@@ -360,7 +358,7 @@ class _Run:
         the bound of this one. Faster than the last of them, plans cost what their rows are proved
         not to go below, or as much as the fastest plan that was known: nothing dearer is in rows.
         """
-        units, soonest_s = self.family.units, float(self.start.bound[0])
+        units, soonest_s = self.family.units, float(self.known.bound[0])
         if not found:
             return ()
         limits = [*(point.limit or 0 for point in found), self.search.faster]

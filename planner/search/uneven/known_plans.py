@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,25 +16,16 @@ from planner.search.driver import Found
 from solvers.frontier import nondominated
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownPlans:
-    """Plans that are known before the search.
+def with_uniform(model: CostModel, start: UnevenFound, uniform: Found) -> UnevenFound:
+    """The outcome of a search for the fastest plan, with all non-dominated plans that are known.
 
-    Attributes:
-        plans: Non-dominated, ascending in time.
-        points: (f, 2) seconds and joules.
+    Uniform plans and the fastest one, as the cost model evaluates them, ascending in time.
     """
-
-    plans: list[Plan]
-    points: FloatArray
-
-
-def known_plans(model: CostModel, start: UnevenFound, uniform: Found) -> KnownPlans:
-    """Uniform plans and the fastest one, as the cost model evaluates them."""
     plans = [table.plan(i) for table in (start.plans, uniform.plans) for i in range(len(table))]
     points = seconds_and_joules(model, plans)
     keep = nondominated(points)
-    return KnownPlans(plans=[plans[i] for i in keep], points=points[keep])
+    known = PlanTable.from_plans([plans[i] for i in keep])
+    return replace(start, plans=known, points=points[keep])
 
 
 def seconds_and_joules(model: CostModel, plans: Sequence[Plan]) -> FloatArray:

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.layer_costs import EndCost, LayerCost
@@ -136,7 +137,7 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     return RowForms(
         paced=paced,
         summed=summed,
-        constant=unstaged_s(model, rows, terms) + data_parallel_s([model], [rows]),
+        constant=unstaged_s(a, plans, m, terms.p2p[cell]) + data_parallel_s([model], [rows]),
         slowest=slowest,
         layer=layer,
         ends=ends,
@@ -144,12 +145,18 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
     )
 
 
-def unstaged_s(model: CostModel, rows: Rows, terms: RowTerms) -> FloatArray:
-    """(n,) seconds of messages and of the host that no stage changes."""
-    a, plans, p2p = model.assumptions, rows.plans, terms.p2p[terms.cell]
+def unstaged_s(a: Assumptions, plans: PlanTable, m: FloatArray, p2p: FloatArray) -> FloatArray:
+    """(n,) seconds of messages and of the host that no stage changes.
+
+    Args:
+        a: Constants.
+        plans: n plans.
+        m: (n,) micro-batches of a step.
+        p2p: (n,) seconds of the two sends of a micro-batch between chunks.
+    """
     sends = plans.schedules.of_each("exposed_sends", a, plans.interleave)
-    shown = np.where(rows.both_ways, 0.0, float(a.bubbles))
-    steady = rows.micro_batches(model) * (a.micro_batch_s + sends * p2p)
+    shown = np.where(plans.schedules.values("bidirectional"), 0.0, float(a.bubbles))
+    steady = m * (a.micro_batch_s + sends * p2p)
     ramp = shown * (plans.pp - 1.0) * (p2p + a.micro_batch_s / plans.interleave)
     return np.asarray(steady + ramp + a.step_s)
 

@@ -96,8 +96,9 @@ class StepForm:
     @staticmethod
     def of(one: OneRow) -> StepForm:
         """Of a row; `planner.cost.step` has the formula."""
-        added = float(one.model.assumptions.bubbles) / one.v
-        constant = float(unstaged_s(one.model, one.rows, one.terms)[0])
+        a = one.model.assumptions
+        added = float(a.bubbles) / one.v
+        constant = float(unstaged_s(a, one.rows.plans, np.array([one.m]), one.terms.p2p)[0])
         return StepForm(paced=one.m - added, added=added, constant=constant)
 
 

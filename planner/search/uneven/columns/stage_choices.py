@@ -231,38 +231,14 @@ class OneRow:
         self, place: Place, choices: StageChoices, chunks: IntArray | None = None
     ) -> StageChoiceCosts:
         """The costs of every choice, with (c, v, 2, r) layers on each chunk if there are some."""
-        a, x = self.model.assumptions, self._inputs(choices)
-        stage = self._stage(place, choices)
-        time = stage.sum_layers("total") + ends_s(stage, x)
-        forward, backward = (
-            passes_s(a, stage, x) if "forward" in self.schedule.compared else (time, 0.0 * time)
-        )
-        filled = filled_s(a, stage, x, time) if self.schedule.fills_bubbles else 0.0 * time
-        extra = x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
-        return StageChoiceCosts(
-            time=time[0],
-            forward=forward[0],
-            backward=backward[0],
-            paced=((x.m - 1) * time + filled)[0],
-            left=(time - filled)[0],
-            filling=self._filling(stage, time[0], chunks),
-            exposed=exposed_reduction_s(a, stage, x)[0],
-            optimizer=stage.optimizer[0],
-            extra_j=extra[0] * self.factor,
-        )
+        stage, x = self._stage(place, choices), self._inputs(choices)
+        found = stage_costs(self.model.assumptions, self.schedule, stage, x, self.factor).take(0)
+        return replace(found, filling=self._filling(stage, found.time, chunks))
 
     def pair_costs(self, place: Place, choices: StageChoices) -> PairCosts:
         """The costs of every choice on a pair of ranks with both directions."""
-        a, x = self.model.assumptions, self._inputs(choices)
-        stage = self._stage(place, choices)
-        parts = pair_parts(a, stage, x)
-        extra = 2 * x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp
-        return PairCosts(
-            **{name: seconds[0] for name, seconds in parts.items()},
-            exposed=exposed_reduction_s(a, stage, x)[0],
-            optimizer=stage.optimizer[0],
-            extra_j=extra[0] * self.factor,
-        )
+        stage, x = self._stage(place, choices), self._inputs(choices)
+        return pair_costs(self.model.assumptions, stage, x, self.factor).take(0)
 
     @property
     def pp(self) -> int:
@@ -352,20 +328,56 @@ class OneRow:
         )
 
 
-def pair_parts(a: Assumptions, stage: StageCost, x: StepInputs) -> dict[str, FloatArray]:
-    """(n, k) seconds of a pair of ranks with both directions, by the names of `PairCosts`."""
+def stage_costs(
+    a: Assumptions, schedule: Schedule, stage: StageCost, x: StepInputs, factor: float
+) -> StageChoiceCosts:
+    """(n, k) costs of a stage of n plans with k choices each, as if it had one chunk.
+
+    Args:
+        a: Constants.
+        schedule: Of all plans; what it does not compare is not worked out.
+        stage, x: The stage, and all else of the step.
+        factor: Of the step.
+    """
+    time = stage.sum_layers("total") + ends_s(stage, x)
+    halves = "forward" in schedule.compared
+    forward, backward = passes_s(a, stage, x) if halves else (time, 0.0 * time)
+    filled = filled_s(a, stage, x, time) if schedule.fills_bubbles else 0.0 * time
+    return StageChoiceCosts(
+        time=time,
+        forward=forward,
+        backward=backward,
+        paced=(x.m - 1) * time + filled,
+        left=time - filled,
+        filling=time,
+        exposed=exposed_reduction_s(a, stage, x),
+        optimizer=stage.optimizer,
+        extra_j=_extra_j(stage, x) * factor,
+    )
+
+
+def _extra_j(stage: StageCost, x: StepInputs) -> FloatArray:
+    """Joules that running kernels add on the chips of a rank, without the factor of the step."""
+    return np.asarray(x.chips * run_s(stage, x, ends_s(stage, x)) * stage.extra_w / x.pp)
+
+
+def pair_costs(a: Assumptions, stage: StageCost, x: StepInputs, factor: float) -> PairCosts:
+    """(n, k) costs of a pair of ranks with both directions; arguments as of `stage_costs`."""
     hidden = stage.sum_layers("paired")
     time = stage.sum_layers("total") + ends_s(stage, x) - hidden
     rank = rank_times(a, split_passes(stage, x, time), hidden, x.p2p)
     filled = rank.wait + rank.hidden / 2
-    return {
-        "time": time,
-        "round": x.rounds * (time + paced_messages_s(a, x.p2p)),
-        "paced": rank.paced(x.rounds),
-        "over": rank.over,
-        "early": filled - rank.forward / x.pp,
-        "late": filled - rank.over,
-    }
+    return PairCosts(
+        time=time,
+        round=x.rounds * (time + paced_messages_s(a, x.p2p)),
+        paced=rank.paced(x.rounds),
+        over=rank.over,
+        early=filled - rank.forward / x.pp,
+        late=filled - rank.over,
+        exposed=exposed_reduction_s(a, stage, x),
+        optimizer=stage.optimizer,
+        extra_j=2 * _extra_j(stage, x) * factor,
+    )
 
 
 def _classes(place: Place, choices: StageChoices) -> StageClasses:
