@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +65,21 @@ class Stages:
             size_later=None if self.size_later is None else self.size_later[index],
             room_later=None if self.room_later is None else self.room_later[index],
         )
+
+    def fits(self, bottleneck: Floats) -> Bools:
+        """(n,) whether there is room for all layers with (n,) bottlenecks."""
+        total = most_layers(self, bottleneck).sum(axis=1)
+        return np.asarray(total >= self.layers)
+
+
+class Fillable(Protocol):
+    """Pipelines that may have room for all layers; the more time, the more room."""
+
+    def take(self, index: npt.NDArray[np.intp]) -> Self:
+        """The pipelines of `index`."""
+
+    def fits(self, bottleneck: Floats) -> Bools:
+        """(n,) whether there is room for all layers with (n,) bottlenecks."""
 
 
 def most_layers(stages: Stages, bottleneck: Floats) -> Floats:
@@ -124,13 +140,9 @@ def _pair(stages: Stages, left: Floats, r: int, s: int, z: int) -> Floats:
     return np.where(ok, both, -np.inf)
 
 
-def fits(stages: Stages, bottleneck: Floats) -> Bools:
-    """(n,) whether there is room for all layers with (n,) bottlenecks."""
-    total = most_layers(stages, bottleneck).sum(axis=1)
-    return np.asarray(total >= stages.layers)
-
-
-def least_bottleneck(stages: Stages, lower: Floats, upper: Floats) -> Floats:
+def least_bottleneck(
+    stages: Fillable, lower: Floats, upper: Floats, halvings: int = _HALVINGS
+) -> Floats:
     """(n,) no bottleneck below this has room for all layers; inf where `upper` has none.
 
     By bisection, whose lower end is returned.
@@ -139,16 +151,17 @@ def least_bottleneck(stages: Stages, lower: Floats, upper: Floats) -> Floats:
         stages: n pipelines.
         lower: (n,) bounds that are known.
         upper: (n,) bottlenecks above which nothing is wanted.
+        halvings: Of the range between them.
     """
     found = np.full(len(lower), np.inf)
-    rows = np.flatnonzero(fits(stages, upper))
+    rows = np.flatnonzero(stages.fits(upper))
     here = stages.take(rows)
     low, high = lower[rows].copy(), upper[rows].copy()
     high = np.maximum(low, high)
-    done = fits(here, low)
-    for _ in range(_HALVINGS):
+    done = here.fits(low)
+    for _ in range(halvings):
         middle = (low + high) / 2
-        enough = fits(here, middle)
+        enough = here.fits(middle)
         high = np.where(enough, middle, high)
         low = np.where(enough | done, low, middle)
     found[rows] = low

@@ -105,7 +105,7 @@ def read_result(path: Path) -> ResultFile:
     if kind == "evaluate":
         return _evaluated(data, _validated(EvaluatedDocument, text, name), reading)
     if kind == "front":
-        return _front(data, _validated(FrontDocument, text, name), reading)
+        return _front(_validated(FrontDocument, text, name), reading)
     reading = replace(reading, within="question.")  # version 1 is told by the names of today
     parts = as_parts(data)
     text = text if parts == data else json.dumps(parts)
@@ -158,7 +158,7 @@ def _evaluated(data: Mapping[str, Any], file: EvaluatedDocument, reading: Reread
     )
 
 
-def _front(data: Mapping[str, Any], file: FrontDocument, reading: Rereading) -> ResultFile:
+def _front(file: FrontDocument, reading: Rereading) -> ResultFile:
     """A front as `solve --pareto front.json` writes it."""
     points, reads = reading.costed([(point, f"front.{n}") for n, point in _numbered(file.front)],
                                    file.plan_job)  # fmt: skip
@@ -217,7 +217,7 @@ def _solved(data: Mapping[str, Any], file: SolvedDocument, reading: Rereading) -
         reading.refuse(rank_mistakes(best, ranked))
         reading.refuse(certificate_mistakes(file, request, uniform))
         resolved = _on_machine(request, best, reading)
-        setting = _setting(file, resolved, request, best)
+        setting = _setting(resolved, request, best)
         chosen = _chosen(file, resolved, best, points, ranked, uniform, beyond)
         answer = _with_plan(file, setting, chosen)
     said = answer.to_dict()
@@ -241,9 +241,7 @@ def _facts(resolved: Resolved, plan: PlanResult) -> PlanFacts:
     return simulated_facts(resolved.cost, plan.plan, limit)
 
 
-def _setting(
-    file: SolvedDocument, resolved: Resolved, request: Request, best: PlanResult | None
-) -> Setting:
+def _setting(resolved: Resolved, request: Request, best: PlanResult | None) -> Setting:
     """What the answer says of its question."""
     chips = resolved.counts[-1] if best is None else best.chips
     losses = resolved.cost.allocation(chips).losses
@@ -258,7 +256,7 @@ def _without_plan(file: SolvedDocument, request: Request, reading: Rereading) ->
     if kind_of(request) is Asked.MACHINES:
         setting = _setting_said(file, request)
     else:
-        setting = _setting(file, resolve(request, reading.origin("asked")), request, None)
+        setting = _setting(resolve(request, reading.origin("asked")), request, None)
     certificate, counts = file.certificate.record, file.candidates.counts
     return _as_searched(file, without_plan(setting, certificate, counts, file.diagnosis))
 

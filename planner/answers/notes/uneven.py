@@ -36,7 +36,7 @@ def said_of_stages(
     best = chosen.best
     stages = Stages(
         uniform=uniform,
-        uniform_simulated_s=_uniform_simulated_s(resolved, certificate, chosen, uniform),
+        uniform_simulated_s=_uniform_simulated_s(resolved, chosen, uniform),
     )
     against = [] if uniform is None else _against(best, uniform)
     doubts = unconfirmed_words(certificate, simulated_s(best, chosen.facts), stages)
@@ -52,7 +52,7 @@ def said_of_stages(
 
 
 def _uniform_simulated_s(
-    resolved: Resolved, certificate: Certificate, chosen: Chosen, uniform: PlanResult | None
+    resolved: Resolved, chosen: Chosen, uniform: PlanResult | None
 ) -> float | None:
     """The simulated time of the best uniform plan, where it tells whether a gain in time holds."""
     simulated = simulated_s(chosen.best, chosen.facts) is not None

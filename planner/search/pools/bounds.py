@@ -52,7 +52,7 @@ from planner.search.uneven.bounds.time import (
 )
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms
-from solvers.stages.filling import Stages, most_layers
+from solvers.stages.filling import Stages, least_bottleneck, most_layers
 
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _HALVINGS = 26
@@ -258,18 +258,18 @@ def pooled_second(
                     kind,
                     [room.take(part) for room in rooms],
                 )
-                slowest[at] = _least_bottleneck(stages, rows.stages[at], slowest[at], upper[at])
+                slowest[at] = least_bottleneck(stages, slowest[at], upper[at], _HALVINGS)
     bounds = forms.step_s(np.where(np.isfinite(slowest), slowest, 0.0))
     return np.where(np.isfinite(slowest), bounds, np.inf)
 
 
 def _stages(
     limits: Limits, rows: PooledRows, forms: PooledForms, kind: int, rooms: Sequence[StageMemory]
-) -> list[Stages]:
-    """The stages of rows with as many of them, as if all were on each pool."""
+) -> PooledStages:
+    """The stages of rows with as many of them."""
     layers = rows.pools[0].model.job.model.layer_kinds.count(KINDS[kind])
     each = zip(rows.pools, rows.own, forms.layer, rooms, strict=True)
-    return [
+    stages = tuple(
         stages_in_memory(
             pool.model,
             own,
@@ -280,34 +280,35 @@ def _stages(
             limits.chip_bytes(pool.model),
         )
         for at, (pool, own, table, room) in enumerate(each)
-    ]
+    )
+    return PooledStages(each=stages, count=rows.stages)
 
 
-def _least_bottleneck(
-    stages: Sequence[Stages], count: IntArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
-    """(n,) no bottleneck below this has room for all layers; inf where `upper` has none."""
-    found = np.full(len(lower), np.inf)
-    rows = np.flatnonzero(_fit(stages, count, upper))
-    here, count = [each.take(rows) for each in stages], count[rows]
-    low, high = lower[rows].copy(), np.maximum(lower, upper)[rows]
-    done = _fit(here, count, low)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        enough = _fit(here, count, middle)
-        high = np.where(enough, middle, high)
-        low = np.where(enough | done, low, middle)
-    found[rows] = low
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledStages:
+    """Stages of n pipelines, as if all were on each of h pools.
 
+    Attributes:
+        each: Of every pool.
+        count: (n, h) how many are on it.
+    """
 
-def _fit(stages: Sequence[Stages], count: IntArray, bottleneck: FloatArray) -> BoolArray:
-    """(n,) whether there is room for all layers with (n,) bottlenecks; see the module."""
-    caps = np.stack([np.maximum(most_layers(each, bottleneck), _NONE) for each in stages])
-    ok = np.ones(len(bottleneck), dtype=np.bool_)
-    for at in range(len(caps)):
-        others = np.delete(caps, at, axis=0).max(axis=0)
-        gained = -np.sort(-(caps[at] - others), axis=1)
-        first = np.arange(gained.shape[1]) < count[:, at, None]
-        ok &= others.sum(axis=1) + np.where(first, gained, 0.0).sum(axis=1) >= stages[0].layers
-    return ok
+    each: tuple[Stages, ...]
+    count: IntArray
+
+    def take(self, index: IntArray) -> PooledStages:
+        """The pipelines of `index`."""
+        each = tuple(stages.take(index) for stages in self.each)
+        return PooledStages(each=each, count=self.count[index])
+
+    def fits(self, bottleneck: FloatArray) -> BoolArray:
+        """(n,) whether there is room for all layers with (n,) bottlenecks; see the module."""
+        caps = np.stack([np.maximum(most_layers(one, bottleneck), _NONE) for one in self.each])
+        ok = np.ones(len(bottleneck), dtype=np.bool_)
+        for at in range(len(caps)):
+            others = np.delete(caps, at, axis=0).max(axis=0)
+            gained = -np.sort(-(caps[at] - others), axis=1)
+            first = np.arange(gained.shape[1]) < self.count[:, at, None]
+            most = others.sum(axis=1) + np.where(first, gained, 0.0).sum(axis=1)
+            ok &= most >= self.each[0].layers
+        return ok

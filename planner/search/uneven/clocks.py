@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import FloatArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals, evaluated
@@ -151,11 +151,6 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
     v, bubbles = _parts(model, plan), model.assumptions.bubbles
     m = round(float(x.inputs.m[0, 0]))
     factor = float(x.step.factor[0, 0])
-    unit_j = units.joules / v
-
-    def whole(values: FloatArray) -> IntArray:
-        return np.floor(values * factor / units.time_s).astype(np.int64)
-
     both = _both_ways(plan)
     stages = plan.pp // 2 if both else plan.pp
     forms = schedule_of(plan.schedule).step_forms(m, v, bubbles=bubbles)
@@ -163,11 +158,11 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
     peaks = (*peaks, "exposed", "optimizer")
     columns = [_costs(model, plan, stage, x) for stage in x.stages[:stages]]
     named = {
-        name: whole(np.concatenate([getattr(one, name) for one in columns]))
+        name: units.of_seconds(np.concatenate([getattr(one, name) for one in columns]), factor)
         for name in {*sums, *peaks}
     }
     joules = np.concatenate([one.extra_j for one in columns])
-    constant = int(whole(v * _constant_s(model, x, plan, m))[0])
+    constant = int(units.of_seconds(v * _constant_s(model, x, plan, m), factor)[0])
     device = np.repeat(np.arange(stages), len(joules) // stages)
     standing = round(plan.chips * float(x.inputs.standing_w[0, 0]) * units.time_s / units.joules)
     return StageProblem(
@@ -179,7 +174,7 @@ def _problem(model: CostModel, x: Evaluated, plan: Plan, units: Units) -> StageP
             ends=device[:, None] + 1,
             group=np.zeros_like(device),
             sums=np.stack(
-                [*(named[name] for name in sums), np.floor(joules / unit_j).astype(np.int64)],
+                [*(named[name] for name in sums), units.of_joules(v * joules)],
                 axis=1,
             ),
             peaks=np.stack([named[name] for name in peaks], axis=1),

@@ -43,7 +43,7 @@ from planner.search.uneven.aligned import longest_chunks
 from planner.search.uneven.bounds.time import RowForms, end_times
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, contents
-from solvers.stages.filling import Stages, fits, least_bottleneck
+from solvers.stages.filling import Stages, least_bottleneck
 
 _HELD: tuple[str, ...] = (*AXES, "ep", "micro_batch", "schedule", "interleave")
 _HELD += ("sequence_parallel", "cp_mode")
@@ -228,7 +228,7 @@ def second_bound(
                     slowest[at] = least_bottleneck(stages, slowest[at], highest)
                     kept[at] = np.isfinite(slowest[at])
                 else:
-                    kept[at] = fits(stages, highest)
+                    kept[at] = stages.fits(highest)
             alive = np.flatnonzero(kept)
     found = np.full(len(rows), np.inf)
     found[alive] = second_step_s(model, rows.take(alive), forms.take(alive), slowest[alive])
@@ -289,7 +289,7 @@ def fits_in_memory(
         room = stage_memory_of(model, few.take(alive), kind)
         for at, stages in _groups(model, few, alive, tau, ends, room, layers, limit):
             deadline.check()
-            ok[at] = fits(stages, np.ones(len(at)))
+            ok[at] = stages.fits(np.ones(len(at)))
     return ok[which]
 
 

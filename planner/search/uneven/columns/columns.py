@@ -159,8 +159,7 @@ def row_columns(
             forms=clocked_forms(model, alone, clocks),
             limit_bytes=limit_bytes,
             upper_s=upper_s,
-            time_s=units.time_s,
-            joules=units.joules,
+            units=units,
             energy=joules,
             every=every,
             deadline=deadline,
@@ -216,9 +215,8 @@ def _interleaved_columns(
     """
     one, weights = packing.one, forms_of(packing.one)
     v = weights.chunks
-    row = InterleavedRow(
-        packing=packing, time_s=units.time_s, joules=units.joules / v, energy=joules
-    )
+    scaled = Units(time_s=units.time_s, joules=units.joules / v)
+    row = InterleavedRow(packing=packing, units=scaled, energy=joules)
     found = row.columns()
     if found is None:
         return None

@@ -35,6 +35,14 @@ class Units:
         time_s = upper_s / FINEST
         return Units(time_s=time_s, joules=time_s * (waiting_w or 1.0))
 
+    def of_seconds(self, values: FloatArray | float, factor: float) -> IntArray:
+        """Seconds, times the factor of the step, in whole units rounded down."""
+        return np.floor(np.asarray(values) * factor / self.time_s).astype(np.int64)
+
+    def of_joules(self, values: FloatArray) -> IntArray:
+        """Joules in whole units rounded down."""
+        return np.floor(values / self.joules).astype(np.int64)
+
 
 def waiting_w(one: OneRow) -> float:
     """Watts of all chips of a row while they wait."""
@@ -64,15 +72,12 @@ def stage_problem(
 ) -> StageProblem:
     """The integers of the module, of stages that are not interleaved."""
     one, tables = packing.one, forms_of(packing.one)
-
-    def whole(values: FloatArray | float) -> IntArray:
-        return np.floor(np.asarray(values) * one.factor / units.time_s).astype(np.int64)
-
-    sums = [whole(getattr(offer.costs, name)) for name in tables.sums]
-    peaks = [whole(getattr(offer.costs, name)) for name in tables.peaks]
-    peaks += [whole(offer.costs.exposed), whole(offer.costs.optimizer)]
-    constant = int(whole(packing.form.constant))
-    joules = np.floor(offer.costs.extra_j / units.joules).astype(np.int64)
+    sums, peaks = (
+        [units.of_seconds(getattr(offer.costs, name), one.factor) for name in names]
+        for names in (tables.sums, (*tables.peaks, "exposed", "optimizer"))
+    )
+    constant = int(units.of_seconds(packing.form.constant, one.factor))
+    joules = units.of_joules(offer.costs.extra_j)
     return StageProblem(
         layers=one.model.job.model.layers,
         chunks=np.arange(packing.devices)[:, None],

@@ -15,9 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, ranges
+from planner.base.arrays import ArrayRecord, BoolArray, IntArray, ranges
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.uneven.aligned import dealt, device_sizes, given_sizes, spread
+from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.columns.selection import Offer, Packing, place_of, ways
 from planner.search.uneven.columns.stage_choices import OneRow, StageChoices
 from planner.search.uneven.terms import KINDS
@@ -77,13 +78,12 @@ class InterleavedRow:
 
     Attributes:
         packing: Of the row.
-        time_s, joules: Units of the integers.
+        units: Of the integers: of v times the seconds, of joules.
         energy: Whether joules are summed; else 0.
     """
 
     packing: Packing
-    time_s: float
-    joules: float
+    units: Units
     energy: bool
     _of_size: dict[int, StateSegments] = field(init=False, default_factory=dict)
 
@@ -231,9 +231,12 @@ class InterleavedRow:
     ) -> DeviceColumns:
         """The columns of choices of the contents `at`."""
         costs = offer.costs
-        joules = costs.extra_j / self.joules if self.energy else 0.0 * costs.extra_j
-        sums = np.stack([self._whole(costs.filling), np.floor(joules).astype(np.int64)], axis=1)
-        peaks = [self._whole(getattr(costs, name)) for name in ("time", "exposed", "optimizer")]
+        joules = costs.extra_j if self.energy else 0.0 * costs.extra_j
+        filling, *peaks = (
+            self.units.of_seconds(getattr(costs, name), self.one.factor)
+            for name in ("filling", "time", "exposed", "optimizer")
+        )
+        sums = np.stack([filling, self.units.of_joules(joules)], axis=1)
         return DeviceColumns(
             columns=Columns(
                 device=np.full(len(at), device, dtype=np.int64),
@@ -270,9 +273,6 @@ class InterleavedRow:
         chunks[..., codes.index(NO_RECOMPUTE)] = kinds - first
         chunks[..., codes.index(FULL)] = first
         return chunks
-
-    def _whole(self, seconds: FloatArray) -> IntArray:
-        return np.floor(seconds * self.one.factor / self.time_s).astype(np.int64)
 
 
 def _first_layers(kinds: IntArray, number: int) -> IntArray:

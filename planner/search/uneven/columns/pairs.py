@@ -23,6 +23,7 @@ import numpy as np
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct, ranges
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds.time import RowForms
+from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.columns.selection import ways
 from planner.search.uneven.columns.stage_choices import OneRow, PairCosts, Place, StageChoices
 from planner.search.uneven.terms import KINDS
@@ -126,7 +127,7 @@ class Pairs:
         forms: Its bounds.
         limit_bytes: Per chip.
         upper_s: Plans that take longer are not wanted.
-        time_s, joules: Units of the integers.
+        units: Of the integers.
         energy: Whether joules count.
         every: Keep also what others beat (where more time may be better).
         deadline: When to give up.
@@ -136,8 +137,7 @@ class Pairs:
     forms: RowForms
     limit_bytes: float
     upper_s: float
-    time_s: float
-    joules: float
+    units: Units
     energy: bool
     every: bool
     deadline: Deadline
@@ -241,7 +241,7 @@ class Pairs:
 
     def _forms(self, costs: list[PairCosts]) -> tuple[Form, ...]:
         """The forms of the time, without one that is never the larger."""
-        constant = int(self.one.model.assumptions.step_s * self.one.factor / self.time_s)
+        constant = int(self._whole(self.one.model.assumptions.step_s))
         early = Form(constant=constant, sums=(1, 0), peaks=(1, 0, 1, 1))
         late = Form(constant=constant, sums=(0, 1), peaks=(1, 1, 1, 1))
         if not self.one.model.assumptions.bubbles:
@@ -296,7 +296,7 @@ class Pairs:
         """(c, 3) early, late, joules."""
         joules = costs.extra_j if self.energy else 0.0 * costs.extra_j
         seconds = [self._whole(getattr(costs, name)) for name in _SUMS]
-        return np.stack([*seconds, np.floor(joules / self.joules).astype(np.int64)], axis=1)
+        return np.stack([*seconds, self.units.of_joules(joules)], axis=1)
 
     def _peaks(self, costs: PairCosts) -> IntArray:
         """(c, 4) `PEAKS`."""
@@ -305,8 +305,8 @@ class Pairs:
             seconds[0] = costs.round
         return np.stack([self._whole(each) for each in seconds], axis=1)
 
-    def _whole(self, seconds: FloatArray) -> IntArray:
-        return np.floor(seconds * self.one.factor / self.time_s).astype(np.int64)
+    def _whole(self, seconds: FloatArray | float) -> IntArray:
+        return self.units.of_seconds(seconds, self.one.factor)
 
     def _fitting(
         self, d: int, contents: Contents, mixed: Mixes, forms: tuple[Form, ...]
