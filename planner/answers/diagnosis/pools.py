@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,17 +13,16 @@ from planner.answers.diagnosis.diagnosis import (
     lacking_memory,
     some_limit,
 )
-from planner.answers.spaces.pool_plan import pool_uses, pooled_result
+from planner.answers.spaces.pool_plan import PooledPlan
 from planner.base.errors import InputError
+from planner.base.progress import Progress
 from planner.base.units import show_bytes
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.energy.meter import pooled_meter
-from planner.cost.pools.evaluate import evaluate_pooled
 from planner.cost.pools.pools import Pool
 from planner.plan import Plan
 from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
-from planner.results.pool_use import PoolUse
 from planner.search.infeasible.more_memory import enough_memory
 from planner.search.infeasible.remedies import first_few, rounded_up
 from planner.search.limits import Limits, model_flop, usable_bytes
@@ -43,21 +43,34 @@ class PooledQuestion:
     Attributes:
         pools: The pools.
         options, limits: What was searched, and within what.
-        deadline: `time.perf_counter` value at which the search for reasons ends.
+        deadline: `time.perf_counter` value at which a search ends; None: at none.
     """
 
     pools: tuple[Pool, ...]
     options: SpaceOptions
     limits: Limits
-    deadline: float
+    deadline: float | None
+
+    def hurried(self, seconds: float) -> PooledQuestion:
+        """The same, with so many seconds from now at the most."""
+        latest = time.perf_counter() + seconds
+        early = latest if self.deadline is None else min(self.deadline, latest)
+        return replace(self, deadline=early)
 
     def any_plan(self) -> Plan | None:
         """Some plan; None where there is none, or none is found in time."""
         return self.searched(ANY).plan
 
-    def searched(self, gap: float = 0.0) -> Fastest:
+    def searched(self, gap: float = 0.0, on_progress: Progress | None = None) -> Fastest:
         """The fastest plan, within a gap."""
-        return best_on_pools(self.pools, self.options, self.limits, gap=gap, deadline=self.deadline)
+        return best_on_pools(
+            self.pools,
+            self.options,
+            self.limits,
+            gap=gap,
+            deadline=self.deadline,
+            on_progress=on_progress,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,10 +131,11 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
             explanation=f"memory: {within} ({room})",
             remedies=first_few(_freer(asked), _more_chips(asked)),
         )
-    uses, use, stage = _most_lacking(asked, plan)
-    most = max(use.memory_bytes for use in uses)
-    cost = evaluate_pooled(asked.pools, plan)
-    risk = pooled_result(asked.pools, plan, cost, asked.limits).out_of_memory_probability
+    known = PooledPlan(pools=asked.pools, plan=plan, limits=asked.limits)
+    use = max(known.uses, key=lambda use: use.memory_bytes - use.memory_limit_bytes)
+    stage = max(use.stages, key=lambda stage: float(known.held_bytes[stage]))
+    most = max(use.memory_bytes for use in known.uses)
+    risk = known.result.out_of_memory_probability
     usable = min(usable_bytes(pool.model) for pool in asked.pools)
     return lacking_memory(
         f"{within}; the leanest plan that is known",
@@ -132,15 +146,6 @@ def _memory(asked: PooledQuestion, rows: int) -> Diagnosis:
             enough_memory(asked.limits, most, usable, risk), _freer(asked), _more_chips(asked)
         ),
     )
-
-
-def _most_lacking(asked: PooledQuestion, plan: Plan) -> tuple[tuple[PoolUse, ...], PoolUse, int]:
-    """What a plan does on each pool, the one that it overfills the most, its fullest stage."""
-    cost = evaluate_pooled(asked.pools, plan)
-    uses = pool_uses(asked.pools, plan, cost, asked.limits)
-    use = max(uses, key=lambda use: use.memory_bytes - use.memory_limit_bytes)
-    held = cost.costs.memory.total[0]
-    return uses, use, max(use.stages, key=lambda stage: float(held[stage]))
 
 
 def _freer(asked: PooledQuestion) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,13 +13,7 @@ from planner.answers.diagnosis.pools import SECONDS, PooledQuestion, PooledReaso
 from planner.answers.evaluation import limits_of, limits_on_given, options_of, training_run
 from planner.answers.notes.caveats import caveats
 from planner.answers.notes.scope import Scope, risk_words
-from planner.answers.spaces.pool_plan import (
-    fullest_stage,
-    pool_uses,
-    pooled_facts,
-    pooled_result,
-    widest_spread,
-)
+from planner.answers.spaces.pool_plan import PooledPlan, widest_spread
 from planner.answers.spaces.uneven_front import counted
 from planner.base.errors import InputError
 from planner.base.progress import Progress
@@ -28,7 +21,6 @@ from planner.base.units import plural, show_percent, show_seconds
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.memory.risk import lacks_headroom
-from planner.cost.pools.evaluate import PooledCost, evaluate_pooled
 from planner.cost.pools.pools import Pool, without_pools
 from planner.cost.step import ends_s
 from planner.frameworks.rules import violations
@@ -39,14 +31,13 @@ from planner.question.kinds.scope import risk_default
 from planner.question.options import SpaceOptions
 from planner.question.pools import ResolvedPools
 from planner.question.provenance import versions
-from planner.results.parts import Diagnosis, Notes, Question
-from planner.results.plan import PlanResult, RankedPlan
+from planner.question.request import Request
+from planner.results.parts import Notes, Question
+from planner.results.plan import RankedPlan
 from planner.results.pool_use import PoolUse
 from planner.results.result import EvaluateResult, SolveResult
 from planner.results.solved_parts import Front, Stages
 from planner.search.driver import Driver
-from planner.search.limits import Limits
-from planner.search.pools.pools import best_on_pools
 from planner.search.rows import Fastest
 from planner.search.uneven.certificate import best_time
 from planner.search.uniform.engine import UniformSpace
@@ -75,25 +66,22 @@ def solve_pools(
         started: `time.perf_counter` value at which the work began.
     """
     request = resolved.request
-    limits, options = limits_of(request), options_of(request)
-    deadline = None if request.time_limit is None else started + request.time_limit
-    found = best_on_pools(
-        resolved.pools,
-        options,
-        limits,
-        gap=request.gap or 0.0,
-        deadline=deadline,
-        on_progress=on_progress,
+    asked = PooledQuestion(
+        pools=resolved.pools,
+        options=options_of(request),
+        limits=limits_of(request),
+        deadline=None if request.time_limit is None else started + request.time_limit,
     )
+    found = asked.searched(request.gap or 0.0, on_progress)
     setting, counts = _setting(resolved, started), _counts(found)
     if found.plan is None:
         certificate, why = replace(found.certificate, objective_name=request.objective), None
         if found.status is Status.INFEASIBLE:
-            why = _diagnosis(resolved, found, deadline)
+            why = diagnose(PooledReasons(asked=asked.hurried(SECONDS), rows=found.rows))
         else:
             certificate = replace(certificate, bound=_bound(resolved, found))
         return without_plan(setting, certificate, counts, why)
-    chosen = _chosen(resolved, found, found.plan, deadline)
+    chosen = _chosen(request, asked, found, found.plan)
     certificate = counted(found.certificate, request.minimized, found.plan.chips)
     return with_plan(setting, certificate, chosen, counts)
 
@@ -137,38 +125,31 @@ def _counts(found: Fastest) -> dict[str, dict[str, int]]:
     return {"rows before placement": {**found.counts, "kept": considered - dropped}}
 
 
-def _chosen(resolved: ResolvedPools, found: Fastest, plan: Plan, deadline: float | None) -> Chosen:
+def _chosen(request: Request, asked: PooledQuestion, found: Fastest, plan: Plan) -> Chosen:
     """The fastest plan, beside what each pool does alone."""
-    pools, request = resolved.pools, resolved.request
-    limits, options = limits_of(request), options_of(request)
-    cost = evaluate_pooled(pools, plan)
-    result = pooled_result(pools, plan, cost, limits)
-    uses = tuple(
-        _with_alone(use, pool, options, limits, deadline)
-        for use, pool in zip(pool_uses(pools, plan, cost, limits), pools, strict=True)
-    )
+    known = PooledPlan(pools=asked.pools, plan=plan, limits=asked.limits)
+    pairs = zip(known.uses, known.pools, strict=True)
+    uses = tuple(_with_alone(use, pool, asked) for use, pool in pairs)
     return Chosen(
         scope=Scope(words=(_SCOPE, *risk_words(request))),
-        best=result,
-        facts=pooled_facts(pools, plan, cost, limits),
+        best=known.result,
+        facts=known.facts,
         front=Front(
-            plans=(result,),
+            plans=(known.result,),
             objectives=request.front,
             complete=False,
             note=_NOTE,
             proved=(found.status is Status.OPTIMAL,),
         ),
-        top=(RankedPlan(result=result, difference=0.0, tie=True),),
-        why=_why(pools, cost, uses),
+        top=(RankedPlan(result=known.result, difference=0.0, tie=True),),
+        why=_why(known),
         stages=Stages(pools=uses),
     )
 
 
-def _with_alone(
-    use: PoolUse, pool: Pool, options: SpaceOptions, limits: Limits, deadline: float | None
-) -> PoolUse:
+def _with_alone(use: PoolUse, pool: Pool, asked: PooledQuestion) -> PoolUse:
     """A pool with the step time of the best plan on it alone, of any mesh and layers."""
-    free = _of_any_mesh(options)
+    free, limits, deadline = _of_any_mesh(asked.options), asked.limits, asked.deadline
     space = UniformSpace(
         model=pool.model, options=free, limits=limits, chips=(pool.chips,), deadline=deadline
     )
@@ -184,21 +165,21 @@ def _of_any_mesh(options: SpaceOptions) -> SpaceOptions:
     return replace(options, fixed=kept, layers=None)
 
 
-def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tuple[str, ...]:
+def _why(known: PooledPlan) -> tuple[str, ...]:
     """How work is dealt to the pools, and which of them the step waits for."""
-    factor = float(cost.whole.step.factor[0, 0])
-    inputs = cost.whole.inputs
+    whole = known.found.whole
+    factor = float(whole.step.factor[0, 0])
     times = [
-        factor * float((stage.sum_layers("total") + ends_s(stage, inputs))[0, 0])
-        for stage in cost.whole.stages
+        factor * float((stage.sum_layers("total") + ends_s(stage, whole.inputs))[0, 0])
+        for stage in whole.stages
     ]
     lines = []
-    for at, use in enumerate(uses):
+    for use in known.uses:
         slow = max(times[stage] for stage in use.stages)
         each = use.layers / len(use.stages)
         lines.append(
             f"{use.name}: {use.layers} layers on {plural(len(use.stages), 'stage')} of "
-            f"{pools[at].chips // len(use.stages):,} chips, {each:.3g} each; its slowest stage "
+            f"{use.chips // len(use.stages):,} chips, {each:.3g} each; its slowest stage "
             f"takes {show_seconds(slow)} per micro-batch."
         )
     lines.append(
@@ -206,18 +187,6 @@ def _why(pools: Sequence[Pool], cost: PooledCost, uses: Sequence[PoolUse]) -> tu
         "slowest."
     )
     return tuple(lines)
-
-
-def _diagnosis(resolved: ResolvedPools, found: Fastest, deadline: float | None) -> Diagnosis:
-    """Why no plan fits."""
-    latest = time.perf_counter() + SECONDS
-    asked = PooledQuestion(
-        pools=resolved.pools,
-        options=options_of(resolved.request),
-        limits=limits_of(resolved.request),
-        deadline=latest if deadline is None else min(deadline, latest),
-    )
-    return diagnose(PooledReasons(asked=asked, rows=found.rows))
 
 
 def _bound(resolved: ResolvedPools, found: Fastest) -> float | None:
@@ -241,23 +210,18 @@ def evaluate_pools(
     broken = _broken(pools, plan, arithmetic_only=True)
     if broken:
         raise InputError("\n".join(f"plan: {line}" for line in broken))
-    cost = evaluate_pooled(pools, plan)
-    result = pooled_result(pools, plan, cost, limits)
-    uses = pool_uses(pools, plan, cost, limits)
-    _, limit = fullest_stage(uses, cost)
-    notes = _notes(resolved)
-    warnings = [*_broken(pools, plan), *_caveats(pools, plan, result, uses, limits)]
+    known, notes = PooledPlan(pools=pools, plan=plan, limits=limits), _notes(resolved)
     return EvaluateResult(
-        result=result,
-        fits=all(use.fits for use in uses),
-        memory_limit_bytes=limit,
-        warnings=tuple(dict.fromkeys(warnings)),
-        run=training_run(request, result),
+        result=known.result,
+        fits=all(use.fits for use in known.uses),
+        memory_limit_bytes=known.limit_bytes,
+        warnings=tuple(dict.fromkeys([*_broken(pools, plan), *_caveats(known)])),
+        run=training_run(request, known.result),
         notes=replace(notes, defaults=notes.defaults + assumed),
         question=_question(resolved),
         versions=versions(),
-        facts=pooled_facts(pools, plan, cost, limits),
-        pools=uses,
+        facts=known.facts,
+        pools=known.uses,
     )
 
 
@@ -280,24 +244,18 @@ def _broken(pools: Sequence[Pool], plan: Plan, *, arithmetic_only: bool = False)
     return list(lines)
 
 
-def _caveats(
-    pools: Sequence[Pool],
-    plan: Plan,
-    result: PlanResult,
-    uses: Sequence[PoolUse],
-    limits: Limits,
-) -> list[str]:
+def _caveats(known: PooledPlan) -> list[str]:
     """What a user should know beside, of every pool."""
     lines = []
-    for pool, use in zip(pools, uses, strict=True):
+    for pool, use in zip(known.pools, known.uses, strict=True):
         framework, held = pool.model.framework, np.array(use.memory_bytes)
         seen = replace(
-            result,
-            plan=_seen_by(pool, plan),
+            known.result,
+            plan=_seen_by(pool, known.plan),
             memory_per_chip_bytes=use.memory_bytes,
             lacks_headroom=bool(lacks_headroom(framework, held, pool.model.chip.memory_bytes)),
         )
-        of_pool = caveats(pool.model, seen, limits)
+        of_pool = caveats(pool.model, seen, known.limits)
         memory = ("memory: ", "headroom: ")
         lines += [f"{use.name}: {line}" if line.startswith(memory) else line for line in of_pool]
     return lines

@@ -31,13 +31,13 @@ _LIMITS = (1.0, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0)
 
 
 def lean_plan(
-    pools: Sequence[Pool], options: SpaceOptions, limits: Limits, deadline: float
+    pools: Sequence[Pool], options: SpaceOptions, limits: Limits, deadline: float | None
 ) -> Plan | None:
     """A plan that needs little more memory on a chip than every plan does; None: none is found.
 
     Args:
         pools, options, limits: What was searched, and within what; limits on costs do not count.
-        deadline: `time.perf_counter` value at which the search ends.
+        deadline: `time.perf_counter` value at which the search ends; None: at none.
     """
     lowest = min(limits.chip_bytes(pool.model) for pool in pools)
     try:
