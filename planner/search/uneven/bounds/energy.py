@@ -81,20 +81,6 @@ class Weights:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layers:
-    """Layers of n rows, a (n, r, z, k) array per kind.
-
-    Attributes:
-        pace, ramp: Seconds that a layer adds to its stage, to the step beside the slowest stage.
-        joules: Of all chips of the stage, optimizer included.
-    """
-
-    pace: list[FloatArray]
-    ramp: list[FloatArray]
-    joules: list[FloatArray]
-
-
 def mean_bounds(
     model: CostModel,
     rows: Rows,
@@ -177,21 +163,16 @@ def mean_work(model: CostModel, rows: Rows, forms: RowForms, clocks: FloatArray)
 
     Time and joules of a layer are each the least over the shardings of the row.
     """
-    terms = row_terms(model, rows, clocks)
-    layers = _layers(model, rows, forms, terms, rows.shardings)
-    devices, kinds = rows.devices, len(layers.pace)
-    ways = layers.pace[0].shape[1]
+    devices = rows.devices
     more = [devices > 1, np.maximum(devices - 2, 0)]
     count = np.stack([np.ones(len(devices)), *more], axis=1).astype(float)
+    parts = _beside_memory(model, rows, forms, clocks, rows.shardings, None, count.shape[1])
+    _, kinds, _, ways = parts["pace"].shape
     return Work(
-        pace=_by_setting([table.min(axis=2) for table in layers.pace]),
-        ramp=_by_setting([table.min(axis=2) for table in layers.ramp]),
-        cost=_by_setting([table.min(axis=2) for table in layers.joules]),
+        **parts,
         count=count,
-        **_ends(model, rows, forms, terms, 3),
-        held=np.zeros((len(devices), 3, kinds, len(clocks), ways)),
-        room=np.ones((len(devices), 3, len(clocks))),
-        **_rest(model, rows, forms, terms),
+        held=np.zeros((*count.shape, kinds, len(clocks), ways)),
+        room=np.ones((*count.shape, len(clocks))),
     )
 
 
@@ -204,39 +185,60 @@ def full_work(
     """
     allowed = rows.shardings.copy()
     allowed[:, DDP] &= ~allowed[:, ZERO1]
-    terms = row_terms(model, rows, clocks)
-    layers = _layers(model, rows, forms, terms, allowed)
     used = np.flatnonzero(allowed.any(axis=0))
     count, held, room = _memory(model, limits, rows, allowed, used, len(clocks))
-    return Work(
-        pace=_by_setting([_flat(table[:, :, used]) for table in layers.pace]),
-        ramp=_by_setting([_flat(table[:, :, used]) for table in layers.ramp]),
-        cost=_by_setting([_flat(table[:, :, used]) for table in layers.joules]),
-        count=count,
-        **{
-            name: np.tile(table, (1, 1, len(used)))
-            for name, table in _ends(model, rows, forms, terms, count.shape[1]).items()
-        },
-        held=held,
-        room=room,
-        **_rest(model, rows, forms, terms),
-    )
+    parts = _beside_memory(model, rows, forms, clocks, allowed, used, count.shape[1])
+    for name in ("end_pace", "end_ramp", "end_cost"):
+        parts[name] = np.tile(parts[name], (1, 1, len(used)))
+    return Work(**parts, count=count, held=held, room=room)
+
+
+def _beside_memory(
+    model: CostModel,
+    rows: Rows,
+    forms: RowForms,
+    clocks: FloatArray,
+    allowed: BoolArray,
+    used: IntArray | None,
+    classes: int,
+) -> dict[str, FloatArray]:
+    """What problems of rows are made of, but for the memory and the numbers of stages.
+
+    Args:
+        model: Job and machine.
+        rows: n rows.
+        forms: Theirs.
+        clocks: (k,) relative clocks.
+        allowed: (n, z) shardings that count.
+        used: Those of any row, each of which is a setting with each clock; None: the best of all.
+        classes: Of stages.
+    """
+    terms, weights = row_terms(model, rows, clocks), Weights.of(model, rows, forms)
+    layers = _layers(model, rows, terms, weights, allowed)
+    return {
+        **{name: _by_setting(own, used) for name, own in layers.items()},
+        **_ends(model, rows, terms, weights, classes),
+        **_rest(model, rows, forms, terms, weights),
+    }
 
 
 def _layers(
-    model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms, allowed: BoolArray
-) -> _Layers:
-    """The layers of every row; huge where it has no such sharding."""
-    weights = Weights.of(model, rows, forms)
+    model: CostModel, rows: Rows, terms: RowTerms, weights: Weights, allowed: BoolArray
+) -> dict[str, list[FloatArray]]:
+    """The layers of n rows, a (n, r, z, k) array per kind; huge where a row has no such sharding.
+
+    Seconds that a layer adds to its stage ("pace"), and to the step beside the slowest stage
+    ("ramp"); joules of all chips of the stage, optimizer included ("cost").
+    """
     each, back = (w[:, None, None, None] for w in (weights.each, weights.back))
     both = rows.both_ways
     copies = np.where(both, 2, 1)[:, None, None, None]
     m = rows.micro_batches(model)[:, None, None, None]
-    joules = _joules_per_s(model, rows, forms, terms)[:, None, None, :]
+    joules = _joules_per_s(model, rows, weights, terms)[:, None, None, :]
     kinds = [kind for kind in KINDS if kind in terms.layers]
     dense = np.array([[float(kind == "dense") for kind in kinds]])
     state = stage_state(model, rows, contents(dense, 1 - dense)).optimizer_kernels
-    found = _Layers(pace=[], ramp=[], joules=[])
+    found: dict[str, list[FloatArray]] = {"pace": [], "ramp": [], "cost": []}
     mask, modes = allowed[:, None, :, None], rows.modes[:, :, None, None]
     for at, kind in enumerate(kinds):
         layer = terms.layers[kind]
@@ -251,10 +253,9 @@ def _layers(
             one = Round.of_layer(layer).take(terms.cell[both])
             pace, ramp = pace.copy(), ramp.copy()
             pace[both], ramp[both] = one.time, _summed(rows, weights, one)
-        pace, ramp, run = (np.take_along_axis(t, modes, axis=1) for t in (pace, each * ramp, run))
-        found.pace.append(np.where(mask, pace, _NEVER))
-        found.ramp.append(np.where(mask, ramp, _NEVER))
-        found.joules.append(np.where(mask, run, _NEVER))
+        for name, table in (("pace", pace), ("ramp", each * ramp), ("cost", run)):
+            own = np.take_along_axis(table, modes, axis=1)
+            found[name].append(np.where(mask, own, _NEVER))
     return found
 
 
@@ -267,19 +268,20 @@ def _summed(rows: Rows, weights: Weights, one: Round) -> FloatArray:
     return np.asarray(np.take_along_axis(parts, of_row, axis=0)[0])
 
 
-def _by_setting(tables: list[FloatArray]) -> FloatArray:
-    """(n, kinds, settings, ways) of one (n, ways, settings) per kind."""
-    return np.stack(tables, axis=1).swapaxes(2, 3)
+def _by_setting(tables: list[FloatArray], used: IntArray | None) -> FloatArray:
+    """(n, kinds, settings, ways) of one (n, ways, z, k) per kind; `used` as of `_beside_memory`."""
+    few = [
+        one.min(axis=2) if used is None else one[:, :, used].reshape(*one.shape[:2], -1)
+        for one in tables
+    ]
+    return np.stack(few, axis=1).swapaxes(2, 3)
 
 
-def _flat(table: FloatArray) -> FloatArray:
-    """(n, r, z k) of (n, r, z, k)."""
-    return np.asarray(table.reshape(*table.shape[:2], -1))
-
-
-def _rest(model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms) -> dict[str, FloatArray]:
+def _rest(
+    model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms, weights: Weights
+) -> dict[str, FloatArray]:
     """What rows have beside layers, ends and memory."""
-    weights, both = Weights.of(model, rows, forms), np.flatnonzero(rows.both_ways)
+    both = np.flatnonzero(rows.both_ways)
     constant = forms.constant * forms.factor
     if len(both):
         sends = Round.of_sends(model, terms.p2p[terms.cell[both]])
@@ -296,17 +298,16 @@ def _rest(model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms) -> dic
     }
 
 
-def _joules_per_s(model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms) -> FloatArray:
+def _joules_per_s(model: CostModel, rows: Rows, weights: Weights, terms: RowTerms) -> FloatArray:
     """(n, k) joules that a second of kernels on one stage adds to waiting, on all its chips."""
-    chips = rows.plans.chips / rows.plans.pp * forms.factor
+    chips = rows.plans.chips / rows.plans.pp * weights.factor
     return np.asarray(chips[:, None] * running_w(model, terms.clocks[None, :]))
 
 
 def _ends(
-    model: CostModel, rows: Rows, forms: RowForms, terms: RowTerms, classes: int
+    model: CostModel, rows: Rows, terms: RowTerms, weights: Weights, classes: int
 ) -> dict[str, FloatArray]:
     """(n, c, k) what embedding and head add; the first and the last stage are classes 0 and 1."""
-    weights = Weights.of(model, rows, forms)
     embedding, head = (getattr(terms.ends, name)[terms.cell] for name in ("embedding", "head"))
     grad = weights.back[:, None] * terms.ends.head_weight_grad[terms.cell]
     both = rows.both_ways
@@ -320,7 +321,7 @@ def _ends(
         ends = Round.of_ends(terms.ends).take(terms.cell[both])
         ramp[both, 0] = _summed(rows, weights, ends)
     m = rows.micro_batches(model)[:, None, None]
-    joules = _joules_per_s(model, rows, forms, terms)[:, None, :]
+    joules = _joules_per_s(model, rows, weights, terms)[:, None, :]
     return {
         "end_pace": pace,
         "end_ramp": weights.each[:, None, None] * ramp,
