@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, not_one_of, shown
-from planner.base.vocabulary import (
-    CHOICES,
-    CP_MODES,
-    MESH_AXES,
-    RECOMPUTES,
-    SHARDINGS,
-    SPLITS,
-)
-from planner.schedules import BUILT_IN, SCHEDULES
+from planner.base.vocabulary import CHOICES, MESH_AXES
+from planner.plan.plan import NAMED
+from planner.schedules import BUILT_IN
 
 LARGEST_SIZE = 2**31
 _WHOLE = re.compile("0*[1-9][0-9]{0,11}")
-_NAMED: dict[str, Sequence[str]] = {
-    "sharding": SHARDINGS,
-    "schedule": SCHEDULES,
-    "split": SPLITS,
-    "cp_mode": CP_MODES,
-    "recompute": RECOMPUTES,
-}
-_LISTED = {**_NAMED, "schedule": [schedule.name for schedule in BUILT_IN]}
+_LISTED = {**NAMED, "schedule": [schedule.name for schedule in BUILT_IN]}
 """What the schema lists: not what other packages add, which start-up would have to look for."""
 
 
@@ -44,6 +31,12 @@ def fixed_values(name: str, texts: Iterable[str]) -> frozenset[int]:
             f"allowed: {', '.join(allowed)}"
         )
     return frozenset(_fixed_value(name, text) for text in texts)
+
+
+def fixed_words(name: str, codes: Iterable[int]) -> str:
+    """Values that are fixed as they are typed, e.g. "zero1,zero3"; inverse of `fixed_values`."""
+    names = ("false", "true") if name == "sequence_parallel" else NAMED.get(name)
+    return ",".join(names[code] if names else str(code) for code in sorted(codes))
 
 
 def fix_schema() -> dict[str, Any]:
@@ -64,10 +57,10 @@ def fix_schema() -> dict[str, Any]:
 
 
 def _fixed_value(name: str, text: str) -> int:
-    if name in _NAMED:
-        if text not in _NAMED[name]:
-            raise InputError(f"fix: {name}: {not_one_of(text, _NAMED[name])}")
-        return _NAMED[name].index(text)
+    if name in NAMED:
+        if text not in NAMED[name]:
+            raise InputError(f"fix: {name}: {not_one_of(text, NAMED[name])}")
+        return NAMED[name].index(text)
     if name == "sequence_parallel":
         if text.lower() not in {"true", "false"}:
             raise InputError(f"fix: {name}: {shown(text)} is not true or false")

@@ -125,13 +125,14 @@ class Plan:
 
 
 _INTEGERS = ("dp", "fsdp", "tp", "cp", "ep", "pp", "micro_batch", "interleave")
-_CODES: dict[str, Sequence[str]] = {
+NAMED: dict[str, Sequence[str]] = {
     "schedule": SCHEDULES,
     "sharding": SHARDINGS,
     "cp_mode": CP_MODES,
     "recompute": RECOMPUTES,
     "split": SPLITS,
 }
+"""Choices whose values have names: tables of plans keep their places here."""
 
 
 def code_of(name: str, value: str) -> int:
@@ -140,7 +141,7 @@ def code_of(name: str, value: str) -> int:
     Raises:
         InputError: The value is not one of the allowed names.
     """
-    allowed = _CODES[name]
+    allowed = NAMED[name]
     if value not in allowed:
         raise InputError(f"{name}: {value!r} is not one of {', '.join(allowed)}")
     return allowed.index(value)
@@ -268,7 +269,7 @@ class PlanTable:
     def plan(self, row: int) -> Plan:
         """Row `row` as a `Plan`."""
         named = {name: int(getattr(self, name)[row]) for name in _INTEGERS}
-        coded = {name: allowed[int(getattr(self, name)[row])] for name, allowed in _CODES.items()}
+        coded = {name: allowed[int(getattr(self, name)[row])] for name, allowed in NAMED.items()}
         order = int(self.order[row])
         return Plan(
             **named,  # type: ignore[arg-type]
@@ -293,7 +294,7 @@ class PlanTable:
 
         def named(name: str, at: int) -> str | None:
             code = own(name, at)
-            return None if code is None else _CODES[name][int(code)]
+            return None if code is None else NAMED[name][int(code)]
 
         def stage(at: int) -> Stage:
             clock = own("clock", at)
@@ -326,7 +327,7 @@ class PlanTable:
             name: np.array([getattr(plan, name) for plan in plans], dtype=np.int64)
             for name in _INTEGERS
         }
-        for name in _CODES:
+        for name in NAMED:
             codes = [code_of(name, getattr(plan, name)) for plan in plans]
             columns[name] = np.array(codes, dtype=np.int64)
         return PlanTable(

@@ -23,9 +23,9 @@ from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.job import LARGEST_BATCH, Job
 from planner.objectives import MEMORY, TIME
-from planner.plan import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS, PlanTable
+from planner.plan import PlanTable
+from planner.plan.choices import fixed_words
 from planner.question.options import SpaceOptions
-from planner.schedules import SCHEDULES
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import OutOfTime
 from planner.search.infeasible.near_misses import Witness
@@ -38,14 +38,6 @@ from planner.search.uniform.space import PartialPlans
 
 _DIGITS = 4
 _MOST = 4  # remedies
-_NAMES = {
-    "sharding": SHARDINGS,
-    "recompute": RECOMPUTES,
-    "schedule": SCHEDULES,
-    "split": SPLITS,
-    "cp_mode": CP_MODES,
-    "sequence_parallel": ("false", "true"),
-}
 _WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 _PARTIAL_PLANS_AT_A_TIME = 256
 _PLANS_AT_A_TIME = 1024
@@ -173,11 +165,9 @@ def other_options(space: UniformSpace, chips: int) -> Iterator[str]:
     options = space.options
     for name, values in options.fixed.items():
         free = {key: value for key, value in options.fixed.items() if key != name}
-        names = _NAMES.get(name)
-        shown = ",".join(names[v] if names else str(v) for v in sorted(values))
         changed = replace(space.options, fixed=free)
         if possible(replace(space, options=changed), chips):
-            yield f"without --fix {name}={shown}"
+            yield f"without --fix {name}={fixed_words(name, values)}"
     wider = {
         "without --axes": replace(options, axes=None),
         **_fewer_targets(options),
