@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+import numpy as np
+
+from planner.base.arrays import IntArray
 
 
 class OutOfTime(Exception):  # noqa: N818  (ends a step of the search, is no mistake)
@@ -30,6 +35,12 @@ class Deadline:
         """Raises `OutOfTime` once the moment is over."""
         if self.passed:
             raise OutOfTime
+
+    def parts(self, count: int, at_a_time: int) -> Iterator[IntArray]:
+        """The numbers of `count` rows, so many at a time; `check` comes before each part."""
+        for start in range(0, count, at_a_time):
+            self.check()
+            yield np.arange(start, min(start + at_a_time, count))
 
 
 NEVER = Deadline()

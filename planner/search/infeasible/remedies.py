@@ -27,7 +27,7 @@ from planner.plan import PlanTable
 from planner.plan.choices import fixed_words
 from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, column_of
-from planner.search.deadline import OutOfTime
+from planner.search.deadline import NEVER, OutOfTime
 from planner.search.infeasible.near_misses import Witness
 from planner.search.limits import Limits, by_count, model_flop
 from planner.search.uniform.batch import Batch
@@ -120,8 +120,7 @@ def _hopeful(space: UniformSpace, nodes: Nodes) -> IntArray:
 
 def _batches(space: UniformSpace, partial_plans: PartialPlans) -> Iterator[Batch]:
     """The plans that fit on partial plans, some of these at a time."""
-    for start in range(0, len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
-        at = np.arange(start, min(start + _PARTIAL_PLANS_AT_A_TIME, len(partial_plans)))
+    for at in NEVER.parts(len(partial_plans), _PARTIAL_PLANS_AT_A_TIME):
         if (batch := space.batch(partial_plans.take(at))) is not None:
             yield batch
 

@@ -248,17 +248,10 @@ def pooled_second(
             stage_memory_of(pool.model, own, kind)
             for pool, own in zip(few.pools, few.own, strict=True)
         ]
-        for pp in np.unique(few.plans.pp).tolist():
-            for part in parts_of(np.flatnonzero(few.plans.pp == pp), pp * len(rooms)):
-                at = alive[part]
-                stages = _stages(
-                    limits,
-                    few.take(part),
-                    forms.take(at),
-                    kind,
-                    [room.take(part) for room in rooms],
-                )
-                slowest[at] = least_bottleneck(stages, slowest[at], upper[at], _HALVINGS)
+        for part in parts_of(few.plans.pp, len(rooms)):
+            at, own = alive[part], [room.take(part) for room in rooms]
+            stages = _stages(limits, few.take(part), forms.take(at), kind, own)
+            slowest[at] = least_bottleneck(stages, slowest[at], upper[at], _HALVINGS)
     bounds = forms.step_s(np.where(np.isfinite(slowest), slowest, 0.0))
     return np.where(np.isfinite(slowest), bounds, np.inf)
 

@@ -27,7 +27,7 @@ from planner.search.driver import Found
 from planner.search.limits import Limits
 from planner.search.rows import SAME, Range, RowSpace
 from planner.search.uneven.bounds.launchable_memory import launchable_bound
-from planner.search.uneven.bounds.memory import fits_in_memory, second_step_s
+from planner.search.uneven.bounds.memory import by_fullest, fits_in_memory
 from planner.search.uneven.bounds.power import powered_bound, ranged_bound
 from planner.search.uneven.bounds.time import (
     RowForms,
@@ -179,22 +179,14 @@ class UnevenSpace(RowSpace[Rows]):
                 counted,
                 wanted_s,
             )
-        rows, forms, second = at
-        if self.limits.power_w is None:
-            return self._by_fullest(rows, forms, second)
-        powered = np.maximum(second, self._powered(rows, forms, wanted_s))
-        kept = np.flatnonzero(powered < wanted_s)
-        counted.add("LB power", rows.logical_meshes, np.minimum(powered, wanted_s), kept)
-        return self._by_fullest(rows.take(kept), forms.take(kept), powered[kept])
-
-    def _by_fullest(
-        self, rows: Rows, forms: RowForms, bounds: FloatArray
-    ) -> tuple[Rows, FloatArray]:
-        """Rows of each number of layers that the fullest device may have, with their bounds."""
-        rows, of = rows.by_fullest(self.model.job.model.layers)
-        forms = forms.take(of)
-        steps = second_step_s(self.model, rows, forms, forms.slowest)
-        return rows, np.maximum(bounds[of], steps)
+        rows, forms, bounds = at
+        if self.limits.power_w is not None:
+            bounds = np.maximum(bounds, self._powered(rows, forms, wanted_s))
+            kept = np.flatnonzero(bounds < wanted_s)
+            counted.add("LB power", rows.logical_meshes, np.minimum(bounds, wanted_s), kept)
+            rows, forms, bounds = rows.take(kept), forms.take(kept), bounds[kept]
+        rows, _, bounds = by_fullest(self.model, rows, forms, bounds)
+        return rows, bounds
 
     def _fitting(
         self, name: str, rows: Rows, forms: RowForms, counted: Counted, wanted_s: float

@@ -22,7 +22,7 @@ from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.uneven.bounds.energy import mean_bounds, memory_bounds, open_rows
 from planner.search.uneven.bounds.launchable_memory import launchable_bound
-from planner.search.uneven.bounds.memory import second_step_s
+from planner.search.uneven.bounds.memory import by_fullest
 from planner.search.uneven.bounds.power import soonest_within
 from planner.search.uneven.bounds.time import (
     RowForms,
@@ -155,7 +155,7 @@ def energy_rows(
     if options.runnable_in and len(left.rows):
         rows = launchable_rows(model, options, left.rows)
         left = _cheap(*work, rows, clocked_forms(model, rows, clocks), LAUNCHABLE)
-    rows, of, soonest = _by_fullest(model, left)
+    rows, of, soonest = by_fullest(model, left.rows, left.forms, left.soonest_s)
     mean, memory = left.means
     family = EnergyRows(
         model=model,
@@ -221,13 +221,6 @@ def _cheap(
     )
 
 
-def _by_fullest(model: CostModel, left: _Left) -> tuple[Rows, IntArray, FloatArray]:
-    """Rows by the layers of their fullest device, whose they are, and when they end soonest."""
-    rows, of = left.rows.by_fullest(model.job.model.layers)
-    steps = second_step_s(model, rows, left.forms.take(of), left.forms.slowest[of])
-    return rows, of, np.maximum(left.soonest_s[of], steps)
-
-
 def _soonest(
     model: CostModel,
     limits: Limits,
@@ -238,9 +231,7 @@ def _soonest(
 ) -> FloatArray:
     """(n,) LB2 in seconds, some rows at a time."""
     found = np.empty(len(rows))
-    for start in range(0, len(rows), _SECOND_AT_A_TIME):
-        deadline.check()
-        at = np.arange(start, min(start + _SECOND_AT_A_TIME, len(rows)))
+    for at in deadline.parts(len(rows), _SECOND_AT_A_TIME):
         found[at] = launchable_bound(model, limits, rows.take(at), forms.take(at), upper_s)
     return found
 
@@ -272,9 +263,7 @@ def _timely(
 ) -> tuple[Rows, RowForms]:
     """Rows that are not too slow at the best clocks, with their forms."""
     parts, soonest = [], np.empty(len(rows))
-    for start in range(0, len(rows), _AT_A_TIME):
-        deadline.check()
-        here = np.arange(start, min(start + _AT_A_TIME, len(rows)))
+    for here in deadline.parts(len(rows), _AT_A_TIME):
         forms = clocked_forms(model, rows.take(here), clocks)
         soonest[here] = first_bound(forms)
         parts.append(forms.take(np.flatnonzero(soonest[here] <= upper_s)))

@@ -138,9 +138,7 @@ def memory_bounds(
     price = mean.price(limit_s)
     prices = np.stack([np.zeros(len(rows)), price / 2, price], axis=1)
     parts = []
-    for start in range(0, len(rows), _FULL_AT_A_TIME):
-        deadline.check()
-        at = np.arange(start, min(start + _FULL_AT_A_TIME, len(rows)))
+    for at in deadline.parts(len(rows), _FULL_AT_A_TIME):
         work = full_work(model, limits, rows.take(at), forms.take(at), clocks)
         parts.append(filled_mean_bound(work, prices[at], len(clocks)))
     return MeanBound(

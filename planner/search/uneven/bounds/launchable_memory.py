@@ -15,7 +15,12 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.limits import Limits
-from planner.search.uneven.bounds.memory import second_bound, stage_memory_of, stages_in_memory
+from planner.search.uneven.bounds.memory import (
+    parts_of,
+    second_bound,
+    stage_memory_of,
+    stages_in_memory,
+)
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS
@@ -34,13 +39,11 @@ def launchable_bound(
     """
     bound = second_bound(model, limits, rows, forms, upper_s)
     blocks = np.flatnonzero((rows.first > 0) & np.isfinite(bound))
-    layers, devices = model.job.model.layers, rows.devices[blocks]
-    for count in np.unique(devices).tolist():
-        here = blocks[devices == count]
-        for at in np.array_split(here, len(here) * count * layers // _AT_A_TIME + 1):
-            highest = forms.take(at).slowest_within(upper_s)
-            fits_in_memory = _fits_in_memory(model, limits, rows.take(at), forms.take(at), highest)
-            bound[at[~fits_in_memory]] = np.inf
+    for part in parts_of(rows.devices[blocks], model.job.model.layers, _AT_A_TIME):
+        at = blocks[part]
+        here = (rows.take(at), forms.take(at))
+        fits = _fits_in_memory(model, limits, *here, here[1].slowest_within(upper_s))
+        bound[at[~fits]] = np.inf
     return bound
 
 

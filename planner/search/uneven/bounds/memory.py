@@ -253,12 +253,10 @@ def _groups(
     limit: float,
 ) -> Iterator[tuple[IntArray, Stages]]:
     """Some rows with as many devices, and these; `room` is of those `alive`."""
-    devices = rows.devices[alive]
-    for count in np.unique(devices).tolist():
-        for part in parts_of(np.flatnonzero(devices == count), count):
-            at = alive[part]
-            here = (rows.take(at), tau[at], ends[at], room.take(part))
-            yield at, stages_in_memory(model, *here, layers, limit)
+    for part in parts_of(rows.devices[alive]):
+        at = alive[part]
+        here = (rows.take(at), tau[at], ends[at], room.take(part))
+        yield at, stages_in_memory(model, *here, layers, limit)
 
 
 def _highest(stages: Stages, forms: RowForms, upper_s: float) -> FloatArray:
@@ -321,9 +319,33 @@ def second_step_s(model: CostModel, rows: Rows, forms: RowForms, slowest: FloatA
     return step
 
 
-def parts_of(rows: IntArray, devices: int) -> list[IntArray]:
-    """Rows of so many devices in parts that fit in memory."""
-    return np.array_split(rows, len(rows) * devices // _AT_A_TIME + 1)
+def by_fullest(
+    model: CostModel, rows: Rows, forms: RowForms, bounds: FloatArray
+) -> tuple[Rows, IntArray, FloatArray]:
+    """Rows of each number of layers that the fullest device may have, whose they are, and bounds.
+
+    Args:
+        model: Job and machine.
+        rows: n rows.
+        forms: Theirs.
+        bounds: (n,) seconds that no plan of a row goes below.
+    """
+    split, of = rows.by_fullest(model.job.model.layers)
+    steps = second_step_s(model, split, forms.take(of), forms.slowest[of])
+    return split, of, np.maximum(bounds[of], steps)
+
+
+def parts_of(devices: IntArray, copies: int = 1, most: int = _AT_A_TIME) -> Iterator[IntArray]:
+    """Rows with as many devices, in parts that fit in memory.
+
+    Args:
+        devices: (n,) of every row.
+        copies: How often a table has each of their stages.
+        most: Stages in memory at once.
+    """
+    for count in np.unique(devices).tolist():
+        rows = np.flatnonzero(devices == count)
+        yield from np.array_split(rows, len(rows) * count * copies // most + 1)
 
 
 def stages_in_memory(
