@@ -48,10 +48,9 @@ from planner.search.uneven.bounds.time import (
     layer_times,
     left_of,
     left_of_layers,
-    unstaged_s,
 )
 from planner.search.uneven.rows import Rows
-from planner.search.uneven.terms import KINDS, RowTerms
+from planner.search.uneven.terms import KINDS, RowTerms, unstaged_s
 from solvers.stages.filling import Stages, least_bottleneck, most_layers
 
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)

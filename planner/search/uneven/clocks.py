@@ -23,7 +23,6 @@ from planner.cost.stages.layout import plan_chunks
 from planner.cost.step import StageCost, ends_s
 from planner.plan import Plan, PlanTable, Stage
 from planner.schedules import schedule_of
-from planner.search.uneven.bounds.time import unstaged_s
 from planner.search.uneven.columns.columns import pair_of
 from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.columns.stage_choices import (
@@ -32,6 +31,7 @@ from planner.search.uneven.columns.stage_choices import (
     pair_costs,
     stage_costs,
 )
+from planner.search.uneven.terms import unstaged_s
 from solvers.frontier import nondominated
 from solvers.stages.problem import Choice, Columns, Form, StageProblem
 from solvers.stages.solving import exact_front

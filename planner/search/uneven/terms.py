@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
@@ -33,7 +34,7 @@ from planner.cost.terms import (
     state_terms,
 )
 from planner.network.collectives import GroupCosts
-from planner.plan import SHARDINGS
+from planner.plan import SHARDINGS, PlanTable
 from planner.search.uneven.rows import Rows
 from planner.search.uniform.tables import LAYER_GROUPS
 
@@ -170,6 +171,22 @@ def _sharded(
         )
         for kind, layer in times.items()
     }
+
+
+def unstaged_s(a: Assumptions, plans: PlanTable, m: FloatArray, p2p: FloatArray) -> FloatArray:
+    """(n,) seconds of messages and of the host that no stage changes.
+
+    Args:
+        a: Constants.
+        plans: n plans.
+        m: (n,) micro-batches of a step.
+        p2p: (n,) seconds of the two sends of a micro-batch between chunks.
+    """
+    sends = plans.schedules.of_each("exposed_sends", a, plans.interleave)
+    shown = np.where(plans.schedules.values("bidirectional"), 0.0, float(a.bubbles))
+    steady = m * (a.micro_batch_s + sends * p2p)
+    ramp = shown * (plans.pp - 1.0) * (p2p + a.micro_batch_s / plans.interleave)
+    return np.asarray(steady + ramp + a.step_s)
 
 
 def contents(

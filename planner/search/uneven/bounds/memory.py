@@ -324,11 +324,7 @@ def by_fullest(
 ) -> tuple[Rows, IntArray, FloatArray]:
     """Rows of each number of layers that the fullest device may have, whose they are, and bounds.
 
-    Args:
-        model: Job and machine.
-        rows: n rows.
-        forms: Theirs.
-        bounds: (n,) seconds that no plan of a row goes below.
+    Of n rows and their forms, with (n,) `bounds` in seconds that no plan of a row goes below.
     """
     split, of = rows.by_fullest(model.job.model.layers)
     steps = second_step_s(model, split, forms.take(of), forms.slowest[of])

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.layer_costs import EndCost, LayerCost
@@ -46,7 +45,14 @@ from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uneven.bounds.bidirectional import PARTS, Round, longest_wait, sums_s
 from planner.search.uneven.rows import Rows, allowed_recomputes
-from planner.search.uneven.terms import KINDS, RowTerms, contents, row_terms, stage_state
+from planner.search.uneven.terms import (
+    KINDS,
+    RowTerms,
+    contents,
+    row_terms,
+    stage_state,
+    unstaged_s,
+)
 from planner.search.uniform.bounds import PartialPlanBounds
 from planner.search.uniform.space import PartialPlans
 
@@ -143,22 +149,6 @@ def row_forms(model: CostModel, rows: Rows, terms: RowTerms) -> RowForms:
         ends=ends,
         factor=step_factor(a, plans.chips.astype(np.float64)),
     )
-
-
-def unstaged_s(a: Assumptions, plans: PlanTable, m: FloatArray, p2p: FloatArray) -> FloatArray:
-    """(n,) seconds of messages and of the host that no stage changes.
-
-    Args:
-        a: Constants.
-        plans: n plans.
-        m: (n,) micro-batches of a step.
-        p2p: (n,) seconds of the two sends of a micro-batch between chunks.
-    """
-    sends = plans.schedules.of_each("exposed_sends", a, plans.interleave)
-    shown = np.where(plans.schedules.values("bidirectional"), 0.0, float(a.bubbles))
-    steady = m * (a.micro_batch_s + sends * p2p)
-    ramp = shown * (plans.pp - 1.0) * (p2p + a.micro_batch_s / plans.interleave)
-    return np.asarray(steady + ramp + a.step_s)
 
 
 def gains_from_waiting(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -16,7 +16,6 @@ from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, ra
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
-from planner.search.uneven.bounds.time import unstaged_s
 from planner.search.uneven.columns.stage_choices import (
     OneRow,
     Place,
@@ -24,7 +23,7 @@ from planner.search.uneven.columns.stage_choices import (
     StageChoices,
 )
 from planner.search.uneven.rows import given_runs
-from planner.search.uneven.terms import KINDS
+from planner.search.uneven.terms import KINDS, unstaged_s
 from solvers.frontier import nondominated
 from solvers.stages.segments import chains
 
