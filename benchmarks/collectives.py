@@ -41,7 +41,7 @@ FRONTS = (
     ("dgx-1", "gather", 1), ("dgx-1", "scatter", 1), ("dgx-1", "alltoall", 1),
     ("dgx-1", "broadcast", 1), ("ring:8", "allgather", 1), ("ring:8", "alltoall", 1),
     ("ring:8", "gather", 1), ("switch:16", "allgather", 6), ("torus:4x4", "allgather", 1),
-    ("torus:4x4", "alltoall", 1),
+    ("torus:4x4", "alltoall", 1), ("dgx-1:nodes=2", "allgather", 1),
 )  # fmt: skip
 """Topology, collective, lanes per link."""
 CELLS = tuple((chunks, steps) for steps in range(2, 8) for chunks in range(1, 7))
@@ -118,7 +118,8 @@ def front_row(topology: str, collective: str, lanes: int, limit_s: float) -> Row
         "collective": collective,
         "(C, S, R)": " ".join(f"({r.chunks},{r.steps},{r.rounds})" for r in front.rows),
         "least R/C of all": str(front.limit),
-        "complete": front.complete,
+        "complete": front.complete
+        or (f"to {front.complete_to} chunks" if front.complete_to else False),
         "CPU s": seconds,
     }
 

@@ -112,11 +112,12 @@ def synthesize(
 
 def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
     """Asks, writes the schedule, then prints."""
-    from planner.collectives.files.saving import check_schedule_file  # noqa: PLC0415  (not for --help)
     from planner.collectives.questions.fronts import answer  # noqa: PLC0415  (numpy; not for --help)
     from planner.collectives.questions.question import question_of  # noqa: PLC0415
 
     if output is not None:
+        from planner.collectives.files.saving import check_schedule_file  # noqa: PLC0415  (slow)
+
         check_schedule_file(output, ("--graph", asked["graph"]))
     question = question_of(asked)
     with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:

@@ -1,11 +1,14 @@
 """The Pareto front of a collective: the fewest rounds per buffer for every number of steps.
 
 For S = S_min, S_min + 1, ...: rho_S is the exact infimum of R / C with S steps, whatever C, so R
-is at least max(S, ceil(rho_S C)). Numbers of chunks are tried in the order of the R / C that they
-could reach, the first few before all others, until no other can beat the best schedule found.
-Each takes no more than a part of the time of its S, and each S of what is left, so that a hard one
-leaves time for the others. The front ends where rho_S, or what was found, meets the limit that
-holds for any number of steps: more steps gain nothing then.
+is at least max(S, ceil(rho_S C)). Where deliveries bound it (`deliveries`), the least R / C of all
+numbers of chunks is found at once, with a schedule that has it. Else numbers of chunks are tried
+in the order of the R / C that they could reach, the first few before all others, until no other can
+beat the best schedule found. Each takes no more than a part of the time of its S, and each S of
+what is left, so that a hard one leaves time for the others. The front ends where rho_S, or what was
+found, meets the limit that holds for any number of steps: more steps gain nothing then. Where every
+step gains, and no number of steps meets the limit, it ends where none of as many chunks as are
+tried can gain any more.
 
 Source of the question and of the loop over S: Cai et al., Synthesizing Optimal Collective
 Algorithms, PPoPP 2021, doi:10.1145/3437801.3441620, algorithm 1 (there with a bound by cuts of
@@ -18,9 +21,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count
 
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
 from solvers.collectives.candidates import (
+    CHUNKS,
     MAX_CHUNKS,
     STEPS,
     TIME,
@@ -28,9 +33,10 @@ from solvers.collectives.candidates import (
     gap_words,
     promising,
 )
-from solvers.collectives.clock import deadline_of, left_s
+from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.commodities import commodities, same_backwards
 from solvers.collectives.compose import reverse
+from solvers.collectives.deliveries import excess, steps_bound
 from solvers.collectives.flows import LoadBound, load_bound
 from solvers.collectives.pipelines import (
     NEAR,
@@ -44,6 +50,7 @@ from solvers.collectives.step_search import FRACTION, Effort, StepSearch
 from solvers.collectives.symmetry import Permutation
 from solvers.collectives.synthesis import (
     Question,
+    deliveries_of,
     question,
 )
 
@@ -71,6 +78,7 @@ _PIPED_SHARE = 0.1
 _QUICK_SENDS = 1000
 """Sends up to which a search is quicker than schedules along ways, and goes before them."""
 _MET = "no schedule with more steps has a smaller R/C"
+_OF_CHUNKS = "no schedule of at most {chunks} chunks is left out, however many steps it takes"
 
 OnRow = Callable[[Row], None]
 
@@ -128,6 +136,7 @@ def pareto(
         seconds=time.perf_counter() - started,
         gaps=walk.gaps,
         out_of_time=walk.out_of_time,
+        complete_to=walk.complete_to,
     )
 
 
@@ -145,6 +154,8 @@ class _Walk:
         out_of_time: Whether the time ended before all steps were tried.
         piped: Rows with more steps than are searched.
         beyond: The fewest steps that were not searched.
+        complete_to: Chunks up to which nothing is left out, however many steps; None: no number.
+        excess: No schedule has fewer rounds than limit C + excess; None: not asked for so far.
     """
 
     asked: Question
@@ -156,6 +167,8 @@ class _Walk:
     out_of_time: bool = False
     piped: list[Row] = field(default_factory=list)
     beyond: int = 0
+    complete_to: int | None = None
+    excess: Fraction | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -176,8 +189,9 @@ class _Walk:
         if self.beyond and not self.met:
             gaps.append(Gap(
                 steps=self.beyond, load=self.limit.load,
-                chunks=self.effort.max_chunks or MAX_CHUNKS,
-                reason=TIME if self.out_of_time else STEPS, beyond=True,
+                chunks=self.complete_to or self.effort.max_chunks or MAX_CHUNKS,
+                reason=TIME if self.out_of_time else CHUNKS if self.complete_to else STEPS,
+                beyond=True,
             ))  # fmt: skip
         return tuple(gaps)
 
@@ -209,19 +223,68 @@ class _Walk:
         """
         first = self.asked.least_steps
         last = max(first, self.effort.max_steps or first + MORE_STEPS)
-        for steps in range(first, last + 1):
+        for steps in count(first):
+            if steps > last and not self._gaining:
+                break
             if self.rows and not left_s(self.deadline):
                 self.out_of_time, self.beyond = True, steps
                 return f"the time ended before {steps} steps"
-            share = max(1 / (last + 1 - steps), _STEPS_SHARE)
+            share = max(1 / max(last + 1 - steps, 1), _STEPS_SHARE)
             until = deadline_of(left_s(self.deadline) * share)
             of_step = self._row(steps, until)
             if of_step is not None and of_step.best is not None and on_row is not None:
                 on_row(of_step.best)
             if self.met:
                 return _MET
-        self.beyond = last + 1
-        return f"more than {last} steps were not tried"
+            self.complete_to = self._complete_to()
+            if self.complete_to:
+                self.beyond = steps + 1
+                return _OF_CHUNKS.format(chunks=self.complete_to)
+        self.beyond = steps
+        return f"more than {steps - 1} steps were not tried"
+
+    @property
+    def _gaining(self) -> bool:
+        """Whether it is worth while to go on to more steps than are tried otherwise."""
+        gained = self._settled and self.tried[-1].best is not None
+        return gained and bool(self.excess) and self.effort.max_steps is None
+
+    @property
+    def _settled(self) -> bool:
+        """Whether nothing but more chunks can do better, with each number of steps so far.
+
+        The last one for all numbers of chunks at once, so that with more steps it is as quick.
+        """
+        return (
+            bool(self.tried)
+            and self.tried[-1].settled
+            and all(gap.reason == CHUNKS for one in self.tried if (gap := one.gap()) is not None)
+        )
+
+    def _complete_to(self) -> int | None:
+        """Numbers of chunks up to which no number of steps has a smaller R / C than the last row.
+
+        R is at least limit C + excess, so R / C at least limit + excess / C.
+        """
+        most = min((max(one.order) for one in self.tried), default=0)
+        if not (self.rows and self._settled):
+            return None
+        if self.excess is None:
+            self.excess = self._excess()
+        least = self.limit.load + self.excess / most
+        return most if self.rows[-1].load <= least else None
+
+    def _excess(self) -> Fraction:
+        """The least of R - limit C over all schedules; 0 where it is not known."""
+        made = deliveries_of(self.asked, self.asked.least_steps, phase=True)
+        if made is None:
+            return Fraction(0)
+        try:
+            return excess(
+                made, self.limit.load, deadline=deadline_of(left_s(self.deadline) * FRACTION)
+            )
+        except OutOfTime:
+            return Fraction(0)
 
     def _again(self, on_row: OnRow | None) -> None:
         """Searches that only their share of the time ended, in the time that is left."""
@@ -256,22 +319,58 @@ class _Walk:
 
     def _row(self, steps: int, until: float) -> StepSearch | None:
         """The least R / C with so many steps, if it can be less than with fewer."""
-        rows = self.rows
-        before = rows[-1].load if rows else None
-        bound, exact = self._bound(steps, until)
-        if before is not None and bound >= before:
+        of_step = self._delivered(steps, until)
+        if of_step is None or (not of_step.settled and of_step.gap() is not None):
+            bound, exact = self._bound(steps, until)
+            of_step = of_step or self._step(steps, until, bound)
+            of_step.raised(bound)
+            if of_step.gap() is not None:
+                self._one_by_one(of_step, exact)
+        if of_step.best is None and of_step.gap() is None:
             return None
-        order = promising(bound, steps, self.effort.max_chunks, self.sends)
+        self.tried.append(of_step)
+        return of_step
+
+    def _step(self, steps: int, until: float, bound: Fraction) -> StepSearch:
+        """What is about to be found with so many steps."""
+        rows = self.rows
+        return StepSearch(
+            asked=self.asked, effort=self.effort, deadline=self.deadline, sends=self.sends,
+            steps=steps, bound=bound, until=until, before=rows[-1].load if rows else None,
+            order=promising(bound, steps, self.effort.max_chunks, self.sends),
+        )  # fmt: skip
+
+    def _delivered(self, steps: int, until: float) -> StepSearch | None:
+        """The least R / C by deliveries, over all numbers of chunks at once; None: by none."""
+        asked = self.asked
+        made = deliveries_of(asked, steps)
+        if made is None:
+            return None
+        try:
+            bound, per_chunk = steps_bound(
+                asked.forward, asked.copied(1), made, group=asked.group,
+                deadline=deadline_of(left_s(until) * FRACTION),
+            )  # fmt: skip
+        except OutOfTime:
+            return None
+        of_step = self._step(steps, until, max(bound, self.limit.load))
+        if of_step.gap() is not None:
+            of_step.together(made, per_chunk)
+        return of_step
+
+    def _one_by_one(self, of_step: StepSearch, exact: bool) -> None:
+        """One number of chunks after the other.
+
+        Args:
+            of_step: Is searched.
+            exact: Its bound is the infimum.
+        """
         most = self.effort.max_chunks or MAX_CHUNKS
+        order = of_step.order
         few, more, others, beyond = (
             [chunks for chunks in order if low < chunks <= high]
             for low, high in ((0, _FEW), (_FEW, _MORE), (_MORE, most), (most, max(order)))
         )
-        of_step = StepSearch(
-            asked=self.asked, effort=self.effort, deadline=self.deadline, sends=self.sends,
-            steps=steps, bound=bound, until=until, before=before, order=order,
-        )  # fmt: skip
-        self.tried.append(of_step)
         quick = self.sends * max(order) <= _QUICK_SENDS
         if not quick:
             of_step.at_once()
@@ -284,7 +383,6 @@ class _Walk:
         of_step.along_trees()
         of_step.search(others[1:], FRACTION)
         of_step.search(beyond, FRACTION * 2)
-        return of_step
 
     def _bound(self, steps: int, until: float) -> tuple[Fraction, bool]:
         """rho_S, or the limit of all S where the program is too large or time is short.

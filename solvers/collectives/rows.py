@@ -83,6 +83,8 @@ class Front:
         least_steps: No schedule has fewer steps.
         limit: No schedule has a smaller R / C, however many steps and chunks.
         complete: Whether it is proved that no schedule is left out, whatever C.
+        complete_to: Up to so many chunks it is proved that no schedule is left out, however many
+            steps; None: no number of chunks, or all of them.
         ends: Why there are no more rows, in words.
         seconds: Wall time.
         gaps: Numbers of steps for which better schedules are not excluded.
@@ -98,6 +100,7 @@ class Front:
     seconds: float
     gaps: tuple[Gap, ...] = ()
     out_of_time: bool = False
+    complete_to: int | None = None
 
     @property
     def ended_by(self) -> str:

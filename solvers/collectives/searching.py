@@ -8,10 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from solvers.collectives.branchings import Branchings
 from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
+from solvers.collectives.commodities import commodities
+from solvers.collectives.deliveries import deliveries, other_rounds
 from solvers.collectives.exchange import exchange_crossings
 from solvers.collectives.greedy import greedy_sends, rounds_of
 from solvers.collectives.layers import layered_crossings
+from solvers.collectives.linear import linear_crossings
 from solvers.collectives.model import (
     Part,
     Symmetry,
@@ -31,11 +35,40 @@ if TYPE_CHECKING:
 
 MOST_CROSSINGS = 1_000_000
 """Sends in question above which CP-SAT is not asked."""
+_FEW_CROSSINGS = 1_000
+"""Sends in question up to which a mixed-integer program is tried before CP-SAT."""
+_MANY_CROSSINGS = 4_000
+"""Sends in question above which trees in time are tried before CP-SAT for all chunks at once."""
+_VECTORS = 12
+"""Ways to share out rounds among the steps that trees in time are looked for with."""
+_MOST_LEADERS = 16
+"""Leading parts up to which trees are made for each."""
 RAISED = "bound raised by search"
 """Among the counts: CP-SAT proved more than the programs of the bounds."""
 _SHARES = {"free": 1.0, "a round a step": 0.25}
 _SHARE = 0.5
 """Of the time that is left, what each search but the last may take."""
+
+_TREES_SHARE = 0.75
+"""And what trees in time may take."""
+
+
+def many_sends(asked: Question, parts: Sequence[Part], steps: int) -> bool:
+    """Whether chunks are copied in so many ways that trees in time are quicker than CP-SAT alone.
+
+    Args:
+        asked: The question.
+        parts: Of its goal that copies.
+        steps: S.
+    """
+    held = symmetry_of(asked.forward, parts, asked.group)
+    size = size_of(asked.forward, parts, held, steps, asked.hops)
+    return copied(parts) and size > _MANY_CROSSINGS
+
+
+def copied(parts: Sequence[Part]) -> bool:
+    """Whether some chunks go to several nodes."""
+    return any(len(part.destinations) > 1 for part in parts)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,12 +142,63 @@ class Search:
         forward = self.asked.forward
         held = symmetry_of(forward, self.parts, self.asked.group)
         free = symmetry_of(forward, self.parts)
-        if vector is not None and sum(vector) < sum(self.rounds) and not self.ended:
-            self._tried("fixed rounds", held, vector)
+        if vector is not None:
+            self.fixed(vector)
         if len(held.group) > 1 and not self.ended:
             self._tried("under symmetry", held)
         if not self.ended:
             self._tried("free", free)
+
+    def fixed(self, vector: Sequence[int]) -> None:
+        """Looks for a schedule with given rounds, invariant under H, if they are fewer."""
+        forward = self.asked.forward
+        held = symmetry_of(forward, self.parts, self.asked.group)
+        if sum(vector) >= sum(self.rounds) or self.ended:
+            return
+        size = size_of(forward, self.parts, held, self.steps, self.asked.hops)
+        other = math.isinf(self.work)  # CP-SAT alone counts its work.
+        with suppress(OutOfTime):
+            if other and size <= _FEW_CROSSINGS:
+                self._linear(held, vector)
+            elif other and size > _MANY_CROSSINGS and copied(self.parts):
+                self._as_trees(held, vector)
+        if not self.ended:
+            self._tried("fixed rounds", held, vector)
+
+    def _linear(self, held: Symmetry, vector: Sequence[int]) -> None:
+        """The same by a mixed-integer program that ends soon: CP-SAT takes longer to load."""
+        self.counts["fixed rounds"] = 1
+        until = deadline_of(left_s(self.deadline) * _SHARE)
+        keep_time(until)
+        crossings = linear_crossings(
+            self.asked.forward, self.parts, held, vector, self.asked.hops, until
+        )
+        if crossings is not None:
+            self._keep(sends_of(self.asked.forward, self.parts, held, crossings))
+
+    def _as_trees(self, held: Symmetry, vector: Sequence[int]) -> None:
+        """The same as trees in time, each for many chunks; also with as many rounds otherwise."""
+        if len(held.leaders) > _MOST_LEADERS:
+            return
+        asked, until = self.asked, deadline_of(left_s(self.deadline) * _TREES_SHARE)
+        keep_time(until)
+        self.counts["trees in time"] = 1
+        trees = Branchings(asked.forward, self.parts, held, self.steps, asked.hops)
+        parts, chunks = commodities(asked.copied(1)), len(self.parts[0].chunks)
+        made = deliveries(asked.forward, parts, self.steps, group=asked.group)
+        rounds: Sequence[int] | None = vector
+        for turn in range(_VECTORS):
+            crossings = None if rounds is None else trees.crossings(rounds, until)
+            if crossings is not None:
+                self._keep(sends_of(asked.forward, self.parts, held, crossings))
+            if crossings is not None or made is None:
+                return
+            rounds = other_rounds(made, chunks, sum(vector), turn, deadline=until)
+
+    def raised(self, bound: int) -> None:
+        """No schedule has fewer rounds than a bound."""
+        self.least = max(self.least, bound)
+        self.enough = max(self.enough, self.least)
 
     @property
     def ended(self) -> bool:

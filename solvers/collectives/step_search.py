@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from solvers.collectives.candidates import CHUNKS, MAX_CHUNKS, SIZE, TIME, Gap
-from solvers.collectives.clock import deadline_of, left_s
+from solvers.collectives.candidates import CHUNKS, MAX_CHUNKS, SIZE, TIME, Gap, promising
+from solvers.collectives.clock import OutOfTime, deadline_of, left_s
+from solvers.collectives.deliveries import Array, Deliveries, least_ratio
+from solvers.collectives.model import parts_of
 from solvers.collectives.pipelines import row_at_once
+from solvers.collectives.rounds import RoundBound
 from solvers.collectives.rows import MIXED_INTEGER, SEARCH, Row
-from solvers.collectives.searching import RAISED
+from solvers.collectives.searching import RAISED, many_sends
 from solvers.collectives.synthesis import (
     Question,
     as_asked,
@@ -19,6 +22,7 @@ from solvers.collectives.synthesis import (
     round_bound,
     tree_schedule,
 )
+from solvers.solution import Status
 
 _SEND_S = 1e-5
 """About what it takes to write down and to replay one send."""
@@ -28,10 +32,10 @@ _ENDED = 0.05
 """More of its time is left where a search ended by itself."""
 _LEAST_S = 0.2
 """Less is of no use to a number of chunks."""
-_GRACE_S = 1.0
-"""So much later what is made without a search may end, or by what trees would take instead."""
 _SHARE = 0.5
 """Of the time of one number of chunks, what its bound may take."""
+_TOGETHER = 0.9
+"""Of the time of one S that is left, what the best number of chunks of all takes."""
 FRACTION = 0.25
 """Of the time that is left, what the search for symmetries, a bound, one number of chunks take."""
 
@@ -44,7 +48,8 @@ class Effort:
 
     Attributes:
         max_chunks: The largest C tried; None: see `candidates.promising`.
-        max_steps: The largest S tried; None: `MORE_STEPS` beyond the fewest.
+        max_steps: The largest S tried; None: `front.MORE_STEPS` beyond the fewest, and more where
+            all numbers of chunks are settled at once and every step gains.
         time_limit_s: When the search ends with what it has.
         seed: Of CP-SAT.
         on_search: Called with S and C before each search.
@@ -74,6 +79,7 @@ class StepSearch:
         best: The best row so far.
         least_of: What R is at least with numbers of chunks that were tried.
         in_time: Numbers of chunks that were tried until the search ended by itself.
+        settled: Whether no number of chunks up to the largest has a smaller R / C than the best.
     """
 
     asked: Question
@@ -88,6 +94,7 @@ class StepSearch:
     best: Row | None = None
     least_of: dict[int, int] = field(default_factory=dict)
     in_time: set[int] = field(default_factory=set)
+    settled: bool = False
 
     @property
     def beaten(self) -> Fraction | None:
@@ -97,6 +104,8 @@ class StepSearch:
     @property
     def open(self) -> list[int]:
         """Numbers of chunks with which a better schedule is not excluded."""
+        if self.settled:
+            return []
         return [
             chunks for chunks in self.order
             if self.beaten is None
@@ -115,6 +124,16 @@ class StepSearch:
         reason = TIME if self.cut_short else SIZE if self.open else CHUNKS
         return Gap(steps=self.steps, load=self.bound, chunks=max(self.order), reason=reason)
 
+    def raised(self, bound: Fraction) -> None:
+        """No schedule with so many steps has a smaller R / C than a bound."""
+        if bound <= self.bound:
+            return
+        self.bound = bound
+        self.order = promising(bound, self.steps, self.effort.max_chunks, self.sends)
+        if self.best is not None:
+            lower = max(self.best.lower_bound, self._least(self.best.chunks))
+            self.best = replace(self.best, load_bound=bound, lower_bound=lower)
+
     def at_once(self) -> None:
         """The best schedule along ways, of collectives with a root."""
         made = row_at_once(
@@ -130,6 +149,29 @@ class StepSearch:
         )  # fmt: skip
         if known.lower_bound > self.best.lower_bound:
             self.best = replace(self.best, lower_bound=known.lower_bound, bound_by=MIXED_INTEGER)
+
+    def together(self, made: Deliveries, per_chunk: Array) -> None:
+        """All numbers of chunks at once: the least R / C by deliveries, and a schedule for it.
+
+        Args:
+            made: The constraints with so many steps.
+            per_chunk: (S,) rounds per chunk that meet them, chunks split at will.
+        """
+        until = deadline_of(left_s(self.until) * FRACTION)
+        try:
+            least = least_ratio(made, per_chunk, max(self.order), limit=self.bound, deadline=until)
+        except OutOfTime:
+            return
+        if self.beaten is None or least.load < self.beaten:
+            parts = parts_of(self.asked.copied(least.chunks))
+            known = RoundBound(
+                lower_bound=sum(least.rounds), rounds=least.rounds, status=Status.OPTIMAL,
+                seconds=0.0,
+            )  # fmt: skip
+            many = many_sends(self.asked, parts, self.steps)
+            seconds = left_s(self.until) * _TOGETHER
+            self._better(least.chunks, seconds, known if many else None)
+        self.settled = self.beaten is not None and self.beaten <= least.load
 
     def search(self, numbers: Sequence[int], fraction: float) -> None:
         """One number of chunks after the other, each in a part of the time that is left."""
@@ -149,12 +191,12 @@ class StepSearch:
         """Whether there is time to write down a schedule of so many chunks at all."""
         return left_s(self.until) > _SEND_S * self.sends * chunks
 
-    def _better(self, chunks: int, seconds: float) -> None:
+    def _better(self, chunks: int, seconds: float, known: RoundBound | None = None) -> None:
         """The best schedule of (C, S), if its R / C is less than the one to be beaten."""
-        known, until = None, deadline_of(min(seconds, left_s(self.until)))
+        until = deadline_of(min(seconds, left_s(self.until)))
         if self.effort.on_search is not None:
             self.effort.on_search(self.steps, chunks)
-        if self.beaten is not None and self._least(chunks) > self.steps:
+        if known is None and self.beaten is not None and self._least(chunks) > self.steps:
             known = round_bound(
                 self.asked, chunks, self.steps, limit=self.bound,
                 time_limit_s=left_s(until) * _SHARE,

@@ -4,9 +4,11 @@ In this order, until one meets the lower bound on R that holds for every schedul
 
     1. at once: every chunk as early as it can be (`layers`), or an exchange by displacements
        (`exchange`), invariant under a group H;
-    2. r fixed to what the program of the bound gives (`rounds`), invariant under H;
-    3. r free, invariant under H;
-    4. r free, any schedule: what CP-SAT proves here holds.
+    2. r fixed to what deliveries need (`deliveries`), invariant under H: as trees in time
+       (`branchings`) where there are many sends, else by CP-SAT;
+    3. r fixed to what the program of the bound gives (`rounds`), likewise;
+    4. r free, invariant under H;
+    5. r free, any schedule: what CP-SAT proves here holds.
 
 A schedule by shortest trees is there from the start, so a time limit leaves an answer. Goals that
 add up are solved as their reversed dual (see `compose.reverse`).
@@ -24,10 +26,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from solvers.collectives.checking import faults
-from solvers.collectives.clock import deadline_of, left_s
-from solvers.collectives.commodities import copying
+from solvers.collectives.clock import OutOfTime, deadline_of, left_s
+from solvers.collectives.commodities import commodities, copying
 from solvers.collectives.compose import DUAL, reverse
 from solvers.collectives.cuts import cut_bound
+from solvers.collectives.deliveries import Deliveries, deliveries, fewest_for
 from solvers.collectives.distances import hops, least_steps
 from solvers.collectives.flows import load_bound
 from solvers.collectives.greedy import greedy_sends, rounds_of
@@ -35,7 +38,7 @@ from solvers.collectives.model import Permutation, parts_of
 from solvers.collectives.problem import COMBINING, Goal, Network, goal_of
 from solvers.collectives.rounds import RoundBound, least_rounds
 from solvers.collectives.schedule import Schedule, Send
-from solvers.collectives.searching import Search
+from solvers.collectives.searching import Search, many_sends
 from solvers.collectives.symmetry import free_subgroup
 from solvers.collectives.ways import Ways
 from solvers.solution import Solution, Status
@@ -199,6 +202,33 @@ def round_bound(
     )  # fmt: skip
 
 
+def deliveries_of(asked: Question, steps: int, *, phase: bool = False) -> Deliveries | None:
+    """`deliveries` of a question; None where they bound little, or are too many."""
+    parts = commodities(asked.copied(1))
+    return deliveries(asked.forward, parts, steps, group=asked.group, phase=phase)
+
+
+def delivered_rounds(
+    asked: Question, chunks: int, steps: int, *, time_limit_s: float = 60.0
+) -> RoundBound | None:
+    """What R is at least by deliveries alone, and rounds to try: quicker than `round_bound`.
+
+    None where there are no deliveries (`deliveries_of`), or time ended.
+    """
+    started, deadline = time.perf_counter(), deadline_of(time_limit_s)
+    made = deliveries_of(asked, steps)
+    if made is None:
+        return None
+    try:
+        lower, rounds = fewest_for(made, chunks, deadline=deadline)
+    except OutOfTime:
+        return None
+    return RoundBound(
+        lower_bound=lower, rounds=rounds, status=Status.OPTIMAL,
+        seconds=time.perf_counter() - started,
+    )  # fmt: skip
+
+
 def fewest_rounds(
     asked: Question,
     chunks: int,
@@ -246,14 +276,23 @@ def fewest_rounds(
     search.at_once()
     if limit and search.least == steps and not search.ended:
         search.straight()
+    late = known is None and work is None and sum(search.rounds) > search.least
+    if late and many_sends(asked, search.parts, steps):
+        share = left_s(search.deadline) * _SHARE
+        delivered = delivered_rounds(asked, chunks, steps, time_limit_s=share)
+        if delivered is not None:
+            search.raised(delivered.lower_bound)
+            if rounds is not None and rounds < search.least:
+                return _answer(None, search.least, started)
+            if delivered.rounds is not None:
+                search.fixed(delivered.rounds)
     if sum(search.rounds) > search.least:
         share = left_s(search.deadline) * _SHARE
         nodes = None if work is None else max(1, int(work * NODES_OF_WORK))
         known = known or round_bound(
             asked, chunks, steps, limit=limit, time_limit_s=share, nodes=nodes
         )
-        search.least = max(search.least, known.lower_bound)
-        search.enough = max(search.enough, search.least)
+        search.raised(known.lower_bound)
         if rounds is not None and rounds < search.least:
             return _answer(None, search.least, started)
         search.run(known.rounds)

@@ -17,7 +17,7 @@ import hardware_db
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
-from planner.network.topology.graphs import dgx1_graph, graph_of
+from planner.network.topology.graphs import dgx1_links, graph_of
 from planner.network.topology.kinds import DGX1, NAMES, Topology
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.wiring import FIGURES, Wiring, wiring_of
@@ -86,20 +86,20 @@ def _dgx1(nodes: int, numbering: str) -> Named:
     """One DGX-1, or several in a ring by the network cards that pairs of chips share."""
     table = hardware_db.load_reference("topologies").quantities
     onto = np.arange(8)
-    inside = wiring_of(dgx1_graph())
+    between_chips, counted = dgx1_links()
     relabel = _sccl_to_driver()
     if numbering == "sccl":
         back = np.argsort(relabel)
         links = np.asarray(table["dgx1-v100.links_between_msccl"].value)
-        ends = np.sort(back[inside.ends], axis=1)
-        assert (links[ends[:, 0], ends[:, 1]] == inside.links).all()
+        ends = np.sort(back[between_chips], axis=1)
+        assert (links[ends[:, 0], ends[:, 1]] == counted).all()
     else:
-        onto, ends = relabel, inside.ends
+        onto, ends = relabel, between_chips
     cluster = hardware_db.load_cluster("dgx1-v100")
     nvlink, leaf = cluster.levels[:2]
     between = [] if nodes == 1 else [(n, (n + 1) % nodes) for n in range(nodes - (nodes == 2))]
     across = [(8 * n + int(onto[c]), 8 * m + int(onto[c])) for n, m in between for c in CARDS]
-    every = [(ends + 8 * n, inside.links) for n in range(nodes)]
+    every = [(ends + 8 * n, counted) for n in range(nodes)]
     pairs = np.concatenate([each for each, _ in every] + ([np.asarray(across)] if across else []))
     counts = np.concatenate(
         [each for _, each in every] + [np.ones(len(across), dtype=np.int64)], dtype=np.int64

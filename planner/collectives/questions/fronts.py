@@ -91,7 +91,8 @@ def front_of(question: Question, on_progress: NotedProgress | None = None) -> Fr
         ),
         on_row=stand.found,
     )
-    proved = front.complete and all(row.proved for row in front.rows)
+    whole = front.complete or front.complete_to is not None
+    proved = whole and all(row.proved for row in front.rows)
     status = Status.OPTIMAL if proved else Status.FEASIBLE if front.rows else Status.TIME_LIMIT
     return FrontAnswer(question=question, status=status.value, front=front)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hardware_db
+from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.network.topology import forms
 from planner.network.topology.kinds import GRIDS, Topology
@@ -49,17 +50,22 @@ def has_graph(topology: Topology) -> bool:
     return nodes <= MOST_NODES and int(forms.link_count(*of)) <= MOST_EDGES
 
 
-def dgx1_graph() -> nx.Graph:
-    """The hybrid cube mesh of DGX-1 V100: 8 chips, 24 NVLinks, some pairs with two.
+def dgx1_links() -> tuple[IntArray, IntArray]:
+    """(pairs, 2) chips of a DGX-1 V100 that are joined, each rising, and (pairs,) their NVLinks.
 
     Source: `hardware_db` reference topologies, entry dgx1-v100.
     """
     table = hardware_db.load_reference("topologies").quantities["dgx1-v100.links_between"].value
-    links = np.asarray(table, dtype=np.int64)
-    graph = _with_chips(len(links))
-    for u, v in combinations(range(len(links)), 2):
-        if links[u, v]:
-            graph.add_edge(u, v, links=int(links[u, v]))
+    links = np.triu(np.asarray(table, dtype=np.int64))
+    return np.argwhere(links), links[links > 0]
+
+
+def dgx1_graph() -> nx.Graph:
+    """The hybrid cube mesh of DGX-1 V100: 8 chips, 24 NVLinks, some pairs with two."""
+    ends, links = dgx1_links()
+    graph = _with_chips(int(ends.max()) + 1)
+    for (u, v), count in zip(ends.tolist(), links.tolist(), strict=True):
+        graph.add_edge(u, v, links=count)
     return graph
 
 

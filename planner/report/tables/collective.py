@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,10 +18,12 @@ from planner.collectives.questions.answers import (
     gap_of,
     made,
 )
-from planner.collectives.questions.export import ExportAnswer
 from planner.collectives.questions.question import Question, size_words
 from planner.collectives.runs.ranges import fastest_for
 from planner.report.tables.tables import SplitTable, indented, section
+
+if TYPE_CHECKING:
+    from planner.collectives.questions.export import ExportAnswer
 
 _NAMED = 12
 

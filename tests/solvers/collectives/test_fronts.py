@@ -41,6 +41,7 @@ def test_complete_fronts(name: str, collective: str) -> None:
     found = pareto(network, collective)
     assert shape(found.rows) == COMPLETE[name, collective]
     assert found.complete
+    assert found.complete_to is None
     assert found.rows[-1].load == found.limit
     assert all(row.proved and row.least_load for row in found.rows)
     assert all(faults(row.schedule, network) == () for row in found.rows)
@@ -148,6 +149,18 @@ def test_few_chunks_and_steps() -> None:
     found = pareto(dgx1(), "allgather", effort=Effort(max_chunks=4, max_steps=3))
     assert shape(found.rows) == [(2, 2, 3), (4, 3, 5)]
     assert not found.complete
+
+
+def test_the_front_of_two_boxes_up_to_eight_chunks() -> None:
+    """R / C falls with every step and never reaches 2, but of few chunks no more steps gain."""
+    network = dgx1(2)
+    found = pareto(network, "allgather", effort=Effort(max_chunks=8))
+    assert shape(found.rows) == [(6, 4, 15), (8, 5, 18)]
+    assert all(row.proved and faults(row.schedule, network) == () for row in found.rows)
+    assert [row.load_bound for row in found.rows] == [Fraction(93, 38), Fraction(419, 190)]
+    assert (found.complete, found.complete_to, found.ended_by) == (False, 8, "chunks")
+    assert found.limit == 2
+    assert found.ends.startswith("no schedule of at most 8 chunks is left out")
 
 
 def test_groups_run_at_once() -> None:
