@@ -5,7 +5,7 @@ Needs a checkout of calculon (https://github.com/calculon-ai/calculon, Apache-2.
 `peer_programs`; --python names a Python that has what they need) these join.
 
 One plan: each tool's command from a fresh process, start-up included, the least of some runs; it
-has no interleaving. Some plans: drawn as `calculon_plans` draws them, tensor parallelism within a
+has no interleaving. Some plans: drawn as `calculon_costs` draws them, tensor parallelism within a
 node, in a process that has started, one after the other. A search: whole commands, and SimuMax's
 own, in a process that has started.
 
@@ -41,13 +41,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import calculon_plans
+import calculon_costs
 import calculon_space
 import measuring
 import numpy as np
 import pages
 import peer_programs
-from calculon_plans import Drawn, Terms
+from calculon_costs import Drawn, Terms
 from calculon_space import SYSTEM, Checkout, Execution, as_plan
 from gpt3_space import counted, reproduced, solved
 from jobs import GPT3_175B, BenchmarkJob
@@ -275,11 +275,11 @@ def here(
 
 def same_plans_tables(checkout: Checkout, options: argparse.Namespace) -> list[Table]:
     """One plan, some plans and a search of all tools."""
-    drawn = calculon_plans.draw(checkout, _SAME, 0, _SAMPLED, 0)
+    drawn = calculon_costs.draw(checkout, _SAME, 0, _SAMPLED, 0)
     kinds = [[p for p in drawn.plans if p.schedule == kind] for kind in ("1f1b", "interleaved")]
     plans = [plan for kind in kinds for plan in kind[: 1 if options.quick else _EACH]]
     runs = dict(zip(drawn.plans, drawn.executions, strict=True))
-    system = calculon_plans.system_of(checkout, Terms(), 1.0)
+    system = calculon_costs.system_of(checkout, Terms(), 1.0)
 
     def by_calculon(plan: Plan) -> None:
         model = checkout.llm(drawn.app, logging.Logger("calculon"))

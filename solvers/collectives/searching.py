@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from solvers.collectives.branchings import Branchings
 from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
 from solvers.collectives.commodities import commodities
-from solvers.collectives.deliveries import deliveries, other_rounds
+from solvers.collectives.deliveries import deliveries
 from solvers.collectives.exchange import exchange_crossings
 from solvers.collectives.greedy import greedy_sends, rounds_of
 from solvers.collectives.layers import layered_crossings
@@ -28,6 +28,7 @@ from solvers.collectives.model import (
 )
 from solvers.collectives.rooted import rooted_sends
 from solvers.collectives.schedule import Send
+from solvers.collectives.whole_rounds import other_rounds
 from solvers.cpsat_solver import new_solver
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from solvers.collectives.candidates import CHUNKS, MAX_CHUNKS, SIZE, TIME, Gap, promising
 from solvers.collectives.clock import OutOfTime, deadline_of, left_s
-from solvers.collectives.deliveries import Array, Deliveries, least_ratio
+from solvers.collectives.deliveries import Array, Deliveries
 from solvers.collectives.model import parts_of
 from solvers.collectives.pipelines import row_at_once
 from solvers.collectives.rounds import RoundBound
@@ -22,6 +22,7 @@ from solvers.collectives.synthesis import (
     round_bound,
     tree_schedule,
 )
+from solvers.collectives.whole_rounds import least_ratio
 from solvers.solution import Status
 
 _SEND_S = 1e-5
@@ -48,7 +49,7 @@ class Effort:
 
     Attributes:
         max_chunks: The largest C tried; None: see `candidates.promising`.
-        max_steps: The largest S tried; None: `front.MORE_STEPS` beyond the fewest, and more where
+        max_steps: The largest S tried; None: `walk.MORE_STEPS` beyond the fewest, and more where
             all numbers of chunks are settled at once and every step gains.
         time_limit_s: When the search ends with what it has.
         seed: Of CP-SAT.

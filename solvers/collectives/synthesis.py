@@ -30,7 +30,7 @@ from solvers.collectives.clock import OutOfTime, deadline_of, left_s
 from solvers.collectives.commodities import commodities, copying
 from solvers.collectives.compose import DUAL, reverse
 from solvers.collectives.cuts import cut_bound
-from solvers.collectives.deliveries import Deliveries, deliveries, fewest_for
+from solvers.collectives.deliveries import Deliveries, deliveries
 from solvers.collectives.distances import hops, least_steps
 from solvers.collectives.flows import load_bound
 from solvers.collectives.greedy import greedy_sends, rounds_of
@@ -41,6 +41,7 @@ from solvers.collectives.schedule import Schedule, Send
 from solvers.collectives.searching import Search, many_sends
 from solvers.collectives.symmetry import free_subgroup
 from solvers.collectives.ways import Ways
+from solvers.collectives.whole_rounds import fewest_for
 from solvers.solution import Solution, Status
 
 NODES_OF_WORK = 100  # of the program of the bound, for each unit of work
@@ -278,14 +279,9 @@ def fewest_rounds(
         search.straight()
     late = known is None and work is None and sum(search.rounds) > search.least
     if late and many_sends(asked, search.parts, steps):
-        share = left_s(search.deadline) * _SHARE
-        delivered = delivered_rounds(asked, chunks, steps, time_limit_s=share)
-        if delivered is not None:
-            search.raised(delivered.lower_bound)
-            if rounds is not None and rounds < search.least:
-                return _answer(None, search.least, started)
-            if delivered.rounds is not None:
-                search.fixed(delivered.rounds)
+        _by_deliveries(search, chunks, math.inf if rounds is None else rounds)
+        if rounds is not None and rounds < search.least:
+            return _answer(None, search.least, started)
     if sum(search.rounds) > search.least:
         share = left_s(search.deadline) * _SHARE
         nodes = None if work is None else max(1, int(work * NODES_OF_WORK))
@@ -299,6 +295,18 @@ def fewest_rounds(
     schedule = as_asked(asked, chunks, search.sends, search.rounds)
     found = _answer(schedule, search.least, started, search.counts)
     return found if rounds is None else _enough(found, rounds)
+
+
+def _by_deliveries(search: Search, chunks: int, most: float) -> None:
+    """Raises the bound of a search by deliveries, and tries their rounds if they are few enough."""
+    delivered = delivered_rounds(
+        search.asked, chunks, search.steps, time_limit_s=left_s(search.deadline) * _SHARE
+    )
+    if delivered is None:
+        return
+    search.raised(delivered.lower_bound)
+    if delivered.rounds is not None and search.least <= most:
+        search.fixed(delivered.rounds)
 
 
 def tree_schedule(

@@ -48,11 +48,11 @@ class PerfLLM:
 ASKED = """
 import json, sys
 from pathlib import Path
-import calculon_plans, peer_programs
-from calculon_plans import Terms, their_bytes
+import calculon_costs, peer_programs
+from calculon_costs import Terms, their_bytes
 from planner.plan import Plan
 
-job = calculon_plans.JOBS["megatron-22B"]
+job = calculon_costs.JOBS["megatron-22B"]
 plans = [Plan(tp=tp, pp=2, dp=4, micro_batch=2, recompute="full") for tp in (8, 16)]
 folder = Path(sys.argv[1])
 asked = peer_programs.asked_of(job, 48, plans, folder) | {"sequences": 64}
@@ -80,7 +80,7 @@ class Llm:
 
 def nets(tp, dp, pp):
     x = {"tensor_par": tp, "data_par": dp, "pipeline_par": pp, "tensor_par_comm_type": "rs_ag"}
-    x = calculon_plans.placed(Llm, x | {"activation_recompute": "none"})
+    x = calculon_costs.placed(Llm, x | {"activation_recompute": "none"})
     return [x[f"{axis}_par_net"] for axis in ("tensor", "data", "pipeline")]
 
 found["nets"] = [nets(2, 2, 2), nets(4, 4, 2), nets(16, 1, 2)]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from planner.base.progress import NotedProgress
 from planner.collectives.questions.answers import row_name
-from solvers.collectives.front import MORE_STEPS
 from solvers.collectives.rows import Row
+from solvers.collectives.walk import MORE_STEPS
 
 
 @dataclass(slots=True)

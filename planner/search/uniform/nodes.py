@@ -120,50 +120,59 @@ def build_nodes(
     Raises:
         OutOfTime: The deadline passed.
     """
-    parts = []
-    for start in range(0, max(len(chip_counts), 1), _COUNTS_AT_A_TIME):
-        deadline.check()
-        here = tuple(chip_counts[start : start + _COUNTS_AT_A_TIME])
-        if ground is not None and not ground.holds_for(model, here, options, clocks):
-            ground = None
-        alike = ground is not None and ground.options == options
-        meshes = ground.meshes if ground and alike else enumerate_meshes(model, here, options)
-        fitting, least = fitting_meshes(model, meshes, options, limits)
-        deadline.check()
-        partial_plans = cross_partial_plans(model, fitting, options)
-        counts = {**fitting.counts, "partial_plans": partial_plans.counts}
-        low = None
-        if not bounded:
-            corners = np.full((len(partial_plans), len(clocks), len(columns)), -np.inf)
-        elif any(column.of_memory for column in columns):
-            corners = _corners_with_memory(
-                model, partial_plans, least, clocks, columns, options, limits, deadline
-            )
-        else:
-            low = _least_costs(model, partial_plans, least, clocks, options, deadline, ground)
-            chips = partial_plans.chips
-            corners = corners_of(columns, model, limits, chips, _low(low, chips))
-        parts.append(
-            Nodes(
-                partial_plans=partial_plans,
-                corners=corners,
-                columns=columns,
-                counts=counts,
-                ground=None
-                if low is None
-                else Ground(
-                    model=model,
-                    chips=here,
-                    options=options,
-                    clocks=clocks,
-                    meshes=meshes,
-                    partial_plans=partial_plans,
-                    least=least,
-                    low=low,
-                ),
-            )
+    parts = [
+        _nodes_on(
+            model, tuple(chip_counts[start : start + _COUNTS_AT_A_TIME]), options, limits, clocks,
+            columns, deadline, bounded=bounded, ground=ground,
         )
+        for start in range(0, max(len(chip_counts), 1), _COUNTS_AT_A_TIME)
+    ]  # fmt: skip
     return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _nodes_on(
+    model: CostModel,
+    chips: tuple[int, ...],
+    options: SpaceOptions,
+    limits: Limits,
+    clocks: FloatArray,
+    columns: Columns,
+    deadline: Deadline,
+    *,
+    bounded: bool,
+    ground: Ground | None,
+) -> Nodes:
+    """The nodes on few chip counts; see `build_nodes`."""
+    deadline.check()
+    if ground is not None and not ground.holds_for(model, chips, options, clocks):
+        ground = None
+    alike = ground is not None and ground.options == options
+    meshes = ground.meshes if ground and alike else enumerate_meshes(model, chips, options)
+    fitting, least = fitting_meshes(model, meshes, options, limits)
+    deadline.check()
+    partial_plans = cross_partial_plans(model, fitting, options)
+    made = None
+    if not bounded:
+        corners = np.full((len(partial_plans), len(clocks), len(columns)), -np.inf)
+    elif any(column.of_memory for column in columns):
+        corners = _corners_with_memory(
+            model, partial_plans, least, clocks, columns, options, limits, deadline
+        )
+    else:
+        low = _least_costs(model, partial_plans, least, clocks, options, deadline, ground)
+        on = partial_plans.chips
+        corners = corners_of(columns, model, limits, on, _low(low, on))
+        made = Ground(
+            model=model, chips=chips, options=options, clocks=clocks, meshes=meshes,
+            partial_plans=partial_plans, least=least, low=low,
+        )  # fmt: skip
+    return Nodes(
+        partial_plans=partial_plans,
+        corners=corners,
+        columns=columns,
+        counts={**fitting.counts, "partial_plans": partial_plans.counts},
+        ground=made,
+    )
 
 
 def fitting_meshes(

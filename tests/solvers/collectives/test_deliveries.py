@@ -7,7 +7,7 @@ import pytest
 from collective_networks import dgx1, random_network, switch, torus
 from support.cases import each
 
-from solvers.collectives.deliveries import excess, fewest_for, least_ratio, steps_bound
+from solvers.collectives.deliveries import steps_bound
 from solvers.collectives.flows import load_bound
 from solvers.collectives.problem import Network, Shared
 from solvers.collectives.synthesis import (
@@ -17,6 +17,7 @@ from solvers.collectives.synthesis import (
     load_limit,
     question,
 )
+from solvers.collectives.whole_rounds import excess, fewest_for, least_ratio
 from solvers.solution import Status
 
 COLLECTIVES = ("allgather", "reduce-scatter")
