@@ -44,7 +44,7 @@ def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulS
     slower = np.where(routed, 1 / a.expert_efficiency, 1.0)
     step = max(_AT_A_TIME // (len(linears) * clock.shape[-1]), 1)
     parts = []
-    for start in range(0, max(sizes.shape[-2], len(clock)), step):
+    for start in range(0, max(sizes.shape[-2], len(clock), 1), step):
         rows = slice(start, start + step)
         t, i, o, copies = sizes[..., rows, :] if sizes.shape[-2] > 1 else sizes
         own = clock[rows] if len(clock) > 1 else clock
