@@ -9,9 +9,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Deferred(Sequence[T_co]):
-    """A sequence whose items are made at the first look, once; else like the tuple of them.
+    """A sequence whose items are made at the first look, and kept.
 
-    It equals that tuple, has its hash, prints as it does, and pickles as one.
+    It equals the tuple of them, has its hash, is added to others and prints as it does, and
+    pickles as one; `list` of it is what JSON takes.
 
     Args:
         make: Gives the items. It must depend on nothing that changes.
@@ -24,8 +25,9 @@ class Deferred(Sequence[T_co]):
         self._items: tuple[T_co, ...] = ()
 
     def _made(self) -> tuple[T_co, ...]:
-        if self._make is not None:
-            self._items = tuple(self._make())
+        make = self._make
+        if make is not None:
+            self._items = tuple(make())
             self._make = None
         return self._items
 
@@ -43,6 +45,12 @@ class Deferred(Sequence[T_co]):
         if not isinstance(other, tuple | Deferred):
             return NotImplemented
         return self._made() == tuple(other)
+
+    def __add__(self, other: Sequence[Any]) -> tuple[Any, ...]:
+        return self._made() + tuple(other)
+
+    def __radd__(self, other: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(other) + self._made()
 
     def __hash__(self) -> int:
         return hash(self._made())

@@ -61,7 +61,7 @@ def feasible(
         list[str] | None,
         option(
             "Tokens per step: 4Mi, 1Mi,3e6 or 1Mi..16Mi (by doubling); alone it asks for the "
-            "largest chip count, with --chips for the verdict.",
+            "largest chip count, with --chips for the verdict (exit code 3: feasible nowhere).",
             _QUESTION,
         ),
     ] = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.base.errors import InputError
-from planner.base.messages import not_one_of
+from planner.base.messages import not_one_of, shown
 
 ALL = "all"
 _OF_A_PLAN = {
@@ -53,8 +53,12 @@ def sections_in(text: str, sections: Mapping[str, str]) -> tuple[str, ...]:
         sections: Those that there are.
 
     Raises:
-        InputError: A name is none of them.
+        InputError: It is no text, or a name is none of them.
     """
+    if not isinstance(text, str):
+        raise InputError(
+            f"show: {shown(text)} is not text; names with commas between them, or {ALL}"
+        )
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name != ALL and name not in sections:

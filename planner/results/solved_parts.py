@@ -131,11 +131,11 @@ class Candidates:
             see `planner.search.uniform.engine.UniformSpace`.
         front_counts: The same for the rest of the front.
         machines: Where PEs or wirings are a decision, what was searched of each machine.
-        seconds: Wall time of the search.
+        seconds: Wall time of the search; answers that differ in it alone are equal.
     """
 
     counts: Mapping[str, Mapping[str, int]] = field(repr=False)
-    seconds: float
+    seconds: float = field(compare=False)
     front_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
     top: tuple[RankedPlan, ...] = field(default=(), repr=False)
     top_complete: bool = False

@@ -8,10 +8,11 @@ that what goes to d is a flow, and a link carries no more of it than of everythi
 
 for every d, with the same rounds r_s. Chunks that are copied count once in each flow, whatever
 they share on the way to several destinations, so this is a relaxation of `expansion`, with one
-flow for each destination in place of one for each chunk and destination. On all networks that were
-tried its rounds were the same. With rounds and chunks as fractions it is a linear program, whose
-prices are checked in fractions (`prices`); `whole_rounds` has whole ones. Averaging over
-symmetries makes one destination of each orbit enough.
+flow for each destination in place of one for each chunk and destination. Without shared capacities
+its rounds were the same on all networks that were tried; with them, or with several groups, they
+may be fewer, and `expansion` bounds more. With rounds and chunks as fractions it is a linear
+program, whose prices are checked in fractions (`prices`); `whole_rounds` has whole ones. Averaging
+over symmetries makes one destination of each orbit enough.
 
 Sources: Ahlswede, Cai, Li, Yeung, IEEE Trans. Inf. Theory 2000, doi:10.1109/18.850663 (the flow to
 each destination bounds what all of them receive); Fleischer, Skutella, SIAM J. Comput. 2007,

@@ -25,6 +25,8 @@ from solvers.collectives.deliveries import Array, Deliveries, widened
 
 _INFEASIBLE = 2
 """The status of a mixed-integer program without a solution."""
+_UNBOUNDED = 3
+"""The status of a linear program that falls without end."""
 _TOLERANCE = 1e-6
 """By which a bound of HiGHS may exceed the truth; it is rounded up after taking this off."""
 
@@ -195,7 +197,8 @@ def excess(made: Deliveries, limit: Fraction, *, deadline: float = math.inf) -> 
 
     With constraints that have a phase no schedule with at least as many steps has fewer rounds
     than limit C + excess. With chunks and rounds of at least 1 as fractions it is a linear program;
-    it is rounded up to a fraction that R - limit C can be.
+    it is rounded up to a fraction that R - limit C can be. Where it falls without end, as it may
+    with several groups that share links, R is at least limit C all the same: the excess is 0.
 
     Args:
         made: The constraints.
@@ -219,7 +222,9 @@ def excess(made: Deliveries, limit: Fraction, *, deadline: float = math.inf) -> 
     )  # fmt: skip
     if found.status == 1:
         raise OutOfTime
+    if found.status == _UNBOUNDED:
+        return Fraction(0)
     if found.status != 0:
         raise RuntimeError(f"the linear program was not solved: {found.message}")
-    parts = math.ceil(found.fun * limit.denominator - _TOLERANCE)
+    parts = math.ceil((found.fun - _TOLERANCE) * limit.denominator)
     return Fraction(parts, limit.denominator)

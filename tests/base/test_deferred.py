@@ -19,6 +19,7 @@ def test_it_is_made_at_the_first_look_and_once() -> None:
     assert (part == (3, 1, 2), part == (3, 1, 2), part == Deferred(make)) == (True, True, True)
     assert part != (3, 1)
     assert part != [3, 1, 2]
+    assert (part + (4,), [4] + part) == ((3, 1, 2, 4), (4, 3, 1, 2))  # noqa: RUF005
     assert (hash(part), repr(part)) == (hash((3, 1, 2)), "(3, 1, 2)")
     assert pickle.loads(pickle.dumps(part)) == (3, 1, 2)
     assert len(looks) == 2

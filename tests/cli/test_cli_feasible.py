@@ -138,6 +138,15 @@ def test_the_fitted_model() -> None:
         assert row["margin"] == pytest.approx(batch / least)
 
 
+def test_no_count_at_all_has_room() -> None:
+    """On every number of chips no plan is left to be timed."""
+    (row,) = answer(
+        "--model", "llama2-7b", "--hardware", "tpu-v5p", "--strategies", "dp", "--batch-tokens",
+        "1Mi", code=3,
+    )["rows"]  # fmt: skip
+    assert (row["chips"], row["fits"]) == (None, False)
+
+
 def test_no_strategy_at_all_is_exit_code_three() -> None:
     document = answer(*ROOFLINE, "--chips", 64, "--batch-tokens", 64, "--strategies", "dp", code=3)
     assert document["rows"][0]["binds"] == "memory: state"

@@ -300,6 +300,7 @@ SEARCH_FIELDS = (
     Asked(
         name="electricity_price",
         help="Money per kWh: adds what the electricity of the run costs, the facility's included",
+        more="Beside the price of chip-hours; the objective money counts those alone",
         replacing="Money per kWh: adds what the electricity of the run costs",
         panel=RUN,
         kind="number",

@@ -157,7 +157,8 @@ class CommonFields(FeasibleFields, total=False):
     """Adds the price of the run. Money per chip and hour, which the objective money counts too;
     without it that counts chip-hours."""
     electricity_price: float | None
-    """Money per kWh: adds what the electricity of the run costs, the facility's included."""
+    """Money per kWh: adds what the electricity of the run costs, the facility's included. Beside
+    the price of chip-hours; the objective money counts those alone."""
     carbon_intensity: float | None
     """Grams of CO2 per kWh: adds the CO2 of the run."""
 

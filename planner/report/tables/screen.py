@@ -44,8 +44,11 @@ _INDENT = "  "
 NEXT, FRONT = "next", "front"
 MOST_LINES, MOST_LINES_WIDE, WIDE = 40, 34, 120
 """Lines of a screen, and of one that has so many columns."""
-_SHORTER = (("runners-up", 1), (FRONT, 3), ("step time", 1), (FRONT, 1))
-"""Rows that lose their last lines where a screen would be longer, in that order: how many stay."""
+_SHORTER = (
+    ("runners-up", 1, "candidates"), (FRONT, 3, ""), ("step time", 1, ""), (FRONT, 1, "front"),
+)  # fmt: skip
+"""Rows that lose their last lines where a screen would be longer, in that order: how many stay, and
+the section that `--show` has in place of what is named and gone."""
 SAID_OF_A_PLAN = ("runnable-in", "max-oom-risk")
 """What is assumed and said of a plan in its notes: its targets, and the risk of its memory."""
 LAID_OUT = (NEXT, FRONT, SPENT)
@@ -126,21 +129,36 @@ def _screen(start: list[RenderableType], rows: Callable[[int], Groups]) -> Rende
         most = MOST_LINES if room < WIDE else MOST_LINES_WIDE
         taken = sum(len(text_of(line, room).splitlines()) for line in start) + len(groups)
         groups = _within(groups, most - taken, left)
-        return spaced([start, *([_grid(group, left)] for group in groups)])
+        grids = [_grid(group, left) for group in groups]
+        if _heights(groups, left) > most - taken:
+            return spaced([[*start, *grids]])
+        return spaced([start, *([grid] for grid in grids)])
 
     return ByWidth(draw)
 
 
 def _within(groups: Groups, lines: int, room: int) -> Groups:
     """The rows in so many lines: what `--show` says in full leaves first, as far as it has to."""
-    for name, kept in _SHORTER:
-        if sum(_height(row, room) for group in groups for row in group) <= lines:
+    for name, kept, section in _SHORTER:
+        if _heights(groups, room) <= lines:
             break
         groups = [
-            [(own, texts[:kept] if own == name else texts) for own, texts in group]
+            [(own, _first(texts, kept, section) if own == name else texts) for own, texts in group]
             for group in groups
         ]
     return groups
+
+
+def _first(texts: list[str], kept: int, section: str) -> list[str]:
+    """The first texts; the last of them says where the others are."""
+    if len(texts) <= kept or not section:
+        return texts[:kept]
+    return [*texts[: kept - 1], f"{texts[kept - 1]} --show {section}"]
+
+
+def _heights(groups: Groups, room: int) -> int:
+    """Lines that all rows take."""
+    return sum(_height(row, room) for group in groups for row in group)
 
 
 def _height(row: Row, room: int) -> int:

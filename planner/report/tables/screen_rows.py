@@ -41,8 +41,8 @@ _IN_THE_RUN = {
     "tokens": "{} tokens",
     "steps": "{} steps",
     "with the facility": "{} with the facility",
-    "price": "price {}",
-    "electricity": "{} for electricity",
+    "price": "price {} of chip-hours",
+    "electricity": "{} of electricity",
     "CO2": "{} of CO2",
 }
 """How a figure of the whole run stands in its line; the others stand alone."""

@@ -3,7 +3,9 @@
 A degree is useful where some plan that fits is compute-bound at some batch, the fastest there or
 not. Of most plans this takes three numbers of micro-batches m instead of all. From m = 2 on the
 layers of a plan cost the same whatever m is, so that its step and what communication adds to it
-both are a m + b, and one over the other never has a least value between the ends.
+both are a m + b, and one over the other never has a least value between the ends. Without pipeline
+stages a plan counts with no more recomputation than it needs (`pairs`): more of it only hides
+communication behind work that is done twice.
 """
 
 from __future__ import annotations

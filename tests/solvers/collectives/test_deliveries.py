@@ -9,6 +9,7 @@ from support.cases import each
 
 from solvers.collectives.deliveries import steps_bound
 from solvers.collectives.flows import load_bound
+from solvers.collectives.front import pareto
 from solvers.collectives.problem import Network, Shared
 from solvers.collectives.synthesis import (
     Question,
@@ -118,3 +119,11 @@ def test_the_fewest_chunks_that_have_the_least_ratio() -> None:
             found = least_ratio(made, per_chunk, 32, limit=limit)
             assert (found.chunks, sum(found.rounds)) == cell
             assert float(per_chunk.sum()) == pytest.approx(float(load))
+
+
+def test_groups_that_share_links_have_a_front_too() -> None:
+    """The program of all numbers of steps falls without end there; it then says nothing."""
+    links = ((0, 3), (1, 2), (2, 4), (3, 4), (4, 0), (4, 1))
+    front = pareto(Network(nodes=5, links=links, lanes=(1,) * 6), "allgather",
+                   groups=[(2, 0, 3), (4, 1)])  # fmt: skip
+    assert front.rows
