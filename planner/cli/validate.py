@@ -44,6 +44,14 @@ def validate(
         str,
         option("runs, collectives, microbench, failures, energy or all.", _QUESTION),
     ] = "runs",
+    assume_network: Annotated[
+        bool,
+        option(
+            "Take the cluster's own network where the text of a row is not understood.",
+            _QUESTION,
+            "--assume-network",
+        ),
+    ] = False,
     site_factors: Annotated[
         bool,
         typer.Option(
@@ -87,6 +95,7 @@ def validate(
             data=data,
             sources=tuple(source or ()),
             what=what,
+            assume_network=assume_network,
             site_factors=site_factors,
             local=calibration,
             on_progress=on_progress,

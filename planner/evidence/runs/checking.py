@@ -21,7 +21,7 @@ NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs", "step_time_s")
 DIMENSIONS = ("n_layers", "d_model", "n_heads", "d_ff", "vocab")
 FILLED = (
     "n_kv_heads", "gated_mlp", "moe_experts", "moe_topk", "moe_d_ff", "chips_per_node",
-    "inter_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
+    "inter_node_net", "intra_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
     "micro_batch_seqs", "precision", "recompute",
 )  # fmt: skip
 LABELS = ("id", "group", "source", "model_name", "set", "gold", "split", "era", "framework",
@@ -29,7 +29,7 @@ LABELS = ("id", "group", "source", "model_name", "set", "gold", "split", "era", 
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
 METER = ("power_boundary", "cooling")
 IGNORED = (
-    "source_url", "confidence", "chip_as_printed", "intra_node_net", "dp",
+    "source_url", "confidence", "chip_as_printed", "dp",
     "tokens_per_s_per_chip", "notes", "cell",
 )  # fmt: skip
 COLUMNS = (*NEEDED, *DIMENSIONS, *FILLED, *LABELS, *MEASURED, *METER, *IGNORED)

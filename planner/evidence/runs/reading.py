@@ -113,8 +113,18 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def read_runs(path: Path | None = None, on_progress: Progress | None = None) -> Reading:
+def read_runs(
+    path: Path | None = None,
+    on_progress: Progress | None = None,
+    *,
+    assume_network: bool = False,
+) -> Reading:
     """The runs of a file; default: those of the package.
+
+    Args:
+        path: The file.
+        on_progress: Called now and then with what is done, how many, of how many.
+        assume_network: Take the cluster's own network for a text that is not understood.
 
     Raises:
         InputError: A needed column is missing, or no row is left; one line per fault.
@@ -129,7 +139,7 @@ def read_runs(path: Path | None = None, on_progress: Progress | None = None) -> 
         raise InputError("\n".join(map(_model_suffices, problems)))
     if not found:
         raise InputError(f"{name}: has no rows below its header")
-    reading = reading_of(name, found, on_progress)
+    reading = reading_of(name, found, on_progress, assume_network=assume_network)
     if not reading.runs:
         raise InputError("\n".join([f"{name}: no row is left", *reasons(name, reading.skipped)]))
     return replace(reading, notes=tuple(_unused(columns)))
@@ -224,13 +234,20 @@ def _known_column(column: str) -> str:
     return did_you_mean(found[0] if found else word, COLUMNS)
 
 
-def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = None) -> Reading:
+def reading_of(
+    name: str,
+    lines: Sequence[Line],
+    on_progress: Progress | None = None,
+    *,
+    assume_network: bool = False,
+) -> Reading:
     """The runs of the rows of a file.
 
     Args:
         name: Of the file.
         lines: Its rows.
         on_progress: Called now and then with what is done, how many, of how many.
+        assume_network: Take the cluster's own network for a text that is not understood.
     """
     runs: list[MeasuredRun] = []
     skipped: list[Skipped] = []
@@ -240,7 +257,7 @@ def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = 
             on_progress("rows", at, len(lines))
         cells = {**dict.fromkeys(COLUMNS, ""), **line.cells}
         cells["id"] = cells["id"] or f"line-{line.number}"
-        found = _measured(line, cells, seen)
+        found = _measured(line, cells, seen, assume_network=assume_network)
         seen.setdefault(cells["id"], line.number)
         if isinstance(found, MeasuredRun):
             runs.append(found)
@@ -252,7 +269,7 @@ def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = 
 
 
 def _measured(
-    line: Line, cells: dict[str, str], seen: Mapping[str, int]
+    line: Line, cells: dict[str, str], seen: Mapping[str, int], *, assume_network: bool
 ) -> MeasuredRun | list[Skipped]:
     """A row that can be predicted, or why it cannot, one entry per fault."""
 
@@ -274,7 +291,7 @@ def _measured(
     if lacking := is_incomplete(cells):
         return skip([lacking], is_fault=False)
     try:
-        return _labelled(line, cells, _run(cells))
+        return _labelled(line, cells, _run(cells, assume_network=assume_network))
     except (InputError, HardwareError, ModelError) as error:
         return skip(str(error).split("\n"))
 
@@ -300,13 +317,13 @@ def _labelled(line: Line, cells: Mapping[str, str], run: Run) -> MeasuredRun:
     )
 
 
-def _run(cells: dict[str, str]) -> Run:
+def _run(cells: dict[str, str], *, assume_network: bool) -> Run:
     """The run of a row; a model of the database where the row has no dimensions of its own."""
     model = None
     if not cells["n_layers"] and (known := known_model(cells["model_name"])):
         model = _model_named(known)
         cells = {**cells, **_dimensions(model)}
-    run = run_of(cells)
+    run = run_of(cells, assume_network=assume_network)
     filled = {name: value for name, value in _PLAIN.items() if not cells[name]}
     if cells["power_w_per_chip"] and not cells["power_boundary"]:
         filled["power_boundary"] = PRINTED

@@ -27,7 +27,7 @@ from models_db import (
 from planner.base.errors import InputError
 from planner.cost.job import Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
-from planner.evidence.runs.networks import network_bytes_per_s
+from planner.evidence.runs.networks import with_networks
 from planner.evidence.runs.profiles import Profile, profile_of
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, Stage
@@ -64,15 +64,19 @@ class Run:
     filled: dict[str, str]
 
 
-def run_of(row: Mapping[str, str]) -> Run:
+def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
     """The run of a row.
+
+    Args:
+        row: Its columns.
+        assume_network: Take the cluster's own network for a text that is not understood.
 
     Raises:
         InputError: The row lacks a field that no rule fills, or contradicts itself.
     """
     filled: dict[str, str] = {}
     profile = profile_of(row)
-    cluster = _cluster(row, filled)
+    cluster = _cluster(row, filled, assume_network=assume_network)
     job = Job(
         model=_model(row, profile),
         seq_len=_whole(row, "seq_len"),
@@ -238,28 +242,17 @@ def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str])
     return value
 
 
-def _cluster(row: Mapping[str, str], filled: dict[str, str]) -> Cluster:
+def _cluster(row: Mapping[str, str], filled: dict[str, str], *, assume_network: bool) -> Cluster:
     """The chip's default cluster with the row's node size and network."""
     cluster = load_cluster(row["hardware"])
     first = cluster.levels[0]
     node = _whole(row, "chips_per_node", cluster.node_chips)
     domain = first.domain_chips or node
-    per_chip = network_bytes_per_s(row["inter_node_net"], node)
     if first.torus is None and domain <= 16 and node != domain:
         levels = [replace(first, domain_chips=node, bandwidth_by_group=())]
         levels += [replace(lv, domain_chips=None) for lv in cluster.levels[-1:]]
         cluster = replace(cluster, node_chips=node, levels=tuple(levels), max_chips=2**20)
-    if per_chip is not None:
-        outer = tuple(
-            replace(lv, bandwidth_bytes_per_s=per_chip, peer_bandwidth_bytes_per_s=per_chip)
-            if lv.kind == "scale-out"
-            else lv
-            for lv in cluster.levels
-        )
-        cluster = replace(cluster, levels=outer)
-    elif not row["inter_node_net"]:
-        filled["network"] = f"that of {cluster.name}"
-    return cluster
+    return with_networks(cluster, row, filled, node=node, assume=assume_network)
 
 
 def _model(row: Mapping[str, str], profile: Profile) -> Model:

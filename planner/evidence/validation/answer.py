@@ -121,6 +121,7 @@ def validate(
     data: Path | None = None,
     sources: Sequence[str] = (),
     what: str = "runs",
+    assume_network: bool = False,
     site_factors: bool = False,
     calibration: Calibration | None = None,
     local: str | None = None,
@@ -132,6 +133,7 @@ def validate(
         data: A CSV file of runs; default those of the package.
         sources: Names or patterns of the sources that count; default all.
         what: One of `KINDS`, or "all".
+        assume_network: Take the cluster's own network for a text that is not understood.
         site_factors: Show times with site factors.
         calibration: Another set of constants; default the shipped one.
         local: File of `planner calibrate`, whose constants hold for its chips.
@@ -148,11 +150,17 @@ def validate(
             f"what: {what!r} reads the shipped data with the shipped constants; leave out --data, "
             "--source and --calibration"
         )
+    if assume_network and data is None:
+        raise InputError("assume-network: has no effect without --data; leave it out")
     wanted = KINDS if what == EVERYTHING else (what,)
     runs = None
     if "runs" in wanted:
         mine = None if local is None else read_local(local)
-        runs = _runs(data, sources, calibration, mine, on_progress, site_factors=site_factors)
+        whole = read_runs(data, on_progress, assume_network=assume_network)
+        runs = _runs(
+            whole, sources, calibration, mine, on_progress,
+            site_factors=site_factors, shipped=data is None,
+        )  # fmt: skip
     calls, left_out = measured_collectives(calibration) if "collectives" in wanted else ([], {})
     return Validation(
         runs=runs,
@@ -167,20 +175,19 @@ def validate(
 
 
 def _runs(
-    data: Path | None,
+    whole: Reading,
     sources: Sequence[str],
     calibration: Calibration | None,
     local: LocalCalibration | None,
     on_progress: Progress | None,
     *,
     site_factors: bool,
+    shipped: bool,
 ) -> Runs:
-    whole = read_runs(data, on_progress)
     known = sorted({measured.set_name for measured in whole.runs})
     reading: Reading = of_sources(whole, sources) if sources else whole
     predictions, refused = predict(reading, calibration, on_progress, local)
     names = names_of(predictions)
-    shipped = data is None
     return Runs(
         data=reading.name,
         predictions=predictions,

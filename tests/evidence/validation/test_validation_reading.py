@@ -10,6 +10,10 @@ import pytest
 from cli.command import planner, refused
 from support.cases import each
 
+from planner.evidence.csvfile import published
+from planner.evidence.runs.networks import between_fault, network_bytes_per_s
+from planner.evidence.runs.reading import read_runs
+
 GOOD = {
     "id": "a", "hardware": "a100-sxm4-80", "n_chips": "64", "seq_len": "2048",
     "global_batch_seqs": "512", "step_time_s": "3.5665", "n_layers": "30", "d_model": "3072",
@@ -70,6 +74,11 @@ FAULTS = [
     ({"n_heads": "4096"}, "n_heads: 4096 exceeds d_model 3072"),
     ({"pp": "64"}, "pp 64"),
     ({"inter_node_net": "InfiniBand (0 Gb/s per node)"}, "gives no bandwidth"),
+    ({"inter_node_net": "Etherner"}, "'Etherner' is not understood; did you mean 'Ethernet'?"),
+    ({"inter_node_net": "carrier pigeons"}, "write a rate as in '8x NDR'"),
+    ({"inter_node_net": "InfiniBand 3200 Gb"}, "its rate is not understood"),
+    ({"intra_node_net": "NVLnk"}, "'NVLnk' is not understood; did you mean 'NVLink'?"),
+    ({"intra_node_net": "PCIe Gen4"}, "is not what joins the chips of dgx-a100"),
     ({"chips_per_node": "1e15"}, "of at most 16,384"),
 ]  # fmt: skip
 
@@ -82,6 +91,48 @@ def test_a_fault_is_named_with_its_line(change: dict[str, str], words: str, writ
     assert (skipped["line"], skipped["id"], skipped["is_fault"]) == (3, "row1", True)
     assert words in skipped["reason"]
     assert found["skipped_rows"] == 1
+
+
+@each(
+    ("text", "gb_per_s"),
+    [
+        ("8x NDR", 50), ("8x NDR400 InfiniBand", 50), ("4x HDR", 12.5), ("8x HDR100", 12.5),
+        ("4x 200 Gb/s", 12.5), ("400 Gb/s per GPU", 50), ("50 GB/s per GPU", 50),
+        ("3.2 Tbps/node", 50), ("InfiniBand (800 Gb/s per node)", 12.5), ("800 Gbps", 12.5),
+        ("4x Omni-Path 100 Gb/s per node", 6.25), ("InfiniBand 8x400 Gb/s", 50),
+        ("Storage: 2x HDR, Compute: 8x ConnectX-7 IB NDR 400Gb/s, Management", 50),
+        ("200Gbps for NS and 2xBF3 400Gbps for EW", 3.125), ("NDR400 InfiniBand", None),
+        ("InfiniBand", None), ("Ethernet", None),
+    ],
+)  # fmt: skip
+def test_a_printed_network_is_a_rate_or_a_kind(text: str, gb_per_s: float | None) -> None:
+    found = network_bytes_per_s(text, 8)
+    assert found == (None if gb_per_s is None else pytest.approx(gb_per_s * 1e9))
+    assert gb_per_s is not None or not between_fault(text)
+
+
+def test_a_kind_without_a_rate_says_whose_rate_is_taken(write: Write) -> None:
+    found = document(write({"inter_node_net": "InfiniBand", "intra_node_net": "NVLink3"}))
+    taken = found["rows"][0]["filled"]["network"]
+    assert taken.startswith("that of dgx-a100")
+    assert taken.endswith("'InfiniBand' gives no rate")
+
+
+def test_networks_not_understood_are_assumed_on_request_and_listed(write: Write) -> None:
+    path = write({}, {"inter_node_net": "carrier pigeons", "intra_node_net": "PCIe"})
+    plain, other = document(path, "--assume-network")["rows"]
+    assert other["predicted_step_time_s"] == plain["predicted_step_time_s"]
+    assert other["filled"]["network"].endswith("'carrier pigeons' is not understood")
+    assert other["filled"]["intra_node_net"].endswith("'PCIe' is not its kind of links")
+    (line,) = refused("validate", "--assume-network")
+    assert line == "assume-network: has no effect without --data; leave it out"
+
+
+def test_every_published_network_is_understood() -> None:
+    texts = {row["inter_node_net"] for row in published("runs")}
+    kinds = [text for text in texts if network_bytes_per_s(text, 8) is None]
+    assert not [text for text in kinds if between_fault(text)]
+    assert not [row for row in read_runs().skipped if row.is_fault]
 
 
 def test_the_same_faults_alone_leave_nothing(write: Write) -> None:
