@@ -45,7 +45,7 @@ class Run:
         source: Where it was published.
         profile: Its software and installation, and the rule that says so.
         plan, job, cluster: As reconstructed.
-        measured_step_time_s: As published.
+        measured_step_time_s: As published; NaN: not published.
         measured_memory_bytes: Peak per chip as published; None: not published.
         measured_power_w: Mean per chip as published; None: not published.
         filled: Fields that the row leaves out, with the value taken.
@@ -95,7 +95,7 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         plan=_plan(row, job.model, profile, filled),
         job=job,
         cluster=cluster,
-        measured_step_time_s=float(row["step_time_s"]),
+        measured_step_time_s=float(row["step_time_s"] or "nan"),
         measured_memory_bytes=memory_gib and memory_gib * 2**30,
         measured_power_w=power_w,
         filled=filled,
