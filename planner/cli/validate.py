@@ -77,6 +77,14 @@ def validate(
             rich_help_panel=_QUESTION,
         ),
     ] = False,
+    rules: Annotated[
+        bool,
+        option(
+            "Print the software of every run: what its row says, and what which rule assumed.",
+            OUTPUT,
+            "--rules",
+        ),
+    ] = False,
     calibration: Annotated[str | None, field_option("calibration")] = None,
     plot: Annotated[
         Path | None,
@@ -95,6 +103,8 @@ def validate(
       planner validate --source mpt --source 'nemo*' --json
 
       planner validate --data runs.csv --calibration local.yaml
+
+      planner validate --source kempner --rules
 
       planner validate --what energy
 
@@ -136,4 +146,4 @@ def validate(
     from planner.report.tables.tables import print_view  # noqa: PLC0415
     from planner.report.tables.validation import validation_view  # noqa: PLC0415
 
-    print_view(validation_view(answer), whole_lines=True)
+    print_view(validation_view(answer, rules=rules), whole_lines=True)

@@ -23,7 +23,9 @@ _RUN = {
     "micro_batch_seqs": "sequences", "tp": "count", "sp": _FLAG, "pp": "count",
     "interleave_v": "count", "cp": "count", "ep": "count",
     "sharding": "ddp, zero1, zero2, zero3", "precision": "bf16, fp8, ...",
-    "recompute": "none, selective, full", "framework": "as --framework", "era": "as --era",
+    "recompute": "none, selective, full", "framework": "as --framework, or NeMo, ...",
+    "framework_version": "version or date", "era": "as --era", "flags": "as printed",
+    "optimizer": "adam, muon, ...", "job": "pretrain, sft, lora",
     "step_time_s": "seconds", "peak_mem_gib_per_chip": "GiB", "power_w_per_chip": "watts",
     "power_boundary": "chip, node, node_and_fabric, facility", "cooling": "air, liquid",
     "gold": _FLAG, "split": "fit, test", "complete": _FLAG,
@@ -31,8 +33,8 @@ _RUN = {
 _TITAN = {
     "source": "torchtitan 2024-12", "inter_node_net": "400 Gb/s per GPU",
     "intra_node_net": "NVLink", "hardware": "h100-sxm-96gb-hbm2e-500w", "chips_per_node": "8",
-    "model_name": "llama3-8b", "sharding": "zero3", "framework": "torchtitan-2024",
-    "era": "torch-fsdp",
+    "model_name": "llama3-8b", "sharding": "zero3", "framework": "torchtitan",
+    "framework_version": "2024-12", "flags": "torch.compile", "job": "pretrain",
 }  # fmt: skip
 _RUNS = (
     {**_TITAN, "id": "titan-002", "n_chips": "8", "seq_len": "8192", "global_batch_seqs": "16",

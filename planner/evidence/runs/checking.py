@@ -13,8 +13,8 @@ from planner.assumptions.software import ERAS
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
-from planner.evidence.runs.rows import Run
-from planner.frameworks.profiles import FRAMEWORKS
+from planner.evidence.runs.profiles import framework_fault
+from planner.evidence.runs.rows import ADAM, JOBS, Run
 from planner.question.records import names_a_file
 
 NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs")
@@ -26,6 +26,7 @@ FILLED = (
     "micro_batch_seqs", "precision", "recompute",
 )  # fmt: skip
 LABELS = ("id", "group", "source", "model_name", "set", "gold", "split", "era", "framework",
+          "framework_version", "flags", "optimizer", "job",
           "complete", "sharding_as_printed")  # fmt: skip
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
 METER = ("power_boundary", "cooling")
@@ -35,6 +36,7 @@ IGNORED = (
 )  # fmt: skip
 COLUMNS = (*NEEDED, STEP_TIME, *DIMENSIONS, *FILLED, *LABELS, *MEASURED, *METER, *IGNORED)
 
+OPTIMIZERS = (*ADAM, "adafactor", "lion", "muon", "sgd", "shampoo")
 _COUNTS = ("n_chips", "global_batch_seqs", "seq_len", *DIMENSIONS, "n_kv_heads", "moe_experts",
            "moe_topk", "moe_d_ff", "chips_per_node", "tp", "pp", "interleave_v", "cp", "ep",
            "micro_batch_seqs")  # fmt: skip
@@ -45,7 +47,8 @@ _CHOICES: dict[str, Collection[str]] = {
     "recompute": ("none", "selective", "full"),
     "precision": (*PRECISIONS, "nvfp4"),
     "era": tuple(sorted(ERAS)),
-    "framework": FRAMEWORKS,
+    "optimizer": OPTIMIZERS,
+    "job": tuple(JOBS),
     "split": ("fit", "test"),
     "power_boundary": BOUNDARIES,
     "cooling": COOLINGS,
@@ -134,8 +137,9 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: {shown(cells[name])} is not 0 or 1"
     for name, allowed in _CHOICES.items():
         if cells[name] and cells[name] not in allowed:
-            listed = sorted(allowed) if name == "framework" else allowed
-            yield f"{name}: {not_one_of(cells[name], listed)}"
+            yield f"{name}: {not_one_of(cells[name], allowed)}"
+    if cells["framework"] and (wrong := framework_fault(cells["framework"])):
+        yield f"framework: {wrong}"
     if not cells["hardware"]:
         yield "hardware: is empty; planner hardware list shows the names"
     elif problem := hardware_fault(cells["hardware"]):

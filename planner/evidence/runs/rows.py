@@ -32,6 +32,11 @@ from planner.evidence.runs.profiles import Profile, profile_of
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, Stage
 
+SOFTWARE = ("framework", "framework_version", "flags", "optimizer", "job")
+"""Columns that say what ran."""
+JOBS = {"pretrain": "pretrain", "sft": "finetune", "lora": "lora"}
+"""Words of the column `job`, and kinds of `planner.cost.job.JOB_KINDS`."""
+ADAM = ("adam", "adamw")
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
 
 
@@ -49,6 +54,7 @@ class Run:
         measured_memory_bytes: Peak per chip as published; None: not published.
         measured_power_w: Mean per chip as published; None: not published.
         filled: Fields that the row leaves out, with the value taken.
+        printed: What the row says of its software, of `SOFTWARE`, as printed.
     """
 
     key: str
@@ -62,6 +68,7 @@ class Run:
     measured_memory_bytes: float | None
     measured_power_w: float | None
     filled: dict[str, str]
+    printed: dict[str, str]
 
 
 def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
@@ -82,7 +89,7 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         seq_len=_whole(row, "seq_len"),
         global_batch=_whole(row, "global_batch_seqs"),
         precision=_precision(row, cluster.chip, filled),
-        kind="lora" if _is_lora(row) else "pretrain",
+        kind=_kind(row, filled),
         framework=FRAMEWORKS[profile.framework],
         era=profile.era,
     )
@@ -99,6 +106,7 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         measured_memory_bytes=memory_gib and memory_gib * 2**30,
         measured_power_w=power_w,
         filled=filled,
+        printed={name: row[name] for name in SOFTWARE if row.get(name)},
     )
 
 
@@ -113,6 +121,20 @@ def _precision(row: Mapping[str, str], chip: Chip, filled: dict[str, str]) -> st
     if printed == "int8" and "int8" not in chip.peak_flop_per_s:
         return "fp8"
     return printed
+
+
+def _kind(row: Mapping[str, str], filled: dict[str, str]) -> str:
+    """The kind of job as the row says; else adapters where its labels say so, else pretraining.
+
+    What is costed is Adam, whatever the row says of its optimizer, which is noted.
+    """
+    optimizer = row.get("optimizer", "")
+    if optimizer not in ADAM:
+        filled["optimizer"] = "adam" if not optimizer else f"adam, costed for {optimizer}"
+    if row.get("job"):
+        return JOBS[row["job"]]
+    filled["job"] = "lora: its labels say so" if _is_lora(row) else "pretrain"
+    return "lora" if _is_lora(row) else "pretrain"
 
 
 def _is_lora(row: Mapping[str, str]) -> bool:

@@ -333,6 +333,7 @@ def rows_of_predictions(runs: Runs) -> list[dict[str, Any]]:
             "framework": measured.run.profile.framework,
             "site": measured.run.profile.site or None,
             "rule": measured.run.profile.rule,
+            "printed": dict(measured.run.printed),
             "site_factor": float(p.site_factor[row]),
             "measured_step_time_s": float(p.measured_s[row]),
             "predicted_step_time_s": float(times.step_time_s[row]),

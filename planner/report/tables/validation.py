@@ -35,6 +35,7 @@ from planner.report.tables.validation_tables import (
     row_table,
     rule_table,
     site_words,
+    software_table,
     summary_table,
     target_table,
     time_table,
@@ -49,14 +50,14 @@ _SYSTEM = 30
 _NAMED = 6
 
 
-def validation_view(answer: Validation) -> RenderableType:
-    """Everything that `planner validate` prints."""
+def validation_view(answer: Validation, *, rules: bool = False) -> RenderableType:
+    """Everything that `planner validate` prints; `rules`: the software of every row too."""
     parts: list[RenderableType] = []
     if answer.runs is not None:
         parts += _heeded_first(answer.runs)
     if answer.own is not None:
         parts += [Text(f"Warning: {line}", style="red") for line in answer.own.notes]
-    for found in _tables(answer):
+    for found in _tables(answer, rules=rules):
         parts += [section(found[0], fitting(found)), Text()]
     parts += _about_collectives(answer)
     if answer.runs is not None:
@@ -66,10 +67,12 @@ def validation_view(answer: Validation) -> RenderableType:
     return Group(*parts)
 
 
-def _tables(answer: Validation) -> Iterator[Table]:
+def _tables(answer: Validation, *, rules: bool) -> Iterator[Table]:
     """All tables of what was asked for."""
     if answer.runs is not None:
         yield from run_tables(answer.runs)
+        if rules:
+            yield software_table(answer.runs)
     if answer.collectives is not None:
         yield from (collective_table(answer), nccl_table(answer))
     if answer.microbench is not None:

@@ -25,7 +25,8 @@ LISTED = 40
 TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
          "test", "shape", "id", "model", "site factors", "met", "field", "taken", "test met",
          "rule", "era", "framework", "site", "gathered inputs", "predicted", "boundary",
-         "busy share from", "figure is", "law", "constant", "kind of links")  # fmt: skip
+         "busy share from", "figure is", "law", "constant", "kind of links",
+         "said")  # fmt: skip
 
 
 def percent(share: float | None) -> str:
@@ -243,6 +244,22 @@ def rule_table(runs: Runs) -> Table:
     header = ("rule", "era", "framework", "site", "rows")
     rows = [[*key, f"{count:,}"] for key, count in found.most_common()]
     return "Software, by the first rule that fits a row", header, rows
+
+
+def software_table(runs: Runs) -> Table:
+    """Row by row what is said of the software, and what was assumed by which rule."""
+    rows = []
+    for measured in runs.predictions.runs:
+        run, said = measured.run, measured.run.printed
+        assumed = [f"{name} {run.filled[name]}" for name in ("job", "optimizer")
+                   if name in run.filled]  # fmt: skip
+        rows.append([
+            run.key,
+            ", ".join(said.values()) or _NONE,
+            "; ".join([f"{run.profile.framework}, {run.profile.era}", *assumed]),
+            run.profile.rule,
+        ])  # fmt: skip
+    return "Software row by row", ("id", "said", "taken", "rule"), rows
 
 
 def filled_table(runs: Runs) -> Table:

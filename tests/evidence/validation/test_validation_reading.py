@@ -12,6 +12,7 @@ from support.cases import each
 
 from planner.evidence.csvfile import published
 from planner.evidence.runs.networks import between_fault, network_bytes_per_s
+from planner.evidence.runs.profiles import profile_of
 from planner.evidence.runs.reading import read_runs
 
 GOOD = {
@@ -67,6 +68,9 @@ FAULTS = [
     ({"tp": "3"}, "n_chips: 64 is not a multiple of tp x pp x cp = 3; nearest: 63 or 66"),
     ({"era": "megatron-deepsped"}, "did you mean 'megatron-deepspeed'?"),
     ({"framework": "megatro"}, "did you mean 'megatron'?"),
+    ({"framework": "NeMoo"}, "did you mean 'NeMo'?"),
+    ({"optimizer": "adma"}, "did you mean 'adam'?"),
+    ({"job": "fsft"}, "job: 'fsft' is not one of pretrain, sft, lora"),
     ({"sharding": "zero4"}, "sharding: 'zero4' is not one of ddp, zero1, zero2, zero3"),
     ({"recompute": "all"}, "recompute: 'all' is not one of none, selective, full"),
     ({"precision": "bf61"}, "did you mean 'bf16'?"),
@@ -313,3 +317,62 @@ def test_a_compressed_file_with_a_mark_reads_the_same(write: Write, tmp_path: Pa
     packed = tmp_path / "my.csv.gz"
     packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + path.read_bytes()))
     assert document(packed)["rows"] == document(path)["rows"]
+
+
+@each(
+    ("said", "era", "framework", "decides"),
+    [
+        ({"framework": "NeMo", "framework_version": "25.07"}, "megatron-core-2025", "megatron",
+         "framework_version matches"),
+        ({"framework": "Megatron-Bridge", "framework_version": "NeMo 26.04"},
+         "megatron-core-2026.04", "megatron", "framework_version matches"),
+        ({"framework": "NeMo", "framework_version": "26.08"}, "megatron-core", "megatron",
+         "framework_version matches"),
+        ({"framework": "torchtitan", "framework_version": "2024-12"}, "torch-fsdp",
+         "torchtitan-2024", "framework_version matches"),
+        ({"framework": "torchtitan"}, "megatron-2022", "torchtitan", "given in the row"),
+        ({"framework": "MaxText"}, "megatron-2022", "megatron", "source matches"),
+        ({"framework": "MaxText", "source": "mine"}, "jax", "jax", "framework matches"),
+        ({"framework": "NeMo", "framework_version": "unheard of", "source": "mine"},
+         "megatron-core", "megatron", "no other rule"),
+    ],
+)  # fmt: skip
+def test_what_ran_is_decided_by_version_then_profile_then_source_then_name(
+    said: dict[str, str], era: str, framework: str, decides: str, write: Write
+) -> None:
+    path = write({"source": "MT-NLG", **said}, drop=("era",))
+    (row,) = document(path)["rows"]
+    assert (row["era"], row["framework"]) == (era, framework)
+    assert row["rule"].startswith(decides)
+    assert {name: row["printed"][name] for name in said if name != "source"} == {
+        name: text for name, text in said.items() if name != "source"
+    }
+
+
+def test_job_and_optimizer_are_as_said_or_assumed_row_by_row(write: Write) -> None:
+    path = write(
+        {"job": "lora", "optimizer": "muon", "flags": "--overlap-grad-reduce"}, {}, {"id": "x-lora"}
+    )
+    said, plain, labelled = document(path)["rows"]
+    assert said["printed"]["flags"] == "--overlap-grad-reduce"
+    assert said["filled"]["optimizer"] == "adam, costed for muon"
+    assert "job" not in said["filled"]
+    assert (plain["filled"]["job"], plain["filled"]["optimizer"]) == ("pretrain", "adam")
+    assert labelled["filled"]["job"] == "lora: its labels say so"
+    assert labelled["predicted_step_time_s"] == said["predicted_step_time_s"]
+    assert said["predicted_step_time_s"] < plain["predicted_step_time_s"]
+    out = " ".join(planner("validate", "--data", path, "--rules").out.split())
+    assert "Software row by row" in out
+    assert "Software row by row" not in planner("validate", "--data", path).out
+
+
+def test_filled_columns_are_what_the_rules_would_have_taken() -> None:
+    """What rows of the package say of their software moves no prediction."""
+    for row in published("runs"):
+        if row["complete"] != "1":
+            continue
+        plain = {**row, **dict.fromkeys(("framework", "framework_version", "job"), "")}
+        said, assumed = profile_of(row), profile_of(plain)
+        assert (said.era, said.framework, said.site) == (
+            assumed.era, assumed.framework, assumed.site
+        ), row["id"]  # fmt: skip
