@@ -21,6 +21,7 @@ EXAMPLES = ("8x NDR", "4x HDR", "4x 200 Gb/s", "400 Gb/s per GPU", "800 Gb/s per
 INSIDE = {"NVLink": ("nvlink",), "NVSwitch": ("nvlink",), "PCIe": ("pcie",), "xGMI": ("xgmi",),
           "Infinity Fabric": ("xgmi",), "ICI": ("ici",), "NeuronLink": ("neuronlink",)}  # fmt: skip
 """Links inside a node, as printed, and the levels of the database that they are."""
+_LEVELS = frozenset(level for levels in INSIDE.values() for level in levels)
 _LINK_GB_PER_S = {"EDR": 100, "HDR": 200, "HDR100": 100, "HDR200": 200, "NDR": 400, "NDR200": 200,
                   "NDR400": 400, "XDR": 800, "XDR800": 800}  # fmt: skip
 """Gb/s of one port, InfiniBand Trade Association, InfiniBand roadmap."""
@@ -127,6 +128,7 @@ def _bytes_per_s(number: str, prefix: str, unit: str) -> float:
     return float(number) * {"G": 1e9, "T": 1e12}[prefix.upper()] / (1 if unit == "B/s" else 8)
 
 
+@cache
 def between_fault(text: str) -> str:
     """Why a text without a rate is not understood either; empty: it is."""
     if not text or text in _WITHOUT_RATE:
@@ -146,20 +148,27 @@ _FORMS = (
 )
 
 
+@cache
+def _levels_named(text: str) -> frozenset[str]:
+    """Levels of the database that a text about links inside a node names."""
+    said = text.lower()
+    return frozenset(
+        level for word, levels in INSIDE.items() if word.lower() in said for level in levels
+    )
+
+
 def _inside_fault(text: str, cluster: Cluster) -> str:
     """Why a text about links inside a node is not understood or not those of a cluster."""
     if not text:
         return ""
-    named = {level for word, levels in INSIDE.items() if word.lower() in text.lower()
-             for level in levels}  # fmt: skip
-    kinds = ", ".join(INSIDE)
+    named = _levels_named(text)
     if not named:
         return (
-            f"{shown(text)} is not understood{did_you_mean(text, INSIDE)}; name one of {kinds} "
-            "(--assume-network: the cluster's own)"
+            f"{shown(text)} is not understood{did_you_mean(text, INSIDE)}; name one of "
+            f"{', '.join(INSIDE)} (--assume-network: the cluster's own)"
         )
     own = {level.name for level in cluster.levels if level.kind == "scale-up"}
-    known = own & {level for levels in INSIDE.values() for level in levels}
+    known = own & _LEVELS
     if known and not named & known:
         return (
             f"{shown(text)} is not what joins the chips of {cluster.name}, {' and '.join(known)} "

@@ -261,6 +261,7 @@ def profile_of(row: Mapping[str, str]) -> Profile:
     return Profile(era=era, framework=framework, site=found.site, rule="given in the row")
 
 
+@cache
 def framework_fault(name: str) -> str:
     """What is wrong with a framework of a row, a profile or a printed name; empty: nothing."""
     if name in FRAMEWORKS or name.lower() in map(str.lower, PRINTED):
