@@ -112,9 +112,9 @@ def failures() -> list[Table]:
                 {
                     "model": row.model,
                     "failed": row.failed,
-                    "flagged %": 100 * row.flagged,
+                    "flagged %": 100 * (row.flagged or 0),
                     "ran": row.succeeded,
-                    "false alarms %": 100 * row.false_alarms,
+                    "false alarms %": 100 * (row.false_alarms or 0),
                 }
                 for row in found.models
             ],

@@ -26,6 +26,14 @@ def calibrate(
         list[Path] | None,
         option("CSV of your training runs, the columns of docs/calibration.md.", _MEASURED),
     ] = None,
+    assume_network: Annotated[
+        bool,
+        option(
+            "Take the cluster's own network where the text of a run is not understood.",
+            _MEASURED,
+            "--assume-network",
+        ),
+    ] = False,
     nccl: Annotated[
         list[Path] | None, option("Output of nccl-tests or rccl-tests (repeatable).", _MEASURED)
     ] = None,
@@ -113,6 +121,7 @@ def calibrate(
         raise InputError("quick: has no effect without --measure; leave it out")
     question = Question(
         runs=tuple(runs or ()),
+        assume_network=assume_network,
         nccl=tuple(nccl or ()),
         gemm=tuple(gemm or ()),
         hardware=hardware,

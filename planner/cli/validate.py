@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from planner.base.errors import InputError
 from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
@@ -14,6 +15,7 @@ from planner.cli.output import drawing_bar, print_json, progress_bar
 _QUESTION = "Question"
 FEW = {
     "data": "CSV file of your runs (default: the published runs that come with planner).",
+    "template": "",
     "source": "",
     "what": "",
     "calibration": "",
@@ -28,10 +30,11 @@ def validate(
     data: Annotated[
         Path | None,
         option(
-            "CSV file of runs, .gz or not (default: the published runs that come with planner). "
-            "Needed columns: hardware, n_chips, seq_len, global_batch_seqs, step_time_s, and "
-            "either model_name (of planner models list) or n_layers, d_model, n_heads, d_ff, "
-            "vocab. The others, such as tp, pp, sharding or recompute, are filled by rules.",
+            "CSV file of runs, .gz or not (default: the published runs that come with planner), or "
+            "of another kind with --what; --template writes an empty one. Of runs, needed columns: "
+            "hardware, n_chips, seq_len, global_batch_seqs, step_time_s, and either model_name (of "
+            "planner models list) or n_layers, d_model, n_heads, d_ff, vocab. The others, such as "
+            "tp, pp, sharding or recompute, are filled by rules.",
             _QUESTION,
             metavar="RUNS.csv",
         ),
@@ -42,8 +45,29 @@ def validate(
     ] = None,
     what: Annotated[
         str,
-        option("runs, collectives, microbench, failures, energy or all.", _QUESTION),
+        option(
+            "runs, collectives, microbench, failures, energy, memory or all; with --data, which "
+            "kind of file it is.",
+            _QUESTION,
+        ),
     ] = "runs",
+    template: Annotated[
+        str | None,
+        option(
+            "Write an empty CSV file for --data to standard output: the columns, their units and "
+            "three example rows. One of the words of --what.",
+            OUTPUT,
+            metavar="KIND",
+        ),
+    ] = None,
+    assume_network: Annotated[
+        bool,
+        option(
+            "Take the cluster's own network where the text of a row is not understood.",
+            _QUESTION,
+            "--assume-network",
+        ),
+    ] = False,
     site_factors: Annotated[
         bool,
         typer.Option(
@@ -51,6 +75,14 @@ def validate(
             help="Predicted times of single runs include the factor of their installation: in the "
             "Runs table, pictures and --json. Tables of errors name which have it.",
             rich_help_panel=_QUESTION,
+        ),
+    ] = False,
+    rules: Annotated[
+        bool,
+        option(
+            "Print the software of every run: what its row says, and what which rule assumed.",
+            OUTPUT,
+            "--rules",
         ),
     ] = False,
     calibration: Annotated[str | None, field_option("calibration")] = None,
@@ -72,8 +104,21 @@ def validate(
 
       planner validate --data runs.csv --calibration local.yaml
 
+      planner validate --source kempner --rules
+
       planner validate --what energy
+
+      planner validate --template collectives > empty.csv
+
+      planner validate --what collectives --data calls.csv
     """
+    if template is not None:
+        from planner.evidence.own_columns import template as text  # noqa: PLC0415  (not for --help)
+
+        if data or source or plot or as_json or calibration:
+            raise InputError("template: writes an empty file; leave out the other options")
+        print(text(template), end="")
+        return
     from planner.evidence.validation.answer import validate as ask  # noqa: PLC0415  (not for --help)
     from planner.report.charts.validation import (  # noqa: PLC0415
         check_runs_plot,
@@ -87,6 +132,7 @@ def validate(
             data=data,
             sources=tuple(source or ()),
             what=what,
+            assume_network=assume_network,
             site_factors=site_factors,
             local=calibration,
             on_progress=on_progress,
@@ -100,4 +146,4 @@ def validate(
     from planner.report.tables.tables import print_view  # noqa: PLC0415
     from planner.report.tables.validation import validation_view  # noqa: PLC0415
 
-    print_view(validation_view(answer), whole_lines=True)
+    print_view(validation_view(answer, rules=rules), whole_lines=True)

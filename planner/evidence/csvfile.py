@@ -7,7 +7,7 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -19,6 +19,9 @@ from planner.base.messages import did_you_mean, one_line, shown
 
 TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy")
 """The files of the package."""
+COMMENT = "# "
+"""What a line of a file begins with that is no row."""
+NOT_USED = "is not used"
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -78,7 +81,7 @@ def _decompressed(content: bytes, name: str) -> bytes:
 
 
 def parse(text: str, name: str) -> tuple[list[str], list[Line]]:
-    """The columns and rows of the text of a file; blank lines are left out.
+    """The columns and rows of the text of a file; blank lines and comments are left out.
 
     Raises:
         InputError: It has no header, a column appears twice, or a quotation is not closed.
@@ -97,10 +100,10 @@ def parse(text: str, name: str) -> tuple[list[str], list[Line]]:
 
 
 def _numbered(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank with the line on which each begins."""
+    """Rows that are neither blank nor comments with the line on which each begins."""
     first = 1
     for cells in reader:
-        if any(cell.strip() for cell in cells):
+        if any(cell.strip() for cell in cells) and not cells[0].startswith(COMMENT):
             yield first, cells
         first = reader.line_num + 1  # type: ignore[attr-defined]
 
@@ -139,3 +142,29 @@ def _meant(column: str, unknown: Sequence[str]) -> str:
     if column.endswith("_s") and f"{column.removesuffix('_s')}_ms" in unknown:
         return f"; {column.removesuffix('_s') + '_ms'!r} is there: give seconds"
     return did_you_mean(column, unknown)
+
+
+def unused_columns(
+    columns: Iterable[str],
+    known: Sequence[str],
+    aliases: Mapping[str, Sequence[str]] | None = None,
+) -> list[str]:
+    """One sentence for each column that is not known, with the one that may be meant.
+
+    Args:
+        columns: Of the file.
+        known: Those that are read.
+        aliases: Other names of known ones.
+    """
+    return [
+        f"column {shown(column)} {NOT_USED}{_known_column(column, known, aliases or {})}"
+        for column in columns
+        if column not in known
+    ]
+
+
+def _known_column(column: str, known: Sequence[str], aliases: Mapping[str, Sequence[str]]) -> str:
+    """The column that may be meant by another name."""
+    word = column.lower().replace(" ", "_").replace("-", "_")
+    found = [name for name, others in aliases.items() if word in others]
+    return did_you_mean(found[0] if found else word, known)

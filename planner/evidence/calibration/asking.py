@@ -66,6 +66,7 @@ class Question:
 
     Attributes:
         runs, nccl, gemm: Files.
+        assume_network: Take the cluster's own network for a text of runs that is not understood.
         measured: What a device of this machine gave.
         hardware: Cluster or chip of the logs; None: as the logs or the runs say.
         ranks, nodes: Of collective logs that do not list their devices.
@@ -84,6 +85,7 @@ class Question:
     model: str | None = None
     era: str | None = None
     fit: str = "auto"
+    assume_network: bool = False
 
 
 @dataclass(slots=True)
@@ -149,6 +151,8 @@ def _check(question: Question) -> None:
             lines.append(f"{name}: {value}: must be at least 1")
         if value is not None and not question.nccl:
             lines.append(f"{name}: has no effect without --nccl; leave it out")
+    if question.assume_network and not question.runs:
+        lines.append("assume-network: has no effect without --runs; leave it out")
     if not (question.runs or question.nccl or question.gemm or question.measured):
         lines.append(
             "nothing to fit: give --runs runs.csv, --nccl log.txt, --gemm log.csv or --measure"
@@ -179,7 +183,7 @@ def _read(question: Question) -> _Read:
         read.inputs.append(_used(path, "nccl", len(log.times)))
     for path in question.runs:
         try:
-            runs, skipped = _runs_of(path)
+            runs, skipped = _runs_of(path, assume_network=question.assume_network)
         except InputError as error:
             faults.append(str(error))
             continue
@@ -197,13 +201,13 @@ def _read(question: Question) -> _Read:
     return read
 
 
-def _runs_of(path: Path) -> tuple[list[Run], list[str]]:
+def _runs_of(path: Path, *, assume_network: bool) -> tuple[list[Run], list[str]]:
     """The usable runs of a CSV file, and why others are left out, one line each.
 
     Raises:
         InputError: No run can be used; every fault is listed.
     """
-    reading = read_runs(path)
+    reading = read_runs(path, assume_network=assume_network)
     predictions, refused = predict(reading)
     skipped = sorted((*reading.skipped, *refused), key=lambda row: row.line)
     runs = [measured.run for measured in predictions.runs]

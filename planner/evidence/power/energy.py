@@ -15,22 +15,24 @@ class EnergyTables:
 
     Attributes:
         power: Published power figures: those that a meter showed, and those refused.
-        clocks: The clock sweep of V100.
-        caps: Power caps on four GPUs.
+        clocks: The clock sweep of V100; None of a user's figures.
+        caps: Power caps on four GPUs; None of a user's figures.
     """
 
     power: PowerTable
-    clocks: ClockTable
-    caps: CapTable
+    clocks: ClockTable | None
+    caps: CapTable | None
 
     def to_dict(self) -> dict[str, Any]:
         """The tables as JSON-ready data."""
-        clocks = asdict(self.clocks)
-        return {
-            "power": self.power.to_dict(),
-            "clocks": {**clocks, "waiting_w": list(self.clocks.waiting_w)},
-            "caps": {**asdict(self.caps), "rows": [asdict(row) for row in self.caps.rows]},
-        }
+        document: dict[str, Any] = {"power": self.power.to_dict()}
+        if self.clocks is not None:
+            clocks = asdict(self.clocks)
+            document["clocks"] = {**clocks, "waiting_w": list(self.clocks.waiting_w)}
+        if self.caps is not None:
+            rows = [asdict(row) for row in self.caps.rows]
+            document["caps"] = {**asdict(self.caps), "rows": rows}
+        return document
 
 
 def energy_tables() -> EnergyTables:

@@ -55,7 +55,8 @@ class Rule:
 _SHARE, _SHARE_SIGMA = 0.96, 0.025
 
 
-def _one_node(chip: str, cooling: str = "liquid", boundary: str = "node") -> Meter:
+def assumed_meter(chip: str, cooling: str = "liquid", boundary: str = "node") -> Meter:
+    """A meter of chips whose busy share is not said: that of one node."""
     return Meter(
         boundary=boundary,
         chip=chip,
@@ -151,7 +152,7 @@ _RULES = (
     ),
     Rule(
         pattern=r"smc-ac-power",
-        meter=_one_node("h100-sxm5-80"),
+        meter=assumed_meter("h100-sxm5-80"),
         because="AC meter of one immersion-cooled node",
     ),
     Rule(
@@ -161,17 +162,17 @@ _RULES = (
     ),
     Rule(
         pattern=r"Lenovo",
-        meter=_one_node("b200-sxm-180"),
+        meter=assumed_meter("b200-sxm-180"),
         because="meter of one liquid-cooled node",
     ),
     Rule(
         pattern=r"Patterson",
-        meter=_one_node("tpu-v3", "air"),
+        meter=assumed_meter("tpu-v3", "air"),
         because="measured system power per chip, host included",
     ),
     Rule(
         pattern=r"GLaM",
-        meter=_one_node("tpu-v4", "air"),
+        meter=assumed_meter("tpu-v4", "air"),
         because="measured system power per chip, host included",
     ),
 )

@@ -15,18 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from hardware_db import Chip, load_chip
+from hardware_db import Chip, load_chip, load_cluster
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
+from planner.base.messages import not_one_of
+from planner.base.vocabulary import COOLINGS
 from planner.cost.context import CostModel
 from planner.cost.energy.clock import extra_w
 from planner.cost.energy.energy import Z_80
 from planner.cost.evaluate import evaluate_table
 from planner.evidence.csvfile import published
-from planner.evidence.power.meters import Meter, meter_of
+from planner.evidence.own_tables import amount
+from planner.evidence.power.meters import Meter, assumed_meter, meter_of
+from planner.evidence.runs.checking import hardware_fault
 from planner.evidence.runs.rows import run_of
 from planner.plan import PlanTable
 from planner.question.records import assumptions_named
+
+_BOUNDARIES = ("chip", "node")  # those that the phase model knows
+_MOST_POWER = 1.5  # times the rated power: more is another unit, or a whole node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +48,7 @@ class PowerRow:
         low_w, high_w: 80 % interval of the prediction.
         rated_w: The naive baseline: rated power with host, where the meter held it.
         busy_share: Share of the window at busy power.
-        basis: Where it comes from: "throughput", "time model" or "assumed".
+        basis: Where it comes from: "throughput", "time model", "assumed" or "given" in the row.
         because: The rule that admitted the figure.
     """
 
@@ -155,8 +162,38 @@ def power_table() -> PowerTable:
         if rule.meter is None:
             refused.append(Refused(key=key, source=row["source"], because=rule.because))
         else:
-            rows.append(_predicted(key, watts, row, rule.meter, rule.because))
+            rows.append(_predicted(key, watts, row, rule.meter, rule.because, chip_of(rule.meter)))
     return PowerTable(rows=tuple(rows), refused=tuple(refused))
+
+
+def own_power(cells: dict[str, str]) -> PowerRow:
+    """The figure of a row of a user's file, with its prediction.
+
+    Raises:
+        InputError: The row has a fault.
+    """
+    if wrong := hardware_fault(cells["hardware"]):
+        raise InputError(wrong)
+    for name, allowed in (("power_boundary", _BOUNDARIES), ("cooling", ("", *COOLINGS))):
+        if cells[name] not in allowed:
+            raise InputError(f"{name}: {not_one_of(cells[name], tuple(filter(None, allowed)))}")
+    if cells["n_chips"]:
+        amount(cells, "n_chips", whole=True)
+    chip = load_cluster(cells["hardware"]).chip
+    meter = assumed_meter(chip.name, cells["cooling"] or "air", cells["power_boundary"])
+    if cells["busy_share"]:
+        share = amount(cells, "busy_share")
+        if share > 1:
+            raise InputError(f"busy_share: {cells['busy_share']} is above 1; it is a share")
+        meter = replace(meter, busy_share=share, basis="given")
+    watts = amount(cells, "avg_power_w_per_chip")
+    most = _MOST_POWER * (chip.tdp_w + (chip.host_w if meter.boundary != "chip" else 0.0))
+    if watts > most:
+        raise InputError(
+            f"avg_power_w_per_chip: {watts:g} W is more than a {chip.name} can draw; a node has "
+            f"{load_cluster(cells['hardware']).node_chips} chips"
+        )
+    return _predicted(cells["id"], watts, cells, meter, "given", _cooled(chip, meter.cooling))
 
 
 def _figures() -> Iterator[tuple[str, float, Mapping[str, str]]]:
@@ -170,16 +207,18 @@ def _figures() -> Iterator[tuple[str, float, Mapping[str, str]]]:
 
 def chip_of(meter: Meter) -> Chip:
     """The chip of a meter, with the host share of its cooling."""
-    chip = load_chip(meter.chip)
-    if meter.cooling == "liquid" and chip.host_liquid_w is not None:
+    return _cooled(load_chip(meter.chip), meter.cooling)
+
+
+def _cooled(chip: Chip, cooling: str) -> Chip:
+    if cooling == "liquid" and chip.host_liquid_w is not None:
         return replace(chip, host_w=chip.host_liquid_w)
     return chip
 
 
 def _predicted(
-    key: str, watts: float, row: Mapping[str, str], meter: Meter, because: str
+    key: str, watts: float, row: Mapping[str, str], meter: Meter, because: str, chip: Chip
 ) -> PowerRow:
-    chip = chip_of(meter)
     share = modelled_share(row) if meter.busy_share is None else meter.busy_share
     extra = float(extra_w(chip, np.ones(())))
     power, rated = chip.wait_w + share * extra, chip.tdp_w

@@ -13,38 +13,42 @@ from planner.assumptions.software import ERAS
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
-from planner.evidence.runs.rows import Run
-from planner.frameworks.profiles import FRAMEWORKS
+from planner.evidence.runs.profiles import framework_fault
+from planner.evidence.runs.rows import ADAM, JOBS, Run
 from planner.question.records import names_a_file
 
-NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs", "step_time_s")
+NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs")
+STEP_TIME = "step_time_s"
 DIMENSIONS = ("n_layers", "d_model", "n_heads", "d_ff", "vocab")
 FILLED = (
     "n_kv_heads", "gated_mlp", "moe_experts", "moe_topk", "moe_d_ff", "chips_per_node",
-    "inter_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
+    "inter_node_net", "intra_node_net", "tp", "sp", "pp", "interleave_v", "cp", "ep", "sharding",
     "micro_batch_seqs", "precision", "recompute",
 )  # fmt: skip
 LABELS = ("id", "group", "source", "model_name", "set", "gold", "split", "era", "framework",
+          "framework_version", "flags", "optimizer", "job",
           "complete", "sharding_as_printed")  # fmt: skip
 MEASURED = ("peak_mem_gib_per_chip", "power_w_per_chip")
 METER = ("power_boundary", "cooling")
 IGNORED = (
-    "source_url", "confidence", "chip_as_printed", "intra_node_net", "dp",
+    "source_url", "confidence", "chip_as_printed", "dp",
     "tokens_per_s_per_chip", "notes", "cell",
 )  # fmt: skip
-COLUMNS = (*NEEDED, *DIMENSIONS, *FILLED, *LABELS, *MEASURED, *METER, *IGNORED)
+COLUMNS = (*NEEDED, STEP_TIME, *DIMENSIONS, *FILLED, *LABELS, *MEASURED, *METER, *IGNORED)
 
+OPTIMIZERS = (*ADAM, "adafactor", "lion", "muon", "sgd", "shampoo")
 _COUNTS = ("n_chips", "global_batch_seqs", "seq_len", *DIMENSIONS, "n_kv_heads", "moe_experts",
            "moe_topk", "moe_d_ff", "chips_per_node", "tp", "pp", "interleave_v", "cp", "ep",
            "micro_batch_seqs")  # fmt: skip
-_AMOUNTS = ("step_time_s", *MEASURED)
+_AMOUNTS = (STEP_TIME, *MEASURED)
 _FLAGS = ("gated_mlp", "sp", "gold", "complete")
 _CHOICES: dict[str, Collection[str]] = {
     "sharding": ("ddp", "zero1", "zero2", "zero3"),
     "recompute": ("none", "selective", "full"),
     "precision": (*PRECISIONS, "nvfp4"),
     "era": tuple(sorted(ERAS)),
-    "framework": FRAMEWORKS,
+    "optimizer": OPTIMIZERS,
+    "job": tuple(JOBS),
     "split": ("fit", "test"),
     "power_boundary": BOUNDARIES,
     "cooling": COOLINGS,
@@ -56,12 +60,17 @@ _LARGEST = 2**24
 _SMALLER = dict.fromkeys(("n_layers", "n_heads", "n_kv_heads", "chips_per_node"), 2**14)
 
 
-def is_incomplete(cells: Mapping[str, str]) -> str:
-    """Why a row is not complete, where nothing in it is wrong; empty: it is."""
+def is_incomplete(cells: Mapping[str, str], measured: str = STEP_TIME) -> str:
+    """Why a row is not complete, where nothing in it is wrong; empty: it is.
+
+    Args:
+        cells: All of `COLUMNS`.
+        measured: The column of what was measured; empty: none.
+    """
     if cells.get("complete") == "0":
         return "marked as not complete"
     named = known_model(cells["model_name"])
-    needed = NEEDED[1:] if named else (*NEEDED[1:], *DIMENSIONS)
+    needed = (*NEEDED[1:], *filter(None, [measured]), *(() if named else DIMENSIONS))
     lacking = [name for name in needed if not cells[name]]
     unknown = _unknown_model(cells) if set(DIMENSIONS) <= set(lacking) else ""
     return f"no {', '.join(lacking)}{unknown}" if lacking else ""
@@ -128,11 +137,12 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
             yield f"{name}: {shown(cells[name])} is not 0 or 1"
     for name, allowed in _CHOICES.items():
         if cells[name] and cells[name] not in allowed:
-            listed = sorted(allowed) if name == "framework" else allowed
-            yield f"{name}: {not_one_of(cells[name], listed)}"
+            yield f"{name}: {not_one_of(cells[name], allowed)}"
+    if cells["framework"] and (wrong := framework_fault(cells["framework"])):
+        yield f"framework: {wrong}"
     if not cells["hardware"]:
         yield "hardware: is empty; planner hardware list shows the names"
-    elif problem := _hardware_problem(cells["hardware"]):
+    elif problem := hardware_fault(cells["hardware"]):
         yield from problem.split("\n")
 
 
@@ -145,7 +155,7 @@ def as_number(text: str) -> float | None:
 
 
 @cache
-def _hardware_problem(name: str) -> str:
+def hardware_fault(name: str) -> str:
     """What is wrong with a name of a chip or cluster, or with the file that it is; else nothing."""
     try:
         load_cluster(name)
@@ -222,6 +232,11 @@ def _time_unit(seconds: float, predicted_s: float, mfu: float) -> Iterator[str]:
         minutes = 1 / _NEAR <= seconds * 60 / predicted_s <= _NEAR
         hint = f"; if it is in minutes, write {seconds * 60:g}" if minutes else ""
         yield f"{said}, more than the chips can do{hint}"
+
+
+def held_faults(run: Run) -> list[str]:
+    """Measured memory and power whose size says that they are in another unit."""
+    return [*_other_units(run)]
 
 
 def _other_units(run: Run) -> Iterator[str]:

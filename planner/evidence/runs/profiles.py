@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
+from planner.base.messages import not_one_of
 from planner.frameworks.profiles import FRAMEWORKS
 
 
@@ -118,14 +120,14 @@ _RULES = (
         because="MosaicML llm-foundry, PyTorch FSDP",
     ),
     Rule(
-        pattern="torchtitan docs/performance",
+        pattern="torchtitan (docs/performance|commit 3faaa1a0)",
         era="torch-fsdp",
         framework="torchtitan-2024",
         site="titanold",
         because="torchtitan of early 2024",
     ),
     Rule(
-        pattern="torchtitan benchmarks/llama3_h100_202412",
+        pattern="torchtitan (benchmarks/llama3_h100_202412|2024-)",
         era="torch-fsdp",
         framework="torchtitan-2024",
         site="titan",
@@ -192,6 +194,12 @@ _RULES = (
         because="NeMo up to 26.04",
     ),
     Rule(
+        pattern=r"nemo 26\.",
+        era="megatron-core",
+        framework="megatron",
+        because="NeMo of 26.06 and later",
+    ),
+    Rule(
         pattern="gpu-recipes.*maxtext|tpu-recipes|maxtext|levanter|pytorch/xla",
         era="jax",
         framework="jax",
@@ -209,7 +217,19 @@ _RULES = (
         framework="torchtitan",
         because="PyTorch FSDP",
     ),
+    Rule(
+        pattern="megatron-deepspeed",
+        era="megatron-deepspeed",
+        framework="megatron",
+        because="Megatron-DeepSpeed",
+    ),
 )
+PRINTED = (
+    "DeepSpeed", "KempnerForge", "Levanter", "MaxText", "Megatron-Bridge", "Megatron-Core",
+    "Megatron-DeepSpeed", "Megatron-LM", "NeMo", "NeMo AutoModel", "NeMo Megatron", "Neuron",
+    "PyTorch FSDP", "fms-fsdp", "llm-foundry",
+)  # fmt: skip
+"""Names of frameworks as publications print them, beside those of `FRAMEWORKS`."""
 _BY_SHARE = ("nanotron",)
 """Frameworks whose published runs dealt layers out as `planner.evidence.runs.rows` says."""
 _TIED_BELOW = {"nanotron": 10_000}
@@ -219,30 +239,63 @@ _OF_VENDOR = {"tpu": ("jax", "jax"), "trainium": ("neuron", "jax")}
 
 
 def profile_of(row: Mapping[str, str]) -> Profile:
-    """The profile of a row: its own columns `era` and `framework`, else the first rule that fits.
+    """The profile of a row.
+
+    What decides, from the first: a rule that fits the columns `framework` and `framework_version`
+    together; the column `framework` where it names a profile; a rule that fits the source, then
+    one that fits the printed name of the framework; the chip. The column `era` always holds.
 
     Raises:
         InputError: The row names an era or a framework that does not exist.
     """
     found = _by_rule(row)
-    era, framework = row.get("era") or found.era, row.get("framework") or found.framework
-    for name, known, column in ((era, ERAS, "era"), (framework, FRAMEWORKS, "framework")):
-        if name not in known:
-            raise InputError(f"{column}: {name!r} is not one of {', '.join(sorted(known))}")
+    era, framework = row.get("era") or found.era, row.get("framework", "")
+    if framework not in FRAMEWORKS or _by_version(row) is not None:
+        if framework and framework_fault(framework):
+            raise InputError(f"framework: {framework_fault(framework)}")
+        framework = found.framework
+    if era not in ERAS:
+        raise InputError(f"era: {era!r} is not one of {', '.join(sorted(ERAS))}")
     if (era, framework) == (found.era, found.framework):
         return found
     return Profile(era=era, framework=framework, site=found.site, rule="given in the row")
 
 
+@cache
+def framework_fault(name: str) -> str:
+    """What is wrong with a framework of a row, a profile or a printed name; empty: nothing."""
+    if name in FRAMEWORKS or name.lower() in map(str.lower, PRINTED):
+        return ""
+    return not_one_of(name, sorted({*FRAMEWORKS, *PRINTED}))
+
+
+def _by_version(row: Mapping[str, str]) -> Rule | None:
+    """The rule that fits framework and version together; None: no version, or no rule."""
+    version = row.get("framework_version", "")
+    return _fitting(f"{row.get('framework', '')} {version}") if version else None
+
+
+@cache
+def _fitting(text: str) -> Rule | None:
+    """The first rule whose pattern is found in a text."""
+    return next((rule for rule in _RULES if re.search(rule.pattern, text, re.IGNORECASE)), None)
+
+
 def _by_rule(row: Mapping[str, str]) -> Profile:
-    source, hardware = row.get("source", ""), row["hardware"]
-    for rule in _RULES:
-        if re.search(rule.pattern, source, re.IGNORECASE):
+    source, hardware, name = row.get("source", ""), row["hardware"], row.get("framework", "")
+    of_source = _fitting(source)
+    site = of_source.site if of_source else ""
+    for what, rule in (
+        ("framework_version", _by_version(row)),
+        ("source", of_source),
+        ("framework", _fitting(name)),
+    ):
+        if rule is not None:
             return Profile(
                 era=rule.era,
                 framework=rule.framework,
-                site=rule.site,
-                rule=f"source matches '{rule.pattern}': {rule.because}",
+                site=site,
+                rule=f"{what} matches '{rule.pattern}': {rule.because}",
             )
     for start, (era, framework) in _OF_VENDOR.items():
         if hardware.startswith(start):

@@ -17,15 +17,23 @@ from pathlib import Path
 from hardware_db import HardwareError
 from models_db import Model, ModelError, load_model
 from planner.base.errors import InputError
-from planner.base.messages import did_you_mean, not_one_of, one_line, shown
+from planner.base.messages import not_one_of, one_line, shown
 from planner.base.progress import Progress
 from planner.cost.energy.boundaries import PRINTED
-from planner.evidence.csvfile import Line, missing_columns, read, shipped
+from planner.evidence.csvfile import (
+    NOT_USED,
+    Line,
+    missing_columns,
+    read,
+    shipped,
+    unused_columns,
+)
 from planner.evidence.power.meters import meter_of
 from planner.evidence.runs.checking import (
     COLUMNS,
     DIMENSIONS,
     NEEDED,
+    STEP_TIME,
     faults,
     is_incomplete,
     known_model,
@@ -40,7 +48,6 @@ _PLAIN = {
     "gated_mlp": "0", "precision": "bf16",
 }  # fmt: skip
 
-_NOT_USED = "is not used"
 _ALIASES = {
     "tp": ("tensor_parallel", "tensor_parallel_size", "tp_size", "tp_degree"),
     "pp": ("pipeline_parallel", "pipeline_parallel_size", "pp_size", "pp_degree"),
@@ -113,8 +120,22 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def read_runs(path: Path | None = None, on_progress: Progress | None = None) -> Reading:
+def read_runs(
+    path: Path | None = None,
+    on_progress: Progress | None = None,
+    *,
+    assume_network: bool = False,
+    measured: str = STEP_TIME,
+    extra: Sequence[str] = (),
+) -> Reading:
     """The runs of a file; default: those of the package.
+
+    Args:
+        path: The file.
+        on_progress: Called now and then with what is done, how many, of how many.
+        assume_network: Take the cluster's own network for a text that is not understood.
+        measured: The column without which a row is incomplete.
+        extra: Columns that are known beside those of runs; they are needed too.
 
     Raises:
         InputError: A needed column is missing, or no row is left; one line per fault.
@@ -125,19 +146,30 @@ def read_runs(path: Path | None = None, on_progress: Progress | None = None) -> 
         return reading_of("runs.csv", lines, on_progress)
     name = one_line(str(path))
     columns, found = read(path)
-    if problems := missing_columns(name, columns, _needed(columns)):
+    if problems := missing_columns(name, columns, (*_needed(columns, measured), *extra)):
         raise InputError("\n".join(map(_model_suffices, problems)))
     if not found:
         raise InputError(f"{name}: has no rows below its header")
-    reading = reading_of(name, found, on_progress)
+    reading = reading_of(name, found, on_progress, assume_network=assume_network, measured=measured)
     if not reading.runs:
         raise InputError("\n".join([f"{name}: no row is left", *reasons(name, reading.skipped)]))
-    return replace(reading, notes=tuple(_unused(columns)))
+    return replace(reading, notes=tuple(unused_columns(columns, (*COLUMNS, *extra), _ALIASES)))
 
 
 def reasons(name: str, skipped: Iterable[Skipped]) -> list[str]:
     """One line per fault of a file's rows: where it is, the row's id, and what is wrong."""
     return [f"{name} line {row.line} ({shown(row.key)}): {row.reason}" for row in skipped]
+
+
+def skipped_run(measured: MeasuredRun, reason: str) -> Skipped:
+    """A run that turns out to be faulty."""
+    return Skipped(
+        line=measured.line,
+        key=measured.run.key,
+        source=measured.set_name,
+        reason=reason,
+        is_fault=True,
+    )
 
 
 def of_sources(reading: Reading, patterns: Sequence[str]) -> Reading:
@@ -176,10 +208,11 @@ def matching(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     ]
 
 
-def _needed(columns: Sequence[str]) -> tuple[str, ...]:
+def _needed(columns: Sequence[str], measured: str) -> tuple[str, ...]:
     """Columns that a file must have: the name of a model unless dimensions describe it."""
     described = "model_name" not in columns and any(name in columns for name in DIMENSIONS)
-    return (*NEEDED, *DIMENSIONS) if described else (*NEEDED, "model_name")
+    needed = tuple(dict.fromkeys((*NEEDED, *filter(None, [measured]))))
+    return (*needed, *DIMENSIONS) if described else (*needed, "model_name")
 
 
 def _with_set(line: Line, entry: Mapping[str, str]) -> Line:
@@ -204,33 +237,27 @@ def _model_suffices(problem: str) -> str:
     return f"{problem}; names of planner models list suffice, else give {', '.join(DIMENSIONS)}"
 
 
-def _unused(columns: Iterable[str]) -> list[str]:
-    return [
-        f"column {shown(column)} {_NOT_USED}{_known_column(column)}"
-        for column in columns
-        if column not in COLUMNS
-    ]
-
-
 def is_unused(note: str) -> bool:
     """Whether a note is about a column that is not used."""
-    return note.startswith("column ") and f" {_NOT_USED}" in note
+    return note.startswith("column ") and f" {NOT_USED}" in note
 
 
-def _known_column(column: str) -> str:
-    """The column that may be meant by another name."""
-    word = column.lower().replace(" ", "_").replace("-", "_")
-    found = [known for known, others in _ALIASES.items() if word in others]
-    return did_you_mean(found[0] if found else word, COLUMNS)
-
-
-def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = None) -> Reading:
+def reading_of(
+    name: str,
+    lines: Sequence[Line],
+    on_progress: Progress | None = None,
+    *,
+    assume_network: bool = False,
+    measured: str = STEP_TIME,
+) -> Reading:
     """The runs of the rows of a file.
 
     Args:
         name: Of the file.
         lines: Its rows.
         on_progress: Called now and then with what is done, how many, of how many.
+        assume_network: Take the cluster's own network for a text that is not understood.
+        measured: The column without which a row is incomplete; empty: none.
     """
     runs: list[MeasuredRun] = []
     skipped: list[Skipped] = []
@@ -240,7 +267,7 @@ def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = 
             on_progress("rows", at, len(lines))
         cells = {**dict.fromkeys(COLUMNS, ""), **line.cells}
         cells["id"] = cells["id"] or f"line-{line.number}"
-        found = _measured(line, cells, seen)
+        found = _measured(line, cells, seen, assume_network=assume_network, measured=measured)
         seen.setdefault(cells["id"], line.number)
         if isinstance(found, MeasuredRun):
             runs.append(found)
@@ -252,7 +279,12 @@ def reading_of(name: str, lines: Sequence[Line], on_progress: Progress | None = 
 
 
 def _measured(
-    line: Line, cells: dict[str, str], seen: Mapping[str, int]
+    line: Line,
+    cells: dict[str, str],
+    seen: Mapping[str, int],
+    *,
+    assume_network: bool,
+    measured: str,
 ) -> MeasuredRun | list[Skipped]:
     """A row that can be predicted, or why it cannot, one entry per fault."""
 
@@ -271,10 +303,10 @@ def _measured(
     marked = cells["complete"] == "0"
     if wrong := [] if marked else _faults(line, cells, seen):
         return skip(wrong)
-    if lacking := is_incomplete(cells):
+    if lacking := is_incomplete(cells, measured):
         return skip([lacking], is_fault=False)
     try:
-        return _labelled(line, cells, _run(cells))
+        return _labelled(line, cells, _run(cells, assume_network=assume_network))
     except (InputError, HardwareError, ModelError) as error:
         return skip(str(error).split("\n"))
 
@@ -300,13 +332,13 @@ def _labelled(line: Line, cells: Mapping[str, str], run: Run) -> MeasuredRun:
     )
 
 
-def _run(cells: dict[str, str]) -> Run:
+def _run(cells: dict[str, str], *, assume_network: bool) -> Run:
     """The run of a row; a model of the database where the row has no dimensions of its own."""
     model = None
     if not cells["n_layers"] and (known := known_model(cells["model_name"])):
         model = _model_named(known)
         cells = {**cells, **_dimensions(model)}
-    run = run_of(cells)
+    run = run_of(cells, assume_network=assume_network)
     filled = {name: value for name, value in _PLAIN.items() if not cells[name]}
     if cells["power_w_per_chip"] and not cells["power_boundary"]:
         filled["power_boundary"] = PRINTED

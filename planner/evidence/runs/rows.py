@@ -27,11 +27,16 @@ from models_db import (
 from planner.base.errors import InputError
 from planner.cost.job import Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
-from planner.evidence.runs.networks import network_bytes_per_s
+from planner.evidence.runs.networks import with_networks
 from planner.evidence.runs.profiles import Profile, profile_of
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, Stage
 
+SOFTWARE = ("framework", "framework_version", "flags", "optimizer", "job")
+"""Columns that say what ran."""
+JOBS = {"pretrain": "pretrain", "sft": "finetune", "lora": "lora"}
+"""Words of the column `job`, and kinds of `planner.cost.job.JOB_KINDS`."""
+ADAM = ("adam", "adamw")
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
 
 
@@ -45,10 +50,11 @@ class Run:
         source: Where it was published.
         profile: Its software and installation, and the rule that says so.
         plan, job, cluster: As reconstructed.
-        measured_step_time_s: As published.
+        measured_step_time_s: As published; NaN: not published.
         measured_memory_bytes: Peak per chip as published; None: not published.
         measured_power_w: Mean per chip as published; None: not published.
         filled: Fields that the row leaves out, with the value taken.
+        printed: What the row says of its software, of `SOFTWARE`, as printed.
     """
 
     key: str
@@ -62,23 +68,28 @@ class Run:
     measured_memory_bytes: float | None
     measured_power_w: float | None
     filled: dict[str, str]
+    printed: dict[str, str]
 
 
-def run_of(row: Mapping[str, str]) -> Run:
+def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
     """The run of a row.
+
+    Args:
+        row: Its columns.
+        assume_network: Take the cluster's own network for a text that is not understood.
 
     Raises:
         InputError: The row lacks a field that no rule fills, or contradicts itself.
     """
     filled: dict[str, str] = {}
     profile = profile_of(row)
-    cluster = _cluster(row, filled)
+    cluster = _cluster(row, filled, assume_network=assume_network)
     job = Job(
         model=_model(row, profile),
         seq_len=_whole(row, "seq_len"),
         global_batch=_whole(row, "global_batch_seqs"),
         precision=_precision(row, cluster.chip, filled),
-        kind="lora" if _is_lora(row) else "pretrain",
+        kind=_kind(row, filled),
         framework=FRAMEWORKS[profile.framework],
         era=profile.era,
     )
@@ -91,10 +102,11 @@ def run_of(row: Mapping[str, str]) -> Run:
         plan=_plan(row, job.model, profile, filled),
         job=job,
         cluster=cluster,
-        measured_step_time_s=float(row["step_time_s"]),
+        measured_step_time_s=float(row["step_time_s"] or "nan"),
         measured_memory_bytes=memory_gib and memory_gib * 2**30,
         measured_power_w=power_w,
         filled=filled,
+        printed={name: row[name] for name in SOFTWARE if row.get(name)},
     )
 
 
@@ -109,6 +121,20 @@ def _precision(row: Mapping[str, str], chip: Chip, filled: dict[str, str]) -> st
     if printed == "int8" and "int8" not in chip.peak_flop_per_s:
         return "fp8"
     return printed
+
+
+def _kind(row: Mapping[str, str], filled: dict[str, str]) -> str:
+    """The kind of job as the row says; else adapters where its labels say so, else pretraining.
+
+    What is costed is Adam, whatever the row says of its optimizer, which is noted.
+    """
+    optimizer = row.get("optimizer", "")
+    if optimizer not in ADAM:
+        filled["optimizer"] = "adam" if not optimizer else f"adam, costed for {optimizer}"
+    if row.get("job"):
+        return JOBS[row["job"]]
+    filled["job"] = "lora: its labels say so" if _is_lora(row) else "pretrain"
+    return "lora" if _is_lora(row) else "pretrain"
 
 
 def _is_lora(row: Mapping[str, str]) -> bool:
@@ -238,28 +264,17 @@ def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str])
     return value
 
 
-def _cluster(row: Mapping[str, str], filled: dict[str, str]) -> Cluster:
+def _cluster(row: Mapping[str, str], filled: dict[str, str], *, assume_network: bool) -> Cluster:
     """The chip's default cluster with the row's node size and network."""
     cluster = load_cluster(row["hardware"])
     first = cluster.levels[0]
     node = _whole(row, "chips_per_node", cluster.node_chips)
     domain = first.domain_chips or node
-    per_chip = network_bytes_per_s(row["inter_node_net"], node)
     if first.torus is None and domain <= 16 and node != domain:
         levels = [replace(first, domain_chips=node, bandwidth_by_group=())]
         levels += [replace(lv, domain_chips=None) for lv in cluster.levels[-1:]]
         cluster = replace(cluster, node_chips=node, levels=tuple(levels), max_chips=2**20)
-    if per_chip is not None:
-        outer = tuple(
-            replace(lv, bandwidth_bytes_per_s=per_chip, peer_bandwidth_bytes_per_s=per_chip)
-            if lv.kind == "scale-out"
-            else lv
-            for lv in cluster.levels
-        )
-        cluster = replace(cluster, levels=outer)
-    elif not row["inter_node_net"]:
-        filled["network"] = f"that of {cluster.name}"
-    return cluster
+    return with_networks(cluster, row, filled, node=node, assume=assume_network)
 
 
 def _model(row: Mapping[str, str], profile: Profile) -> Model:

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,10 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.progress import Progress
 from planner.base.units import plural
+from planner.evidence.own_columns import COLLECTIVES, ENERGY, MICROBENCH, PEAK
+from planner.evidence.own_tables import OwnRows, read_own
 from planner.evidence.power.energy import EnergyTables, energy_tables
+from planner.evidence.power.power import PowerTable, own_power
 from planner.evidence.runs.reading import Reading, Skipped, of_sources, read_runs
 from planner.evidence.validation.baselines import Peer, peers_of
 from planner.evidence.validation.collectives import (
@@ -24,9 +27,12 @@ from planner.evidence.validation.collectives import (
     Measured,
     collective_scores,
     measured_collectives,
+    own_call,
+    predicted_calls,
 )
-from planner.evidence.validation.failures import FailuresTable, failures_table
-from planner.evidence.validation.microbench import Benchmark, benchmarks
+from planner.evidence.validation.failures import FailuresTable, failures_table, own_failures
+from planner.evidence.validation.memory import MemoryTable, own_memory, published_memory
+from planner.evidence.validation.microbench import Benchmark, benchmarks, own_benchmark
 from planner.evidence.validation.predicting import Predictions, predict
 from planner.evidence.validation.scores import Score, names_of, score
 from planner.evidence.validation.scores import of_sources as rows_of
@@ -39,7 +45,7 @@ from planner.evidence.validation.targets import (
 )
 from planner.question.provenance import versions
 
-KINDS = ("runs", "collectives", "microbench", "failures", "energy")
+KINDS = ("runs", "collectives", "microbench", "failures", "energy", "memory")
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
 
@@ -74,6 +80,21 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFile:
+    """A user's file: its name, rows that are left out, and notes, one sentence each."""
+
+    name: str
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+
+    @staticmethod
+    def of(read: Reading | OwnRows[Any], refused: Sequence[Skipped] = ()) -> OwnFile:
+        """What is told of a file beside its measurements."""
+        skipped = sorted((*read.skipped, *refused), key=lambda row: row.line)
+        return OwnFile(name=read.name, skipped=tuple(skipped), notes=read.notes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
     """The answer of `planner validate`; what was not asked for is None.
 
@@ -85,6 +106,8 @@ class Validation:
         microbench: Matrix multiplications and memory streams.
         failures: Configurations that failed, and how many a limit of the memory flags.
         energy: Power figures of meters, clocks and power caps.
+        memory: Peak memory of all rows that have one.
+        own: A user's file of another kind than runs; None: the data of the package.
         seconds: Wall time.
     """
 
@@ -95,6 +118,8 @@ class Validation:
     microbench: tuple[Benchmark, ...] | None
     failures: FailuresTable | None
     energy: EnergyTables | None
+    memory: MemoryTable | None = None
+    own: OwnFile | None = None
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,6 +138,10 @@ class Validation:
             document["failures"] = _plain(asdict(self.failures))
         if self.energy is not None:
             document["energy"] = self.energy.to_dict()
+        if self.memory is not None:
+            document["memory"] = self.memory.to_dict()
+        if self.own is not None:
+            document |= {"data": self.own.name, **_left_out(self.own.skipped, self.own.notes)}
         return {**document, "seconds": self.seconds, "versions": versions()}
 
 
@@ -121,6 +150,7 @@ def validate(
     data: Path | None = None,
     sources: Sequence[str] = (),
     what: str = "runs",
+    assume_network: bool = False,
     site_factors: bool = False,
     calibration: Calibration | None = None,
     local: str | None = None,
@@ -129,9 +159,10 @@ def validate(
     """Predicts measurements and says how far off the predictions are.
 
     Args:
-        data: A CSV file of runs; default those of the package.
+        data: A CSV file of the kind `what`; default the data of the package.
         sources: Names or patterns of the sources that count; default all.
         what: One of `KINDS`, or "all".
+        assume_network: Take the cluster's own network for a text that is not understood.
         site_factors: Show times with site factors.
         calibration: Another set of constants; default the shipped one.
         local: File of `planner calibrate`, whose constants hold for its chips.
@@ -143,18 +174,32 @@ def validate(
     started = time.perf_counter()
     if what not in (*KINDS, EVERYTHING):
         raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
-    if what != "runs" and (data is not None or sources or local is not None):
+    if data is not None and what == EVERYTHING:
+        raise InputError(f"what: --data is a file of one kind; give one of {', '.join(KINDS)}")
+    if what != "runs" and (sources or local is not None):
         raise InputError(
-            f"what: {what!r} reads the shipped data with the shipped constants; leave out --data, "
-            "--source and --calibration"
+            f"what: {what!r} uses the shipped constants and all sources; leave out --source and "
+            "--calibration"
         )
+    if assume_network and (data is None or what not in _OF_RUNS):
+        raise InputError(
+            "assume-network: has no effect without --data of runs, failures or memory; leave it out"
+        )
+    if data is not None and what != "runs":
+        found = _own(what, data, calibration, assume_network=assume_network)
+        return replace(found, seconds=time.perf_counter() - started)
     wanted = KINDS if what == EVERYTHING else (what,)
     runs = None
     if "runs" in wanted:
         mine = None if local is None else read_local(local)
-        runs = _runs(data, sources, calibration, mine, on_progress, site_factors=site_factors)
+        whole = read_runs(data, on_progress, assume_network=assume_network)
+        runs = _runs(
+            whole, sources, calibration, mine, on_progress,
+            site_factors=site_factors, shipped=data is None,
+        )  # fmt: skip
     calls, left_out = measured_collectives(calibration) if "collectives" in wanted else ([], {})
-    return Validation(
+    return replace(
+        _NOTHING,
         runs=runs,
         calls=tuple(calls) or None,
         collectives=tuple(collective_scores(calls)) if calls else None,
@@ -162,25 +207,57 @@ def validate(
         microbench=tuple(benchmarks(calibration)) if "microbench" in wanted else None,
         failures=failures_table() if "failures" in wanted else None,
         energy=energy_tables() if "energy" in wanted else None,
+        memory=published_memory() if "memory" in wanted else None,
         seconds=time.perf_counter() - started,
     )
 
 
+_OF_RUNS = ("runs", "failures", "memory")
+_NOTHING = Validation(
+    runs=None, calls=None, collectives=None, left_out={}, microbench=None, failures=None,
+    energy=None, memory=None, own=None, seconds=0.0,
+)  # fmt: skip
+
+
+def _own(
+    what: str, path: Path, calibration: Calibration | None, *, assume_network: bool
+) -> Validation:
+    """The answer for a user's file of another kind than runs."""
+    if what == "collectives":
+        read = read_own(path, COLLECTIVES, own_call)
+        calls = predicted_calls(read.found, calibration)
+        scores = tuple(collective_scores(calls))
+        return replace(_NOTHING, calls=tuple(calls), collectives=scores, own=OwnFile.of(read))
+    if what == "microbench":
+        measured = read_own(path, MICROBENCH, own_benchmark)
+        return replace(_NOTHING, microbench=measured.found, own=OwnFile.of(measured))
+    if what == "energy":
+        figures = read_own(path, ENERGY, own_power)
+        power = PowerTable(rows=figures.found, refused=())
+        tables = EnergyTables(power=power, clocks=None, caps=None)
+        return replace(_NOTHING, energy=tables, own=OwnFile.of(figures))
+    if what == "failures":
+        failures, reading = own_failures(path, assume_network=assume_network)
+        return replace(_NOTHING, failures=failures, own=OwnFile.of(reading))
+    reading = read_runs(path, assume_network=assume_network, measured=PEAK)
+    memory, refused = own_memory(reading)
+    return replace(_NOTHING, memory=memory, own=OwnFile.of(reading, refused))
+
+
 def _runs(
-    data: Path | None,
+    whole: Reading,
     sources: Sequence[str],
     calibration: Calibration | None,
     local: LocalCalibration | None,
     on_progress: Progress | None,
     *,
     site_factors: bool,
+    shipped: bool,
 ) -> Runs:
-    whole = read_runs(data, on_progress)
     known = sorted({measured.set_name for measured in whole.runs})
     reading: Reading = of_sources(whole, sources) if sources else whole
     predictions, refused = predict(reading, calibration, on_progress, local)
     names = names_of(predictions)
-    shipped = data is None
     return Runs(
         data=reading.name,
         predictions=predictions,
@@ -212,7 +289,6 @@ def _local_notes(predictions: Predictions, local: LocalCalibration | None) -> li
 
 def runs_document(runs: Runs) -> dict[str, Any]:
     """The part of the JSON document that is about training runs."""
-    keys = {row.key for row in runs.skipped}
     return {
         "data": runs.data,
         "site_factors": runs.site_factors,
@@ -224,12 +300,19 @@ def runs_document(runs: Runs) -> dict[str, Any]:
             "others": [_plain(asdict(row)) for row in runs.peers],
         },
         "targets": [asdict(row) for row in runs.targets],
+        **_left_out(runs.skipped, runs.notes),
+    }
+
+
+def _left_out(skipped: Sequence[Skipped], notes: Sequence[str]) -> dict[str, Any]:
+    """The part of the JSON document about rows that are left out, and notes."""
+    return {
         "skipped": [
             {"line": row.line, "id": row.key, "reason": row.reason, "is_fault": row.is_fault}
-            for row in runs.skipped
+            for row in skipped
         ],
-        "skipped_rows": len(keys),
-        "notes": list(runs.notes),
+        "skipped_rows": len({row.key for row in skipped}),
+        "notes": list(notes),
     }
 
 
@@ -250,6 +333,7 @@ def rows_of_predictions(runs: Runs) -> list[dict[str, Any]]:
             "framework": measured.run.profile.framework,
             "site": measured.run.profile.site or None,
             "rule": measured.run.profile.rule,
+            "printed": dict(measured.run.printed),
             "site_factor": float(p.site_factor[row]),
             "measured_step_time_s": float(p.measured_s[row]),
             "predicted_step_time_s": float(times.step_time_s[row]),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,12 +18,18 @@ import numpy as np
 from hardware_db import Calibration, Cluster, load_cluster
 from planner.assumptions.assumptions import calibrated
 from planner.base.arrays import FloatArray
-from planner.collectives.nccl.costs import nccl_time_s
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of, shown
+from planner.collectives.nccl.costs import NETWORKS, nccl_time_s
 from planner.evidence.csvfile import shipped
+from planner.evidence.own_tables import amount
+from planner.evidence.runs.checking import hardware_fault
+from planner.evidence.runs.networks import with_networks
 from planner.evidence.validation.scores import Errors, errors_of
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import build_fabric
 
+COLLECTIVES = ("all_reduce", "all_gather", "alltoall")
 LARGE_BYTES = 16 * 2**20
 _PEAK_BYTES = 4 * 2**30
 _ERA = "megatron-core"  # network constants do not depend on it
@@ -50,6 +57,31 @@ class System:
     nic_bytes_per_s: float | None = None
     scale_up_bytes_per_s: float | None = None
     network: str = "infiniband"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where calls were measured.
+
+    Attributes:
+        cluster: What stands for it.
+        network: Between nodes, one of `planner.collectives.nccl.costs.NETWORKS`.
+    """
+
+    cluster: Cluster
+    network: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One measured call: of which collective, where, of how many bytes, and how long."""
+
+    system: str
+    place: Place
+    collective: str
+    chips: int
+    size_bytes: float
+    seconds: float
 
 
 _HDR_4_OF_8 = 4 * 25e9 / 8
@@ -133,19 +165,37 @@ def measured_collectives(
         One entry per system, collective and number of chips; and how many calls are left out, by
         the system that is not in the database.
     """
-    groups: dict[tuple[str, str, int], list[tuple[float, float]]] = defaultdict(list)
+    calls: list[Call] = []
     left_out: dict[str, int] = defaultdict(int)
     for line in shipped("collectives"):
         cells = line.cells
-        if system_of(cells["system"]) is None:
+        place = _place_of(cells["system"])
+        if place is None:
             left_out[cells["system"]] += 1
             continue
         size = float(cells["bytes"] or _PEAK_BYTES)
-        key = (cells["system"], cells["collective"], int(cells["n_gpus"]))
-        groups[key].append((size, seconds_of(cells, size)))
+        calls.append(
+            Call(
+                system=cells["system"],
+                place=place,
+                collective=cells["collective"],
+                chips=int(cells["n_gpus"]),
+                size_bytes=size,
+                seconds=seconds_of(cells, size),
+            )
+        )
+    return predicted_calls(calls, constants), dict(left_out)
+
+
+def predicted_calls(calls: Iterable[Call], constants: Calibration | None = None) -> list[Measured]:
+    """One entry per system, collective and number of chips, with the predictions of its calls."""
+    groups: dict[tuple[str, Place, str, int], list[tuple[float, float]]] = defaultdict(list)
+    for call in calls:
+        key = (call.system, call.place, call.collective, call.chips)
+        groups[key].append((call.size_bytes, call.seconds))
     found = []
-    for (system, collective, chips), calls in groups.items():
-        size, seconds = np.array(sorted(calls)).T
+    for (system, place, collective, chips), times in groups.items():
+        size, seconds = np.array(sorted(times)).T
         found.append(
             Measured(
                 system=system,
@@ -153,11 +203,64 @@ def measured_collectives(
                 chips=chips,
                 size_bytes=size,
                 measured_s=seconds,
-                predicted_s=predicted_s(system, collective, chips, size, constants),
-                nccl_s=nccl_predicted_s(system, collective, chips, size),
+                predicted_s=_training_s(place, collective, chips, size, constants),
+                nccl_s=_nccl_s(place, collective, chips, size),
             )
         )
-    return found, dict(left_out)
+    return found
+
+
+def own_call(cells: dict[str, str]) -> Call:
+    """The call of a row of a user's file.
+
+    Raises:
+        InputError: The row has a fault.
+    """
+    chips, size = (amount(cells, name, whole=True) for name in ("n_gpus", "bytes"))
+    if chips < 2:
+        raise InputError("n_gpus: 1: a collective has at least 2 members")
+    if cells["collective"] not in COLLECTIVES:
+        raise InputError(f"collective: {not_one_of(cells['collective'], COLLECTIVES)}")
+    rates = [name for name in ("time_us", "busbw", "algbw") if cells[name]]
+    if not rates:
+        raise InputError("time_us: is empty, as are busbw and algbw; give one of them")
+    amount(cells, rates[0])
+    place = _own_place(cells)
+    return Call(
+        system=cells["system"] or place.cluster.name,
+        place=place,
+        collective=cells["collective"],
+        chips=int(chips),
+        size_bytes=size,
+        seconds=seconds_of(cells, size),
+    )
+
+
+def _own_place(cells: Mapping[str, str]) -> Place:
+    """The cluster that a row names, else that of the printed system."""
+    if not cells["hardware"]:
+        place = _place_of(cells["system"])
+        if place is None:
+            raise InputError(
+                f"hardware: is empty, and system: {shown(cells['system'])} is not known; name the "
+                "chip or cluster (planner hardware list)"
+            )
+        return place
+    if wrong := hardware_fault(cells["hardware"]):
+        raise InputError(wrong)
+    network = cells["network"] or "infiniband"
+    if network not in NETWORKS:
+        raise InputError(f"network: {not_one_of(network, NETWORKS)}")
+    cluster = load_cluster(cells["hardware"])
+    row = {"inter_node_net": cells["inter_node_net"]}
+    cluster = with_networks(cluster, row, {}, node=cluster.node_chips, assume=False)
+    return Place(cluster=cluster, network=network)
+
+
+def _place_of(name: str) -> Place | None:
+    """What stands for a printed system; None: it is not in the database."""
+    system = system_of(name)
+    return None if system is None else Place(cluster=cluster_of(name), network=system.network)
 
 
 def seconds_of(cells: dict[str, str], size: float) -> float:
@@ -232,7 +335,18 @@ def predicted_s(
         size_bytes: (n,) as nccl-tests counts them.
         constants: Another set of constants; default the shipped one.
     """
-    cluster = cluster_of(system)
+    place = Place(cluster=cluster_of(system), network="")
+    return _training_s(place, collective, chips, size_bytes, constants)
+
+
+def _training_s(
+    place: Place,
+    collective: str,
+    chips: int,
+    size_bytes: FloatArray,
+    constants: Calibration | None,
+) -> FloatArray:
+    cluster = place.cluster
     assumptions = calibrated(cluster.chip, _ERA, calibration=constants)
     fabric = build_fabric(cluster.scale(chips), assumptions)
     costs: GroupCosts = group_costs(fabric, [(np.array([chips]), np.array([1]))])
@@ -257,14 +371,24 @@ def nccl_predicted_s(
         system, collective, chips, size_bytes: See `predicted_s`.
         constants: Another set of constants; default the shipped one, `nccl`.
     """
-    known = system_of(system)
+    known = _place_of(system)
     assert known is not None, system
+    return _nccl_s(known, collective, chips, size_bytes, constants)
+
+
+def _nccl_s(
+    place: Place,
+    collective: str,
+    chips: int,
+    size_bytes: FloatArray,
+    constants: Calibration | None = None,
+) -> FloatArray:
     return nccl_time_s(
-        cluster_of(system),
+        place.cluster,
         chips,
         {"all_reduce": "allreduce", "all_gather": "allgather"}.get(collective, collective),
         size_bytes,
-        network=known.network,
+        network=place.network,
         constants=constants,
     )
 

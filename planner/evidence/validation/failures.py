@@ -9,18 +9,32 @@ alarm.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-from planner.base.arrays import FloatArray, IntArray
+from hardware_db import Cluster
+from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.errors import InputError
+from planner.base.messages import shown
+from planner.base.units import plural
+from planner.cost.job import Job
 from planner.cost.memory.risk import memory_risks
-from planner.evidence.csvfile import published
-from planner.evidence.runs.reading import read_runs
+from planner.evidence.csvfile import published, read
+from planner.evidence.own_columns import FAILED
+from planner.evidence.runs.reading import (
+    MeasuredRun,
+    Reading,
+    Skipped,
+    read_runs,
+    reasons,
+    skipped_run,
+)
 from planner.evidence.runs.rows import Run, run_of
 from planner.evidence.validation.memory import both_modes, cost_model, peaks
-from planner.evidence.validation.risk import RiskTable, risk_table
+from planner.evidence.validation.risk import RiskTable, chances, risk_table
 from planner.plan import PlanTable
 from planner.question.asked.usual import OOM_RISK
 
@@ -37,27 +51,27 @@ class Flagged:
     Attributes:
         mode: Whether gathered inputs are kept; one of `MODES`.
         margin: Share of (capacity - reserve) that a plan may fill, as in `--memory-margin`.
-        limit_gib: The same in GiB.
+        limit_gib: The same in GiB; None where chips differ.
         flagged: Of the failed, those above the limit.
         false_alarms: Of the runs that succeeded, those above the limit.
     """
 
     mode: str
     margin: float
-    limit_gib: float
+    limit_gib: float | None
     flagged: float
     false_alarms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfModel:
-    """The default risk on the configurations of one model, shares from 0 to 1."""
+    """The default risk on the configurations of one model, shares from 0 to 1; None: of none."""
 
     model: str
     failed: int
     succeeded: int
-    flagged: float
-    false_alarms: float
+    flagged: float | None
+    false_alarms: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +116,13 @@ class _Side:
     Attributes:
         models: (n,) their names.
         gib: (3, n) predicted GiB by mode.
+        room: (n,) GiB that plans may fill.
         chance: (n,) to run out of memory, with the expected mode.
     """
 
     models: np.ndarray
     gib: FloatArray
+    room: FloatArray
     chance: FloatArray
 
 
@@ -116,20 +132,64 @@ def failures_table() -> FailuresTable:
     templates = {_size_of(row): row for row in ran.values()}
     bad = _side([_as_run(row, templates[row["model"]]) for row in published("failed")])
     good = _side([run_of(row) for row in ran.values()])
-    model = cost_model(run_of(next(iter(ran.values()))))
-    room = model.allocatable_bytes / GIB
     source = next(iter(ran.values()))["source"]
+    risk = risk_table(read_runs().runs, [(source, chance) for chance in bad.chance.tolist()])
+    return _table(bad, good, list(templates), risk)
+
+
+def own_failures(path: Path, *, assume_network: bool) -> tuple[FailuresTable, Reading]:
+    """The same of a user's file: runs with a column that says which failed.
+
+    Args:
+        path: The file.
+        assume_network: Take the cluster's own network for a text that is not understood.
+
+    Returns:
+        The table, and what was read, with the rows that are left out.
+
+    Raises:
+        InputError: The file cannot be used, or one of the two sides is empty.
+    """
+    reading = read_runs(path, assume_network=assume_network, measured="", extra=(FAILED,))
+    said = {line.number: line.cells.get(FAILED, "") for line in read(path)[1]}
+    refused: list[Skipped] = []
+    sides: dict[str, list[MeasuredRun]] = {"1": [], "0": []}
+    for one in reading.runs:
+        if said[one.line] in sides:
+            sides[said[one.line]].append(replace(one, run=replace(one.run, source=one.set_name)))
+        else:
+            refused.append(skipped_run(one, f"{FAILED}: {shown(said[one.line])} is not 0 or 1"))
+    for name, runs in sides.items():
+        chance, _ = chances(runs)
+        usable = np.isfinite(chance)
+        refused += [
+            skipped_run(one, "the model refuses its plan; planner evaluate says why")
+            for one, known in zip(runs, usable, strict=True)
+            if not known
+        ]
+        sides[name] = [one for one, known in zip(runs, usable, strict=True) if known]
+    reading = replace(reading, skipped=(*reading.skipped, *refused))
+    failed, ran = sides["1"], sides["0"]
+    if not (failed and ran):
+        found = f"{plural(len(failed), 'row')} that failed and {len(ran)} that ran"
+        lines = reasons(reading.name, reading.skipped)
+        raise InputError("\n".join([f"{reading.name}: has {found}; needs both", *lines]))
+    bad, good = (_side([one.run for one in side]) for side in (failed, ran))
+    lost = zip([one.run.source for one in failed], bad.chance.tolist(), strict=True)
+    names = list(dict.fromkeys([*bad.models, *good.models]))
+    return _table(bad, good, names, risk_table(ran, lost)), reading
+
+
+def _table(bad: _Side, good: _Side, models: Sequence[str], risk: RiskTable) -> FailuresTable:
     return FailuresTable(
         failed=len(bad.models),
         succeeded=len(good.models),
         auc=_auc(bad.gib[0], good.gib[0]),
-        risk=risk_table(read_runs().runs, [(source, chance) for chance in bad.chance.tolist()]),
+        risk=risk,
         margins=tuple(
-            _flagged(bad, good, mode, margin, margin * room)
-            for mode in range(len(MODES))
-            for margin in MARGINS
+            _flagged(bad, good, mode, margin) for mode in range(len(MODES)) for margin in MARGINS
         ),
-        models=tuple(_of_model(bad, good, name) for name in templates),
+        models=tuple(_of_model(bad, good, name) for name in models),
         sizes=_of_sizes(bad.gib[0], good.gib[0]),
     )
 
@@ -163,29 +223,37 @@ def _as_run(failed: Mapping[str, str], template: Mapping[str, str]) -> Run:
 
 def _side(runs: list[Run]) -> _Side:
     """Predicts all runs, those of one job at a time."""
-    gib, chance = np.empty((len(MODES), len(runs))), np.empty(len(runs))
-    jobs: dict[tuple[str, int], list[int]] = defaultdict(list)
+    gib, room, chance = np.empty((len(MODES), len(runs))), *np.empty((2, len(runs)))
+    jobs: dict[tuple[Job, Cluster], list[int]] = defaultdict(list)
     for at, run in enumerate(runs):
-        jobs[run.job.model.name, run.job.global_batch].append(at)
+        jobs[run.job, run.cluster].append(at)
     for rows in jobs.values():
         first = runs[rows[0]]
         table = PlanTable.from_plans([runs[at].plan for at in rows])
         never, always = both_modes(first, first.job.framework, table)
         expected = peaks(first, first.job.framework, table)
         gib[:, rows] = np.stack([expected, always, never]) / GIB
-        chance[rows] = memory_risks(cost_model(first), table, expected)[0]
+        model = cost_model(first)
+        room[rows] = model.allocatable_bytes / GIB
+        chance[rows] = memory_risks(model, table, expected)[0]
     names = [run.job.model.name.removeprefix("nanotron-llama-") for run in runs]
-    return _Side(models=np.array(names), gib=gib, chance=chance)
+    return _Side(models=np.array(names), gib=gib, room=room, chance=chance)
 
 
-def _flagged(bad: _Side, good: _Side, mode: int, margin: float, limit_gib: float) -> Flagged:
+def _flagged(bad: _Side, good: _Side, mode: int, margin: float) -> Flagged:
+    rooms = {*bad.room.tolist(), *good.room.tolist()}
     return Flagged(
         mode=MODES[mode],
         margin=margin,
-        limit_gib=limit_gib,
-        flagged=float((bad.gib[mode] > limit_gib).mean()),
-        false_alarms=float((good.gib[mode] > limit_gib).mean()),
+        limit_gib=margin * rooms.pop() if len(rooms) == 1 else None,
+        flagged=float((bad.gib[mode] > margin * bad.room).mean()),
+        false_alarms=float((good.gib[mode] > margin * good.room).mean()),
     )
+
+
+def _share(values: BoolArray) -> float | None:
+    """The share that is true; None of none."""
+    return float(values.mean()) if len(values) else None
 
 
 def _of_model(bad: _Side, good: _Side, name: str) -> OfModel:
@@ -194,8 +262,8 @@ def _of_model(bad: _Side, good: _Side, name: str) -> OfModel:
         model=name,
         failed=len(of_bad),
         succeeded=len(of_good),
-        flagged=float((of_bad > OOM_RISK).mean()),
-        false_alarms=float((of_good > OOM_RISK).mean()),
+        flagged=_share(of_bad > OOM_RISK),
+        false_alarms=_share(of_good > OOM_RISK),
     )
 
 

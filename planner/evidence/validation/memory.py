@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from hardware_db import HardwareError
 from planner.assumptions.assumptions import calibrated
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import FloatArray
@@ -20,6 +22,8 @@ from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.evidence.csvfile import published
+from planner.evidence.runs.checking import held_faults
+from planner.evidence.runs.reading import Reading, Skipped, reasons, skipped_run
 from planner.evidence.runs.rows import Run, run_of
 from planner.plan import PlanTable
 
@@ -72,6 +76,79 @@ class MemoryErrors:
     best_mode_mean: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTable:
+    """Predicted against measured peak memory.
+
+    Attributes:
+        sets: Errors by set.
+        rows: Every row.
+        left_out: Published rows that are not predicted, and why, by id.
+    """
+
+    sets: tuple[MemoryErrors, ...]
+    rows: tuple[MemoryRow, ...]
+    left_out: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document: bytes and fractions."""
+        return {
+            "sets": [_as_fractions(row) for row in self.sets],
+            "rows": [
+                {
+                    "id": row.key,
+                    "set": row.set_name,
+                    "measured_bytes": row.measured_gib * GIB,
+                    "predicted_bytes": row.predicted_gib * GIB,
+                    "least_bytes": row.least_gib * GIB,
+                    "most_bytes": row.most_gib * GIB,
+                    "capacity_bytes": row.capacity_gib * GIB,
+                    "error": row.error,
+                }
+                for row in self.rows
+            ],
+            "left_out": self.left_out,
+        }
+
+
+def _as_fractions(row: MemoryErrors) -> dict[str, Any]:
+    names = ("mean", "median", "p90", "bias", "best_mode_mean")
+    shares = {name: getattr(row, name) / 100 for name in names}
+    return {"set": row.set_name, "rows": row.rows, **shares}
+
+
+def published_memory() -> MemoryTable:
+    """The table of all published rows."""
+    rows, left_out = memory_rows()
+    return MemoryTable(sets=tuple(errors_by_set(rows)), rows=tuple(rows), left_out=left_out)
+
+
+def own_memory(reading: Reading) -> tuple[MemoryTable, tuple[Skipped, ...]]:
+    """The table of a user's runs, and those that the model refuses.
+
+    Args:
+        reading: Runs with a peak memory.
+
+    Raises:
+        InputError: No row is left.
+    """
+    rows: list[MemoryRow] = []
+    refused: list[Skipped] = []
+    for measured in reading.runs:
+        run = measured.run
+        try:
+            if wrong := held_faults(run):
+                raise InputError("\n".join(wrong))
+            rows.append(replace(memory_row(run), set_name=measured.set_name))
+        except (InputError, HardwareError) as error:
+            refused += [skipped_run(measured, line) for line in str(error).split("\n")]
+    if not rows:
+        lines = reasons(reading.name, [*reading.skipped, *refused])
+        raise InputError("\n".join([f"{reading.name}: no row is left", *lines]))
+    table = MemoryTable(sets=tuple(errors_by_set(rows)), rows=tuple(rows), left_out={})
+    return table, tuple(refused)
+
+
 def memory_rows(
     rows: Iterable[Mapping[str, str]] | None = None, **change: float | str
 ) -> tuple[list[MemoryRow], dict[str, str]]:
@@ -87,7 +164,7 @@ def memory_rows(
         if not row["peak_mem_gib_per_chip"]:
             continue
         try:
-            run = run_of({**row, "step_time_s": row["step_time_s"] or "nan"})
+            run = run_of(row)
             found.append(memory_row(run, **change))
         except InputError as error:
             left_out[row["id"]] = str(error)

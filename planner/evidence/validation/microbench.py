@@ -6,14 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardware_db import Calibration, load_chip
+from hardware_db import Calibration, list_chips, load_chip
 from planner.assumptions.assumptions import Assumptions, calibrated
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of, shown
 from planner.cost.kernels.compute import matmul_s
 from planner.evidence.csvfile import shipped
+from planner.evidence.own_tables import amount
 
 _CHIPS = {"A100-80GB": "a100-sxm4-80", "H100-80GB": "h100-sxm5-80", "H200-141GB": "h200-sxm5-141"}
 _ERA = "megatron-core"  # these constants do not depend on it
 _TERA = 1e12
+_FLOP_UNITS = {"TFLOP/s": 1e12, "GFLOP/s": 1e9}
+_BYTE_UNITS = {"TB/s": 1e12, "GB/s": 1e9}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +70,46 @@ def _benchmark(cells: dict[str, str], constants: Calibration | None) -> Benchmar
         unit="FLOP/s" if is_matmul else "B/s",
         measured=float(cells["value"]) * _TERA,
         predicted=predicted,
+        source=cells["source"],
+    )
+
+
+def own_benchmark(cells: dict[str, str]) -> Benchmark:
+    """The measurement of a row of a user's file, with its prediction.
+
+    Raises:
+        InputError: The row has a fault.
+    """
+    printed = cells["chip"].split()[0] if cells["chip"] else ""
+    name = _CHIPS.get(printed, cells["chip"])
+    if name not in list_chips():
+        raise InputError(f"chip: {not_one_of(name, list_chips())} (planner hardware list)")
+    chip, is_matmul = load_chip(name), cells["test"].startswith("gemm_")
+    if not is_matmul and "stream" not in cells["test"]:
+        raise InputError(f"test: {shown(cells['test'])} is neither gemm_bf16 nor stream")
+    precision = cells["test"].rsplit("_", 1)[1].lower() if is_matmul else "bf16"
+    if is_matmul and precision not in chip.peak_flop_per_s:
+        known = [f"gemm_{each}" for each in chip.peak_flop_per_s]
+        raise InputError(f"test: {not_one_of(cells['test'], known)} of {name}")
+    units = _FLOP_UNITS if is_matmul else _BYTE_UNITS
+    if cells["unit"] not in units:
+        raise InputError(f"unit: {not_one_of(cells['unit'], tuple(units))}")
+    shape = tuple(int(amount(cells, each, whole=True)) for each in "mnk") if is_matmul else ()
+    measured = amount(cells, "value") * units[cells["unit"]]
+    peak = chip.peak_flop_per_s[precision] if is_matmul else chip.memory_bandwidth_bytes_per_s
+    if measured > peak:
+        most = peak / units[cells["unit"]]
+        raise InputError(f"value: {cells['value']} exceeds the peak of {name}, {most:g}")
+    assumptions = calibrated(chip, _ERA, precision)
+    return Benchmark(
+        chip=name,
+        test=cells["test"],
+        shape=shape,
+        unit="FLOP/s" if is_matmul else "B/s",
+        measured=measured,
+        predicted=matmul_flop_per_s(assumptions, *shape)
+        if is_matmul
+        else assumptions.memory_bytes_per_s,
         source=cells["source"],
     )
 

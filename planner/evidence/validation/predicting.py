@@ -27,7 +27,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.intervals import memory_interval, step_time_interval
 from planner.evidence.runs.checking import unit_faults
-from planner.evidence.runs.reading import MeasuredRun, Reading, Skipped, reasons
+from planner.evidence.runs.reading import MeasuredRun, Reading, Skipped, reasons, skipped_run
 from planner.evidence.runs.rows import Run
 from planner.plan import PlanTable
 
@@ -161,13 +161,13 @@ def predict(
         if isinstance(found, Costed):
             table[:, rows] = _columns([reading.runs[row] for row in rows], found, constants)
         else:
-            skipped += [_skipped(reading.runs[rows[0]], text) for text in str(found).split("\n")]
+            skipped += [skipped_run(reading.runs[rows[0]], text) for text in str(found).split("\n")]
     usable = np.isfinite(table[0])
     for row in np.flatnonzero(usable):
         measured, seconds, mfu = reading.runs[row], table[0, row], table[3, row]
         wrong = unit_faults(measured.run, float(seconds), float(mfu))
         usable[row] = not wrong
-        skipped += [_skipped(measured, text) for text in wrong]
+        skipped += [skipped_run(measured, text) for text in wrong]
     if not usable.any():
         lines = reasons(reading.name, [*reading.skipped, *skipped])
         raise InputError("\n".join([f"{reading.name}: no row is left", *lines]))
@@ -258,16 +258,6 @@ def _power(found: Costed, boundaries: Sequence[str]) -> FloatArray:
     at = np.array([BOUNDARIES.index(name) for name in boundaries])
     joules = inside[at, :, np.arange(len(at))].T
     return np.asarray(joules / (found.plans.chips * found.costs.step_time_s))
-
-
-def _skipped(measured: MeasuredRun, reason: str) -> Skipped:
-    return Skipped(
-        line=measured.line,
-        key=measured.run.key,
-        source=measured.set_name,
-        reason=reason,
-        is_fault=True,
-    )
 
 
 def _collected(

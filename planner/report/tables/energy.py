@@ -16,12 +16,10 @@ _FIGURES = ("rows", "mean %", "median %", "p90 %", "bias %")
 
 def energy_tables(found: EnergyTables) -> list[Table]:
     """Meters, those refused, errors, clocks and power caps."""
-    return [
-        error_table(found),
-        meter_table(found.power),
-        refused_table(found.power),
-        cap_rows_table(found.caps),
-    ]
+    tables = [error_table(found), meter_table(found.power)]
+    if found.power.refused:
+        tables.append(refused_table(found.power))
+    return [*tables, cap_rows_table(found.caps)] if found.caps is not None else tables
 
 
 def _cells(errors: ErrorSummary) -> list[str]:
@@ -36,10 +34,12 @@ def error_table(found: EnergyTables) -> Table:
         ["power, phase model", *_cells(power.summary())],
         ["power, always the rated one (baseline)", *_cells(power.baseline())],
         *([f"power, {name}", *_cells(errors)] for name, errors in _bases(power)),
-        *([name, *_cells(errors)] for name, errors in _clock_errors(found.clocks)),
-        ["time under a power cap", *_cells(found.caps.time)],
-        ["energy under a power cap", *_cells(found.caps.energy)],
     ]
+    if found.clocks is not None:
+        rows += ([name, *_cells(errors)] for name, errors in _clock_errors(found.clocks))
+    if found.caps is not None:
+        rows.append(["time under a power cap", *_cells(found.caps.time)])
+        rows.append(["energy under a power cap", *_cells(found.caps.energy)])
     inside = percent(power.coverage)
     title = f"Power and its laws, error in % ({inside} % of the figures in their 80 % interval)"
     return title, ("law", *_FIGURES), rows

@@ -27,6 +27,7 @@ from planner.report.tables.validation_tables import (
     has_factors,
     interval_table,
     memory_table,
+    memory_tables,
     microbench_table,
     nccl_table,
     peer_table,
@@ -34,6 +35,7 @@ from planner.report.tables.validation_tables import (
     row_table,
     rule_table,
     site_words,
+    software_table,
     summary_table,
     target_table,
     time_table,
@@ -48,28 +50,39 @@ _SYSTEM = 30
 _NAMED = 6
 
 
-def validation_view(answer: Validation) -> RenderableType:
-    """Everything that `planner validate` prints."""
+def validation_view(answer: Validation, *, rules: bool = False) -> RenderableType:
+    """Everything that `planner validate` prints; `rules`: the software of every row too."""
     parts: list[RenderableType] = []
-    tables: list[Table] = []
     if answer.runs is not None:
         parts += _heeded_first(answer.runs)
-    if answer.runs is not None:
-        tables += run_tables(answer.runs)
-    if answer.collectives is not None:
-        tables += [collective_table(answer), nccl_table(answer)]
-    if answer.microbench is not None:
-        tables.append(microbench_table(answer))
-    if answer.failures is not None:
-        tables += failure_tables(answer.failures)
-    if answer.energy is not None:
-        tables += energy_tables(answer.energy)
-    for found in tables:
+    if answer.own is not None:
+        parts += [Text(f"Warning: {line}", style="red") for line in answer.own.notes]
+    for found in _tables(answer, rules=rules):
         parts += [section(found[0], fitting(found)), Text()]
     parts += _about_collectives(answer)
     if answer.runs is not None:
-        parts += [*_skipped(answer.runs), *_notes(answer.runs)]
+        parts += [*_skipped(answer.runs.data, answer.runs.skipped), *_notes(answer.runs)]
+    if answer.own is not None:
+        parts += _skipped(answer.own.name, answer.own.skipped)
     return Group(*parts)
+
+
+def _tables(answer: Validation, *, rules: bool) -> Iterator[Table]:
+    """All tables of what was asked for."""
+    if answer.runs is not None:
+        yield from run_tables(answer.runs)
+        if rules:
+            yield software_table(answer.runs)
+    if answer.collectives is not None:
+        yield from (collective_table(answer), nccl_table(answer))
+    if answer.microbench is not None:
+        yield microbench_table(answer)
+    if answer.failures is not None:
+        yield from failure_tables(answer.failures)
+    if answer.energy is not None:
+        yield from energy_tables(answer.energy)
+    if answer.memory is not None:
+        yield from memory_tables(answer.memory)
 
 
 def _about_collectives(answer: Validation) -> Iterator[RenderableType]:
@@ -109,16 +122,14 @@ def run_tables(runs: Runs) -> list[Table]:
     return [found for found in tables if found[2]]
 
 
-def _skipped(runs: Runs) -> Iterator[RenderableType]:
-    """Rows that are left out: faults one by one, incomplete ones by reason."""
-    if not runs.skipped:
+def _skipped(name: str, skipped: Sequence[Skipped]) -> Iterator[RenderableType]:
+    """Rows of a file that are left out: faults one by one, incomplete ones by reason."""
+    if not skipped:
         return
-    count = len({row.line for row in runs.skipped})
-    lines = [
-        f"line {row.line} ({shown(row.key)}): {row.reason}" for row in runs.skipped if row.is_fault
-    ]
-    lines += _incomplete([row for row in runs.skipped if not row.is_fault])
-    yield section(f"Skipped: {plural(count, 'row')} of {runs.data}", indented(lines))
+    count = len({row.line for row in skipped})
+    lines = [f"line {row.line} ({shown(row.key)}): {row.reason}" for row in skipped if row.is_fault]
+    lines += _incomplete([row for row in skipped if not row.is_fault])
+    yield section(f"Skipped: {plural(count, 'row')} of {name}", indented(lines))
     yield Text()
 
 

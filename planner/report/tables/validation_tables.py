@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from planner.evidence.validation.answer import Runs, Validation
 from planner.evidence.validation.baselines import Peer
 from planner.evidence.validation.collectives import CollectiveScore
 from planner.evidence.validation.failures import FailuresTable, Flagged, OfModel, OfSize
+from planner.evidence.validation.memory import MemoryTable
 from planner.evidence.validation.risk import Refused, RiskTable
 from planner.evidence.validation.scores import Choice, Errors, Score
 from planner.evidence.validation.targets import Reached
@@ -23,7 +25,8 @@ LISTED = 40
 TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
          "test", "shape", "id", "model", "site factors", "met", "field", "taken", "test met",
          "rule", "era", "framework", "site", "gathered inputs", "predicted", "boundary",
-         "busy share from", "figure is", "law", "constant", "kind of links")  # fmt: skip
+         "busy share from", "figure is", "law", "constant", "kind of links",
+         "said")  # fmt: skip
 
 
 def percent(share: float | None) -> str:
@@ -243,6 +246,22 @@ def rule_table(runs: Runs) -> Table:
     return "Software, by the first rule that fits a row", header, rows
 
 
+def software_table(runs: Runs) -> Table:
+    """Row by row what is said of the software, and what was assumed by which rule."""
+    rows = []
+    for measured in runs.predictions.runs:
+        run, said = measured.run, measured.run.printed
+        assumed = [f"{name} {run.filled[name]}" for name in ("job", "optimizer")
+                   if name in run.filled]  # fmt: skip
+        rows.append([
+            run.key,
+            ", ".join(said.values()) or _NONE,
+            "; ".join([f"{run.profile.framework}, {run.profile.era}", *assumed]),
+            run.profile.rule,
+        ])  # fmt: skip
+    return "Software row by row", ("id", "said", "taken", "rule"), rows
+
+
 def filled_table(runs: Runs) -> Table:
     """What was taken for what rows leave out."""
     taken = Counter(
@@ -299,6 +318,23 @@ def microbench_table(answer: Validation) -> Table:
         for row in answer.microbench or ()
     ]
     return "Matrix multiplications (m x n x k) and memory streams", header, rows
+
+
+def memory_tables(found: MemoryTable) -> list[Table]:
+    """Errors of the peak memory by set, and every row where there are few."""
+    header = ("source", "rows", "mean %", "median %", "p90 %", "bias %", "nearer mode, mean %")
+    sets = []
+    for row in found.sets:
+        figures = (row.mean, row.median, row.p90, row.bias, row.best_mode_mean)
+        sets.append([row.set_name, f"{row.rows:,}", *(f"{figure:.1f}" for figure in figures)])
+    tables: list[Table] = [("Peak memory per chip, rows without a step time too", header, sets)]
+    if len(found.rows) <= LISTED:
+        rows = [
+            [row.key, f"{row.measured_gib:.1f}", f"{row.predicted_gib:.1f}", percent(row.error)]
+            for row in found.rows
+        ]
+        tables.append(("Peak memory per chip", ("id", "measured GiB", "GiB", "error %"), rows))
+    return tables
 
 
 def failure_tables(found: FailuresTable) -> list[Table]:
@@ -369,7 +405,8 @@ def gib_range(row: OfSize) -> str:
 
 def _flagged_cells(row: Flagged) -> list[str]:
     shares = (percent(row.flagged), percent(row.false_alarms))
-    return [row.mode, f"{row.margin:.2f}", f"{row.limit_gib:.1f}", *shares]
+    limit = _NONE if row.limit_gib is None else f"{row.limit_gib:.1f}"
+    return [row.mode, f"{row.margin:.2f}", limit, *shares]
 
 
 def _model_cells(row: OfModel) -> list[str]:
@@ -378,4 +415,10 @@ def _model_cells(row: OfModel) -> list[str]:
 
 
 def _by_size(models: Sequence[OfModel]) -> list[OfModel]:
-    return sorted(models, key=lambda row: float(row.model.rstrip("B")))
+    """Those of the sweep by their parameters, others by name."""
+
+    def key(row: OfModel) -> tuple[float, str]:
+        number = row.model.removesuffix("B")
+        return (float(number) if number.replace(".", "", 1).isdigit() else math.inf, row.model)
+
+    return sorted(models, key=key)

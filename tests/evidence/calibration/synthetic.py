@@ -142,10 +142,14 @@ def nccl_text(
 
 
 def write_measurements(folder: Path) -> None:
-    """The files that the examples of `planner calibrate` read."""
+    """The files that the examples of `planner calibrate` and `planner validate` read."""
     runs = runs_under({}, 4, factor=1.1, noise=0.02)
     (folder / "runs.csv").write_text(csv_text(runs, 4), encoding="utf-8")
     lines = [(1 << 20, 60e-6), (1 << 24, 160e-6), (1 << 28, 1.6e-3)]
     (folder / "all_reduce_perf.txt").write_text(nccl_text(lines), encoding="utf-8")
     table = "m,n,k,dtype,tflops\n4096,4096,4096,bf16,640\n8192,8192,8192,bf16,700\n"
     (folder / "gemms.csv").write_text(table, encoding="utf-8")
+    calls = (
+        "hardware,n_gpus,collective,bytes,time_us\nh100-sxm5-80,64,all_reduce,536870912,2984.6\n"
+    )
+    (folder / "calls.csv").write_text(calls, encoding="utf-8")

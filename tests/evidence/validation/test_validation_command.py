@@ -110,8 +110,8 @@ def test_a_pattern_chooses_sources() -> None:
 @pytest.mark.parametrize(("flags", "words"), [
     (("--source", "vtrain-mult"), "did you mean 'vtrain-multi'?"),
     (("--what", "run"), "what: 'run' is not one of runs, collectives"),
-    (("--what", "collectives", "--source", "mpt"), "leave out --data, --source"),
-    (("--what", "energy", "--calibration", "x.yaml"), "leave out --data, --source"),
+    (("--what", "collectives", "--source", "mpt"), "leave out --source and"),
+    (("--what", "energy", "--calibration", "x.yaml"), "leave out --source and"),
     (("--calibration", "none.yaml"), "none.yaml"),
     (("--plot", "x.gif"), "pictures are written as .svg, .png or .html"),
     (("--what", "failures", "--plot", "x.svg"), "plot: draws training runs, not failures"),

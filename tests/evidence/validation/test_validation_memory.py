@@ -137,7 +137,7 @@ def test_the_parts_of_the_failures_add_up(failures: FailuresTable) -> None:
     assert sum(row.configurations for row in failures.sizes) == whole
     assert sum(row.failed for row in failures.models) == failures.failed
     assert sum(row.succeeded for row in failures.models) == failures.succeeded
-    flagged = sum(row.flagged * row.failed for row in failures.models) / failures.failed
+    flagged = sum((row.flagged or 0) * row.failed for row in failures.models) / failures.failed
     (sweep,) = [row for row in failures.risk.sources if row.failed]
     assert flagged == pytest.approx(1 - sweep.offered / sweep.failed)
     shares = [row.share_failed for row in failures.sizes]

@@ -10,6 +10,11 @@ import pytest
 from cli.command import planner, refused
 from support.cases import each
 
+from planner.evidence.csvfile import published
+from planner.evidence.runs.networks import between_fault, network_bytes_per_s
+from planner.evidence.runs.profiles import profile_of
+from planner.evidence.runs.reading import read_runs
+
 GOOD = {
     "id": "a", "hardware": "a100-sxm4-80", "n_chips": "64", "seq_len": "2048",
     "global_batch_seqs": "512", "step_time_s": "3.5665", "n_layers": "30", "d_model": "3072",
@@ -63,6 +68,9 @@ FAULTS = [
     ({"tp": "3"}, "n_chips: 64 is not a multiple of tp x pp x cp = 3; nearest: 63 or 66"),
     ({"era": "megatron-deepsped"}, "did you mean 'megatron-deepspeed'?"),
     ({"framework": "megatro"}, "did you mean 'megatron'?"),
+    ({"framework": "NeMoo"}, "did you mean 'NeMo'?"),
+    ({"optimizer": "adma"}, "did you mean 'adam'?"),
+    ({"job": "fsft"}, "job: 'fsft' is not one of pretrain, sft, lora"),
     ({"sharding": "zero4"}, "sharding: 'zero4' is not one of ddp, zero1, zero2, zero3"),
     ({"recompute": "all"}, "recompute: 'all' is not one of none, selective, full"),
     ({"precision": "bf61"}, "did you mean 'bf16'?"),
@@ -70,6 +78,11 @@ FAULTS = [
     ({"n_heads": "4096"}, "n_heads: 4096 exceeds d_model 3072"),
     ({"pp": "64"}, "pp 64"),
     ({"inter_node_net": "InfiniBand (0 Gb/s per node)"}, "gives no bandwidth"),
+    ({"inter_node_net": "Etherner"}, "'Etherner' is not understood; did you mean 'Ethernet'?"),
+    ({"inter_node_net": "carrier pigeons"}, "write a rate as in '8x NDR'"),
+    ({"inter_node_net": "InfiniBand 3200 Gb"}, "its rate is not understood"),
+    ({"intra_node_net": "NVLnk"}, "'NVLnk' is not understood; did you mean 'NVLink'?"),
+    ({"intra_node_net": "PCIe Gen4"}, "is not what joins the chips of dgx-a100"),
     ({"chips_per_node": "1e15"}, "of at most 16,384"),
 ]  # fmt: skip
 
@@ -82,6 +95,48 @@ def test_a_fault_is_named_with_its_line(change: dict[str, str], words: str, writ
     assert (skipped["line"], skipped["id"], skipped["is_fault"]) == (3, "row1", True)
     assert words in skipped["reason"]
     assert found["skipped_rows"] == 1
+
+
+@each(
+    ("text", "gb_per_s"),
+    [
+        ("8x NDR", 50), ("8x NDR400 InfiniBand", 50), ("4x HDR", 12.5), ("8x HDR100", 12.5),
+        ("4x 200 Gb/s", 12.5), ("400 Gb/s per GPU", 50), ("50 GB/s per GPU", 50),
+        ("3.2 Tbps/node", 50), ("InfiniBand (800 Gb/s per node)", 12.5), ("800 Gbps", 12.5),
+        ("4x Omni-Path 100 Gb/s per node", 6.25), ("InfiniBand 8x400 Gb/s", 50),
+        ("Storage: 2x HDR, Compute: 8x ConnectX-7 IB NDR 400Gb/s, Management", 50),
+        ("200Gbps for NS and 2xBF3 400Gbps for EW", 3.125), ("NDR400 InfiniBand", None),
+        ("InfiniBand", None), ("Ethernet", None),
+    ],
+)  # fmt: skip
+def test_a_printed_network_is_a_rate_or_a_kind(text: str, gb_per_s: float | None) -> None:
+    found = network_bytes_per_s(text, 8)
+    assert found == (None if gb_per_s is None else pytest.approx(gb_per_s * 1e9))
+    assert gb_per_s is not None or not between_fault(text)
+
+
+def test_a_kind_without_a_rate_says_whose_rate_is_taken(write: Write) -> None:
+    found = document(write({"inter_node_net": "InfiniBand", "intra_node_net": "NVLink3"}))
+    taken = found["rows"][0]["filled"]["network"]
+    assert taken.startswith("that of dgx-a100")
+    assert taken.endswith("'InfiniBand' gives no rate")
+
+
+def test_networks_not_understood_are_assumed_on_request_and_listed(write: Write) -> None:
+    path = write({}, {"inter_node_net": "carrier pigeons", "intra_node_net": "PCIe"})
+    plain, other = document(path, "--assume-network")["rows"]
+    assert other["predicted_step_time_s"] == plain["predicted_step_time_s"]
+    assert other["filled"]["network"].endswith("'carrier pigeons' is not understood")
+    assert other["filled"]["intra_node_net"].endswith("'PCIe' is not its kind of links")
+    (line,) = refused("validate", "--assume-network")
+    assert line.startswith("assume-network: has no effect without --data of runs")
+
+
+def test_every_published_network_is_understood() -> None:
+    texts = {row["inter_node_net"] for row in published("runs")}
+    kinds = [text for text in texts if network_bytes_per_s(text, 8) is None]
+    assert not [text for text in kinds if between_fault(text)]
+    assert not [row for row in read_runs().skipped if row.is_fault]
 
 
 def test_the_same_faults_alone_leave_nothing(write: Write) -> None:
@@ -262,3 +317,62 @@ def test_a_compressed_file_with_a_mark_reads_the_same(write: Write, tmp_path: Pa
     packed = tmp_path / "my.csv.gz"
     packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + path.read_bytes()))
     assert document(packed)["rows"] == document(path)["rows"]
+
+
+@each(
+    ("said", "era", "framework", "decides"),
+    [
+        ({"framework": "NeMo", "framework_version": "25.07"}, "megatron-core-2025", "megatron",
+         "framework_version matches"),
+        ({"framework": "Megatron-Bridge", "framework_version": "NeMo 26.04"},
+         "megatron-core-2026.04", "megatron", "framework_version matches"),
+        ({"framework": "NeMo", "framework_version": "26.08"}, "megatron-core", "megatron",
+         "framework_version matches"),
+        ({"framework": "torchtitan", "framework_version": "2024-12"}, "torch-fsdp",
+         "torchtitan-2024", "framework_version matches"),
+        ({"framework": "torchtitan"}, "megatron-2022", "torchtitan", "given in the row"),
+        ({"framework": "MaxText"}, "megatron-2022", "megatron", "source matches"),
+        ({"framework": "MaxText", "source": "mine"}, "jax", "jax", "framework matches"),
+        ({"framework": "NeMo", "framework_version": "unheard of", "source": "mine"},
+         "megatron-core", "megatron", "no other rule"),
+    ],
+)  # fmt: skip
+def test_what_ran_is_decided_by_version_then_profile_then_source_then_name(
+    said: dict[str, str], era: str, framework: str, decides: str, write: Write
+) -> None:
+    path = write({"source": "MT-NLG", **said}, drop=("era",))
+    (row,) = document(path)["rows"]
+    assert (row["era"], row["framework"]) == (era, framework)
+    assert row["rule"].startswith(decides)
+    assert {name: row["printed"][name] for name in said if name != "source"} == {
+        name: text for name, text in said.items() if name != "source"
+    }
+
+
+def test_job_and_optimizer_are_as_said_or_assumed_row_by_row(write: Write) -> None:
+    path = write(
+        {"job": "lora", "optimizer": "muon", "flags": "--overlap-grad-reduce"}, {}, {"id": "x-lora"}
+    )
+    said, plain, labelled = document(path)["rows"]
+    assert said["printed"]["flags"] == "--overlap-grad-reduce"
+    assert said["filled"]["optimizer"] == "adam, costed for muon"
+    assert "job" not in said["filled"]
+    assert (plain["filled"]["job"], plain["filled"]["optimizer"]) == ("pretrain", "adam")
+    assert labelled["filled"]["job"] == "lora: its labels say so"
+    assert labelled["predicted_step_time_s"] == said["predicted_step_time_s"]
+    assert said["predicted_step_time_s"] < plain["predicted_step_time_s"]
+    out = " ".join(planner("validate", "--data", path, "--rules").out.split())
+    assert "Software row by row" in out
+    assert "Software row by row" not in planner("validate", "--data", path).out
+
+
+def test_filled_columns_are_what_the_rules_would_have_taken() -> None:
+    """What rows of the package say of their software moves no prediction."""
+    for row in published("runs"):
+        if row["complete"] != "1":
+            continue
+        plain = {**row, **dict.fromkeys(("framework", "framework_version", "job"), "")}
+        said, assumed = profile_of(row), profile_of(plain)
+        assert (said.era, said.framework, said.site) == (
+            assumed.era, assumed.framework, assumed.site
+        ), row["id"]  # fmt: skip
