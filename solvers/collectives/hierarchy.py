@@ -70,7 +70,28 @@ def in_phases(
         made.append([(step, *one) for step, sends in enumerate(steps) for one in sends])
         done.append(axis)
     lengths = [phase.steps for _, phase in phases]
-    return _overlapped(network, made, lengths, chunks, pieces)
+    return _overlapped(network, _each_once(made, chunks), lengths, chunks, pieces)
+
+
+def _each_once(
+    phases: Sequence[Sequence[tuple[int, int, int, int]]], chunks: int
+) -> list[list[tuple[int, int, int, int]]]:
+    """The phases without sends to nodes that have the chunk already, or get it in the same step.
+
+    The schedule of a line may lead through nodes of other lines, to which a later phase would
+    bring the same chunks again. Run backwards, they would be added up twice.
+    """
+    has: set[tuple[int, int]] = set()
+    kept = []
+    for phase in phases:
+        rows = []
+        for row in sorted(phase):
+            _, _, target, chunk = row
+            if chunk // chunks != target and (target, chunk) not in has:
+                has.add((target, chunk))
+                rows.append(row)
+        kept.append(rows)
+    return kept
 
 
 def _chunks(sizes: Sequence[int], phases: Sequence[tuple[int, Schedule]]) -> int:

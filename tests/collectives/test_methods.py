@@ -80,6 +80,15 @@ def test_sums_are_made_of_reversed_gathers(
         assert found.front.limit == allreduce_load(network, (network.nodes,))
 
 
+def test_sums_of_phases_that_lead_through_other_chips() -> None:
+    """Half the chips of a DGX-1 have no card: across boxes they go through chips that have."""
+    found = collective_front(
+        topology="dgx-1:nodes=2", method="phases", collective="allreduce", time_limit=20
+    )
+    assert found.rows
+    assert not any(faults(row.schedule, found.machine.network) for row in found.rows)
+
+
 def test_a_search_is_widened_where_it_leaves_room() -> None:
     """Beyond what is found in time: rows of each method, none beaten by another."""
     found = collective_front(topology=LEAVES, time_limit=3)

@@ -11,6 +11,7 @@ import pytest
 from support.cases import each
 
 from solvers.collectives.checking import faults
+from solvers.collectives.compose import reverse
 from solvers.collectives.cuts import cut_bound
 from solvers.collectives.hierarchy import grid_groups, in_phases
 from solvers.collectives.packing import along_trees, packed_trees
@@ -120,6 +121,23 @@ def test_phases_over_leaves(trunk: int, pieces: int, load: int) -> None:
     cut = cut_bound(network, goal_of("allgather", 9, 1)).load
     assert cut == 8
     assert schedule.load == load if pieces == 1 else cut < schedule.load <= load
+
+
+def test_phases_that_lead_through_other_lines_bring_nothing_twice() -> None:
+    """Pairs 0-1 and 2-3 joined by 0-2 alone: what goes from 1 to 3 passes 0 and 2."""
+    ends = ((0, 1), (0, 2), (1, 0), (2, 0), (2, 3), (3, 2))
+    network = Network(nodes=4, links=ends, lanes=(1,) * len(ends))
+    phases = []
+    for axis, steps in ((0, 3), (1, 1)):
+        groups = grid_groups((2, 2), axis)
+        found = synthesize(network, "allgather", 1, steps, groups=groups)
+        assert found.decision is not None
+        phases.append((axis, found.decision))
+    for pieces in (1, 4):
+        schedule = in_phases(network, (2, 2), phases, pieces)
+        assert len(schedule.sends) == 4 * 3 * schedule.chunks
+        assert faults(schedule, network) == ()
+        assert faults(reverse(schedule), network.reversed()) == ()
 
 
 def test_every_dimension_is_gathered_once() -> None:
