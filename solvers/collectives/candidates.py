@@ -60,6 +60,16 @@ class Gap:
     beyond: bool = False
 
 
+LONGEST_FRACTION = 12
+"""Characters of a fraction above which its decimal stands alone."""
+
+
+def short_fraction(load: Fraction) -> str:
+    """`7/6`; a decimal of four digits where the fraction is too long to read."""
+    text = str(load)
+    return text if len(text) <= LONGEST_FRACTION else f"{float(load):.4g}"
+
+
 _WORDS = {
     CHUNKS: "no more than {chunks} chunks were tried",
     TIME: "the time limit ended the search",
@@ -74,7 +84,8 @@ def gap_words(gaps: Sequence[Gap]) -> str:
     for reason in dict.fromkeys(gap.reason for gap in gaps):
         of_reason = [gap for gap in gaps if gap.reason == reason]
         loads = ", ".join(
-            f"{gap.steps}{' or more' * gap.beyond} steps down to {gap.load}" for gap in of_reason
+            f"{gap.steps}{' or more' * gap.beyond} steps down to {short_fraction(gap.load)}"
+            for gap in of_reason
         )
         loads = (
             loads.replace("1 steps", "1 step")

@@ -20,9 +20,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from solvers.collectives.allreduce import Members, allreduce_load, allreduce_rows
-from solvers.collectives.candidates import TIME
+from solvers.collectives.candidates import TIME, short_fraction
 from solvers.collectives.clock import deadline_of, left_s
 from solvers.collectives.commodities import same_backwards
 from solvers.collectives.compose import reverse
@@ -112,6 +113,7 @@ def _composed(
     gathering = pareto(
         network, "allgather", groups=groups, symmetries=symmetries, effort=half, on_row=on_row
     )
+    halves = [gathering]
     if same_backwards(network):
         scattering = tuple(reverse(row.schedule) for row in gathering.rows)
     else:
@@ -119,6 +121,7 @@ def _composed(
             network, "reduce-scatter", groups=groups, symmetries=symmetries, effort=half,
             on_row=on_row,
         )  # fmt: skip
+        halves.append(scattered)
         scattering = tuple(row.schedule for row in scattered.rows)
     among = Members(
         network=network,
@@ -128,7 +131,7 @@ def _composed(
         among, scattering, [row.schedule for row in gathering.rows], gathering.least_steps
     )
     limit = allreduce_load(network, among.sizes)
-    ends = MET if rows[-1].load <= limit else gathering.ends
+    ends = MET if rows[-1].load <= limit else _left_open(halves, limit)
     return Front(
         collective="allreduce",
         rows=rows,
@@ -137,5 +140,15 @@ def _composed(
         complete=False,
         ends=f"{ends}; {_FAMILIES}",
         seconds=time.perf_counter() - started,
-        out_of_time=gathering.ended_by == TIME,
+        out_of_time=any(half.ended_by == TIME for half in halves),
     )
+
+
+def _left_open(halves: Sequence[Front], limit: Fraction) -> str:
+    """What is not excluded of an all-reduce; the bounds of its halves are none of its own."""
+    words = f"a smaller R/C is not excluded, down to {short_fraction(limit)}"
+    if any(half.ended_by == TIME for half in halves):
+        return f"{words}: the time limit ended the search for its halves"
+    if not all(half.complete for half in halves):
+        return f"{words}: its halves are not proved to be the best"
+    return words

@@ -1,14 +1,17 @@
 """Phases and packed trees behind the question: what is made, by what, and how far off it is."""
 
+from fractions import Fraction
+
 import pytest
 from support.cases import each
 
 from planner.base.errors import InputError
 from planner.collectives.machines.large import methods_for
 from planner.collectives.machines.machines import machine_of
-from planner.collectives.questions.answers import FrontAnswer, gap_of
+from planner.collectives.questions.answers import FrontAnswer, gap_of, load_words
 from planner.collectives.questions.fronts import collective_front
 from solvers.collectives.allreduce import allreduce_load
+from solvers.collectives.candidates import TIME, Gap, gap_words
 from solvers.collectives.checking import faults
 from solvers.collectives.grouping import alike_groups, orbit_count
 from solvers.collectives.problem import Network
@@ -100,6 +103,13 @@ def test_a_search_is_widened_where_it_leaves_room() -> None:
         if method == "search"
     ]
     assert found.rows[-1].load < min(searched)
+
+
+def test_long_fractions_are_told_as_decimals() -> None:
+    long = Fraction(2**60, 3**39)
+    words = gap_words([Gap(steps=4, load=long, chunks=1, reason=TIME)])
+    assert f"4 steps down to {float(long):.4g}:" in words
+    assert load_words(long) == f"{float(long):.4g}"
 
 
 def test_search_alone_is_asked_for() -> None:

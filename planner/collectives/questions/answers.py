@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from planner.base.units import plain
 from planner.collectives.machines.machine import Machine
 from planner.collectives.questions.question import Question, size_words
+from solvers.collectives.candidates import LONGEST_FRACTION
 from solvers.collectives.cuts import Cut
 from solvers.collectives.rows import Front, Row
 from solvers.collectives.schedule import Schedule
@@ -27,6 +29,16 @@ def made(schedule: Schedule) -> str:
 def row_name(schedule: Schedule) -> str:
     """`(6, 3, 7)`: chunks, steps, rounds."""
     return f"({schedule.chunks}, {schedule.steps}, {schedule.total_rounds})"
+
+
+def load_words(load: Fraction) -> str:
+    """R / C: `7/6 = 1.167`, `4`, `0.2651` for a long fraction, or a dash where nothing is known."""
+    if not load:
+        return "-"
+    if load.denominator == 1:
+        return str(load)
+    decimal = plain(float(load), 4)
+    return f"{load} = {decimal}" if len(str(load)) <= LONGEST_FRACTION else decimal
 
 
 def exactly(load: Fraction) -> dict[str, Any]:

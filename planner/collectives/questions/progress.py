@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from planner.base.progress import NotedProgress
 from planner.collectives.questions.answers import row_name
+from solvers.collectives.candidates import short_fraction
 from solvers.collectives.rows import Row
 from solvers.collectives.walk import MORE_STEPS
 
@@ -37,7 +38,7 @@ class Standing:
             return
         note = f"S = {self.steps}, C = {self.chunks}" if self.steps else ""
         if self.best is not None:
-            found = f"{row_name(self.best.schedule)}, R/C {self.best.load}"
-            note += f"; best {found}, at least {self.best.load_bound}"
+            found = f"{row_name(self.best.schedule)}, R/C {short_fraction(self.best.load)}"
+            note += f"; best {found}, at least {short_fraction(self.best.load_bound)}"
         done = min(self.steps - self.first, MORE_STEPS)
         self.on_progress("schedules", done, MORE_STEPS + 1, note)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -16,6 +15,7 @@ from planner.collectives.questions.answers import (
     BoundsAnswer,
     FrontAnswer,
     gap_of,
+    load_words,
     made,
 )
 from planner.collectives.questions.question import Question, size_words
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from planner.collectives.questions.export import ExportAnswer
 
 _NAMED = 12
-
-
-def load_words(load: Fraction) -> str:
-    """R / C: `7/6 = 1.167`, `4`, or a dash where nothing is known."""
-    if not load:
-        return "-"
-    return str(load) if load.denominator == 1 else f"{load} = {plain(float(load), 4)}"
 
 
 def machine_words(machine: Machine) -> str:

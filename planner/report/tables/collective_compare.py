@@ -7,8 +7,9 @@ from rich.text import Text
 
 from planner.base.units import plain, show_bytes, show_seconds
 from planner.collectives.nccl.schedules import CHAINS, CHAINS_WORDS
+from planner.collectives.questions.answers import load_words
 from planner.collectives.questions.comparison import CompareAnswer
-from planner.report.tables.collective import heading, load_words
+from planner.report.tables.collective import heading
 from planner.report.tables.tables import SplitTable, indented, section
 
 _CONSTANTS = {

@@ -151,6 +151,15 @@ def test_few_chunks_and_steps() -> None:
     assert not found.complete
 
 
+def test_what_is_left_open_of_an_allreduce_is_its_own() -> None:
+    """Not the steps and the R / C of its halves; 14 sends of a chunk over 48 lanes at least."""
+    found = pareto(dgx1(), "allreduce", effort=Effort(max_chunks=4, max_steps=3))
+    assert found.ends.startswith(
+        "a smaller R/C is not excluded, down to 7/24: its halves are not proved to be the best; "
+        "tried: a reduce-scatter and then"
+    )
+
+
 def test_the_front_of_two_boxes_up_to_eight_chunks() -> None:
     """R / C falls with every step and never reaches 2, but of few chunks no more steps gain."""
     network = dgx1(2)
