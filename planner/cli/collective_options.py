@@ -64,8 +64,9 @@ Steps = Annotated[str | None, option("S: steps of the schedule.", QUESTION)]
 MaxChunks = Annotated[
     str | None,
     option(
-        "The most chunks that are tried (default: 32, and more where the least rounds per chunk "
-        "need them and they are not too many).",
+        "The most chunks that are tried, of an all-reduce in each half per chip (default: 32, and "
+        "more where the least rounds per chunk need them and they are not too many; in phases and "
+        "along trees up to 64 pieces).",
         QUESTION,
     ),
 ]

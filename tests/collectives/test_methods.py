@@ -141,6 +141,25 @@ def test_what_a_method_does_not_make(chunks: int | None, steps: int | None, word
     assert none.front.ends == f"trees on dgx-1 have no schedule {words}"
 
 
+def test_no_method_has_more_chunks_than_asked_for(trees: FrontAnswer) -> None:
+    """Of an all-reduce as many per chip."""
+    found = collective_front(topology="dgx-1:nodes=2", max_chunks=8, method="trees")
+    assert cells(found) == [cell for cell in cells(trees) if cell[0] <= 8]
+    widened = collective_front(topology=LEAVES, max_chunks=8, time_limit=2)
+    assert widened.row_methods[-1] == "phases"
+    assert max(row.chunks for row in widened.rows) == 8
+    both = collective_front(
+        topology="dgx-1:nodes=2", max_chunks=8, method="trees", collective="allreduce"
+    )
+    assert max(row.chunks for row in both.rows) == 8 * 16
+    none = collective_front(topology="dgx1", method="trees", max_chunks=4)
+    assert (none.rows, none.status) == ((), "infeasible")
+    assert none.front.ends == (
+        "trees on dgx-1 have no schedule of at most 4 chunks: their chunks are a multiple of 6; "
+        "a search may find one"
+    )
+
+
 @each(
     ("fields", "line"),
     [

@@ -65,6 +65,26 @@ class Composed:
     row: Row
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Effort:
+    """How far schedules are made.
+
+    Attributes:
+        deadline: On the clock of `time.perf_counter`.
+        most: The largest C of an all-gather that is cut further; None: `MOST_PIECES` pieces.
+        on_progress: Called with (what, done, of).
+    """
+
+    deadline: float
+    most: int | None
+    on_progress: Progress | None
+
+    def tell(self, what: str, done: int, of: int) -> None:
+        """Says how far it is."""
+        if self.on_progress is not None:
+            self.on_progress(what, done, of)
+
+
 def methods_for(machine: Machine, collective: str) -> tuple[str, ...]:
     """Which of phases and trees can make a collective on a machine.
 
@@ -117,6 +137,7 @@ def composed(
     *,
     limit: Fraction,
     deadline: float,
+    most: int | None = None,
     on_progress: Progress | None = None,
 ) -> list[Composed]:
     """Schedules in phases and along trees, as many as the time allows.
@@ -127,12 +148,15 @@ def composed(
         methods: Some of `methods_for`.
         limit: No schedule has less R / C.
         deadline: On the clock of `time.perf_counter`.
+        most: The largest C, of an all-reduce that of each half: no finer ones are made than the
+            first of each method.
         on_progress: Called with (what, done, of).
     """
     network, found = machine.network, []
+    effort = _Effort(deadline=deadline, most=most, on_progress=on_progress)
     for method in methods:
         try:
-            for schedule in _made(machine, collective, method, deadline, on_progress):
+            for schedule in _made(machine, collective, method, effort):
                 wrong = faults(schedule, network)
                 if wrong:
                     raise AssertionError(f"a composed schedule is wrong: {wrong[0].text}")
@@ -144,12 +168,16 @@ def composed(
     return found
 
 
-def with_chunks(rows: list[Composed], chunks: int | None, steps: int | None) -> list[Composed]:
-    """Those of at most so many steps, cut into so many chunks where that can be done."""
+def with_chunks(
+    rows: list[Composed], chunks: int | None, steps: int | None, most: int | None
+) -> list[Composed]:
+    """Those of at most so many steps and chunks, cut into so many where that can be done."""
     kept = []
     for one in rows:
         row = one.row
         if (steps is not None and row.steps > steps) or (chunks or row.chunks) % row.chunks:
+            continue
+        if most is not None and row.chunks > most:
             continue
         finer = split(row.schedule, (chunks or row.chunks) // row.chunks)
         least = max(finer.steps, math.ceil(row.load_bound * finer.chunks))
@@ -167,34 +195,26 @@ def worth_having(rows: list[Composed]) -> list[Composed]:
     return kept
 
 
-def _made(
-    machine: Machine,
-    collective: str,
-    method: str,
-    deadline: float,
-    on_progress: Progress | None,
-) -> Iterator[Schedule]:
+def _made(machine: Machine, collective: str, method: str, effort: _Effort) -> Iterator[Schedule]:
     """Schedules of one method."""
     made = _in_phases if method == PHASES else _along_trees
     back = replace(machine, network=machine.network.reversed())
     if collective == "allgather":
-        yield from made(machine, deadline, on_progress)
+        yield from made(machine, effort)
         return
-    there = iter(made(back, deadline, on_progress))
+    there = iter(made(back, effort))
     if collective == "reduce-scatter":
         yield from map(reverse, there)
         return
     alike = same_backwards(machine.network)
-    again = None if alike else made(machine, deadline, on_progress)
+    again = None if alike else made(machine, effort)
     for first in there:
         second = first if again is None else next(again, None)
         if second is not None:
             yield in_turn(reverse(first), second, members=machine.network.nodes)
 
 
-def _in_phases(
-    machine: Machine, deadline: float, on_progress: Progress | None
-) -> Iterator[Schedule]:
+def _in_phases(machine: Machine, effort: _Effort) -> Iterator[Schedule]:
     """All-gathers across the groups and then inside them, in ever more pieces."""
     groups = alike_groups(machine.network)
     order = [0] * machine.network.nodes
@@ -203,24 +223,18 @@ def _in_phases(
     back = [node for group in groups for node in group]
     grid = renumbered_machine(machine, order)
     sizes = (len(groups), len(groups[0]))
-    phases = [_phase(grid, sizes, axis, deadline, on_progress) for axis in (0, 1)]
+    phases = [_phase(grid, sizes, axis, effort) for axis in (0, 1)]
     for pick in (0, -1):
         chosen = [(axis, phase[pick]) for axis, phase in enumerate(phases)]
         if pick and all(len(phase) == 1 for phase in phases):
             break
         first = in_phases(grid.network, sizes, chosen)
-        for pieces in _pieces(first, deadline, PHASES, on_progress):
+        for pieces in _pieces(first, PHASES, effort):
             schedule = in_phases(grid.network, sizes, chosen, pieces)
             yield renumbered(schedule, back)
 
 
-def _phase(
-    grid: Machine,
-    sizes: tuple[int, int],
-    axis: int,
-    deadline: float,
-    on_progress: Progress | None,
-) -> list[Schedule]:
+def _phase(grid: Machine, sizes: tuple[int, int], axis: int, effort: _Effort) -> list[Schedule]:
     """All-gathers of the lines along an axis: with one chunk, then with less R / C.
 
     Raises:
@@ -232,9 +246,8 @@ def _phase(
     limit = load_limit(asked)
     found: list[Schedule] = []
     for at, chunks in enumerate(_PHASE_CHUNKS):
-        if on_progress is not None:
-            on_progress("phases", axis * len(_PHASE_CHUNKS) + at, 2 * len(_PHASE_CHUNKS))
-        left = (deadline - time.perf_counter()) / 4
+        effort.tell("phases", axis * len(_PHASE_CHUNKS) + at, 2 * len(_PHASE_CHUNKS))
+        left = (effort.deadline - time.perf_counter()) / 4
         if left <= 0 or (found and found[-1].load <= limit):
             break
         best = fewest_rounds(
@@ -248,21 +261,18 @@ def _phase(
     return found
 
 
-def _along_trees(
-    machine: Machine, deadline: float, on_progress: Progress | None
-) -> Iterator[Schedule]:
+def _along_trees(machine: Machine, effort: _Effort) -> Iterator[Schedule]:
     """All-gathers along packed trees, in ever more pieces."""
     network = machine.network
 
     def noted(done: int, of: int) -> None:
-        if on_progress is not None:
-            on_progress("trees", done, of)
+        effort.tell("trees", done, of)
 
     noted(0, network.nodes)
-    load = _bottleneck(network, deadline)
-    trees = packed_trees(network, load, deadline=deadline, on_tree=noted)
+    load = _bottleneck(network, effort.deadline)
+    trees = packed_trees(network, load, deadline=effort.deadline, on_tree=noted)
     first = along_trees(network, trees)
-    for pieces in _pieces(first, deadline, TREES, on_progress):
+    for pieces in _pieces(first, TREES, effort):
         yield along_trees(network, trees, pieces)
 
 
@@ -279,18 +289,16 @@ def _bottleneck(network: Network, deadline: float) -> Fraction:
     return found.load
 
 
-def _pieces(
-    first: Schedule, deadline: float, what: str, on_progress: Progress | None
-) -> Iterator[int]:
+def _pieces(first: Schedule, what: str, effort: _Effort) -> Iterator[int]:
     """1, 2, 4, ...: as long as the sends are few enough to be written and checked in time."""
     pieces, of = 1, MOST_PIECES.bit_length()
     while pieces <= MOST_PIECES:
         sends = len(first.sends) * pieces
-        if pieces > 1 and sends > MOST_SENDS:
+        too_fine = effort.most is not None and first.chunks * pieces > effort.most
+        if pieces > 1 and (sends > MOST_SENDS or too_fine):
             return
-        if time.perf_counter() + sends * _SEND_S > deadline:
+        if time.perf_counter() + sends * _SEND_S > effort.deadline:
             return
-        if on_progress is not None:
-            on_progress(what, pieces.bit_length() - 1, of)
+        effort.tell(what, pieces.bit_length() - 1, of)
         yield pieces
         pieces *= 2

@@ -60,12 +60,19 @@ def by_methods(
     limit = found.front.limit or _limits(question, limits, on_progress)[0]
     methods = methods_for(question.machine, question.collective)
     rows = _composed(question, methods, limit, deadline, on_progress)
-    rows = with_chunks(rows, question.chunks, question.steps)
+    rows = with_chunks(rows, question.chunks, question.steps, _most_chunks(question))
     return _widened(found, rows, time.perf_counter() - started)
 
 
 def _halves(question: Question) -> int:
     return 2 if question.collective == "allreduce" else 1
+
+
+def _most_chunks(question: Question) -> int | None:
+    """The largest C that is asked for; of an all-reduce each half may have so many per member."""
+    if question.max_chunks is None or question.collective != "allreduce":
+        return question.max_chunks
+    return question.max_chunks * question.machine.network.nodes
 
 
 def _limits(
@@ -84,10 +91,10 @@ def _composed(
     deadline: float,
     on_progress: Progress | None,
 ) -> list[Composed]:
-    """Schedules of some methods, of any chunks and steps."""
+    """Schedules of some methods, of any steps; their first may have more chunks than asked for."""
     return composed(
         question.machine, question.collective, methods, limit=limit, deadline=deadline,
-        on_progress=on_progress,
+        most=question.max_chunks, on_progress=on_progress,
     )  # fmt: skip
 
 
@@ -116,7 +123,8 @@ def _composed_answer(
     question: Question, rows: list[Composed], limit: Fraction, least: int, started: float
 ) -> FrontAnswer:
     """The answer of one method that is no search, from all that it made."""
-    kept = worth_having(with_chunks(rows, question.chunks, question.steps))
+    most = _most_chunks(question)
+    kept = worth_having(with_chunks(rows, question.chunks, question.steps, most))
     if question.chunks is not None or question.steps is not None:
         kept = kept[-1:]
     assert question.method in METHODS
@@ -146,10 +154,12 @@ def _none_fits(question: Question, rows: list[Composed]) -> str:
     method, chunks, steps = question.method, question.chunks, question.steps
     if not rows:
         return f"{method} made no schedule within {show_seconds(question.time_limit_s)}"
+    most = _most_chunks(question)
     asked = [] if chunks is None else [f"of {plural(chunks, 'chunk')}"]
+    asked += [] if most is None else [f"of at most {plural(most, 'chunk')}"]
     asked += [] if steps is None else [f"in {plural(steps, 'step')}"]
     words = f"{method} on {question.machine.label} have no schedule {' '.join(asked)}"
-    cut = with_chunks(rows, chunks, None)
+    cut = with_chunks(rows, chunks, None, most)
     if not cut:
         fewest = min(one.row.chunks for one in rows)
         return f"{words}: their chunks are a multiple of {fewest}; a search may find one"

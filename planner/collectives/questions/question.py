@@ -45,7 +45,8 @@ class Question:
         root: Node of a rooted collective, else 0.
         chunks, steps: C and S of one schedule; None: not asked.
         pareto: The whole front.
-        max_chunks: The most chunks that are tried; None: see `candidates.promising`.
+        max_chunks: The most chunks that are tried, of an all-reduce in each half per member; None:
+            see `candidates.promising`.
         size_bytes: L of the timed objective; None: fewest rounds.
         time_limit_s: When the search ends.
         method: One of `planner.collectives.machines.large.METHODS`; None: search, then what else
