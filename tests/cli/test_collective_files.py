@@ -37,6 +37,20 @@ def test_a_schedule_is_read_back_and_run(saved: Path, name: str) -> None:
     assert run["formula_s"] == pytest.approx(formula)
 
 
+def test_an_algorithm_without_rates_is_on_no_machine(saved: Path) -> None:
+    """MSCCL's files name a topology, but say nothing of its links."""
+    machine = answer("simulate", saved / "one.xml", "--sizes", "1KB")["machine"]
+    assert machine["topology"] == "the links of one.xml"
+    assert machine["notes"][0] == (
+        "an MSCCL file has no rates: all links are alike here, whatever those of dgx-1 are; name "
+        "the machine with --topology or --graph"
+    )
+    for more in ((saved / "one.xml", "--topology", "dgx-1"), (saved / "one.json",)):
+        machine = answer("simulate", *more, "--sizes", "1KB")["machine"]
+        assert machine["topology"] == "dgx-1"
+        assert not any("no rates" in note for note in machine["notes"])
+
+
 def test_a_file_on_another_machine(saved: Path) -> None:
     """What runs on a DGX-1 runs on eight chips that are all joined."""
     found = answer("simulate", saved / "one.json", "--topology", "dgx1", "--bandwidth", "50GB/s",

@@ -68,7 +68,7 @@ def question_of_file(path: Path, asked: Mapping[str, Any]) -> tuple[Question, Sc
         flag = wrong[0].replace("_", "-")
         raise InputError(f"{flag}: the file {one_line(str(path))} has its own; leave it out")
     saved = read_schedule(path, _machine_asked(given))
-    machine = saved.machine or _of_links(saved, given)
+    machine = saved.machine or _of_links(saved, path, given)
     question = Question(
         machine=machine, collective=saved.schedule.collective, root=saved.root,
     )  # fmt: skip
@@ -82,18 +82,23 @@ def _machine_asked(given: Mapping[str, Any]) -> Machine | None:
     return None
 
 
-def _of_links(saved: Saved, given: Mapping[str, Any]) -> Machine:
-    """A machine of the links that a schedule uses."""
+def _of_links(saved: Saved, path: Path, given: Mapping[str, Any]) -> Machine:
+    """A machine of the links that a schedule uses, named by its file: it is not what that names."""
     figures = {name: given[name] for name in ("bandwidth", "latency", "start") if name in given}
     like = question_of({"topology": "ring:2", **figures}).machine
-    network = saved.network
-    notes = [note for note in like.notes if note]
+    network, label = saved.network, f"the links of {one_line(path.name)}"
+    unnamed = saved.label == f"the links of {one_line(str(path))}"
+    those = "that it was made for" if unnamed else f"of {saved.label}"
+    lost = (
+        f"an MSCCL file has no rates: all links are alike here, whatever those {those} are; name "
+        "the machine with --topology or --graph"
+    )
     return Machine(
-        label=saved.label,
+        label=label,
         names=tuple(map(str, range(network.nodes))),
         network=network,
         lane_bytes_per_s=like.lane_bytes_per_s,
         latency_s=np.full(len(network.links), float(like.latency_s[0])),
         start_s=like.start_s,
-        notes=(*notes, "links: those that the file uses"),
+        notes=(lost, *(note for note in like.notes if note), "links: those that the file uses"),
     )
