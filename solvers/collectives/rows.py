@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from solvers.collectives.candidates import CHUNKS, SIZE, TIME, Gap
@@ -86,7 +86,7 @@ class Front:
         complete_to: Up to so many chunks it is proved that no schedule is left out, however many
             steps; None: no number of chunks, or all of them.
         ends: Why there are no more rows, in words.
-        seconds: Wall time.
+        seconds: Wall time; not compared.
         gaps: Numbers of steps for which better schedules are not excluded.
         out_of_time: Whether the time ended before all steps were tried.
     """
@@ -97,7 +97,7 @@ class Front:
     limit: Fraction
     complete: bool
     ends: str
-    seconds: float
+    seconds: float = field(compare=False)
     gaps: tuple[Gap, ...] = ()
     out_of_time: bool = False
     complete_to: int | None = None

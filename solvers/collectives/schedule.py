@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ class Schedule:
     collective: str
     chunks: int
     rounds: tuple[int, ...]
-    sends: tuple[Send, ...]
+    sends: tuple[Send, ...] = field(repr=False)
     local_reduce: bool = False
 
     @property

@@ -112,6 +112,14 @@ def test_long_fractions_are_told_as_decimals() -> None:
     assert load_words(long) == f"{float(long):.4g}"
 
 
+def test_answers_are_compared_and_printed_shortly() -> None:
+    one, same, other = (collective_front(topology=name) for name in ("ring:4", "ring:4", "ring:5"))
+    assert one == same
+    assert one != other
+    assert repr(one) == "<FrontAnswer: allgather on ring:4, optimal: (2, 2, 3)>"
+    assert len(repr(one.front)) + len(repr(one.machine)) < 1000
+
+
 def test_search_alone_is_asked_for() -> None:
     found = collective_front(topology="ring:4", method="search")
     assert set(found.row_methods) == {"search"}

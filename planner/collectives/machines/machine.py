@@ -11,7 +11,8 @@ link whose way through the switches takes up shared capacity (ports of chips, tr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,28 @@ from planner.base.arrays import FloatArray
 from solvers.collectives.problem import Network
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wires:
+class _Compared:
+    """Records that are equal where all fields are, arrays among them."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return all(
+            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
+            for mine, theirs in zip(_values(self), _values(other), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _values(record: Any) -> list[Any]:
+    return [getattr(record, one.name) for one in fields(record)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Wires(_Compared):
     """Links as they are: each with its cables side by side, of a bandwidth of their own.
 
     A chunk takes one cable of a link.
@@ -44,8 +65,8 @@ class Wires:
         return bool((rates == rates[0]).all())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Machine(_Compared):
     """A network with names and times.
 
     Attributes:
@@ -64,14 +85,14 @@ class Machine:
     """
 
     label: str
-    names: tuple[str, ...]
-    network: Network
+    names: tuple[str, ...] = field(repr=False)
+    network: Network = field(repr=False)
     lane_bytes_per_s: float
-    latency_s: FloatArray
+    latency_s: FloatArray = field(repr=False)
     start_s: float = 0.0
-    symmetries: tuple[tuple[int, ...], ...] = ()
+    symmetries: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
-    uneven: Wires | None = None
+    uneven: Wires | None = field(default=None, repr=False)
 
     @property
     def wires(self) -> Wires:

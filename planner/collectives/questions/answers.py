@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -49,7 +49,7 @@ def exactly(load: Fraction) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FrontAnswer:
     """Schedules of a collective, none of which is worse than another in S and in R / C.
 
@@ -68,6 +68,11 @@ class FrontAnswer:
     front: Front
     timed_s: tuple[float, float] | None = None
     methods: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        question, names = self.question, [row_name(row.schedule) for row in self.rows]
+        what = f"{question.collective} on {question.machine.label}"
+        return f"<{type(self).__name__}: {what}, {self.status}: {', '.join(names) or 'none'}>"
 
     @property
     def machine(self) -> Machine:
@@ -166,7 +171,7 @@ class BoundsAnswer:
         limit_exact: Some schedules come as near to it as one likes.
         by_steps: For S = S_min and on.
         why: Why it ends there.
-        seconds: Wall time.
+        seconds: Wall time; not compared.
     """
 
     question: Question
@@ -177,7 +182,7 @@ class BoundsAnswer:
     limit_exact: bool
     by_steps: tuple[StepBound, ...]
     why: str
-    seconds: float
+    seconds: float = field(compare=False)
 
     def to_fields(self) -> dict[str, Any]:
         """JSON-ready, without the versions."""

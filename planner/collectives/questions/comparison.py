@@ -58,7 +58,7 @@ class Algorithm:
     load: Fraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompareAnswer:
     """Times side by side.
 

@@ -41,7 +41,7 @@ class Changes:
         return bool(self.slow or self.gone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunAnswer:
     """Simulated times.
 

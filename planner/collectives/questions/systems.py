@@ -63,7 +63,7 @@ class SystemQuestion:
         return tuple(replace(one, s_per_byte=one.s_per_byte * self.call_bytes) for one in found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SystemAnswer:
     """Times of calls.
 
