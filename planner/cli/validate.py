@@ -54,8 +54,8 @@ def validate(
     template: Annotated[
         str | None,
         option(
-            "Write an empty CSV file for --data to standard output: the columns, their units and "
-            "three example rows. One of the words of --what.",
+            "Print an empty file for --data: columns, units and three example rows of a word of "
+            "--what.",
             OUTPUT,
             metavar="KIND",
         ),

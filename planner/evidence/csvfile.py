@@ -168,3 +168,23 @@ def _known_column(column: str, known: Sequence[str], aliases: Mapping[str, Seque
     word = column.lower().replace(" ", "_").replace("-", "_")
     found = [name for name, others in aliases.items() if word in others]
     return did_you_mean(found[0] if found else word, known)
+
+
+def number_in(row: Mapping[str, str], name: str) -> float | None:
+    """The number in a cell; None: it is empty, or there is no such column."""
+    text = row.get(name)
+    return float(text) if text else None
+
+
+def whole_in(row: Mapping[str, str], name: str, default: int | None = None) -> int:
+    """The whole number in a cell, or what stands for an empty one.
+
+    Raises:
+        InputError: It is empty, and nothing stands for it.
+    """
+    text = row[name]
+    if text:
+        return int(float(text))
+    if default is None:
+        raise InputError(f"{row['id']}: {name} is missing")
+    return default

@@ -10,23 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 
-from hardware_db import Chip, Cluster, FrozenMap, load_cluster
+from hardware_db import Chip, Cluster, load_cluster
 from models_db import (
-    Attention,
-    Mlp,
     Model,
-    Moe,
-    Norm,
-    Positions,
-    Published,
-    list_models,
-    load_model,
 )
 from planner.base.errors import InputError
 from planner.cost.job import Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
+from planner.evidence.csvfile import number_in, whole_in
+from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import with_networks
 from planner.evidence.runs.profiles import Profile, profile_of
 from planner.frameworks.profiles import FRAMEWORKS
@@ -85,15 +78,18 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
     profile = profile_of(row)
     cluster = _cluster(row, filled, assume_network=assume_network)
     job = Job(
-        model=_model(row, profile),
-        seq_len=_whole(row, "seq_len"),
-        global_batch=_whole(row, "global_batch_seqs"),
+        model=model_of(row, profile),
+        seq_len=whole_in(row, "seq_len"),
+        global_batch=whole_in(row, "global_batch_seqs"),
         precision=_precision(row, cluster.chip, filled),
         kind=_kind(row, filled),
         framework=FRAMEWORKS[profile.framework],
         era=profile.era,
     )
-    memory_gib, power_w = _number(row, "peak_mem_gib_per_chip"), _number(row, "power_w_per_chip")
+    memory_gib, power_w = (
+        number_in(row, "peak_mem_gib_per_chip"),
+        number_in(row, "power_w_per_chip"),
+    )
     return Run(
         key=row["id"],
         group=row["group"],
@@ -142,22 +138,8 @@ def _is_lora(row: Mapping[str, str]) -> bool:
     return "lora" in f"{row['model_name']} {row['id']} {row['source']}".lower()
 
 
-def _number(row: Mapping[str, str], name: str) -> float | None:
-    text = row.get(name)
-    return float(text) if text else None
-
-
-def _whole(row: Mapping[str, str], name: str, default: int | None = None) -> int:
-    text = row[name]
-    if text:
-        return int(float(text))
-    if default is None:
-        raise InputError(f"{row['id']}: {name} is missing")
-    return default
-
-
 def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]) -> Plan:
-    pp, ep = (_whole(row, name, 1) for name in ("pp", "ep"))
+    pp, ep = (whole_in(row, name, 1) for name in ("pp", "ep"))
     tp = _tensor_degree(row, profile, filled)
     data, cp = _data_ranks(row, profile, tp * pp, filled)
     micro = _micro_batch(row, profile, data, filled)
@@ -170,8 +152,8 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
     if row["sp"] == "" and profile.era.startswith(("megatron-core", "torch-fsdp", "jax")):
         filled["sequence_parallel"], sequence_parallel = "true", True
     recompute = row["recompute"] or _recompute(row, profile, filled)
-    layers = _whole(row, "n_layers")
-    interleave = min(_whole(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
+    layers = whole_in(row, "n_layers")
+    interleave = min(whole_in(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
     fsdp = sharding == "zero3"
     return Plan(
         dp=1 if fsdp else data,
@@ -196,12 +178,12 @@ def _data_ranks(
     row: Mapping[str, str], profile: Profile, model_ranks: int, filled: dict[str, str]
 ) -> tuple[int, int]:
     """Data ranks and context parallelism; XLA cuts sequences where there are fewer than chips."""
-    chips, cp = _whole(row, "n_chips"), _whole(row, "cp", 1)
+    chips, cp = whole_in(row, "n_chips"), whole_in(row, "cp", 1)
     if chips % (model_ranks * cp):
         raise InputError(
             f"{row['id']}: {chips} chips do not divide into tp x pp {model_ranks}, cp {cp}"
         )
-    data, batch = chips // (model_ranks * cp), _whole(row, "global_batch_seqs")
+    data, batch = chips // (model_ranks * cp), whole_in(row, "global_batch_seqs")
     if profile.era == "jax" and not row["cp"] and data > batch and data % batch == 0:
         data, cp = batch, data // batch
         filled["cp"] = f"{cp}: fewer sequences than chips"
@@ -210,7 +192,7 @@ def _data_ranks(
 
 def _tensor_degree(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> int:
     """Chips of tensor parallelism; rows of Trainium count cores."""
-    tp = _whole(row, "tp", 1)
+    tp = whole_in(row, "tp", 1)
     if profile.era == "neuron" and "NeuronCores" in row.get("notes", ""):
         tp = -(-tp // _CORES_PER_CHIP)
         filled["tp"] = f"{tp} chips: the row counts cores, {_CORES_PER_CHIP} of a chip"
@@ -234,9 +216,9 @@ def _micro_batch(
     row: Mapping[str, str], profile: Profile, data: int, filled: dict[str, str]
 ) -> int:
     """As printed; else a data rank's whole share of the batch under XLA, and 1 elsewhere."""
-    batch = _whole(row, "global_batch_seqs")
+    batch = whole_in(row, "global_batch_seqs")
     if row["micro_batch_seqs"]:
-        micro = _whole(row, "micro_batch_seqs")
+        micro = whole_in(row, "micro_batch_seqs")
     else:
         micro = max(batch // data, 1) if profile.era == "jax" else 1
         filled["micro_batch"] = f"{micro}: batch / data ranks" if profile.era == "jax" else "1"
@@ -268,136 +250,10 @@ def _cluster(row: Mapping[str, str], filled: dict[str, str], *, assume_network: 
     """The chip's default cluster with the row's node size and network."""
     cluster = load_cluster(row["hardware"])
     first = cluster.levels[0]
-    node = _whole(row, "chips_per_node", cluster.node_chips)
+    node = whole_in(row, "chips_per_node", cluster.node_chips)
     domain = first.domain_chips or node
     if first.torus is None and domain <= 16 and node != domain:
         levels = [replace(first, domain_chips=node, bandwidth_by_group=())]
         levels += [replace(lv, domain_chips=None) for lv in cluster.levels[-1:]]
         cluster = replace(cluster, node_chips=node, levels=tuple(levels), max_chips=2**20)
     return with_networks(cluster, row, filled, node=node, assume=assume_network)
-
-
-def _model(row: Mapping[str, str], profile: Profile) -> Model:
-    """The known model of that name and those dimensions; else a decoder with the dimensions."""
-    known = _known_model(row["model_name"])
-    if known is not None and "(L=" in row["model_name"]:
-        return _first_layers(known, row)
-    if known is not None and (known.layers, known.hidden) == (
-        _whole(row, "n_layers", known.layers),
-        _whole(row, "d_model", known.hidden),
-    ):
-        return known
-    return _dense_model(
-        row["model_name"],
-        _whole(row, "n_layers"),
-        _whole(row, "d_model"),
-        _whole(row, "n_heads"),
-        _whole(row, "n_kv_heads", _whole(row, "n_heads")),
-        _whole(row, "d_ff"),
-        row["gated_mlp"] == "1",
-        _whole(row, "vocab"),
-        _whole(row, "seq_len"),
-        tuple(_whole(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
-        tied=_whole(row, "d_ff") < profile.ties_below,
-    )
-
-
-def _first_layers(model: Model, row: Mapping[str, str]) -> Model:
-    """The model, or the few layers that were measured: one dense (SimuMax), the rest with experts.
-
-    That a single dense layer is left is concluded from the memory of its DeepSeek-V3 rows.
-    """
-    moe = model.moe and replace(model.moe, first_dense_layers=1)
-    return replace(model, layers=_whole(row, "n_layers"), moe=moe)
-
-
-@cache
-def _known_model(title: str) -> Model | None:
-    """The model of our database whose name the title begins with, the longest such."""
-    plain = re.sub(r"[^a-z0-9.]", "", title.lower())
-    names = [n for n in list_models() if plain.startswith(re.sub(r"[^a-z0-9.]", "", n))]
-    starts = [
-        n
-        for n in list_models()
-        if len(plain) > 8 and re.sub(r"[^a-z0-9.]", "", n).startswith(plain)
-    ]
-    best = max(names, key=len, default=None) or min(starts, key=len, default=None)
-    return load_model(best) if best else None
-
-
-@cache
-def _dense_model(
-    title: str,
-    layers: int,
-    hidden: int,
-    heads: int,
-    kv_heads: int,
-    width: int,
-    gated: bool,
-    vocab: int,
-    seq_len: int,
-    experts: tuple[int, ...],
-    *,
-    tied: bool,
-) -> Model:
-    """A decoder with the printed dimensions: no biases, RMS norms, rotary positions."""
-    moe = _routed(*experts) if experts[0] else None
-    return Model(
-        name=title,
-        title=title,
-        family="published run",
-        layers=layers,
-        hidden=hidden,
-        heads=heads,
-        kv_heads=kv_heads,
-        head_dim=hidden // heads,
-        vocab_size=vocab,
-        seq_len=seq_len,
-        tied_embeddings=tied,
-        parallel_block=False,
-        attention=_plain_attention(hidden // heads, grouped=kv_heads != heads),
-        window=None,
-        mlp=Mlp(hidden=None if moe else width, gated=gated, bias=False),
-        norm=Norm(kind="rmsnorm", bias=False, per_layer=2, final=True, embedding=False),
-        positions=Positions(kind="rope", max_positions=None),
-        moe=moe,
-        mtp_modules=0,
-        published=Published(
-            total_parameters=None,
-            active_parameters=None,
-            other_parameters=0,
-            active_includes_input_embeddings=True,
-        ),
-        quantities=FrozenMap({}),
-        sources=FrozenMap({}),
-    )
-
-
-def _plain_attention(head_dim: int, *, grouped: bool) -> Attention:
-    """Attention without biases, norms, latents or sinks."""
-    return Attention(
-        kind="gqa" if grouped else "mha",
-        v_head_dim=head_dim,
-        q_lora_rank=None,
-        kv_lora_rank=None,
-        qk_nope_head_dim=None,
-        qk_rope_head_dim=None,
-        bias=(),
-        qk_norm="none",
-        sinks=False,
-    )
-
-
-def _routed(experts: int, per_token: int, hidden: int) -> Moe:
-    """Routed experts on every layer, none shared."""
-    return Moe(
-        experts=experts,
-        experts_per_token=per_token,
-        expert_hidden=hidden,
-        shared_experts=0,
-        shared_expert_hidden=0,
-        shared_expert_gate=False,
-        first_dense_layers=0,
-        layer_period=1,
-        router_bias=False,
-    )

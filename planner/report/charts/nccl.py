@@ -12,7 +12,8 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.base.units import plural, show_bytes, show_seconds
-from planner.evidence.validation.collectives import Measured, kind_of
+from planner.evidence.validation.collective_systems import kind_of
+from planner.evidence.validation.collectives import Measured
 from planner.report.drawing.chart import Area, Axis, Chart, Dot, Key, Line, Picture
 from planner.report.drawing.geometry.line_ends import named_ticks
 from planner.report.tables.validation_tables import percent

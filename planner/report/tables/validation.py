@@ -14,6 +14,7 @@ from planner.evidence.runs.reading import Skipped, is_unused
 from planner.evidence.validation.answer import Runs, Validation
 from planner.evidence.validation.collectives import LARGE_BYTES
 from planner.report.tables.energy import energy_tables
+from planner.report.tables.failure_tables import failure_tables, memory_tables
 from planner.report.tables.fitted import EASY, Fitted
 from planner.report.tables.tables import indented, section
 from planner.report.tables.validation_tables import (
@@ -22,12 +23,10 @@ from planner.report.tables.validation_tables import (
     Table,
     choice_table,
     collective_table,
-    failure_tables,
     filled_table,
     has_factors,
     interval_table,
     memory_table,
-    memory_tables,
     microbench_table,
     nccl_table,
     peer_table,

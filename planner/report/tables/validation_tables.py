@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -10,16 +9,12 @@ from planner.base.units import show_bytes, show_seconds
 from planner.evidence.validation.answer import Runs, Validation
 from planner.evidence.validation.baselines import Peer
 from planner.evidence.validation.collectives import CollectiveScore
-from planner.evidence.validation.failures import FailuresTable, Flagged, OfModel, OfSize
-from planner.evidence.validation.memory import MemoryTable
-from planner.evidence.validation.risk import Refused, RiskTable
 from planner.evidence.validation.scores import Choice, Errors, Score
 from planner.evidence.validation.targets import Reached
 
 Table = tuple[str, tuple[str, ...], list[list[str]]]
 """Title, header and cells; the first column is text, the others are numbers unless named."""
-_NONE = "-"
-_REFUSED_SHOWN = 20
+NONE = "-"
 LISTED = 40
 # Columns of text; all others hold numbers and are flush right.
 TEXT = ("source", "predictor", "target", "figure", "where from", "system", "collective", "chip",
@@ -31,7 +26,7 @@ TEXT = ("source", "predictor", "target", "figure", "where from", "system", "coll
 
 def percent(share: float | None) -> str:
     """A share as a percentage with one decimal, without the sign."""
-    return _NONE if share is None else f"{100 * share:.1f}"
+    return NONE if share is None else f"{100 * share:.1f}"
 
 
 def summary_table(runs: Runs) -> Table:
@@ -48,7 +43,7 @@ def summary_table(runs: Runs) -> Table:
     if (mean := runs.gold_sources) is not None:
         figures = (mean.mean, mean.median, None, None, mean.site_mean, mean.site_median, None, None)
         name = f"gold, each of {mean.sources} sources once"
-        rows.append([name, _NONE, *map(percent, figures)])
+        rows.append([name, NONE, *map(percent, figures)])
     return "Step time over several sources, error in %", header, rows
 
 
@@ -96,7 +91,7 @@ def choice_table(scores: Sequence[Score]) -> Table:
 
 
 def _choice_cells(choice: Choice) -> list[str]:
-    rank = _NONE if choice.spearman is None else f"{choice.spearman:.2f}"
+    rank = NONE if choice.spearman is None else f"{choice.spearman:.2f}"
     shares = (choice.regret_1, choice.regret_1_median, choice.regret_1_most, choice.regret_3)
     return [f"{choice.groups:,}", f"{choice.rows:,}", rank, *map(percent, shares)]
 
@@ -137,7 +132,7 @@ def target_table(targets: Sequence[Reached]) -> Table:
             percent(row.reached),
             "yes" if row.met else "no",
             percent(row.test),
-            _NONE if row.test_met is None else "yes" if row.test_met else "no",
+            NONE if row.test_met is None else "yes" if row.test_met else "no",
         ]
         for row in targets
     ]
@@ -165,7 +160,7 @@ def peer_table(scores: Sequence[Score], peers: Sequence[Peer]) -> Table:
 def _peer_cells(
     mean: float, median: float | None, rank: float | None, regret: float | None
 ) -> list[str]:
-    middle = _NONE if rank is None else f"{rank:.2f}"
+    middle = NONE if rank is None else f"{rank:.2f}"
     return [percent(mean), percent(median), middle, percent(regret)]
 
 
@@ -238,7 +233,7 @@ def _coverage(errors: Errors | None) -> str:
 def rule_table(runs: Runs) -> Table:
     """Which software was taken for which runs, and why."""
     found = Counter(
-        (profile.rule, profile.era, profile.framework, profile.site or _NONE)
+        (profile.rule, profile.era, profile.framework, profile.site or NONE)
         for profile in (measured.run.profile for measured in runs.predictions.runs)
     )
     header = ("rule", "era", "framework", "site", "rows")
@@ -255,7 +250,7 @@ def software_table(runs: Runs) -> Table:
                    if name in run.filled]  # fmt: skip
         rows.append([
             run.key,
-            ", ".join(said.values()) or _NONE,
+            ", ".join(said.values()) or NONE,
             "; ".join([f"{run.profile.framework}, {run.profile.era}", *assumed]),
             run.profile.rule,
         ])  # fmt: skip
@@ -297,7 +292,7 @@ def _collective_rows(
         cells += (
             [f"{large.rows:,}", percent(large.median), percent(large.bias)]
             if large
-            else (["0", _NONE, _NONE])
+            else (["0", NONE, NONE])
         )
         rows.append(cells)
     return header, rows
@@ -310,7 +305,7 @@ def microbench_table(answer: Validation) -> Table:
         [
             row.chip,
             row.test,
-            " x ".join(f"{size:,}" for size in row.shape) or _NONE,
+            " x ".join(f"{size:,}" for size in row.shape) or NONE,
             f"{row.measured / 1e12:.4g} T{row.unit}",
             f"{row.predicted / 1e12:.4g} T{row.unit}",
             percent(row.error),
@@ -318,107 +313,3 @@ def microbench_table(answer: Validation) -> Table:
         for row in answer.microbench or ()
     ]
     return "Matrix multiplications (m x n x k) and memory streams", header, rows
-
-
-def memory_tables(found: MemoryTable) -> list[Table]:
-    """Errors of the peak memory by set, and every row where there are few."""
-    header = ("source", "rows", "mean %", "median %", "p90 %", "bias %", "nearer mode, mean %")
-    sets = []
-    for row in found.sets:
-        figures = (row.mean, row.median, row.p90, row.bias, row.best_mode_mean)
-        sets.append([row.set_name, f"{row.rows:,}", *(f"{figure:.1f}" for figure in figures)])
-    tables: list[Table] = [("Peak memory per chip, rows without a step time too", header, sets)]
-    if len(found.rows) <= LISTED:
-        rows = [
-            [row.key, f"{row.measured_gib:.1f}", f"{row.predicted_gib:.1f}", percent(row.error)]
-            for row in found.rows
-        ]
-        tables.append(("Peak memory per chip", ("id", "measured GiB", "GiB", "error %"), rows))
-    return tables
-
-
-def failure_tables(found: FailuresTable) -> list[Table]:
-    """What limits of the memory flag, by margin and by model, and how many failed by memory."""
-    sizes = [
-        [gib_range(row), f"{row.configurations:,}",
-         percent(row.share_failed)]
-        for row in found.sizes
-    ]  # fmt: skip
-    return [
-        (
-            f"{found.failed:,} configurations that failed and {found.succeeded:,} that ran, "
-            f"flagged by a limit of the memory (AUC {found.auc:.3f})",
-            ("gathered inputs", "memory margin", "limit GiB", "failed, flagged %",
-             "ran, flagged %"),
-            [_flagged_cells(row) for row in found.margins],
-        ),
-        (
-            f"{_default_words(found.risk)}, by model",
-            ("model", "failed", "flagged %", "ran", "wrongly flagged %"),
-            [_model_cells(row) for row in _by_size(found.models)],
-        ),
-        ("Failed, by predicted memory", ("predicted", "configurations", "failed %"), sizes),
-        *risk_tables(found.risk),
-    ]  # fmt: skip
-
-
-def _default_words(found: RiskTable) -> str:
-    return f"The default of searches, a chance of at most {percent(found.default)} %"
-
-
-def risk_tables(found: RiskTable) -> list[Table]:
-    """What limits on the chance of running out of memory refuse and offer, and which runs."""
-    risks = [
-        [f"{percent(row.risk)} %", percent(row.refused), percent(row.offered)]
-        for row in found.risks
-    ]
-    sources = [
-        [row.source, f"{row.ran:,}", f"{row.refused:,}", f"{row.failed:,}", f"{row.offered:,}"]
-        for row in found.sources
-        if row.refused or row.failed
-    ]
-    shown = [_refused_cells(row) for row in found.refused_runs[:_REFUSED_SHOWN]]
-    left = len(found.refused_runs) - len(shown)
-    more = f" ({left:,} more in --json)" if left > 0 else ""
-    return [
-        ("By chance of running out of memory, all sources",
-         ("at most", "ran, refused %", "failed, offered %"), risks),
-        (f"{_default_words(found)}, by source; those that refuse none are left out",
-         ("source", "ran", "refused", "failed", "offered"), sources),
-        (f"Runs that ran and the default refuses{more}",
-         ("source", "model", "chips", "plan", "chance %", "predicted", "measured"), shown),
-    ]  # fmt: skip
-
-
-def _refused_cells(row: Refused) -> list[str]:
-    measured = "" if row.measured_bytes is None else show_bytes(row.measured_bytes)
-    figures = (percent(row.chance), show_bytes(row.predicted_bytes), measured)
-    return [row.source, row.model, f"{row.chips:,}", row.plan, *figures]
-
-
-def gib_range(row: OfSize) -> str:
-    """Between which figures the predicted memory lies."""
-    if row.to_gib is None:
-        return f"above {row.from_gib:g} GiB"
-    return f"{row.from_gib:g} to {row.to_gib:g} GiB"
-
-
-def _flagged_cells(row: Flagged) -> list[str]:
-    shares = (percent(row.flagged), percent(row.false_alarms))
-    limit = _NONE if row.limit_gib is None else f"{row.limit_gib:.1f}"
-    return [row.mode, f"{row.margin:.2f}", limit, *shares]
-
-
-def _model_cells(row: OfModel) -> list[str]:
-    figures = (f"{row.failed:,}", percent(row.flagged), f"{row.succeeded:,}")
-    return [row.model, *figures, percent(row.false_alarms)]
-
-
-def _by_size(models: Sequence[OfModel]) -> list[OfModel]:
-    """Those of the sweep by their parameters, others by name."""
-
-    def key(row: OfModel) -> tuple[float, str]:
-        number = row.model.removesuffix("B")
-        return (float(number) if number.replace(".", "", 1).isdigit() else math.inf, row.model)
-
-    return sorted(models, key=key)
