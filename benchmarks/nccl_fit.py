@@ -28,10 +28,10 @@ from hardware_db import Calibration, FrozenMap, load_calibration
 from planner.base.errors import InputError
 from planner.base.files import write_all
 from planner.evidence.validation.answer import Validation
+from planner.evidence.validation.collective_systems import kind_of
 from planner.evidence.validation.collectives import (
     Measured,
     collective_scores,
-    kind_of,
     measured_collectives,
     nccl_predicted_s,
 )

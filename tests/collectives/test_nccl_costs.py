@@ -14,10 +14,10 @@ from planner.collectives.nccl.costs import (
     nccl_costs,
     nccl_time_s,
 )
+from planner.evidence.validation.collective_systems import kind_of
 from planner.evidence.validation.collectives import (
     Measured,
     collective_scores,
-    kind_of,
     measured_collectives,
 )
 from planner.report.charts.nccl import LOOKS, calls_of, nccl_picture

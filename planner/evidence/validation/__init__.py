@@ -2,5 +2,6 @@
 
 `predicting` evaluates, `scores` and `coverage` judge, `targets` says what was aimed at, and
 `answer` is what `planner validate` answers. Imports `evidence.runs` and `evidence.power`. Begin
-with `answer`.
+with `answer`. It has one file per kind of measurement (`collectives`, `microbench`, `failures`,
+`memory`) beside those that judge, so that each can be read alone.
 """

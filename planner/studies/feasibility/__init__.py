@@ -1,6 +1,5 @@
 """Which batches, chip counts and degrees stay compute-bound and fit, per strategy, and what binds.
 
 Under `roofline` by the exact algebra of a textbook (`textbook`), under the fitted model by the
-ordinary cost model at the batches that the answer needs (`sweep`). Begin with `asking`. More than
-twelve modules, as what the two say is read, worded and drawn in one way.
+ordinary cost model at the batches that the answer needs (`sweep`). Begin with `asking`.
 """

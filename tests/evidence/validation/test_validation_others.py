@@ -10,13 +10,12 @@ from hardware_db import load_chip
 from planner.assumptions.assumptions import calibrated
 from planner.evidence.csvfile import shipped
 from planner.evidence.validation.answer import validate
+from planner.evidence.validation.collective_systems import cluster_of, system_of
 from planner.evidence.validation.collectives import (
-    cluster_of,
     collective_scores,
     measured_collectives,
     predicted_s,
     seconds_of,
-    system_of,
 )
 from planner.evidence.validation.microbench import benchmarks, matmul_flop_per_s
 from planner.report.tables.validation import fitting, validation_view
