@@ -30,3 +30,20 @@ def keep_time(deadline: float) -> None:
     """
     if time.perf_counter() > deadline:
         raise OutOfTime
+
+
+def check_solved(status: int, message: str) -> None:
+    """Raises where a linear program of SciPy ended without a solution.
+
+    Args:
+        status: As `scipy.optimize.linprog` says: 0 solved, 1 a limit on time or iterations.
+        message: Its words.
+
+    Raises:
+        OutOfTime: The time limit ended it.
+        RuntimeError: The solver failed.
+    """
+    if status == 1:
+        raise OutOfTime
+    if status != 0:
+        raise RuntimeError(f"the linear program was not solved: {message}")

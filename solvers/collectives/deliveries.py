@@ -32,7 +32,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
-from solvers.collectives.clock import OutOfTime, left_s
+from solvers.collectives.clock import check_solved, left_s
 from solvers.collectives.commodities import Commodity
 from solvers.collectives.distances import hops
 from solvers.collectives.expansion import oriented, representatives
@@ -231,10 +231,7 @@ def steps_bound(
         A_eq=made.balance, b_eq=made.demands, bounds=np.stack([made.low, made.high], axis=1),
         method="highs-ds", options={"time_limit": left_s(deadline)},
     )  # fmt: skip
-    if found.status == 1:
-        raise OutOfTime
-    if found.status != 0:
-        raise RuntimeError(f"the linear program was not solved: {found.message}")
+    check_solved(found.status, found.message)
     duals = np.maximum(0.0, -found.ineqlin.marginals).reshape(len(made.ends), -1, made.steps)
     loads = []
     for most in _DENOMINATORS:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array, vstack
 
-from solvers.collectives.clock import OutOfTime, deadline_of, keep_time, left_s
+from solvers.collectives.clock import OutOfTime, check_solved, deadline_of, keep_time, left_s
 from solvers.collectives.commodities import Commodity
 from solvers.collectives.cuts import Cut, cut_bound
 from solvers.collectives.distances import least_steps
@@ -174,10 +174,7 @@ def _solve(model: Folded, steps: int, deadline: float) -> OptimizeResult:
         cost, A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=model.balance, b_eq=model.demands,
         method="highs-ds", options={"time_limit": left_s(deadline)},
     )  # fmt: skip
-    if found.status == 1:
-        raise OutOfTime
-    if found.status != 0:
-        raise RuntimeError(f"the linear program was not solved: {found.message}")
+    check_solved(found.status, found.message)
     return found
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, linprog, milp
 from scipy.sparse import csr_array, hstack
 
-from solvers.collectives.clock import OutOfTime, left_s
+from solvers.collectives.clock import OutOfTime, check_solved, left_s
 from solvers.collectives.deliveries import Array, Deliveries, widened
 
 _INFEASIBLE = 2
@@ -220,11 +220,8 @@ def excess(made: Deliveries, limit: Fraction, *, deadline: float = math.inf) -> 
         A_eq=balance, b_eq=np.zeros(balance.shape[0]), bounds=np.stack([low, high], axis=1),
         method="highs", options={"time_limit": left_s(deadline)},
     )  # fmt: skip
-    if found.status == 1:
-        raise OutOfTime
     if found.status == _UNBOUNDED:
         return Fraction(0)
-    if found.status != 0:
-        raise RuntimeError(f"the linear program was not solved: {found.message}")
+    check_solved(found.status, found.message)
     parts = math.ceil((found.fun - _TOLERANCE) * limit.denominator)
     return Fraction(parts, limit.denominator)

@@ -1,6 +1,7 @@
 """Small networks that the tests of collectives share."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -83,6 +84,16 @@ def random_network(seed: int, *, most: int = 6, lanes: int = 3) -> Network:
         nodes=nodes, links=ends,
         lanes=tuple(random.integers(1, lanes + 1, size=len(ends)).tolist()),
     )  # fmt: skip
+
+
+def random_shared_network(seed: int) -> Network:
+    """A small random network; every other one has ports that links share."""
+    network = random_network(seed, most=5)
+    if seed % 2 == 0:
+        return network
+    last = len(network.links) - 1
+    ports = (Shared(links=(0, 1), capacity=1), Shared(links=(0, last), capacity=2))
+    return replace(network, shared=ports)
 
 
 NETWORKS: dict[str, Callable[[], Network]] = {

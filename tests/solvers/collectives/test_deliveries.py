@@ -1,16 +1,15 @@
 """Bounds by what every destination must receive: against flows of all chunks, and by search."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from collective_networks import dgx1, random_network, switch, torus
+from collective_networks import dgx1, random_shared_network, switch, torus
 from support.cases import each
 
 from solvers.collectives.deliveries import steps_bound
 from solvers.collectives.flows import load_bound
 from solvers.collectives.front import pareto
-from solvers.collectives.problem import Network, Shared
+from solvers.collectives.problem import Network
 from solvers.collectives.synthesis import (
     Question,
     deliveries_of,
@@ -26,13 +25,7 @@ COLLECTIVES = ("allgather", "reduce-scatter")
 
 def asked(seed: int, collective: str) -> Question:
     """A small random network; every other one has ports that links share."""
-    network = random_network(seed, most=5)
-    if seed % 2:
-        ports = (
-            Shared(links=(0, 1), capacity=1),
-            Shared(links=(0, len(network.links) - 1), capacity=2),
-        )
-        network = replace(network, shared=ports)
+    network = random_shared_network(seed)
     return question(network, collective)
 
 

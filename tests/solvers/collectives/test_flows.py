@@ -4,7 +4,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from collective_networks import dgx1, random_network, ring, switch, torus, translations
+from collective_networks import (
+    dgx1,
+    random_shared_network,
+    ring,
+    switch,
+    torus,
+    translations,
+)
 from second_formulation import total_rounds
 from support.cases import each
 
@@ -58,13 +65,7 @@ def test_measured_bounds_are_proved_exactly(
 @each("name", NAMES)
 @each("seed", range(4))
 def test_against_the_second_formulation(seed: int, name: str) -> None:
-    network = random_network(seed, most=5)
-    if seed % 2:
-        ports = (
-            Shared(links=(0, 1), capacity=1),
-            Shared(links=(0, len(network.links) - 1), capacity=2),
-        )
-        network = replace(network, shared=ports)
+    network = random_shared_network(seed)
     goal = goal_of(name, network.nodes, 1)
     steps = least_steps(network, goal)
     found = proved(network, name, steps)
