@@ -19,6 +19,7 @@ from planner.report.charts.validation import runs_picture, sources_picture
 from planner.report.pages.picture_file import write_picture
 from planner.report.tables import validation_tables as view
 from planner.report.tables.energy import energy_tables
+from planner.report.tables.failure_tables import failure_tables
 
 PICTURES = ("accuracy-runs.svg", "accuracy-sources.svg")
 
@@ -47,7 +48,7 @@ def regions(answer: Validation) -> dict[str, str]:
     assert answer.failures is not None
     assert answer.energy is not None
     several = {
-        "failures": view.failure_tables(answer.failures),
+        "failures": failure_tables(answer.failures),
         "energy": energy_tables(answer.energy),
     }
     found = {name: as_markdown(table) for name, table in tables.items()}
