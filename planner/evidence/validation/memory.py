@@ -28,6 +28,8 @@ from planner.evidence.runs.rows import Run, run_of
 from planner.plan import PlanTable
 
 GIB = 2.0**30
+_DIVIDED = ("nanotron", "titan", "simumax", "v100gpt2", "v100tune", "mbskill")
+"""Published sets whose memory rows `_set_of` divides otherwise than their step times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,13 +162,16 @@ def memory_rows(
     """
     found: list[MemoryRow] = []
     left_out: dict[str, str] = {}
+    named = {row["id"]: row["set"] for row in published("sets")}
     for row in published("runs") if rows is None else rows:
         if not row["peak_mem_gib_per_chip"]:
             continue
         try:
-            run = run_of(row)
-            found.append(memory_row(run, **change))
-        except InputError as error:
+            predicted = memory_row(run_of(row), **change)
+            set_name = named.get(row["id"], "")
+            is_divided = not set_name or set_name.startswith(_DIVIDED)
+            found.append(predicted if is_divided else replace(predicted, set_name=set_name))
+        except (InputError, HardwareError) as error:
             left_out[row["id"]] = str(error)
     return found, left_out
 

@@ -66,7 +66,7 @@ def test_every_row_is_predicted_or_named(found: tuple[list[MemoryRow], dict[str,
     rows, left_out = found
     known = [row["id"] for row in published("runs") if row["peak_mem_gib_per_chip"]]
     assert sorted([row.key for row in rows] + list(left_out)) == sorted(known)
-    assert len(known) == 1431
+    assert len(known) == 1750
     assert all("is missing" in reason for reason in left_out.values())
     assert all(row.least_gib <= row.most_gib for row in rows)
 
