@@ -14,12 +14,14 @@ from pathlib import Path
 
 from planner.base.errors import InputError
 from planner.base.files import write_atomically
-from planner.evidence.validation.answer import Runs, Validation, validate
+from planner.evidence.validation.answer import Validation, validate
+from planner.evidence.validation.measured_runs import Runs
 from planner.report.charts.validation import runs_picture, sources_picture
 from planner.report.pages.picture_file import write_picture
 from planner.report.tables import validation_tables as view
 from planner.report.tables.energy import energy_tables
 from planner.report.tables.failure_tables import failure_tables
+from planner.report.tables.left_out import left_out_tables
 
 PICTURES = ("accuracy-runs.svg", "accuracy-sources.svg")
 
@@ -47,6 +49,9 @@ def regions(answer: Validation) -> dict[str, str]:
     }
     assert answer.failures is not None
     assert answer.energy is not None
+    assert answer.sources_left_out is not None
+    kinds, sources = left_out_tables(answer.sources_left_out)
+    tables |= {"left-out-kinds": kinds, "left-out": sources}
     several = {
         "failures": failure_tables(answer.failures),
         "energy": energy_tables(answer.energy),

@@ -1,19 +1,23 @@
 """Fits the constants of the time model to published runs again, and can write the shipped file.
 
   python benchmarks/refit.py                 fits, and prints what would change
-  python benchmarks/refit.py --write         writes hardware_db/data/calibration/default.yaml
-  python benchmarks/refit.py --left-out      predicts every source by a fit without it
+  python benchmarks/refit.py --write         writes hardware_db/data/calibration/default.yaml, and
+                                             the constants without each source beside the runs
 
 Only rows of the split `fit` are used; of runs composed from a few measured layers every fifth of a
 cell, of sweeps that were tuned by hand the rows that count. Priors, spreads and noise are in
 refit_priors.yaml. A fit takes several minutes on one core and gives the same file every time. The
 prediction intervals, which rest on the constants, are fitted after them:
-python -m planner.evidence.validation.coverage --write.
+python -m planner.evidence.left_out.coverage --write. `planner validate --what left-out` predicts
+every source with the constants without it.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
+import io
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +26,6 @@ from typing import Any
 import numpy as np
 from joint_fit import (
     Fit,
-    Floats,
     Prior,
     Problem,
     Row,
@@ -34,7 +37,7 @@ from joint_fit import (
 
 from hardware_db import Calibration, load_calibration
 from planner.base.errors import InputError
-from planner.base.files import write_atomically
+from planner.base.files import write_atomically, write_bytes
 from planner.evidence.calibration.posterior import Noise, shrunk_median
 from planner.evidence.csvfile import published
 from planner.evidence.runs.rows import run_of
@@ -43,6 +46,8 @@ from strict_yaml.writing import dump as dump_yaml
 
 _HERE = Path(__file__).parent
 _FILE = _HERE.parent / "hardware_db" / "data" / "calibration" / "default.yaml"
+_LEFT_OUT = _HERE.parent / "planner" / "evidence" / "data" / "left_out.csv.gz"
+_SAME = 1e-4  # a constant that moves less does not differ
 _SITE_SPREAD = 0.07
 _LEAST_ROWS = 3  # of a site factor
 _SITES_DIFFER = 0.15  # standard deviation of the logarithm of site factors
@@ -166,37 +171,31 @@ def _kept_note(old: dict[str, Any]) -> str:
     return "" if note.startswith("prior") else note
 
 
-def left_out(problem: Problem, fit: Fit, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """Errors on each set of a fit without it: one step of the linearised problem from the whole."""
+def left_out(problem: Problem, fit: Fit) -> list[dict[str, str]]:
+    """Constants of a fit without each set: one step of the linearised problem from the whole."""
     measured = np.log([row.run.measured_step_time_s for row in problem.rows])
-    results = []
-    for name in sorted({row.set_name for row in rows}):
+    shipped = problem.at(fit.z).values
+    found = []
+    for name in sorted({row.set_name for row in problem.rows}):
         keep = np.array([row.set_name != name for row in problem.rows])
-        if keep.all():
-            continue
         part = problem.without(keep)
         move, _ = part.linear(fit.log_times[keep], fit.jacobian[keep], measured[keep], fit.z)
-        of_set = [row for row in rows if row.set_name == name]
-        errors = _errors(of_set, log_times(of_set, problem.at(fit.z + np.clip(move, -1.0, 1.0))))
-        scaled = errors - np.median(errors)
-        results.append(
-            {
-                "set": name,
-                "rows": len(of_set),
-                "mean abs error %": _percent(errors),
-                "after one scalar %": _percent(scaled),
-                "in the fit %": _percent(_errors(of_set, log_times(of_set, problem.at(fit.z)))),
-            }
-        )
-    return results
+        values = problem.at(fit.z + np.clip(move, -1.0, 1.0)).values
+        found += [
+            {"set": name, "constant": prior.path, "value": f"{values[prior.path]:.5g}"}
+            for prior in problem.priors
+            if abs(values[prior.path] / shipped[prior.path] - 1) > _SAME
+        ]
+    return found
 
 
-def _errors(rows: Sequence[Row], predicted: Floats) -> Floats:
-    return predicted - np.log([row.run.measured_step_time_s for row in rows])
-
-
-def _percent(log_errors: Floats) -> float:
-    return 100 * float(np.abs(np.expm1(log_errors)).mean())
+def written_left_out(rows: Sequence[dict[str, str]]) -> bytes:
+    """The file of constants without each set; the same rows give the same bytes."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ("set", "constant", "value"), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return gzip.compress(text.getvalue().encode(), mtime=0)
 
 
 def problem_of(rows: Sequence[Row]) -> Problem:
@@ -219,8 +218,6 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", action="store_true", help="write the shipped file")
-    parser.add_argument("--left-out", action="store_true", help="fit without each source, too")
-    parser.add_argument("--page", type=Path, help="page whose region `left-out` gets that table")
     options = parser.parse_args()
     rows = all_rows()
     problem = problem_of(rows)
@@ -237,26 +234,7 @@ def main() -> None:
         print(f"{path:45} {before!s:>24} -> {now}")
     if options.write:
         write_atomically(_FILE, written(_FILE.read_text(encoding="utf-8"), found))
-    if options.left_out or options.page:
-        show_left_out(left_out(problem, fit, rows), options.page)
-
-
-def show_left_out(table: list[dict[str, Any]], page: Path | None) -> None:
-    """Prints the table, and puts it into the region of a page."""
-    header = list(table[0])
-    lines = ["| " + " | ".join(header) + " |", "| --- |" + " --: |" * (len(header) - 1)]
-    for row in table:
-        cells = [f"{cell:.1f}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        lines.append("| " + " | ".join(cells) + " |")
-    text = "\n".join(lines)
-    print(text)
-    if page is not None:
-        begin, end = "<!-- begin: left-out -->", "<!-- end: left-out -->"
-        before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise SystemExit(f"error: {page} has no region left-out")
-        write_atomically(page, f"{before}{begin}\n{text}\n{end}{after}")
+        write_bytes(_LEFT_OUT, written_left_out(left_out(problem, fit)))
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def validate(
     what: Annotated[
         str,
         option(
-            "runs, collectives, microbench, failures, energy, memory or all; with --data, which "
-            "kind of file it is.",
+            "runs, collectives, microbench, failures, energy, memory, left-out (every source "
+            "predicted without itself) or all; with --data, which kind of file it is.",
             _QUESTION,
         ),
     ] = "runs",
@@ -107,6 +107,8 @@ def validate(
       planner validate --source kempner --rules
 
       planner validate --what energy
+
+      planner validate --what left-out
 
       planner validate --template collectives > empty.csv
 

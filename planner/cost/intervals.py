@@ -1,7 +1,7 @@
 """How far a measurement may lie from its prediction: 80 % intervals, and what is too close to call.
 
 The interval of a step time is data: measured over predicted time of the published runs, its 10 %
-and 90 % quantiles for each class of situation (`planner.evidence.validation.interval_fit` makes
+and 90 % quantiles for each class of situation (`planner.evidence.left_out.interval_fit` makes
 them and says how). A rule with three questions chooses the class; its words are part of every
 answer:
 

@@ -17,7 +17,7 @@ from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES, read_bytes
 from planner.base.messages import did_you_mean, one_line, shown
 
-TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy")
+TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy", "left_out")
 """The files of the package."""
 COMMENT = "# "
 """What a line of a file begins with that is no row."""

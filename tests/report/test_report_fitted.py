@@ -3,7 +3,8 @@
 import pytest
 from support.cases import each
 
-from planner.evidence.validation.answer import Runs, Validation, validate
+from planner.evidence.validation.answer import Validation, validate
+from planner.evidence.validation.measured_runs import Runs
 from planner.report.tables import validation_tables
 from planner.report.tables.fitted import Fitted
 from planner.report.tables.tables import text_of

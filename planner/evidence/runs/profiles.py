@@ -37,6 +37,11 @@ class Profile:
     rule: str
 
     @property
+    def is_fallback(self) -> bool:
+        """Whether no rule fits the run, so that its software is not known."""
+        return self.rule == _FALLBACK
+
+    @property
     def deals_by_share(self) -> bool:
         """Whether stages whose layers cost exactly their share take no more."""
         return self.framework in _BY_SHARE
@@ -235,6 +240,7 @@ _BY_SHARE = ("nanotron",)
 _TIED_BELOW = {"nanotron": 10_000}
 """Width of MLPs below which models of published runs had tied embeddings: nanotron's
 scripts/scaling_benchmarks.py."""
+_FALLBACK = "no other rule: Megatron-Core"
 _OF_VENDOR = {"tpu": ("jax", "jax"), "trainium": ("neuron", "jax")}
 
 
@@ -300,6 +306,4 @@ def _by_rule(row: Mapping[str, str]) -> Profile:
     for start, (era, framework) in _OF_VENDOR.items():
         if hardware.startswith(start):
             return Profile(era=era, framework=framework, site="", rule=f"chip is a {start}")
-    return Profile(
-        era="megatron-core", framework="megatron", site="", rule="no other rule: Megatron-Core"
-    )
+    return Profile(era="megatron-core", framework="megatron", site="", rule=_FALLBACK)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -16,12 +15,13 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.progress import Progress
 from planner.base.units import plural
+from planner.evidence.left_out.sources import LeftOutTable, left_out_table
 from planner.evidence.own_columns import COLLECTIVES, ENERGY, MICROBENCH, PEAK
 from planner.evidence.own_tables import OwnRows, read_own
 from planner.evidence.power.energy import EnergyTables, energy_tables
 from planner.evidence.power.power import PowerTable, own_power
 from planner.evidence.runs.reading import Reading, Skipped, of_sources, read_runs
-from planner.evidence.validation.baselines import Peer, peers_of
+from planner.evidence.validation.baselines import peers_of
 from planner.evidence.validation.collectives import (
     CollectiveScore,
     Measured,
@@ -31,52 +31,27 @@ from planner.evidence.validation.collectives import (
     predicted_calls,
 )
 from planner.evidence.validation.failures import FailuresTable, failures_table, own_failures
+from planner.evidence.validation.measured_runs import (
+    Runs,
+    left_out_rows,
+    plain,
+    runs_document,
+)
 from planner.evidence.validation.memory import MemoryTable, own_memory, published_memory
 from planner.evidence.validation.microbench import Benchmark, benchmarks, own_benchmark
 from planner.evidence.validation.predicting import Predictions, predict
-from planner.evidence.validation.scores import Score, names_of, score
+from planner.evidence.validation.scores import names_of, score
 from planner.evidence.validation.scores import of_sources as rows_of
 from planner.evidence.validation.targets import (
-    Reached,
-    SourceMean,
     aggregates,
     mean_of_sources,
     reached,
 )
 from planner.question.provenance import versions
 
-KINDS = ("runs", "collectives", "microbench", "failures", "energy", "memory")
+KINDS = ("runs", "collectives", "microbench", "failures", "energy", "memory", "left-out")
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
-    """Measured runs with their predictions and scores.
-
-    Attributes:
-        data: The file, as told to the user.
-        predictions: Without site factors.
-        site_factors: Whether times are to be shown with site factors.
-        sources: Scores by source.
-        aggregates: Scores over several sources.
-        gold_sources: Errors of the gold rows with every source counting once; None: no such rows.
-        peers: How others score on the same runs.
-        targets: What was to be reached; empty for a user's file.
-        skipped: Rows that are not predicted, and why.
-        notes: What else there is to know, one sentence each.
-    """
-
-    data: str
-    predictions: Predictions
-    site_factors: bool
-    sources: tuple[Score, ...]
-    aggregates: tuple[Score, ...]
-    gold_sources: SourceMean | None
-    peers: tuple[Peer, ...]
-    targets: tuple[Reached, ...]
-    skipped: tuple[Skipped, ...]
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +82,7 @@ class Validation:
         failures: Configurations that failed, and how many a limit of the memory flags.
         energy: Power figures of meters, clocks and power caps.
         memory: Peak memory of all rows that have one.
+        sources_left_out: Each published source, predicted without itself.
         own: A user's file of another kind than runs; None: the data of the package.
         seconds: Wall time.
     """
@@ -119,6 +95,7 @@ class Validation:
     failures: FailuresTable | None
     energy: EnergyTables | None
     memory: MemoryTable | None = None
+    sources_left_out: LeftOutTable | None = None
     own: OwnFile | None = None
     seconds: float
 
@@ -128,20 +105,22 @@ class Validation:
         if self.runs is not None:
             document |= runs_document(self.runs)
         if self.collectives is not None:
-            document["collectives"] = [_plain(asdict(row)) for row in self.collectives]
+            document["collectives"] = [plain(asdict(row)) for row in self.collectives]
             document["collectives_left_out"] = self.left_out
         if self.microbench is not None:
             document["microbench"] = [
                 {**asdict(row), "error": row.error} for row in self.microbench
             ]
         if self.failures is not None:
-            document["failures"] = _plain(asdict(self.failures))
+            document["failures"] = plain(asdict(self.failures))
         if self.energy is not None:
             document["energy"] = self.energy.to_dict()
         if self.memory is not None:
             document["memory"] = self.memory.to_dict()
+        if self.sources_left_out is not None:
+            document["sources_left_out"] = self.sources_left_out.to_dict()
         if self.own is not None:
-            document |= {"data": self.own.name, **_left_out(self.own.skipped, self.own.notes)}
+            document |= {"data": self.own.name, **left_out_rows(self.own.skipped, self.own.notes)}
         return {**document, "seconds": self.seconds, "versions": versions()}
 
 
@@ -174,8 +153,8 @@ def validate(
     started = time.perf_counter()
     if what not in (*KINDS, EVERYTHING):
         raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
-    if data is not None and what == EVERYTHING:
-        raise InputError(f"what: --data is a file of one kind; give one of {', '.join(KINDS)}")
+    if data is not None and what not in _OF_FILES:
+        raise InputError(f"what: --data is a file of one kind; give one of {', '.join(_OF_FILES)}")
     if what != "runs" and (sources or local is not None):
         raise InputError(
             f"what: {what!r} uses the shipped constants and all sources; leave out --source and "
@@ -208,11 +187,14 @@ def validate(
         failures=failures_table() if "failures" in wanted else None,
         energy=energy_tables() if "energy" in wanted else None,
         memory=published_memory() if "memory" in wanted else None,
+        sources_left_out=left_out_table(on_progress) if "left-out" in wanted else None,
         seconds=time.perf_counter() - started,
     )
 
 
 _OF_RUNS = ("runs", "failures", "memory")
+_OF_FILES = tuple(kind for kind in KINDS if kind != "left-out")
+"""Kinds of which a user may have a file."""
 _NOTHING = Validation(
     runs=None, calls=None, collectives=None, left_out={}, microbench=None, failures=None,
     energy=None, memory=None, own=None, seconds=0.0,
@@ -285,86 +267,3 @@ def _local_notes(predictions: Predictions, local: LocalCalibration | None) -> li
     if other := sum(counted.values()) - sum(used.values()):
         notes.append(f"calibration: not used for {plural(other, 'row')} of other chips")
     return notes
-
-
-def runs_document(runs: Runs) -> dict[str, Any]:
-    """The part of the JSON document that is about training runs."""
-    return {
-        "data": runs.data,
-        "site_factors": runs.site_factors,
-        "rows": rows_of_predictions(runs),
-        "summary": {
-            "sources": [_plain(asdict(row)) for row in runs.sources],
-            "aggregates": [_plain(asdict(row)) for row in runs.aggregates],
-            "gold_sources": asdict(runs.gold_sources) if runs.gold_sources else None,
-            "others": [_plain(asdict(row)) for row in runs.peers],
-        },
-        "targets": [asdict(row) for row in runs.targets],
-        **_left_out(runs.skipped, runs.notes),
-    }
-
-
-def _left_out(skipped: Sequence[Skipped], notes: Sequence[str]) -> dict[str, Any]:
-    """The part of the JSON document about rows that are left out, and notes."""
-    return {
-        "skipped": [
-            {"line": row.line, "id": row.key, "reason": row.reason, "is_fault": row.is_fault}
-            for row in skipped
-        ],
-        "skipped_rows": len({row.key for row in skipped}),
-        "notes": list(notes),
-    }
-
-
-def rows_of_predictions(runs: Runs) -> list[dict[str, Any]]:
-    """One object per predicted run; see docs/json.md."""
-    p = runs.predictions
-    times = p.with_site_factors() if runs.site_factors else p
-    return [
-        {
-            "id": measured.run.key,
-            "line": measured.line,
-            "source": measured.set_name,
-            "published": measured.run.source,
-            "gold": measured.gold,
-            "split": measured.split or None,
-            "chips": measured.run.plan.chips,
-            "era": measured.run.profile.era,
-            "framework": measured.run.profile.framework,
-            "site": measured.run.profile.site or None,
-            "rule": measured.run.profile.rule,
-            "printed": dict(measured.run.printed),
-            "site_factor": float(p.site_factor[row]),
-            "measured_step_time_s": float(p.measured_s[row]),
-            "predicted_step_time_s": float(times.step_time_s[row]),
-            "predicted_with_site_factor_s": float(p.step_time_s[row] * p.site_factor[row]),
-            "low_s": float(times.low_s[row]),
-            "high_s": float(times.high_s[row]),
-            "measured_memory_bytes": _known(p.measured_memory_bytes[row]),
-            "predicted_memory_bytes": float(p.memory_bytes[row]),
-            "memory_low_bytes": float(p.memory_low_bytes[row]),
-            "memory_high_bytes": float(p.memory_high_bytes[row]),
-            "power_boundary": measured.power_boundary,
-            "measured_power_w": _known(p.measured_power_w[row]),
-            "predicted_power_w": float(p.power_w[row]),
-            "power_low_w": float(p.power_low_w[row]),
-            "power_high_w": float(p.power_high_w[row]),
-            "filled": dict(measured.run.filled),
-        }
-        for row, measured in enumerate(p.runs)
-    ]
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
-
-
-def _plain(fields: dict[str, Any]) -> dict[str, Any]:
-    """The same with lists for tuples, at any depth."""
-    return {name: _listed(value) for name, value in fields.items()}
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _plain(value)
-    return [_listed(part) for part in value] if isinstance(value, tuple) else value

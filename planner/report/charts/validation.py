@@ -12,7 +12,7 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.units import plain, plural, show_seconds
-from planner.evidence.validation.answer import Runs
+from planner.evidence.validation.measured_runs import Runs
 from planner.report.drawing.chart import Area, Axis, Bar, Chart, Dot, Key, Line, Mark, Picture
 from planner.report.drawing.geometry.line_ends import named_ticks
 from planner.report.drawing.svg import SIDE_BY_SIDE, WIDTH

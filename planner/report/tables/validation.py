@@ -11,11 +11,13 @@ from rich.text import Text
 from planner.base.messages import shown
 from planner.base.units import plural, show_bytes
 from planner.evidence.runs.reading import Skipped, is_unused
-from planner.evidence.validation.answer import Runs, Validation
+from planner.evidence.validation.answer import Validation
 from planner.evidence.validation.collectives import LARGE_BYTES
+from planner.evidence.validation.measured_runs import Runs
 from planner.report.tables.energy import energy_tables
 from planner.report.tables.failure_tables import failure_tables, memory_tables
 from planner.report.tables.fitted import EASY, Fitted
+from planner.report.tables.left_out import left_out_tables
 from planner.report.tables.tables import indented, section
 from planner.report.tables.validation_tables import (
     LISTED,
@@ -82,6 +84,8 @@ def _tables(answer: Validation, *, rules: bool) -> Iterator[Table]:
         yield from energy_tables(answer.energy)
     if answer.memory is not None:
         yield from memory_tables(answer.memory)
+    if answer.sources_left_out is not None:
+        yield from left_out_tables(answer.sources_left_out)
 
 
 def _about_collectives(answer: Validation) -> Iterator[RenderableType]:

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from planner.base.units import show_bytes, show_seconds
-from planner.evidence.validation.answer import Runs, Validation
+from planner.evidence.validation.answer import Validation
 from planner.evidence.validation.baselines import Peer
 from planner.evidence.validation.collectives import CollectiveScore
+from planner.evidence.validation.measured_runs import Runs
 from planner.evidence.validation.scores import Choice, Errors, Score
 from planner.evidence.validation.targets import Reached
 
@@ -21,7 +22,7 @@ TEXT = ("source", "predictor", "target", "figure", "where from", "system", "coll
          "test", "shape", "id", "model", "site factors", "met", "field", "taken", "test met",
          "rule", "era", "framework", "site", "gathered inputs", "predicted", "boundary",
          "busy share from", "figure is", "law", "constant", "kind of links",
-         "said")  # fmt: skip
+         "said", "kind of run", "whole test")  # fmt: skip
 
 
 def percent(share: float | None) -> str:

@@ -10,8 +10,8 @@ from scipy.stats import binomtest, norm
 from support.cases import each
 
 from hardware_db import load_calibration
-from planner.evidence.validation import coverage as page
-from planner.evidence.validation.interval_fit import (
+from planner.evidence.left_out import coverage as page
+from planner.evidence.left_out.interval_fit import (
     Entry,
     Outcome,
     between_sources,

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.evidence.validation.answer import Runs, validate
+from planner.evidence.validation.answer import validate
+from planner.evidence.validation.measured_runs import Runs
 from planner.report.charts.validation import (
     FAMILIES,
     MOST,

@@ -1,11 +1,11 @@
 """Intervals fitted to the published runs, and how often they contain what was measured.
 
-python -m planner.evidence.validation.coverage                  prints how often, per class and
-source python -m planner.evidence.validation.coverage --write          replaces the section
+python -m planner.evidence.left_out.coverage                  prints how often, per class and
+source python -m planner.evidence.left_out.coverage --write          replaces the section
 `intervals` of the
                                                        shipped constants; the same data and
                                                        constants give the same bytes
-python -m planner.evidence.validation.coverage --page FILE.md   replaces the tables of a page
+python -m planner.evidence.left_out.coverage --page FILE.md   replaces the tables of a page
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from planner.base.progress import Progress
 from planner.cost.breakdown import Breakdown
 from planner.cost.intervals import has_fitted_chip
 from planner.evidence.csvfile import published
-from planner.evidence.runs.reading import MeasuredRun, read_runs
-from planner.evidence.validation.interval_fit import (
+from planner.evidence.left_out.interval_fit import (
     Entry,
     Outcome,
     classes,
@@ -37,6 +36,7 @@ from planner.evidence.validation.interval_fit import (
     weights,
     within_site,
 )
+from planner.evidence.runs.reading import MeasuredRun, read_runs
 from planner.evidence.validation.predicting import Constants, Costed, costs_by_table
 
 __all__ = [
