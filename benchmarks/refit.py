@@ -15,9 +15,6 @@ every source with the constants without it.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import io
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +37,7 @@ from planner.base.errors import InputError
 from planner.base.files import write_atomically, write_bytes
 from planner.evidence.calibration.posterior import Noise, shrunk_median
 from planner.evidence.csvfile import published
+from planner.evidence.left_out.constants import file_of
 from planner.evidence.runs.rows import run_of
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
@@ -171,31 +169,22 @@ def _kept_note(old: dict[str, Any]) -> str:
     return "" if note.startswith("prior") else note
 
 
-def left_out(problem: Problem, fit: Fit) -> list[dict[str, str]]:
+def left_out(problem: Problem, fit: Fit) -> dict[str, dict[str, float]]:
     """Constants of a fit without each set: one step of the linearised problem from the whole."""
     measured = np.log([row.run.measured_step_time_s for row in problem.rows])
     shipped = problem.at(fit.z).values
-    found = []
+    found = {}
     for name in sorted({row.set_name for row in problem.rows}):
         keep = np.array([row.set_name != name for row in problem.rows])
         part = problem.without(keep)
         move, _ = part.linear(fit.log_times[keep], fit.jacobian[keep], measured[keep], fit.z)
         values = problem.at(fit.z + np.clip(move, -1.0, 1.0)).values
-        found += [
-            {"set": name, "constant": prior.path, "value": f"{values[prior.path]:.5g}"}
-            for prior in problem.priors
-            if abs(values[prior.path] / shipped[prior.path] - 1) > _SAME
-        ]
+        found[name] = {
+            path: values[path]
+            for path in (prior.path for prior in problem.priors)
+            if abs(values[path] / shipped[path] - 1) > _SAME
+        }
     return found
-
-
-def written_left_out(rows: Sequence[dict[str, str]]) -> bytes:
-    """The file of constants without each set; the same rows give the same bytes."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ("set", "constant", "value"), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return gzip.compress(text.getvalue().encode(), mtime=0)
 
 
 def problem_of(rows: Sequence[Row]) -> Problem:
@@ -234,7 +223,7 @@ def main() -> None:
         print(f"{path:45} {before!s:>24} -> {now}")
     if options.write:
         write_atomically(_FILE, written(_FILE.read_text(encoding="utf-8"), found))
-        write_bytes(_LEFT_OUT, written_left_out(left_out(problem, fit)))
+        write_bytes(_LEFT_OUT, file_of(left_out(problem, fit)))
 
 
 if __name__ == "__main__":

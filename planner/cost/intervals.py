@@ -8,7 +8,9 @@ answer:
     local calibration from 3 runs or more?  -> `local`: what is left within one installation,
                                                dense models by era
     adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
-    chip without runs in the fit?           -> the wider end of that class and `unfitted_chip`
+    no published run of such a kind of job
+    with this framework on such a chip?     -> the wider end of that class and `unseen`: sources
+                                               of which the others had none like it
 
 A chip scaled to another number of processing elements does not exist, so no run is of it: neither
 those in the fit nor local ones count.
@@ -81,16 +83,29 @@ def is_prediction(assumptions: Assumptions) -> bool:
     return not (bound or assumptions.component_energy)
 
 
-def has_fitted_chip(chip: Chip, calibration: Calibration | None = None) -> bool:
-    """Whether runs on a chip, or on others of its kind, are in the fit of the constants.
+def seen_path(kind: str, framework: str, chip: Chip) -> str:
+    """The constant that counts published sources of a kind of job, a framework and a chip.
 
-    Never those of a chip that is scaled from its record.
+    Args:
+        kind: Of `kind_of`.
+        framework: Name of the profile.
+        chip: Chips with the same key of `gemm_efficiency` count together.
     """
-    if chip.record_pe_count is not None:
-        return False
-    constants = calibration or load_calibration()
-    found = constants.quantities.get(f"gemm_efficiency.{chip.calibration_gemm}")
-    return found is not None and found.kind != "assumed"
+    return f"{_SEEN}.{kind}.{framework}.{chip.calibration_gemm}"
+
+
+def kind_of(job: Job) -> str:
+    """`adapters`, `experts` or `dense`: kinds of jobs whose errors differ."""
+    return "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
+
+
+def is_seen(job: Job, chip: Chip, calibration: Calibration) -> bool:
+    """Whether a published run is of such a job with its framework on such a chip.
+
+    Never of a chip that is scaled from its record.
+    """
+    path = seen_path(kind_of(job), job.framework.name, chip)
+    return chip.record_pe_count is None and path in calibration.values
 
 
 def situation(
@@ -108,19 +123,19 @@ def situation(
     """
     known = _with_intervals(calibration)
     entries = known.group(_TIME)
-    kind = "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
-    fitted = has_fitted_chip(cluster.chip, known)
+    kind = kind_of(job)
+    seen = is_seen(job, cluster.chip, known)
     local = local_runs >= RUNS_FOR_SITE and cluster.chip.record_pe_count is None
     name = _narrowest(kind, job.era, entries, local=local)
     low, high = entries[f"{name}.low"], entries[f"{name}.high"]
     rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
-    if not fitted and not local:
-        low = min(low, entries["unfitted_chip.low"])
-        high = max(high, entries["unfitted_chip.high"])
-        rows, sources = entries["unfitted_chip.rows"], entries["unfitted_chip.sources"]
+    if not seen and not local:
+        low = min(low, entries["unseen.low"])
+        high = max(high, entries["unseen.high"])
+        rows, sources = entries["unseen.rows"], entries["unseen.sources"]
     return Situation(
-        name=name if fitted or local else f"{name}, unfitted_chip",
-        words=_words(job, cluster, kind, fitted=fitted, runs=local_runs),
+        name=name if seen or local else f"{name}, unseen",
+        words=_words(job, cluster, seen=seen, runs=local_runs),
         low=low,
         high=high,
         rows=int(rows),
@@ -128,7 +143,7 @@ def situation(
     )
 
 
-_TIME, _ANY = "intervals.time", "dense.any"
+_TIME, _ANY, _SEEN = "intervals.time", "dense.any", "intervals.seen"
 _KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
 
 
@@ -153,15 +168,18 @@ def _with_intervals(calibration: Calibration | None) -> Calibration:
     return calibration if calibration is not None and has else load_calibration()
 
 
-def _words(job: Job, cluster: Cluster, kind: str, *, fitted: bool, runs: int) -> str:
+def _words(job: Job, cluster: Cluster, *, seen: bool, runs: int) -> str:
     """The answers to the three questions of the rule."""
-    chip = "in the fit" if fitted else "without runs in the fit"
+    name, framework = cluster.chip.name, job.framework.name
+    which = f"{framework} on {name} is published"
+    if not seen:
+        which = f"no published run of such a job with {framework} on {name}"
     if cluster.chip.record_pe_count is not None:
-        chip = "does not exist: no runs in the fit"
+        which = f"{name} does not exist: no published run"
     site = "no local runs"
     if runs:
         site = f"{runs} local runs" + ("" if runs >= RUNS_FOR_SITE else ": too few to count")
-    return f"{_KINDS[kind]}, {job.era} software, {cluster.chip.name} {chip}, {site}"
+    return f"{_KINDS[kind_of(job)]}, {job.era} software, {which}, {site}"
 
 
 def step_time_interval(

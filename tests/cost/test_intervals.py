@@ -13,8 +13,8 @@ from hardware_db import FrozenMap, load_calibration, load_chip
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.intervals import (
-    has_fitted_chip,
     is_prediction,
+    is_seen,
     memory_interval,
     situation,
     step_time_interval,
@@ -78,18 +78,19 @@ def test_full_memory_lengthens_the_upper_end_where_runs_were_slow() -> None:
 
 def test_the_rule_names_the_class() -> None:
     assert situation(job().job, job().cluster).name == "dense.megatron-core"
-    assert situation(job(framework="nanotron").job, job().cluster).name == "dense.nanotron"
+    assert situation(job(framework="nanotron").job, job().cluster).name == "dense.any"
     assert situation(job(kind="lora").job, job().cluster).name == "adapters"
     mixed = cost_model(moe_model(6, 8), "dgx-h100-ndr", global_batch=8)
     assert situation(mixed.job, mixed.cluster).name == "experts"
     amd = job("mi300x-8way")
-    assert situation(amd.job, amd.cluster).name == "dense.megatron-core, unfitted_chip"
-    assert "mi300x in the fit" not in situation(amd.job, amd.cluster).words
+    assert situation(amd.job, amd.cluster).name == "dense.megatron-core, unseen"
+    words = situation(amd.job, amd.cluster).words
+    assert "no published run of such a job with megatron on mi300x" in words
 
 
-def test_a_chip_outside_the_fit_has_a_wider_interval() -> None:
-    assert has_fitted_chip(load_chip("h100-sxm5-80"))
-    assert not has_fitted_chip(load_chip("mi300x"))
+def test_what_no_run_was_published_of_has_a_wider_interval() -> None:
+    assert is_seen(job().job, load_chip("h100-sxm5-80"), load_calibration())
+    assert not is_seen(job().job, load_chip("mi300x"), load_calibration())
     known = situation(job().job, job().cluster)
     unknown = situation(job("mi300x-8way").job, job("mi300x-8way").cluster)
     assert unknown.low <= known.low
@@ -105,7 +106,7 @@ def test_a_scaled_chip_is_outside_the_fit_and_knows_no_local_runs() -> None:
     for runs in (0, 3):
         found = situation(h100.job, scaled, local_runs=runs)
         assert (found.low, found.high, found.rows) == (unknown.low, unknown.high, unknown.rows)
-        assert found.name == "dense.megatron-core, unfitted_chip"
+        assert found.name == "dense.megatron-core, unseen"
         assert "h100-sxm5-80 scaled to 264 SMs (record: 132) does not exist" in found.words
     twice = with_pes(with_pes(h100.cluster, 66), 264).chip
     assert (twice.name, twice.record_pe_count) == (scaled.chip.name, 132)

@@ -20,19 +20,26 @@ from pathlib import Path
 
 import numpy as np
 
-from hardware_db import Calibration, load_calibration
 from planner.base.arrays import FloatArray
-from planner.base.files import read_text, write_atomically
+from planner.base.files import read_text, write_atomically, write_bytes
 from planner.base.progress import Progress
-from planner.cost.breakdown import Breakdown
-from planner.cost.intervals import has_fitted_chip
+from planner.cost.intervals import kind_of, seen_path
 from planner.evidence.csvfile import published
+from planner.evidence.left_out.constants import (
+    INTERVALS,
+    Changes,
+    changes,
+    file_of,
+    without,
+)
 from planner.evidence.left_out.interval_fit import (
     Entry,
     Outcome,
     classes,
+    ends_of,
     fit_intervals,
     is_sound,
+    sources_by_seen,
     weights,
     within_site,
 )
@@ -49,49 +56,47 @@ _HEADING = "  intervals:\n"
 _BEGIN, _END = "<!-- begin: coverage -->\n", "<!-- end: coverage -->\n"
 
 
-def outcomes(
-    calibration: Calibration | None = None,
-    on_progress: Progress | None = None,
-) -> list[Outcome]:
-    """Every shipped run of a set that can be predicted, without site factors.
+def outcomes(on_progress: Progress | None = None) -> list[Outcome]:
+    """Every shipped run of a set that can be predicted, by constants that do not rest on its set.
+
+    Without site factors. So the errors are those to expect on a new source.
 
     Args:
-        calibration: The constants; default the shipped ones.
         on_progress: Called with (what, done, of).
     """
-    cells = {entry["id"]: entry["cell"] for entry in published("sets")}
-    runs = [measured for measured in read_runs().runs if measured.run.key in cells]
-    found: dict[int, Outcome] = {}
-    for rows, table in costs_by_table(runs, Constants.of(calibration), on_progress):
-        if not isinstance(table, Costed):
-            continue  # `planner validate` lists them
-        fitted = has_fitted_chip(table.model.chip, calibration)
-        for at, row in enumerate(rows):
-            cell = cells[runs[row].run.key]
-            found[row] = _outcome(runs[row], cell, table.costs, at, fitted=fitted)
-    return [found[row] for row in sorted(found)]
+    entries = {entry["id"]: entry for entry in published("sets")}
+    by_set: dict[str, list[MeasuredRun]] = defaultdict(list)
+    for measured in read_runs().runs:
+        if measured.run.key in entries:
+            by_set[measured.set_name].append(measured)
+    found: list[Outcome] = []
+    for done, (name, runs) in enumerate(by_set.items()):
+        if on_progress is not None:
+            on_progress("sources", done, len(by_set))
+        for rows, table in costs_by_table(runs, Constants.of(without(name))):
+            if isinstance(table, Costed):  # `planner validate` lists the others
+                cells = [entries[runs[row].run.key]["cell"] for row in rows]
+                found += [_outcome(runs[row], cells[at], table, at) for at, row in enumerate(rows)]
+    return sorted(found, key=lambda outcome: outcome.line)
 
 
-def _outcome(
-    measured: MeasuredRun, cell: str, costs: Breakdown, at: int, *, fitted: bool
-) -> Outcome:
+def _outcome(measured: MeasuredRun, cell: str, table: Costed, at: int) -> Outcome:
     """One run with its costs, which are those of row `at`."""
     run = measured.run
     batch = (run.job.global_batch, run.job.seq_len, run.job.precision)
+    kind = kind_of(run.job)
     return Outcome(
-        key=run.key,
+        line=measured.line,
         source=measured.set_name,
         cell=cell,
         split=measured.split,
         gold=measured.gold,
         job=repr((run.group, run.job.model.name, run.plan.chips, *batch)),
         era=run.job.era,
-        framework=run.job.framework.name,
-        experts=run.job.model.moe is not None,
-        adapters=run.job.kind == "lora",
-        fitted_chip=fitted,
+        kind=kind,
+        seen=seen_path(kind, run.job.framework.name, table.model.chip),
         measured_s=run.measured_step_time_s,
-        predicted_s=float(costs.step_time_s[at]),
+        predicted_s=float(table.costs.step_time_s[at]),
     )
 
 
@@ -103,12 +108,10 @@ class Covered:
         name: Class, or source.
         rows, sources: Of the fit split.
         low, high: Factors of the class; NaN for a source.
-        fit: Share of rows of the fit split inside.
-        test: Share of rows of the test split inside, of dense classes the gold ones; None
-            without any.
+        fit: Share of rows of the fit split inside; None without any.
+        test: Share of rows of the test split inside; None without any.
         test_rows: Rows of it.
-        left_out: Mean share over sources, each with the interval that the other sources give;
-            None where there is no other source.
+        left_out: Mean share over sources, each with the interval that the other sources give.
     """
 
     name: str
@@ -116,80 +119,88 @@ class Covered:
     sources: int
     low: float
     high: float
-    fit: float
+    fit: float | None
     test: float | None
     test_rows: int
     left_out: float | None
 
 
-def _inside(rows: Iterable[Outcome], low: float, high: float) -> list[bool]:
-    return [low <= outcome.measured_s / outcome.predicted_s <= high for outcome in rows]
-
-
-def _share(inside: Sequence[bool]) -> float | None:
+def _share(inside: Sequence[float]) -> float | None:
     return float(np.mean(inside)) if inside else None
 
 
-def class_of(outcome: Outcome) -> str:
-    """The class of a row without a local calibration, as `planner.cost.intervals` chooses it."""
-    if not outcome.fitted_chip:
-        return "unfitted_chip"
-    return f"dense.{outcome.era}" if outcome.kind == "dense" else outcome.kind
+class _Ends:
+    """Intervals that some rows give, and which rows they contain."""
+
+    def __init__(self, rows: Sequence[Outcome]) -> None:
+        self.classes = classes(rows)
+        self.seen = set(sources_by_seen(rows))
+
+    def holds(self, outcome: Outcome) -> bool:
+        """Whether the measurement of a row is inside its interval."""
+        low, high = ends_of(outcome, self.classes, self.seen)
+        return low <= outcome.measured_s / outcome.predicted_s <= high
 
 
 def coverage(found: Iterable[Outcome]) -> list[Covered]:
     """One record per class, then one per source of sound rows, then `gold` and `all sound`."""
     sound = [outcome for outcome in found if is_sound(outcome)]
     fit = [outcome for outcome in sound if outcome.split != "test"]
-    ends = {name: (low, high) for name, (low, high, _) in classes(fit).items()}
-    without = {
-        source: classes([o for o in fit if o.source != source])
-        for source in sorted({o.source for o in fit})
+    whole = _Ends(fit)
+    without_source = {
+        source: _Ends([o for o in fit if o.source != source])
+        for source in sorted({o.source for o in sound})
     }
 
-    def kept(rows: Sequence[Outcome]) -> list[bool]:
-        return [_inside([o], *ends[class_of(o)])[0] for o in rows if class_of(o) in ends]
-
     def record(name: str, rows: Sequence[Outcome]) -> Covered:
-        low, high = ends.get(name, (float("nan"), float("nan")))
+        low, high = whole.classes[name][:2] if name in whole.classes else (np.nan, np.nan)
         mine = [o for o in rows if o.split != "test"]
         test = [o for o in rows if o.split == "test"]
-        gold = [o for o in test if o.gold or not class_of(o).startswith("dense")]
+        left_out: dict[str, list[bool]] = defaultdict(list)
+        for outcome in rows:
+            left_out[outcome.source].append(without_source[outcome.source].holds(outcome))
         return Covered(
             name=name,
             rows=len(mine),
             sources=len({o.source for o in mine}),
             low=low,
             high=high,
-            fit=_share(kept(mine)) or 0.0,
-            test=_share(kept(gold)),
-            test_rows=len(gold),
-            left_out=_left_out(rows, without),
+            fit=_share([whole.holds(o) for o in mine]),
+            test=_share([whole.holds(o) for o in test]),
+            test_rows=len(test),
+            left_out=_share([float(np.mean(some)) for some in left_out.values()]),
         )
 
-    groups: dict[str, list[Outcome]] = {
-        name: [o for o in sound if class_of(o) == name] for name in ends if name != "dense.any"
-    }
-    groups |= {source: [o for o in sound if o.source == source] for source in without}
-    groups["dense"] = [o for o in sound if class_of(o).startswith("dense")]
+    groups = {name: some for name, (_, _, some) in whole.classes.items() if name != "dense.any"}
+    groups |= {source: [o for o in sound if o.source == source] for source in without_source}
+    groups["dense"] = [o for o in sound if o.kind == "dense"]
     groups["gold"] = [o for o in sound if o.gold]
     groups["all sound"] = sound
     return [record(name, rows) for name, rows in groups.items()]
 
 
-def _left_out(
-    rows: Sequence[Outcome],
-    without: dict[str, dict[str, tuple[float, float, list[Outcome]]]],
-) -> float | None:
-    """Mean over sources of the share inside the intervals that the other sources give."""
-    by_source: dict[str, list[bool]] = defaultdict(list)
-    for outcome in rows:
-        others = without.get(outcome.source, {})
-        name = class_of(outcome)
-        name = name if name in others or not name.startswith("dense") else "dense.any"
-        if name in others:
-            by_source[outcome.source] += _inside([outcome], *others[name][:2])
-    return float(np.mean([np.mean(some) for some in by_source.values()])) if by_source else None
+def with_intervals(known: Changes, found: Sequence[Outcome]) -> Changes:
+    """Constants that differ without each source, with the intervals that the others give.
+
+    Args:
+        known: Those of the time model; intervals in it are replaced.
+        found: Every outcome.
+    """
+    whole = _interval_values(found)
+    changed: dict[str, dict[str, float | None]] = {}
+    for source in sorted({outcome.source for outcome in found if outcome.split != "test"}):
+        others = _interval_values([outcome for outcome in found if outcome.source != source])
+        model = known.get(source, {})
+        changed[source] = {
+            **{path: value for path, value in model.items() if not path.startswith(INTERVALS)},
+            **{path: others.get(path) for path in whole if others.get(path) != whole[path]},
+        }
+    return changed
+
+
+def _interval_values(found: Iterable[Outcome]) -> dict[str, float]:
+    """Every constant of the intervals, four significant digits as in the file."""
+    return {INTERVALS + entry.path: float(f"{entry.value:.4g}") for entry in fit_intervals(found)}
 
 
 def section(entries: Iterable[Entry]) -> str:
@@ -246,10 +257,9 @@ _HEADER = ("class or source", "rows", "sources", "low", "high", "fit", "test", "
 def _cells(one: Covered) -> tuple[str, ...]:
     """A record as the columns of `_HEADER`."""
     test = "-" if one.test is None else f"{100 * one.test:.0f} % of {one.test_rows}"
-    left = "-" if one.left_out is None else f"{100 * one.left_out:.0f} %"
+    fit, left = ("-" if x is None else f"{100 * x:.0f} %" for x in (one.fit, one.left_out))
     ends = ("-", "-") if np.isnan(one.low) else (f"{one.low:.3f}", f"{one.high:.3f}")
-    counts = (f"{one.rows:,}", f"{one.sources}")
-    return (one.name, *counts, *ends, f"{100 * one.fit:.0f} %", test, left)
+    return (one.name, f"{one.rows:,}", f"{one.sources}", *ends, fit, test, left)
 
 
 def _local_line(
@@ -258,7 +268,7 @@ def _local_line(
     """The line of a local class: its factors and how often they hold."""
     low, high = (entries[f"time.local.{name}.{end}"] for end in ("low", "high"))
     inside = (errors >= np.log(low)) & (errors <= np.log(high))
-    test = np.array([o.split == "test" and (o.gold or o.experts) for o in rows])
+    test = np.array([o.split == "test" for o in rows])
     mean = np.average(inside, weights=weights(rows))
     share = f"{100 * inside[test].mean():.0f} % of {test.sum()}" if test.any() else "-"
     return f"| {name} | {low:.3f} | {high:.3f} | {share} | {100 * mean:.0f} % |"
@@ -270,7 +280,7 @@ def markdown(found: Sequence[Outcome]) -> str:
     lines += ["| " + " | ".join(_cells(one)) + " |" for one in coverage(found)]
     lines += ["", "| local class | low | high | test | by source |", "|---|--:|--:|--:|--:|"]
     entries = {entry.path: entry.value for entry in fit_intervals(found)}
-    dense, experts = (within_site(found, experts=kind) for kind in (False, True))
+    dense, experts = (within_site(found, kind) for kind in ("dense", "experts"))
     for era in sorted({o.era for o in dense[1]}):
         some = np.array([o.era == era for o in dense[1]])
         rows = [o for o in dense[1] if o.era == era]
@@ -313,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if watched:
             print(f"\rpredicting {what} {done:,} of {of:,}", end="", file=sys.stderr)
 
-    found = outcomes(load_calibration(), progress)
+    found = outcomes(progress)
     if watched:
         print(file=sys.stderr)
     tables = markdown(found)
@@ -321,6 +331,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.page is not None:
         write_atomically(asked.page, with_tables(read_text(asked.page), tables))
     if asked.write:
+        with resources.as_file(resources.files("planner.evidence")) as root:
+            path = Path(root) / "data" / "left_out.csv.gz"
+            write_bytes(path, file_of(with_intervals(changes(), found)))
         with resources.as_file(resources.files("hardware_db")) as root:
             path = Path(root) / "data" / "calibration" / _FILE
             write_atomically(path, with_section(read_text(path), fit_intervals(found)))

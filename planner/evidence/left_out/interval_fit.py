@@ -15,7 +15,7 @@ Hierarchical Models, 2022, https://arxiv.org/abs/1809.07441.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import exp, log, pi, sqrt
@@ -34,13 +34,12 @@ _PRIOR_SOURCES = 5  # that the spread between dense sources counts for in other 
 _SITE_RUNS = 3  # runs of the user's own that a local calibration is assumed to have
 _SITE_SIGMA = 0.10  # prior spread of site factors, as in `planner calibrate`
 _LEAST_CELLS = 6  # of a source whose spread within one installation is used
-_OPTIMISM = 1.2  # of experts: error of a source left out of the fit of constants, over that in it
 _NEAR = 0.25  # pairs whose predictions differ by more (logarithm) say little about ties
 
 # Sources with a fault in the publication, and a random sweep of plans no one would choose.
 _FAULTY = ("automodel", "bloom", "deepseek", "gpurec", "mbskill", "nanotron-rest", "nemo2208")
-# Sources without gold rows that are sound all the same.
-_SOUND = ("mbridge25-moe", "mbridge26-moe", "mlperf-lora", "tpurec", "trn1", "vtrain-single")
+# Sweeps of which the rows without known faults alone are sound; other sources have none such.
+_SWEEPS = ("nanotron-top5", "titan", "mlperf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +47,25 @@ class Outcome:
     """One published run beside its prediction.
 
     Attributes:
-        key, source, cell, split, gold: As in the sets file; `source` is the name of its set.
+        line: Of the file of runs.
+        source, cell, split, gold: As in the sets file; `source` is the name of its set.
         job: Rows with the same value are plans of one job on as many chips.
-        era, framework: Of its profile.
-        experts, adapters: Kind of job.
-        fitted_chip: Runs on such chips are in the fit of the constants.
-        measured_s, predicted_s: Step time.
+        era: Of its profile.
+        kind: `adapters`, `experts` or `dense`.
+        seen: Where published sources of its kind of job, framework and chip are counted, of
+            `planner.cost.intervals.seen_path`.
+        measured_s, predicted_s: Step time; predicted by constants that do not rest on the source.
     """
 
-    key: str
+    line: int
     source: str
     cell: str
     split: str
     gold: bool
     job: str
     era: str
-    framework: str
-    experts: bool
-    adapters: bool
-    fitted_chip: bool
+    kind: str
+    seen: str
     measured_s: float
     predicted_s: float
 
@@ -74,11 +73,6 @@ class Outcome:
     def error(self) -> float:
         """Natural logarithm of measured over predicted step time."""
         return log(self.measured_s / self.predicted_s)
-
-    @property
-    def kind(self) -> str:
-        """`adapters`, `experts` or `dense`."""
-        return "adapters" if self.adapters else "experts" if self.experts else "dense"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +91,10 @@ class Entry:
 
 
 def is_sound(outcome: Outcome) -> bool:
-    """Whether intervals may rest on a row: gold, or of a sound source without gold rows."""
+    """Whether intervals may rest on a row: of a source with faults none, of a sweep the gold."""
     if outcome.source in _FAULTY:
         return False
-    return outcome.gold or outcome.source in _SOUND or not outcome.fitted_chip
+    return outcome.gold or outcome.source not in _SWEEPS
 
 
 def weights(outcomes: Sequence[Outcome]) -> FloatArray:
@@ -152,26 +146,63 @@ def pooled(outcomes: Sequence[Outcome], own: Callable[[Outcome], bool] | None) -
 
 
 def classes(outcomes: Iterable[Outcome]) -> dict[str, tuple[float, float, list[Outcome]]]:
-    """Low factor, high factor and rows of each class of `intervals.time` but the local ones."""
+    """Low factor, high factor and rows of each class of `intervals.time` but the local ones.
+
+    Rows that are alone of their kind of job, framework and chip make the class `unseen`, the
+    others those of what is seen.
+    """
     rows = [o for o in outcomes if is_sound(o)]
-    dense = [o for o in rows if o.kind == "dense" and o.fitted_chip]
+    of_seen = sources_by_seen(rows)
+    alone = [o for o in rows if len(of_seen[o.seen]) == 1]
+    shared = [o for o in rows if len(of_seen[o.seen]) > 1]
+    dense = [o for o in shared if o.kind == "dense"]
     found: dict[str, tuple[float, float, list[Outcome]]] = {}
     for era in sorted({o.era for o in dense}):
         own = [o for o in dense if o.era == era]
         low, high = pooled(dense, lambda o, era=era: o.era == era)  # type: ignore[misc]
         found[f"dense.{era}"] = (float(low), float(high), own)
     found["dense.any"] = (*map(float, pooled(dense, None)), dense)  # type: ignore[assignment]
-    few = {
-        "experts": [o for o in rows if o.kind == "experts" and o.fitted_chip],
-        "adapters": [o for o in rows if o.kind == "adapters" and o.fitted_chip],
-        "unfitted_chip": [o for o in rows if not o.fitted_chip],
-    }
     between = between_sources(dense)
+    few = {kind: _of_kind(kind, shared, rows) for kind in ("experts", "adapters")}
+    few["unseen"] = alone
     for name, some in few.items():
         if some:
-            low, high = few_sources(some, between, 1.0 if name == "unfitted_chip" else _OPTIMISM)
+            low, high = few_sources(some, between)
             found[name] = (float(low), float(high), some)
     return found
+
+
+def _of_kind(kind: str, shared: Sequence[Outcome], rows: Sequence[Outcome]) -> list[Outcome]:
+    """Rows of a kind that share framework and chip with another source; all where none does."""
+    found = [o for o in shared if o.kind == kind]
+    return found or [o for o in rows if o.kind == kind]
+
+
+def ends_of(
+    outcome: Outcome,
+    found: Mapping[str, tuple[float, float, list[Outcome]]],
+    seen: Container[str],
+) -> tuple[float, float]:
+    """The interval of a row without local runs, as `planner.cost.intervals` chooses it.
+
+    Args:
+        outcome: The row.
+        found: Of `classes`.
+        seen: Kinds of jobs, frameworks and chips that are published.
+    """
+    name = f"dense.{outcome.era}" if outcome.kind == "dense" else outcome.kind
+    low, high, _ = found[name if name in found else "dense.any"]
+    if outcome.seen not in seen and "unseen" in found:
+        low, high = min(low, found["unseen"][0]), max(high, found["unseen"][1])
+    return low, high
+
+
+def sources_by_seen(outcomes: Iterable[Outcome]) -> dict[str, set[str]]:
+    """Sources of each kind of job, framework and chip."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for outcome in outcomes:
+        found[outcome.seen].add(outcome.source)
+    return dict(found)
 
 
 def between_sources(outcomes: Sequence[Outcome]) -> float:
@@ -180,9 +211,7 @@ def between_sources(outcomes: Sequence[Outcome]) -> float:
     return float(means.var(ddof=1))
 
 
-def few_sources(
-    outcomes: Sequence[Outcome], between_many: float, optimism: float = 1.0
-) -> FloatArray:
+def few_sources(outcomes: Sequence[Outcome], between_many: float) -> FloatArray:
     """(2,) low and high factor for a new source, as a two-level normal model predicts it.
 
         x ~ mean of the source means +- t(0.9, d) sqrt((1 + 1/S) tau^2 + s^2)
@@ -197,7 +226,6 @@ def few_sources(
     Args:
         outcomes: Of the class.
         between_many: tau_many^2: `between_sources` of the class with many sources.
-        optimism: How much larger the spread is for rows that the constants were not fitted to.
     """
     means, within = _two_levels(outcomes)
     own = len(means) - 1
@@ -205,7 +233,7 @@ def few_sources(
     squares = float(((means - means.mean()) ** 2).sum())
     between = (squares + _PRIOR_SOURCES * between_many) / freedom
     spread = sqrt((1 + 1 / len(means)) * between + within)
-    reach = optimism * float(student_t.ppf(1 - TAIL, freedom)) * spread
+    reach = float(student_t.ppf(1 - TAIL, freedom)) * spread
     return np.asarray(np.exp(means.mean() + np.array([-reach, reach])))
 
 
@@ -220,7 +248,7 @@ def _two_levels(outcomes: Sequence[Outcome]) -> tuple[FloatArray, float]:
     return np.array([some.mean() for some in values]), squares / max(freedom, 1)
 
 
-def within_site(outcomes: Iterable[Outcome], *, experts: bool) -> tuple[FloatArray, list[Outcome]]:
+def within_site(outcomes: Iterable[Outcome], kind: str) -> tuple[FloatArray, list[Outcome]]:
     """Errors left after a factor from three other runs of the same source, and their rows.
 
     Cells take turns: the median error of the next three cells of a source, shrunk towards none by
@@ -228,7 +256,7 @@ def within_site(outcomes: Iterable[Outcome], *, experts: bool) -> tuple[FloatArr
     """
     by_source: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
     for outcome in outcomes:
-        if is_sound(outcome) and outcome.experts == experts and not outcome.adapters:
+        if is_sound(outcome) and outcome.kind == kind:
             by_source[outcome.source][outcome.cell].append(outcome)
     errors: list[float] = []
     rows: list[Outcome] = []
@@ -257,7 +285,7 @@ def _of_median(outcomes: Sequence[Outcome]) -> float:
     """
     _, within = _two_levels(outcomes)
     reach = float(norm.ppf(1 - TAIL)) * sqrt(within * (1 + pi / 2 / _SITE_RUNS))
-    return _OPTIMISM * reach
+    return reach
 
 
 def pairs(outcomes: Iterable[Outcome]) -> tuple[FloatArray, FloatArray, int, int]:
@@ -268,7 +296,7 @@ def pairs(outcomes: Iterable[Outcome]) -> tuple[FloatArray, FloatArray, int, int
     """
     by_job: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
-        if is_sound(outcome) and not outcome.experts and not outcome.adapters:
+        if is_sound(outcome) and outcome.kind == "dense":
             by_job[outcome.source, outcome.job].append(outcome)
     found: dict[str, list[list[float]]] = defaultdict(list)
     for (source, _), rows in sorted(by_job.items()):
@@ -310,13 +338,17 @@ def fit_intervals(outcomes: Iterable[Outcome]) -> list[Entry]:
     for name, (low, high, some) in classes(rows).items():
         entries += _counted(f"time.{name}", {"low": low, "high": high}, some, why)
     local, wider = _local(rows)
-    return [*entries, *local, *_ties(rows, wider)]
+    counted = sorted(sources_by_seen(o for o in rows if is_sound(o)).items())
+    seen = [
+        Entry(path=path.removeprefix("intervals."), value=len(sources)) for path, sources in counted
+    ]
+    return [*entries, *local, *_ties(rows, wider), *seen]
 
 
 def _local(rows: Sequence[Outcome]) -> tuple[list[Entry], float]:
     """Classes after a local calibration, and the spread of experts over that of dense models."""
     left = "the same after a site factor from three other runs, as much below as above"
-    errors, dense = within_site(rows, experts=False)
+    errors, dense = within_site(rows, "dense")
     eras: list[str | None] = [None, *sorted({o.era for o in dense})]
     entries: list[Entry] = []
     for era in eras:
@@ -326,7 +358,7 @@ def _local(rows: Sequence[Outcome]) -> tuple[list[Entry], float]:
         ends = {"low": exp(-reach), "high": exp(reach)}
         entries += _counted(f"time.local.dense.{era or 'any'}", ends, own, left)
     of_any = float(weighted_quantiles(np.abs(errors), weights(dense), (1 - 2 * TAIL,))[0])
-    more, experts = within_site(rows, experts=True)
+    more, experts = within_site(rows, "experts")
     spread = float(weighted_quantiles(np.abs(more), weights(experts), (1 - 2 * TAIL,))[0])
     reach = _of_median(experts)
     ends = {"low": exp(-reach), "high": exp(reach)}
