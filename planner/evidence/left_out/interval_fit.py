@@ -36,8 +36,8 @@ _SITE_SIGMA = 0.10  # prior spread of site factors, as in `planner calibrate`
 _LEAST_CELLS = 6  # of a source whose spread within one installation is used
 _NEAR = 0.25  # pairs whose predictions differ by more (logarithm) say little about ties
 
-# Sources with a fault in the publication, and a random sweep of plans no one would choose.
-_FAULTY = ("automodel", "bloom", "deepseek", "gpurec", "mbskill", "nanotron-rest", "nemo2208")
+FAULTY = ("automodel", "bloom", "deepseek", "gpurec", "mbskill", "nanotron-rest", "nemo2208")
+"""Sources with a fault in the publication, and a random sweep of plans no one would choose."""
 # Sweeps of which the rows without known faults alone are sound; other sources have none such.
 _SWEEPS = ("nanotron-top5", "titan", "mlperf")
 
@@ -92,7 +92,7 @@ class Entry:
 
 def is_sound(outcome: Outcome) -> bool:
     """Whether intervals may rest on a row: of a source with faults none, of a sweep the gold."""
-    if outcome.source in _FAULTY:
+    if outcome.source in FAULTY:
         return False
     return outcome.gold or outcome.source not in _SWEEPS
 
