@@ -21,7 +21,7 @@ from measuring import Report, Table
 
 from hardware_db import load_calibration
 from planner.assumptions.assumptions import Assumptions
-from planner.evidence.left_out.interval_fit import FAULTY
+from planner.evidence.left_out.outcomes import FAULTY
 from planner.evidence.runs.reading import MeasuredRun, read_runs
 from planner.evidence.runs.rows import Run
 from planner.evidence.validation.predicting import Constants, Costed, costs_by_table

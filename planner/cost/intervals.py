@@ -31,7 +31,7 @@ import numpy as np
 from hardware_db import Calibration, Chip, Cluster, load_calibration
 from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.software import FrameworkProfile
-from planner.base.arrays import BoolArray, FloatArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import Z_80
@@ -264,8 +264,42 @@ def tie_noise(job: Job, calibration: Calibration | None = None) -> float:
     one job share most of their error, so this is less than the interval of one.
     """
     known = _with_intervals(calibration)
-    name = "experts" if job.model.moe else "dense"
-    return float(np.log(known.value(f"intervals.tie.{name}.factor")))
+    return float(np.log(known.value(f"intervals.tie.{_tie_kind(job)}.factor")))
+
+
+def _tie_kind(job: Job) -> str:
+    return "experts" if job.model.moe else "dense"
+
+
+def error_covariance(
+    job: Job, plans: PlanTable, calibration: Calibration | None = None
+) -> FloatArray:
+    """(n, n) covariance of the errors of log step times of plans of a job, less that of the first.
+
+    The variance of the error of a ratio grows with the number of choices in which two plans
+    differ (`choices_of`), so
+
+        cov(i, j) = s^2 (d(i, 0) + d(j, 0) - d(i, j)) / 2
+
+    with s^2 the variance per choice of the published pairs.
+
+    Args:
+        job: The job of all plans.
+        plans: n plans, n at least one.
+        calibration: The constants in use; default the shipped ones.
+    """
+    sigma = _with_intervals(calibration).value(f"intervals.tie.{_tie_kind(job)}.sigma_per_choice")
+    found = choices_of(plans)
+    apart = (found[:, None, :] != found[None, :, :]).sum(axis=2)
+    covariance = (apart[:, :1] + apart[:1, :] - apart) / 2
+    return np.asarray(sigma**2 * covariance)
+
+
+def choices_of(plans: PlanTable) -> IntArray:
+    """(n, k) choices in which plans of a job on the same chips may differ."""
+    columns = (plans.tp, plans.cp, plans.ep, plans.pp, plans.micro_batch, plans.interleave,
+               plans.sharding, plans.recompute)  # fmt: skip
+    return np.stack(columns, axis=1)
 
 
 def ties(step_time_s: FloatArray | float, other_s: FloatArray | float, noise: float) -> BoolArray:

@@ -245,12 +245,15 @@ class RankedPlan:
         difference: Its objective over that of the best plan, minus one.
         tie: Whether it cannot be told apart from the best plan (true of that plan); None where
             times are bounds, not predictions.
+        measure: Whether it is one of those worth measuring for a few steps.
     """
 
     result: PlanResult
     difference: float
     tie: bool | None
+    measure: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-ready data: the keys of the plan, `difference` and `tie`."""
-        return {**self.result.to_dict(), "difference": self.difference, "tie": self.tie}
+        """The record as JSON-ready data: the keys of the plan, and the others of this record."""
+        said = {"difference": self.difference, "tie": self.tie, "measure": self.measure}
+        return {**self.result.to_dict(), **said}

@@ -121,8 +121,10 @@ class Candidates:
 
     Attributes:
         top: The best three plans on exactly the chips asked for that differ in mesh or
-            micro-batch, best first; only the best where memory is the objective.
-        top_complete: Whether it is proved that no other mesh and micro-batch has a better plan.
+            micro-batch, best first; only the best where memory is the objective. After them those
+            that are worth measuring in their place.
+        top_complete: Whether it is proved that no other mesh and micro-batch has a better plan
+            than the third.
         neighbors: Real evaluations of plans one step away from the best, made when they are first
             looked at.
         wider: What lifting a wish that was assumed would give; nothing where it was not searched.

@@ -27,6 +27,7 @@ from planner.search.uniform.space import PartialPlans
 
 _PARTIAL_PLANS_AT_A_TIME = (256, 4096)  # first, later
 _PLANS_AT_A_TIME = 256
+_MET = 8  # plans that are remembered, those asked for among them
 _DIGITS = 9  # of the logarithm of a value: what rounds alike counts as equal
 
 Key = tuple[int, ...]
@@ -40,10 +41,15 @@ class BestFew:
         plans: One row each.
         proved: Whether it is proved that no other mesh and micro-batch has a better plan than the
             last of them; False when time ran out.
+        near: Further plans of other meshes and micro-batches that were met, best first. Others as
+            good may be missing.
+        values: Objective of the plans and those near.
     """
 
     plans: PlanTable
     proved: bool
+    near: PlanTable
+    values: FloatArray
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,8 +119,15 @@ def best_few(
         at, step = at + step, _PARTIAL_PLANS_AT_A_TIME[1]
         taken = nodes.partial_plans.take(chosen[least[chosen] <= kept.last])
         _open(space, objective, taken, kept)
-    plans = [kept.best[key][2] for _, key in kept.ordered[:count]]
-    return BestFew(plans=PlanTable.from_plans(plans), proved=proved)
+    found = [kept.best[key] for _, key in kept.ordered[:_MET]]
+    plans = PlanTable.from_plans([plan for _, _, plan in found])
+    wanted = min(count, len(plans))
+    return BestFew(
+        plans=plans.take(np.arange(wanted)),
+        proved=proved,
+        near=plans.take(np.arange(wanted, len(plans))),
+        values=np.array([one for _, one, _ in found]),
+    )
 
 
 def _late(space: UniformSpace) -> bool:

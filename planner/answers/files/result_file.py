@@ -189,6 +189,11 @@ def _proved(points: list[dict[str, Any]]) -> tuple[bool, ...]:
     return tuple(point.get("proved") is True for point in points)
 
 
+def _measured(points: list[dict[str, Any]]) -> frozenset[int]:
+    """Positions of the plans that the answer advised to measure."""
+    return frozenset(at for at, point in enumerate(points) if point.get("measure") is True)
+
+
 def _numbered(points: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
     return list(enumerate(points, start=1))
 
@@ -306,7 +311,7 @@ def _chosen(
             proved=_proved(file.front.plans),
             limits=file.front.limits,
         ),
-        top=against_first(model, ranked, request.minimized),
+        top=against_first(model, ranked, request.minimized, _measured(file.candidates.top)),
         top_complete=file.candidates.top_complete,
         neighbors=near,
         why=why,

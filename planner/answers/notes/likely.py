@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from planner.cost.context import CostModel
 from planner.cost.intervals import LEVEL, is_prediction, situation, tie_noise
@@ -48,21 +50,33 @@ def likely_plans(
         status: Of the search that proved it.
     """
     if objective.of_memory or space.last is None:
-        return BestFew(plans=best, proved=False)
+        none = best.take(np.arange(0))
+        return BestFew(plans=best, proved=False, near=none, values=np.array([value]))
     few = best_few(space, space.last, objective, best, value)
     return replace(few, proved=few.proved and status is Status.OPTIMAL)
 
 
 def against_first(
-    model: CostModel, results: Sequence[PlanResult], objective: Objective
+    model: CostModel,
+    results: Sequence[PlanResult],
+    objective: Objective,
+    measure: Container[int] = (),
 ) -> tuple[RankedPlan, ...]:
-    """Plans against the first of them, the best one: how far they are, and whether they tie."""
+    """Plans against the first of them, the best one: how far they are, and whether they tie.
+
+    Args:
+        model: Job, cluster, assumptions.
+        results: The plans, the best first.
+        objective: What is minimized.
+        measure: Positions of those that are worth measuring.
+    """
     least = objective.value_of(results[0].costs)
     return tuple(
         RankedPlan(
             result=result,
             difference=objective.value_of(result.costs) / least - 1,
             tie=is_tie(model, results[0], result, objective),
+            measure=at in measure,
         )
-        for result in results
+        for at, result in enumerate(results)
     )

@@ -33,6 +33,7 @@ from planner.results.certificate import Certificate
 from planner.results.plan import Neighbor, PlanResult, plan_results
 from planner.results.result import SolveResult
 from planner.results.solved_parts import Front
+from planner.search.advice import with_advice
 from planner.search.columns import BOTH, Columns, column_of, prover_of
 from planner.search.deadline import Deadline, OutOfTime
 from planner.search.driver import Driver, Found
@@ -155,11 +156,12 @@ def chosen_of(
     few = likely_plans(prover, minimized, named, best.value, proof.status)
     known = whole.plans if len(whole.points) else named  # time may end before the front begins
     near = plans_on_fewer(resolved, named.plan(0), prover.options)
-    plans = PlanTable.joined([few.plans, known, near])
+    best_plans, measure = with_advice(model, minimized, few)
+    plans = PlanTable.joined([best_plans, known, near])
     results = iter(plan_results(model, plans, evaluate_table(model, plans)))
-    likely = list(islice(results, len(few.plans)))
+    likely = list(islice(results, len(best_plans)))
     result, points = likely[0], list(islice(results, len(known)))
-    top = against_first(model, likely, minimized)
+    top = against_first(model, likely, minimized, measure)
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)

@@ -23,7 +23,7 @@ import numpy as np
 from planner.base.arrays import FloatArray
 from planner.base.files import read_text, write_atomically, write_bytes
 from planner.base.progress import Progress
-from planner.cost.intervals import kind_of, seen_path
+from planner.cost.intervals import choices_of, kind_of, seen_path
 from planner.evidence.csvfile import published
 from planner.evidence.left_out.constants import (
     INTERVALS,
@@ -33,16 +33,13 @@ from planner.evidence.left_out.constants import (
     without,
 )
 from planner.evidence.left_out.interval_fit import (
-    Entry,
-    Outcome,
     classes,
     ends_of,
     fit_intervals,
-    is_sound,
     sources_by_seen,
-    weights,
     within_site,
 )
+from planner.evidence.left_out.outcomes import Entry, Outcome, is_sound, weights
 from planner.evidence.runs.reading import MeasuredRun, read_runs
 from planner.evidence.validation.predicting import Constants, Costed, costs_by_table
 
@@ -95,6 +92,7 @@ def _outcome(measured: MeasuredRun, cell: str, table: Costed, at: int) -> Outcom
         era=run.job.era,
         kind=kind,
         seen=seen_path(kind, run.job.framework.name, table.model.chip),
+        choices=tuple(choices_of(table.plans)[at].tolist()),
         measured_s=run.measured_step_time_s,
         predicted_s=float(table.costs.step_time_s[at]),
     )

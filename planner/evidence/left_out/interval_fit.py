@@ -16,112 +16,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from math import exp, log, pi, sqrt
+from math import exp, pi, sqrt
 
 import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from planner.base.arrays import FloatArray
-
-TAIL = 0.1
-"""Share of measurements below an interval, and above it."""
+from planner.evidence.left_out.outcomes import (
+    TAIL,
+    Entry,
+    Outcome,
+    is_sound,
+    weighted_quantiles,
+    weights,
+)
+from planner.evidence.left_out.tie_fit import fit_ties
 
 _PRIOR = 4.0  # weight of the sources of other eras together: as one source of 16 cells
 _PRIOR_SOURCES = 5  # that the spread between dense sources counts for in other classes
 _SITE_RUNS = 3  # runs of the user's own that a local calibration is assumed to have
 _SITE_SIGMA = 0.10  # prior spread of site factors, as in `planner calibrate`
 _LEAST_CELLS = 6  # of a source whose spread within one installation is used
-_NEAR = 0.25  # pairs whose predictions differ by more (logarithm) say little about ties
-
-FAULTY = ("automodel", "bloom", "deepseek", "gpurec", "mbskill", "nanotron-rest", "nemo2208")
-"""Sources with a fault in the publication, and a random sweep of plans no one would choose."""
-# Sweeps of which the rows without known faults alone are sound; other sources have none such.
-_SWEEPS = ("nanotron-top5", "titan", "mlperf")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """One published run beside its prediction.
-
-    Attributes:
-        line: Of the file of runs.
-        source, cell, split, gold: As in the sets file; `source` is the name of its set.
-        job: Rows with the same value are plans of one job on as many chips.
-        era: Of its profile.
-        kind: `adapters`, `experts` or `dense`.
-        seen: Where published sources of its kind of job, framework and chip are counted, of
-            `planner.cost.intervals.seen_path`.
-        measured_s, predicted_s: Step time; predicted by constants that do not rest on the source.
-    """
-
-    line: int
-    source: str
-    cell: str
-    split: str
-    gold: bool
-    job: str
-    era: str
-    kind: str
-    seen: str
-    measured_s: float
-    predicted_s: float
-
-    @property
-    def error(self) -> float:
-        """Natural logarithm of measured over predicted step time."""
-        return log(self.measured_s / self.predicted_s)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A number of the section `intervals`.
-
-    Attributes:
-        path: Dotted, below `intervals`.
-        value: A factor, or a count.
-        note: What it rests on.
-    """
-
-    path: str
-    value: float
-    note: str = ""
-
-
-def is_sound(outcome: Outcome) -> bool:
-    """Whether intervals may rest on a row: of a source with faults none, of a sweep the gold."""
-    if outcome.source in FAULTY:
-        return False
-    return outcome.gold or outcome.source not in _SWEEPS
-
-
-def weights(outcomes: Sequence[Outcome]) -> FloatArray:
-    """(n,) weights: sqrt(cells) of a source, divided evenly among its cells, then their rows."""
-    cells: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for outcome in outcomes:
-        cells[outcome.source][outcome.cell] += 1
-    return np.array(
-        [len(cells[o.source]) ** -0.5 / cells[o.source][o.cell] for o in outcomes],
-        dtype=np.float64,
-    )
-
-
-def weighted_quantiles(
-    values: FloatArray, weight: FloatArray, levels: Sequence[float]
-) -> FloatArray:
-    """(q,) quantiles of weighted values, linear between the middles of their weights.
-
-    Raises:
-        ValueError: There are no values.
-    """
-    if len(values) == 0:
-        raise ValueError("quantiles of no values")
-    order = np.argsort(values, kind="stable")
-    mass = np.asarray(weight, dtype=np.float64)[order]
-    middle = (np.cumsum(mass) - mass / 2) / mass.sum()
-    return np.asarray(np.interp(levels, middle, np.asarray(values)[order]))
 
 
 def pooled_weights(
@@ -288,34 +204,6 @@ def _of_median(outcomes: Sequence[Outcome]) -> float:
     return reach
 
 
-def pairs(outcomes: Iterable[Outcome]) -> tuple[FloatArray, FloatArray, int, int]:
-    """Errors and weights of the ratio of two near plans of one job; jobs and sources.
-
-    A job weighs the same however many plans of it were published, a source the square root of its
-    jobs.
-    """
-    by_job: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        if is_sound(outcome) and outcome.kind == "dense":
-            by_job[outcome.source, outcome.job].append(outcome)
-    found: dict[str, list[list[float]]] = defaultdict(list)
-    for (source, _), rows in sorted(by_job.items()):
-        differences = [
-            abs(one.error - other.error)
-            for one, other in combinations(rows, 2)
-            if 1e-9 < abs(log(one.predicted_s / other.predicted_s)) < _NEAR
-        ]
-        if differences:
-            found[source].append(differences)
-    errors, mass = [], []
-    for jobs in found.values():
-        for differences in jobs:
-            errors += differences
-            mass += [len(jobs) ** -0.5 / len(differences)] * len(differences)
-    jobs_in_all = sum(len(jobs) for jobs in found.values())
-    return np.array(errors), np.array(mass), jobs_in_all, len(found)
-
-
 def _counted(
     path: str, factors: dict[str, float], rows: Sequence[Outcome], why: str
 ) -> list[Entry]:
@@ -342,7 +230,7 @@ def fit_intervals(outcomes: Iterable[Outcome]) -> list[Entry]:
     seen = [
         Entry(path=path.removeprefix("intervals."), value=len(sources)) for path, sources in counted
     ]
-    return [*entries, *local, *_ties(rows, wider), *seen]
+    return [*entries, *local, *fit_ties(rows, wider), *seen]
 
 
 def _local(rows: Sequence[Outcome]) -> tuple[list[Entry], float]:
@@ -364,29 +252,3 @@ def _local(rows: Sequence[Outcome]) -> tuple[list[Entry], float]:
     ends = {"low": exp(-reach), "high": exp(reach)}
     entries += _counted("time.local.experts", ends, experts, left)
     return entries, spread / of_any
-
-
-def _ties(rows: Sequence[Outcome], wider: float) -> list[Entry]:
-    """Ratios of two plans of one job that are too close to call.
-
-    Args:
-        rows: Of the fit split.
-        wider: Spread of experts within one site over that of dense models: hardly any pairs of
-            plans with experts are published.
-    """
-    errors, mass, jobs, sources = pairs(rows)
-    middle, wide = weighted_quantiles(errors, mass, (0.5, 1 - 2 * TAIL))
-    why = "80 % of the ratios of two plans of one job were within this factor of the prediction"
-    derived = "that of dense models, widened as errors within one site are"
-    return [
-        Entry(path="tie.dense.factor", value=exp(wide), note=why),
-        Entry(
-            path="tie.dense.sigma",
-            value=1.4826 * float(middle),
-            note="robust standard deviation of the logarithm of that ratio",
-        ),
-        Entry(path="tie.dense.pairs", value=len(errors)),
-        Entry(path="tie.dense.jobs", value=jobs),
-        Entry(path="tie.dense.sources", value=sources),
-        Entry(path="tie.experts.factor", value=exp(wide * max(wider, 1.0)), note=derived),
-    ]

@@ -252,7 +252,8 @@ def _top(answer: SolveResult) -> Table:
         words = (mesh_words(one.result.plan), choice_words(one.result.plan), time, against + tie)
         rows.append((f"{number}", *words))
     return words_table(
-        "Best plans that differ in mesh or micro-batch; a tie cannot be told apart from the best",
+        "Best plans that differ in mesh or micro-batch, and those worth measuring; a tie cannot be "
+        "told apart from the best",
         ("#", "mesh", "other choices", "step time", "against #1"),
         rows,
         right=(0, 3, 4),

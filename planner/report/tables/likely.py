@@ -72,7 +72,7 @@ def ranked_view(result: SolveResult) -> list[RenderableType]:
     rows = [_row(number, plan) for number, plan in enumerate(result.candidates.top, start=1)]
     header = ("#", "mesh", "other choices", "step time", "against #1")
     view = Fitted(header, rows, right=("#",))
-    title = f"Best {len(result.candidates.top)} of different mesh or micro-batch"
+    title = "Best plans of different mesh or micro-batch, and those worth measuring"
     title += (
         ""
         if result.candidates.top_complete
@@ -98,13 +98,15 @@ def _advice(result: SolveResult) -> list[str]:
     """What to do with plans that tie."""
     if result.notes.spread is None:
         return []
-    tied = [f"#{n}" for n, plan in enumerate(result.candidates.top, start=1) if plan.tie and n > 1]
+    ranked = list(enumerate(result.candidates.top, start=1))
+    tied = [f"#{n}" for n, plan in ranked if plan.tie and n > 1]
+    measure = [f"#{n}" for n, plan in ranked if plan.measure]
     noise = show_percent(result.notes.spread.tie_factor - 1)
     if not tied:
         return [f"None of them is within the noise of two plans of one job ({noise}) of the best."]
-    count = len(tied) + 1
     return [
         f"{join_words(tied)} {'is' if len(tied) == 1 else 'are'} within the noise of two plans of "
-        f"one job ({noise}): cannot be told apart from #1. Measure these {count} for a few steps "
-        "each and keep the fastest."
+        f"one job ({noise}): cannot be told apart from #1. Measure {join_words(measure)} for a few "
+        "steps each and keep the fastest: of all plans met, the best of these is expected to lose "
+        "least."
     ]

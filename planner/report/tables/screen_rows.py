@@ -179,11 +179,12 @@ def ties_row(result: SolveResult) -> list[Row]:
         return [("runners-up", lines)]
     noise = show_percent(spread.tie_factor - 1)
     tied = [f"#{number}" for number, plan in others if plan.tie]
+    measure = [f"#{number}" for number, plan in enumerate(top, start=1) if plan.measure]
     if not tied:
         return [("runners-up", [f"none ties with it (within a noise of {noise})", *lines])]
     advice = (
         f"{join_words(tied)} {'ties' if len(tied) == 1 else 'tie'} with it (noise {noise}): "
-        f"measure all {len(tied) + 1} for a few steps."
+        f"measure {join_words(measure)} for a few steps."
     )
     return [("runners-up", [advice, *lines])]
 

@@ -12,25 +12,21 @@ from support.cases import each
 from hardware_db import load_calibration
 from planner.evidence.left_out import coverage as page
 from planner.evidence.left_out.interval_fit import (
-    Entry,
-    Outcome,
     between_sources,
     classes,
     ends_of,
     few_sources,
     fit_intervals,
-    is_sound,
-    pairs,
     pooled,
-    weighted_quantiles,
-    weights,
     within_site,
 )
+from planner.evidence.left_out.outcomes import Entry, Outcome, is_sound, weighted_quantiles, weights
+from planner.evidence.left_out.tie_fit import pairs
 from strict_yaml.reading import load as load_yaml
 
 ROW = Outcome(
     line=1, source="a", cell="1", split="fit", gold=True, job="j", era="jax", kind="dense",
-    seen="dense.jax.tpu", measured_s=1.0, predicted_s=1.0,
+    seen="dense.jax.tpu", choices=(1, 1), measured_s=1.0, predicted_s=1.0,
 )  # fmt: skip
 
 
@@ -131,11 +127,14 @@ def test_pairs_share_the_error_of_their_job() -> None:
         for at in range(12)
         for o, p in zip(rows(rng, 1, 5, 0.5, 0.02), (1.0, 1.02, 1.05, 1.1, 9.0), strict=True)
     ]
-    errors, mass, jobs, sources = pairs(some)
-    assert (jobs, sources) == (12, 3)
-    assert len(errors) == 12 * 6  # the fifth plan is no near one
-    assert mass.sum() == pytest.approx(3 * 4**0.5)
-    assert np.quantile(errors, 0.8) < 0.06
+    near = pairs(some)
+    assert (near.jobs, near.sources) == (12, 3)
+    assert len(near.errors) == 12 * 6  # the fifth plan is no near one
+    assert near.weights.sum() == pytest.approx(3 * 4**0.5)
+    assert np.quantile(near.errors, 0.8) < 0.06
+    assert not near.apart.any()
+    moved = [replace(o, choices=(1, 2)) if at % 2 else o for at, o in enumerate(some)]
+    assert set(pairs(moved).apart) == {0, 1}
 
 
 def test_what_intervals_rest_on() -> None:
