@@ -35,7 +35,7 @@ from hardware_db import list_chips, list_clusters, load_cluster
 from models_db import list_models, load_model
 from planner.answers.exported import export_file
 from planner.base.errors import InputError
-from planner.question.files.plan_file import plan_text
+from planner.question.files.plan_text import plan_text
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult

@@ -62,7 +62,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.frameworks.rules import applicable
 from planner.plan import Plan, PlanTable
-from planner.question.files.plan_file import plan_text
+from planner.question.files.plan_text import plan_text
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.question.resolved import resolve

@@ -16,7 +16,6 @@ from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan
 from planner.question.asked.typed import EvaluateFields, SolveFields
 from planner.question.chips_of_plan import check_request_chips
-from planner.question.files.plan_file import read_plan_file
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.objectives import check_objective
 from planner.question.kinds.pools import check_pools
@@ -64,6 +63,8 @@ def evaluate(source: str | Path | Plan, **fields: Unpack[EvaluateFields]) -> Eva
         if kind_of(request) is not Kind.POOLS:
             check_request_chips(request, source, ARGUMENTS)
         return _evaluated(request, source, ARGUMENTS)
+    from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415  (start-up)
+
     return _evaluated(*read_plan_file(Path(source), fields))
 
 

@@ -14,7 +14,7 @@ from planner.answers.notes.scope import Scope
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.facts import PlanFacts
 from planner.objectives import Objective
-from planner.question.files.plan_file import asked_of, job_of
+from planner.question.files.plan_text import asked_of, job_of
 from planner.question.files.result_layout import RESULT_VERSION
 from planner.question.kinds.scope import scope_default
 from planner.question.provenance import job_fields, sources_of, versions

@@ -17,7 +17,7 @@ from planner.plan import Plan, PlanTable
 from planner.plan.choices import fixed_values
 from planner.plan.layout_text import parse_layout
 from planner.question.facility import under_limit
-from planner.question.files.plan_file import asked_of, job_of
+from planner.question.files.plan_text import asked_of, job_of
 from planner.question.kinds.runners import named_targets
 from planner.question.options import SpaceOptions
 from planner.question.provenance import job_fields, sources_of, versions

@@ -190,7 +190,7 @@ def _texts(result: EvaluateResult, resolved: Resolved, files: _Files) -> dict[Pa
     if files.trace is not None:
         texts[files.trace] = trace_content(files.trace, resolved, result.result.plan)
     if files.output is not None:
-        from planner.question.files.plan_file import plan_text  # noqa: PLC0415  (numpy; not for --help)
+        from planner.question.files.plan_text import plan_text  # noqa: PLC0415  (numpy; not for --help)
 
         heading = [f"The plan of {files.plan.name}, as planner evaluate reads it."]
         folder = files.output.parent

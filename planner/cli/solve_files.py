@@ -137,7 +137,7 @@ def _resolved(request: Request, best: PlanResult) -> Resolved:
 
 
 def _plan_text(request: Request, result: SolveResult, best: PlanResult, output: Path) -> str:
-    from planner.question.files.plan_file import plan_text  # noqa: PLC0415  (not for --help)
+    from planner.question.files.plan_text import plan_text  # noqa: PLC0415  (not for --help)
     from planner.question.pools import plan_of_pools, resolve_pools  # noqa: PLC0415
     from planner.question.request import ARGUMENTS  # noqa: PLC0415
     from planner.results.words import best_words  # noqa: PLC0415

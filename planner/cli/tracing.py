@@ -91,7 +91,7 @@ def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:
 
 def _trace(path: Path, resolved: Resolved, plan: Plan, timeline: Timeline) -> str | bytes:
     from planner.cost.timeline.trace import trace_gzip, trace_text  # noqa: PLC0415  (not for --help)
-    from planner.question.files.plan_file import plan_fields  # noqa: PLC0415
+    from planner.question.files.plan_text import plan_fields  # noqa: PLC0415
     from planner.question.provenance import job_fields, versions  # noqa: PLC0415
 
     about = {"job": job_fields(resolved), "plan": plan_fields(plan), "versions": versions()}

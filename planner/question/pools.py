@@ -12,7 +12,7 @@ from planner.base.messages import Attempts, Origin
 from planner.cost.pools.pools import Pool, total_chips
 from planner.machine.pool_text import pool_name
 from planner.plan import Plan
-from planner.question.files.plan_file import file_text, job_of
+from planner.question.files.plan_text import file_text, job_of
 from planner.question.kinds.pools import check_hardware, too_many_stages
 from planner.question.provenance import job_fields, sources_of
 from planner.question.request import Request
@@ -100,7 +100,7 @@ class ResolvedPools:
 def plan_of_pools(
     resolved: ResolvedPools, plan: Plan, comments: list[str], folder: Path | None = None
 ) -> str:
-    """The YAML of a plan file; arguments as of `planner.question.files.plan_file.plan_text`."""
+    """The YAML of a plan file; arguments as of `planner.question.files.plan_text.plan_text`."""
     return file_text(resolved.plan_job(folder), plan, comments)
 
 

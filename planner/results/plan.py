@@ -20,7 +20,7 @@ from planner.cost.memory.risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
-from planner.question.files.plan_file import plan_fields
+from planner.question.files.plan_text import plan_fields
 from planner.results.parts import Machine
 
 if TYPE_CHECKING:

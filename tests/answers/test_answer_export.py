@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import planner
-from planner.question.files.plan_file import plan_text
+from planner.question.files.plan_text import plan_text
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 

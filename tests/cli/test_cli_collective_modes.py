@@ -8,7 +8,7 @@ from support.cases import each
 
 import planner
 from planner.base.errors import InputError
-from planner.question.files.plan_file import plan_text
+from planner.question.files.plan_text import plan_text
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult

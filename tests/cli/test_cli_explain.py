@@ -15,7 +15,8 @@ from planner.answers.explained import compare, explain
 from planner.base.units import show_seconds
 from planner.explanation.rivals import rivals_in
 from planner.objectives import OBJECTIVES
-from planner.question.files.plan_file import job_of, plan_fields, read_plan_file
+from planner.question.files.plan_file import read_plan_file
+from planner.question.files.plan_text import job_of, plan_fields
 from planner.report.charts.compare import compare_picture
 from planner.report.drawing.chart import Bar
 from planner.report.tables.explain import explain_view

@@ -11,7 +11,7 @@ from support.cases import each
 from cli.command import planner
 from planner.frameworks.targets import TARGETS, Target
 from planner.frameworks.writing import export_plan
-from planner.question.files.plan_file import plan_fields
+from planner.question.files.plan_text import plan_fields
 from strict_yaml.writing import dump as dump_yaml
 
 

@@ -12,8 +12,9 @@ import planner as library
 from cli.command import planner
 from cli.plan_files import COSTS, evaluate
 from planner.plan import RECOMPUTES, SHARDINGS, Plan, PlanTable, Stage
-from planner.question.files.plan_file import plan_fields, plan_of
+from planner.question.files.plan_file import plan_of
 from planner.question.files.plan_models import PlanModel
+from planner.question.files.plan_text import plan_fields
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
 

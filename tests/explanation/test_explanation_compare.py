@@ -12,7 +12,7 @@ import pytest
 import planner
 from explanation.cases import JOB, PLAN
 from planner.explanation.comparison.answer import CompareResult
-from planner.question.files.plan_file import plan_fields
+from planner.question.files.plan_text import plan_fields
 from planner.report.tables.compare import compare_view
 from planner.report.tables.tables import text_of
 from strict_yaml.writing import dump as dump_yaml

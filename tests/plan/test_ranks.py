@@ -12,7 +12,8 @@ import planner
 from planner.base.errors import InputError
 from planner.plan import AXES, ORDERS, Plan, PlanTable
 from planner.plan.ranks import Layout, as_layout, as_words, check_layout, moved, regrouped
-from planner.question.files.plan_file import plan_fields, read_plan_file
+from planner.question.files.plan_file import read_plan_file
+from planner.question.files.plan_text import plan_fields
 from planner.report.pages.front_file import front_csv
 from planner.results.result import EvaluateResult, SolveResult
 

@@ -48,7 +48,8 @@ from planner.base.files import LARGEST_FILE_BYTES, read_bytes
 from planner.base.jsonfile import json_object
 from planner.base.messages import mistakes
 from planner.cost.facts import PlanFacts
-from planner.question.files.plan_file import asked_of, left_out
+from planner.question.files.plan_file import left_out
+from planner.question.files.plan_text import asked_of
 from planner.question.files.result_layout import as_parts
 from planner.question.kinds.kind import Kind as Asked
 from planner.question.kinds.kind import kind_of

@@ -23,7 +23,7 @@ from planner.answers.spaces.uniform import certificate_of, chosen_of
 from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.cost.evaluate import evaluate_table
-from planner.question.files.plan_file import asked_of
+from planner.question.files.plan_text import asked_of
 from planner.question.resolved import Resolved, on_chips
 from planner.results.certificate import Certificate
 from planner.results.parts import MachineSearch

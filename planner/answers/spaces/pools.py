@@ -26,7 +26,7 @@ from planner.cost.step import ends_s
 from planner.frameworks.rules import violations
 from planner.objectives import Costs
 from planner.plan import Plan, PlanTable
-from planner.question.files.plan_file import asked_of
+from planner.question.files.plan_text import asked_of
 from planner.question.kinds.scope import risk_default
 from planner.question.options import SpaceOptions
 from planner.question.pools import ResolvedPools

@@ -29,7 +29,7 @@ from planner.plan.layout_words import (
     recomputed_by_chunk,
     shardings_by_stage,
 )
-from planner.question.files.plan_file import plan_fields
+from planner.question.files.plan_text import plan_fields
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult
 

@@ -18,11 +18,10 @@ from pydantic import ValidationError
 
 from planner.assumptions.file_kinds import with_command
 from planner.base.errors import InputError
-from planner.base.files import with_end
-from planner.base.messages import Origin, mistakes, one_line, shown
+from planner.base.messages import Origin, mistakes, shown
 from planner.base.version import SCHEMA_VERSION
 from planner.plan import AXES, Plan, complete_order
-from planner.plan.ranks import as_layout, as_words, check_layout
+from planner.plan.ranks import as_layout, check_layout
 from planner.question.chips_of_plan import changed, check_chips, check_request_chips
 from planner.question.files.front_file import plan_file_of, point_of, read_content
 from planner.question.files.plan_models import (
@@ -32,10 +31,10 @@ from planner.question.files.plan_models import (
     RecomputeModel,
     StageModel,
 )
-from planner.question.files.stage_file import stage_fields, stages_of
-from planner.question.records import located, model_named, portable
+from planner.question.files.plan_text import plan_fields, says_nothing
+from planner.question.files.stage_file import stages_of
+from planner.question.records import located, model_named
 from planner.question.request import Request, unknown_names
-from planner.question.resolved import Resolved
 from strict_yaml.text import YamlText
 
 # Fields of a job that say what another one means; they go where that one is changed.
@@ -48,12 +47,6 @@ WRITTEN = (
     "assumptions",
 )  # fmt: skip
 """Fields of the job that every file has that solve writes."""
-# Fields without a default that change what a plan is said to cost.
-_KEPT = (
-    "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap",
-    "cooling", "pue", "train_tokens", "price_per_chip_hour", "electricity_price",
-    "carbon_intensity",
-)  # fmt: skip
 _UNNAMED = Origin(file="plan file")
 
 
@@ -179,7 +172,7 @@ def _assumed(given: PlanModel, plan: Plan) -> tuple[tuple[str, str, str], ...]:
 
 def left_out(plan: Plan, names: Collection[str]) -> tuple[tuple[str, str, str], ...]:
     """Fields of a plan that its file leaves out: (name, value taken, reason)."""
-    taken = {n: value for n, value in plan_fields(plan).items() if n not in _says_nothing(plan)}
+    taken = {n: value for n, value in plan_fields(plan).items() if n not in says_nothing(plan)}
     reasons = {"sequence_parallel": "on where tp > 1"}
     return tuple(
         (
@@ -190,11 +183,6 @@ def left_out(plan: Plan, names: Collection[str]) -> tuple[tuple[str, str, str], 
         for name in PlanModel.model_fields
         if name in taken and name in names and name != "mesh"
     )
-
-
-def _says_nothing(plan: Plan) -> tuple[str, ...]:
-    """Fields of a plan that another one of its fields decides."""
-    return () if plan.stages is None else ("split",)
 
 
 def _words(value: object) -> str:
@@ -294,87 +282,3 @@ def plan_of(model: PlanModel, layer_kinds: tuple[str, ...] = (), origin: Origin 
         clock=model.clock,
         stages=None if model.stages is None else stages_of(model.stages, layer_kinds, origin),
     )
-
-
-def plan_fields(plan: Plan) -> dict[str, Any]:
-    """A plan as plain data; inverse of `plan_of`."""
-    fields: dict[str, Any] = {
-        "mesh": plan.mesh,
-        "micro_batch": plan.micro_batch,
-        "schedule": plan.schedule,
-        "interleave": plan.interleave,
-        "sharding": plan.sharding,
-        "sequence_parallel": plan.sequence_parallel,
-        "cp_mode": plan.cp_mode,
-        "recompute": plan.recompute,
-        "offload": list(plan.offload),
-        "placement": list(plan.order) if plan.layout is None else as_words(plan.layout),
-        "split": plan.split,
-        "clock": plan.clock,
-    }
-    if plan.stages is not None:
-        fields["stages"] = [stage_fields(stage) for stage in plan.stages]
-    return fields
-
-
-def plan_text(
-    resolved: Resolved, plan: Plan, comments: list[str], folder: Path | None = None
-) -> str:
-    """The YAML of a plan file, every default of the job written out.
-
-    Args:
-        resolved: The job.
-        plan: The plan.
-        comments: Lines that head the file.
-        folder: Where the file will lie: the user's own files that lie in it are named from there.
-    """
-    return file_text(job_of(resolved, folder), plan, comments)
-
-
-def file_text(job: Mapping[str, Any], plan: Plan, comments: list[str]) -> str:
-    """The YAML of a plan file with a job as it is written there."""
-    from strict_yaml.writing import dump  # noqa: PLC0415  (only when a file is written)
-
-    written = plan_fields(plan)
-    for name in _says_nothing(plan):
-        del written[name]
-    data = {"schema_version": SCHEMA_VERSION, "job": dict(job), "plan": written}
-    head = "".join(f"# {one_line(line)}\n" for line in comments)
-    text = dump(data, leaves_in_flow=True, width=100)
-    return with_end(head, text)
-
-
-def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
-    """The job of a plan file, every default written out; see `plan_text`."""
-    request, job = resolved.request, resolved.cost.job
-    fields: dict[str, Any] = {
-        "model": request.model,
-        "hardware": request.hardware,
-        "batch_tokens": resolved.batch_tokens,
-        "seq_len": resolved.seq_len,
-        "precision": job.precision,
-        "job": job.kind,
-        "framework": job.framework.name,
-        "era": job.era,
-        "assumptions": request.assumptions,
-    }
-    if not job.trains_all:
-        fields["lora_rank"] = job.lora_rank
-    if request.placement == "all":  # else evaluate would warn of layouts that were asked for
-        fields["placement"] = request.placement
-    given = {name: getattr(request, name) for name in _KEPT}
-    if request.train_tokens is None:  # one step of a plan has no price
-        given["price_per_chip_hour"] = None
-    if request.degrade_link:
-        given["degrade_link"] = list(request.degrade_link)
-    given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
-    fields |= {name: value for name, value in given.items() if value is not None} | request.machine
-    return portable(fields, folder)
-
-
-def asked_of(request: Request) -> dict[str, Any]:
-    """What a question says, as a job file holds it: asked again, it is the same question."""
-    given = request.model_dump(mode="json", exclude_unset=True)
-    if request.max_power is not None:  # without it the limit would mean another one in old files
-        given["power_boundary"] = request.power_boundary
-    return portable({name: value for name, value in given.items() if value is not None})
