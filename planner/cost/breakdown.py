@@ -17,7 +17,7 @@ from planner.cost.communication.traffic import (
     traffic,
 )
 from planner.cost.context import CostModel
-from planner.cost.energy.energy import Energy, split_energy
+from planner.cost.energy.energy import Energy, Inside, Phases, energy_inside, split_energy
 from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import LayerCost
 from planner.cost.memory.memory import MEMORY_PARTS, Memory
@@ -105,6 +105,17 @@ class Breakdown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What measurements of n runs are held against; as in `Breakdown`, without any parts."""
+
+    step_time_s: FloatArray
+    mfu: FloatArray
+    memory_per_chip_bytes: FloatArray
+    energy: Inside
+    micro_batches: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
     """The intermediate results that times are made from; see `planner.cost.evaluate`.
 
@@ -137,16 +148,10 @@ class Evaluated(Timed):
 
 def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> Breakdown:
     """The parts of n evaluated plans; `moved`: what they execute and move, where that is known."""
-    time = x.step.time[:, 0]
-    chips = x.inputs.chips[:, 0]
+    phases = _phases(model, x)
+    time, chips = phases.time, phases.chips
     moved = moved or traffic(model, x.columns)
-    network_w = x.inputs.standing_w[:, 0] - model.chip.wait_w - model.chip.host_w
-    total = x.step.energy[:, 0]
-    busy = busy_s(x.stages, x.inputs, x.step.factor)[:, 0]
-    energy = split_energy(model, chips, network_w, time, busy, total, moved)
-    tokens = x.columns.batch * model.job.seq_len / time
-    needed = tokens * model_flop_per_token(model.job, model.shapes)
-    peak = chips * peak_flop_per_s(model)
+    tokens, needed, peak = _rates(model, x, phases)
     again = tokens * repeated_flop_per_token(model, x.columns)
     binding = x.memory.binding_stage
     rows = np.arange(len(time))
@@ -154,8 +159,8 @@ def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> B
         step_time_s=time,
         time_parts=time_parts(model, x),
         communication_s=_communication_s(model, x),
-        energy=energy,
-        power_per_chip_w=total / time / chips,
+        energy=split_energy(model, phases, moved),
+        power_per_chip_w=phases.total / time / chips,
         memory=x.memory,
         memory_per_chip_bytes=x.memory.peak,
         memory_parts={name: x.memory.parts[name][rows, binding] for name in MEMORY_PARTS},
@@ -168,6 +173,43 @@ def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> B
         wire_bytes=_by_level(model, moved),
         micro_batches=x.inputs.m[:, 0],
     )
+
+
+def figures(model: CostModel, x: Evaluated) -> Figures:
+    """Those of the breakdown of n evaluated plans, whose parts are never made."""
+    phases = _phases(model, x)
+    _, needed, peak = _rates(model, x, phases)
+    parted = model.assumptions.component_energy  # then the parts are all the energy there is
+    energy: Inside = (
+        split_energy(model, phases, traffic(model, x.columns))
+        if parted
+        else energy_inside(model, phases)
+    )
+    return Figures(
+        step_time_s=phases.time,
+        mfu=needed / peak,
+        memory_per_chip_bytes=x.memory.peak,
+        energy=energy,
+        micro_batches=x.inputs.m[:, 0],
+    )
+
+
+def _phases(model: CostModel, x: Evaluated) -> Phases:
+    """What energy is made from."""
+    return Phases(
+        chips=x.inputs.chips[:, 0],
+        network_w=x.inputs.standing_w[:, 0] - model.chip.wait_w - model.chip.host_w,
+        time=x.step.time[:, 0],
+        busy=busy_s(x.stages, x.inputs, x.step.factor)[:, 0],
+        total=x.step.energy[:, 0],
+    )
+
+
+def _rates(model: CostModel, x: Evaluated, phases: Phases) -> tuple[FloatArray, ...]:
+    """(n,) tokens per second, their model FLOP per second, and what all chips could do."""
+    tokens = x.columns.batch * model.job.seq_len / phases.time
+    needed = tokens * model_flop_per_token(model.job, model.shapes)
+    return tokens, needed, phases.chips * peak_flop_per_s(model)
 
 
 def _by_level(model: CostModel, moved: Traffic) -> dict[str, FloatArray]:

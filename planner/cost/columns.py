@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.errors import InputError
 from planner.cost.context import CostModel, mesh_of, networks
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import LocalParameters
@@ -17,6 +20,9 @@ from planner.network.collectives import GroupCosts
 from planner.network.placement import Mesh
 from planner.plan import PlanTable
 from planner.schedules import ScheduleColumn
+
+Nets = dict[str, GroupCosts]
+"""Costs of the groups of plans by `planner.network.placement.GROUPS`, (n, 1) each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +45,7 @@ class Columns:
     stages: StageClasses
     local: LocalParameters
     parameters: tuple[FloatArray, FloatArray]
-    nets: dict[str, GroupCosts]
+    nets: Nets
     batch: FloatArray
     m: FloatArray
     groups: tuple[RecomputeGroup, ...]
@@ -93,6 +99,7 @@ def columns_of(
     batches: IntArray | None = None,
     stages: StageClasses | None = None,
     mesh: Mesh | None = None,
+    nets: Nets | None = None,
 ) -> Columns:
     """Everything that precedes the costs of a plan table.
 
@@ -102,6 +109,7 @@ def columns_of(
         batches: (n,) sequences per step of each plan; default the job's.
         stages: Other stage classes than the plans' own.
         mesh: Where groups are placed; default on all chips of the plans.
+        nets: Costs of the groups, where `networks_of` has found them.
     """
     if batches is None:
         batches = np.full(len(plans), model.job.global_batch)
@@ -114,7 +122,7 @@ def columns_of(
         stages=stages,
         local=local,
         parameters=stage_parameters(plans, stages, local),
-        nets=_nets(model, mesh or mesh_of(plans)),
+        nets=nets or _nets(model, mesh or mesh_of(plans)),
         batch=batches.astype(np.float64),
         m=(batches / (plans.data_ranks * plans.micro_batch))[:, None],
         groups=recompute_groups(plans, stages),
@@ -128,10 +136,41 @@ def on_other_networks(model: CostModel, columns: Columns) -> Columns:
     return replace(columns, nets=_nets(model, mesh_of(columns.plans)))
 
 
-def _nets(model: CostModel, mesh: Mesh) -> dict[str, GroupCosts]:
+def _nets(model: CostModel, mesh: Mesh) -> Nets:
     """Costs of the groups, (n, 1) each."""
-    found = networks(model, mesh)
-    return {name: costs.take(np.arange(len(mesh))[:, None]) for name, costs in found.items()}
+    return _rows_of(networks(model, mesh), 0, len(mesh))
+
+
+def _rows_of(found: Mapping[str, GroupCosts], first: int, count: int) -> Nets:
+    rows = np.arange(first, first + count)[:, None]
+    return {name: costs.take(rows) for name, costs in found.items()}
+
+
+def networks_of(asked: Sequence[tuple[CostModel, PlanTable]]) -> list[Nets | None]:
+    """The costs of the groups of several tables, of those on one network at once.
+
+    Args:
+        asked: Models, which may differ in all, each with plans.
+
+    Returns:
+        Those of each table; None where its cluster cannot give the chips of one on it.
+    """
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for at, (model, plans) in enumerate(asked):
+        experts = model.shapes.experts > 0
+        network = model.cluster, model.assumptions, model.torus_axes, model.tables
+        alike[*network, experts, plans.layouts].append(at)
+    found: list[Nets | None] = [None] * len(asked)
+    for members in alike.values():
+        meshes = [mesh_of(asked[at][1]) for at in members]
+        try:
+            costs = networks(asked[members[0]][0], Mesh.joined(meshes))
+        except InputError:
+            continue
+        ends = np.cumsum([len(mesh) for mesh in meshes])
+        for at, mesh, end in zip(members, meshes, ends, strict=True):
+            found[at] = _rows_of(costs, int(end) - len(mesh), len(mesh))
+    return found
 
 
 def micro_batches(model: CostModel, plans: PlanTable) -> FloatArray:

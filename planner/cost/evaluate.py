@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray, distinct
-from planner.cost.breakdown import Breakdown, Evaluated, Timed, breakdown
+from planner.cost.breakdown import Breakdown, Evaluated, Figures, Timed, breakdown, figures
 from planner.cost.columns import (
     Columns,
+    Nets,
     columns_of,
     micro_batches,
     parameters_on_chip,
@@ -69,6 +70,18 @@ def evaluate_table(
         InputError: The cluster cannot give a plan's chips, or its layers do not divide.
     """
     return breakdown(model, evaluated(model, plans, batches))
+
+
+def evaluate_figures(
+    model: CostModel, plans: PlanTable, batches: IntArray | None = None, nets: Nets | None = None
+) -> Figures:
+    """What `evaluate_table` gives, without any parts.
+
+    Args:
+        model, plans, batches: As there.
+        nets: The networks of the plans, where `networks_of` has found them.
+    """
+    return figures(model, evaluated_columns(model, columns_of(model, plans, batches, nets=nets)))
 
 
 def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None = None) -> Totals:

@@ -12,7 +12,7 @@ shards the same experts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,13 @@ class Mesh:
         """The meshes of `index`."""
         columns = {name: getattr(self, name)[index] for name in (*AXES, "ep", "order")}
         return Mesh(**columns, layouts=self.layouts)
+
+    @staticmethod
+    def joined(meshes: Sequence[Mesh]) -> Mesh:
+        """Meshes one after the other, at least one; all have the same layouts."""
+        names = (*AXES, "ep", "order")
+        columns = {name: np.concatenate([getattr(one, name) for one in meshes]) for name in names}
+        return Mesh(**columns, layouts=meshes[0].layouts)
 
 
 def strides(mesh: Mesh) -> dict[str, IntArray]:

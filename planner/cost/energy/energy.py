@@ -74,21 +74,16 @@ def least_component_j(model: CostModel) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Energy:
-    """Joules of one step, all chips, (n,).
+class Inside:
+    """Joules of one step inside each boundary, all chips, (n,).
 
     Attributes:
-        total: Node and fabric, IT side (PUE 1).
         boundaries: Joules by `BOUNDARIES`.
         sigma: One standard deviation of each, of the powers alone: the step time is taken as it is.
-        parts: compute, memory, one `network: LEVEL` per level, static (chip and switches), host;
-            they add up to `total`.
     """
 
-    total: FloatArray
     boundaries: dict[str, FloatArray]
     sigma: dict[str, FloatArray]
-    parts: dict[str, FloatArray]
 
     def interval(
         self,
@@ -111,6 +106,20 @@ class Energy:
         high = joules + np.hypot(power, (np.maximum(time_high, 1.0) - 1) * joules)
         return np.maximum(low, 0.0), high
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy(Inside):
+    """Joules of one step, all chips, (n,), with their causes.
+
+    Attributes:
+        total: Node and fabric, IT side (PUE 1).
+        parts: compute, memory, one `network: LEVEL` per level, static (chip and switches), host;
+            they add up to `total`.
+    """
+
+    total: FloatArray
+    parts: dict[str, FloatArray]
+
     @property
     def low(self) -> FloatArray:
         """10 % quantile of node and fabric, of the powers alone."""
@@ -122,38 +131,54 @@ class Energy:
         return self.interval()[1]
 
 
-def split_energy(
-    model: CostModel,
-    chips: FloatArray,
-    network_w: FloatArray,
-    time: FloatArray,
-    busy: FloatArray,
-    total: FloatArray,
-    moved: Traffic,
-) -> Energy:
-    """Draws the boundaries around the total of the phase model and divides it among its causes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phases:
+    """What the phases of a step say of n plans, (n,) each.
 
-    Args:
-        model: Job, chip, network and facility.
+    Attributes:
         chips: Chips used.
         network_w: Static watts of the network per chip.
         time, busy: Seconds of the step; mean seconds of a chip at busy power.
         total: Joules of the step, node and fabric.
+    """
+
+    chips: FloatArray
+    network_w: FloatArray
+    time: FloatArray
+    busy: FloatArray
+    total: FloatArray
+
+
+def energy_inside(model: CostModel, x: Phases) -> Inside:
+    """Draws the boundaries around the total of the phase model."""
+    fabric = x.chips * x.network_w * x.time
+    return Inside(
+        boundaries={
+            "chip": x.total - x.chips * model.chip.host_w * x.time - fabric,
+            "node": x.total - fabric,
+            "node_and_fabric": x.total,
+            "facility": model.facility.pue * x.total,
+        },
+        sigma=sigma_j(model.chip, model.facility, x.chips, x.time, x.busy, fabric, x.total),
+    )
+
+
+def split_energy(model: CostModel, x: Phases, moved: Traffic) -> Energy:
+    """The same with the total divided among its causes.
+
+    Args:
+        model: Job, chip, network and facility.
+        x: What the phases say.
         moved: FLOP and bytes of the step.
     """
     if model.assumptions.component_energy:
         return _components_alone(model, moved)
-    host, fabric = chips * model.chip.host_w * time, chips * network_w * time
+    inside = energy_inside(model, x)
     return Energy(
-        total=total,
-        boundaries={
-            "chip": total - host - fabric,
-            "node": total - fabric,
-            "node_and_fabric": total,
-            "facility": model.facility.pue * total,
-        },
-        sigma=sigma_j(model.chip, model.facility, chips, time, busy, fabric, total),
-        parts=_parts(model, chips, network_w, time, total, moved),
+        total=x.total,
+        boundaries=inside.boundaries,
+        sigma=inside.sigma,
+        parts=_parts(model, x, moved),
     )
 
 
@@ -204,18 +229,11 @@ def sigma_j(
     return {"chip": inside, "node": node, "node_and_fabric": both, "facility": around}
 
 
-def _parts(
-    model: CostModel,
-    chips: FloatArray,
-    network_w: FloatArray,
-    time: FloatArray,
-    total: FloatArray,
-    moved: Traffic,
-) -> dict[str, FloatArray]:
+def _parts(model: CostModel, x: Phases, moved: Traffic) -> dict[str, FloatArray]:
     """The joules of node and fabric by cause."""
-    chip = model.chip
-    host = chips * chip.host_w * time
-    static = chips * (chip.idle_w + network_w) * time
+    chip, total = model.chip, x.total
+    host = x.chips * chip.host_w * x.time
+    static = x.chips * (chip.idle_w + x.network_w) * x.time
     dynamic = np.maximum(total - host - static, 0.0)
     raw = component_j(model, moved)
     whole = np.zeros_like(total)

@@ -30,7 +30,7 @@ from planner.cost.communication.traffic import (
     traffic,
 )
 from planner.cost.context import mesh_of
-from planner.cost.energy.energy import Energy, split_energy
+from planner.cost.energy.energy import Energy, Phases, split_energy
 from planner.cost.evaluate import evaluated_columns
 from planner.cost.memory.memory import Memory
 from planner.cost.pools.pools import (
@@ -275,13 +275,14 @@ def _energy(
         extra = [busy_s([stage], own, factor) * stage.extra_w for stage in mine]
         standing = time * standing_w(pool, total)
         joules = pool.chips * (reduce(np.add, extra) + standing)
-        chips = np.array([float(pool.chips)])
-        network = np.array([network_w(pool, total)])
-        found.append(
-            split_energy(
-                pool.model, chips, network, time[:, 0], busy[:, 0], joules[:, 0], moved[at]
-            )
+        phases = Phases(
+            chips=np.array([float(pool.chips)]),
+            network_w=np.array([network_w(pool, total)]),
+            time=time[:, 0],
+            busy=busy[:, 0],
+            total=joules[:, 0],
         )
+        found.append(split_energy(pool.model, phases, moved[at]))
     return _summed(found, [pool.model.chip.name for pool in pools])
 
 

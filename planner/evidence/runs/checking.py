@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from hardware_db import HardwareError, list_chips, list_clusters, load_cluster
 from models_db import list_models
@@ -108,18 +108,23 @@ def faults(cells: Mapping[str, str]) -> list[str]:
 
 def _number_faults(cells: Mapping[str, str]) -> Iterator[str]:
     for name in (*_COUNTS, *_AMOUNTS):
-        text = cells[name]
-        if not text:
-            continue
-        number = as_number(text)
-        if number is None:
-            yield f"{name}: {shown(text)} is not a number"
-        elif not math.isfinite(number):
-            yield f"{name}: {shown(text)} is not a finite number"
-        elif name in _AMOUNTS and number <= 0:
-            yield f"{name}: {text} is not positive"
-        elif name in _COUNTS and not _is_count(name, number):
-            yield f"{name}: {text} is not a positive whole number of at most {_most(name):,}"
+        if (text := cells[name]) and (wrong := _number_fault(name, text)):
+            yield f"{name}: {wrong}"
+
+
+@lru_cache(maxsize=2**12)
+def _number_fault(name: str, text: str) -> str:
+    """What is wrong with a number of a column, which many rows share; else nothing."""
+    number = as_number(text)
+    if number is None:
+        return f"{shown(text)} is not a number"
+    if not math.isfinite(number):
+        return f"{shown(text)} is not a finite number"
+    if name in _AMOUNTS and number <= 0:
+        return f"{text} is not positive"
+    if name in _COUNTS and not _is_count(name, number):
+        return f"{text} is not a positive whole number of at most {_most(name):,}"
+    return ""
 
 
 def _is_count(name: str, number: float) -> bool:

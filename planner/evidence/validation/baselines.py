@@ -124,7 +124,7 @@ def computed_peers(p: Predictions, name: str) -> list[Peer]:
     for predictor, bubble in (("one MFU", False), ("one MFU and the bubble", True)):
         seconds = constant_mfu_s(p, among, bubble=bubble)
         errors = errors_of(seconds[among], p.measured_s[among])
-        choice: Choice | None = choice_of(_rounded(seconds), p.measured_s, groups)
+        choice: Choice | None = choice_of(_rounded(seconds, among), p.measured_s, groups)
         if errors is not None:
             peers.append(
                 Peer(
@@ -140,9 +140,11 @@ def computed_peers(p: Predictions, name: str) -> list[Peer]:
     return peers
 
 
-def _rounded(seconds: FloatArray) -> FloatArray:
-    """Times that differ by rounding only are ties."""
-    return np.asarray([float(f"{second:.9g}") for second in seconds])
+def _rounded(seconds: FloatArray, among: BoolArray) -> FloatArray:
+    """Times, of which those of some rows that differ by rounding only are ties."""
+    result = seconds.copy()
+    result[among] = [float(f"{second:.9g}") for second in seconds[among]]
+    return result
 
 
 def peers_of(p: Predictions, names: Sequence[str], *, cited: bool) -> list[Peer]:

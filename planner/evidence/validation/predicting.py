@@ -11,20 +11,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from hardware_db import Calibration, HardwareError, load_calibration
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.local_file import LocalCalibration
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.base.vocabulary import BOUNDARIES
-from planner.cost.breakdown import Breakdown
+from planner.cost.breakdown import Figures
+from planner.cost.columns import Nets, networks_of
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_figures
 from planner.cost.intervals import memory_interval, step_time_interval
 from planner.evidence.runs.checking import unit_faults
 from planner.evidence.runs.reading import MeasuredRun, Reading, Skipped, reasons, skipped_run
@@ -82,7 +85,7 @@ class Constants:
         return self.calibration.values.get(f"site_factor.{run.profile.site}", 1.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Predictions:
     """Measured runs and what the model says of them; arrays have shape (n,).
 
@@ -121,6 +124,22 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.runs)
+
+    @cached_property
+    def sources(self) -> tuple[list[str], IntArray]:
+        """The names of the sources in alphabetical order, and (n,) the number of each run's."""
+        names, which = np.unique([row.set_name for row in self.runs], return_inverse=True)
+        return names.tolist(), which.ravel()
+
+    @cached_property
+    def gold(self) -> BoolArray:
+        """(n,) which runs have no known fault."""
+        return np.array([row.gold for row in self.runs])
+
+    @cached_property
+    def splits(self) -> np.ndarray:
+        """(n,) the split of each run as text, which may be empty."""
+        return np.array([row.split for row in self.runs])
 
     def with_site_factors(self) -> Predictions:
         """The same with times and intervals multiplied by the site factors."""
@@ -180,7 +199,7 @@ class Costed:
 
     model: CostModel
     plans: PlanTable
-    costs: Breakdown
+    costs: Figures
 
 
 def costs_by_table(
@@ -197,15 +216,17 @@ def costs_by_table(
         Rows of `runs` and what they cost, or one row and the error that it raised.
     """
     tables = _tables(runs)
+    ready = _ready([[runs[row].run for row in rows] for rows in tables], constants)
     for done, rows in enumerate(tables):
         if on_progress is not None:
             on_progress("tables", done, len(tables))
         try:
-            yield rows, _costed([runs[row].run for row in rows], constants)
+            mine = [runs[row].run for row in rows]
+            yield rows, _costed(mine, ready.get(done) or _alone(mine, constants))
         except (InputError, HardwareError):  # one of them is at fault: each on its own
             for row in rows:
                 try:
-                    yield [row], _costed([runs[row].run], constants)
+                    yield [row], _costed([runs[row].run], _alone([runs[row].run], constants))
                 except (InputError, HardwareError) as error:
                     yield [row], error
     if on_progress is not None:
@@ -220,11 +241,40 @@ def _tables(runs: Sequence[MeasuredRun]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _costed(runs: Sequence[Run], constants: Constants) -> Costed:
-    model = constants.model(runs[0])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """What a table is costed from; without `nets` its own are found."""
+
+    model: CostModel
+    plans: PlanTable
+    nets: Nets | None = None
+
+
+def _ready(tables: Sequence[Sequence[Run]], constants: Constants) -> dict[int, _Ready]:
+    """What tables are costed from, by the number of the table: many jobs ran on one network.
+
+    Those at fault are left out; why is said when they are costed.
+    """
+    found: dict[int, _Ready] = {}
+    for number, runs in enumerate(tables):
+        with suppress(InputError, HardwareError):
+            found[number] = _alone(runs, constants)
+    shared = networks_of([(table.model, table.plans) for table in found.values()])
+    return {
+        number: replace(table, nets=nets)
+        for (number, table), nets in zip(found.items(), shared, strict=True)
+    }
+
+
+def _alone(runs: Sequence[Run], constants: Constants) -> _Ready:
     plans = PlanTable.from_plans([run.plan for run in runs])
+    return _Ready(model=constants.model(runs[0]), plans=plans)
+
+
+def _costed(runs: Sequence[Run], table: _Ready) -> Costed:
     batches = np.array([run.job.global_batch for run in runs])
-    return Costed(model=model, plans=plans, costs=evaluate_table(model, plans, batches))
+    costs = evaluate_figures(table.model, table.plans, batches, table.nets)
+    return Costed(model=table.model, plans=table.plans, costs=costs)
 
 
 def _columns(runs: Sequence[MeasuredRun], found: Costed, constants: Constants) -> FloatArray:

@@ -190,28 +190,28 @@ def choice_of(
 
 def names_of(predictions: Predictions) -> list[str]:
     """The sources of some runs, in alphabetical order."""
-    return sorted({measured.set_name for measured in predictions.runs})
+    return predictions.sources[0]
 
 
 def of_sources(predictions: Predictions, names: Sequence[str]) -> BoolArray:
     """(n,) which runs are of some sources."""
-    wanted = set(names)
-    return np.array([measured.set_name in wanted for measured in predictions.runs])
+    known, which = predictions.sources
+    return np.array([name in names for name in known])[which]
 
 
 def is_gold(predictions: Predictions) -> BoolArray:
     """(n,) which runs have no known fault."""
-    return np.array([measured.gold for measured in predictions.runs])
+    return predictions.gold
 
 
 def is_test(predictions: Predictions) -> BoolArray:
     """(n,) which runs are of the test split: no constant was fitted to them."""
-    return np.array([measured.split == _TEST for measured in predictions.runs])
+    return np.asarray(predictions.splits == _TEST)
 
 
 def is_fit(predictions: Predictions) -> BoolArray:
     """(n,) which runs are of the fit split."""
-    return np.array([measured.split == _FIT for measured in predictions.runs])
+    return np.asarray(predictions.splits == _FIT)
 
 
 def is_moe(predictions: Predictions) -> BoolArray:

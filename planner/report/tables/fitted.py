@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from planner.report.tables.tables import table, width_of
+from planner.report.tables.tables import table
 
 _GAP = 2
 _LONG_WORD = 18
@@ -59,7 +59,8 @@ class Fitted:
     @cached_property
     def _whole_width(self) -> int:
         """Columns that all of it takes."""
-        return width_of(self._widest)
+        columns = range(len(self.header))
+        return sum(map(self._natural_width, columns)) + _GAP * (len(self.header) - 1)
 
     def _least_width(self, at: int, unbroken: Collection[str]) -> int:
         """Columns without which a number is cut, or a word."""
