@@ -22,7 +22,7 @@ import measuring
 from measuring import Report, Table
 
 HERE = Path(__file__).resolve().parents[1]
-PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml")
+PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 PARTS = {
     "spaces, driver, builders and diagnoses": (
         "planner/search/**/*.py",

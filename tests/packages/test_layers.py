@@ -16,7 +16,7 @@ from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 from planner.schedules import BUILT_IN
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml")
+PACKAGES = ("planner", "solvers", "hardware_db", "models_db", "strict_yaml", "frozen_records")
 MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 CODE = MODULES + [
     path for folder in ("tests", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))
@@ -102,10 +102,16 @@ def _room_of(name: str) -> str:
 
 
 def _rooms() -> list[str]:
-    """Rooms from the top down, then the packages beside them."""
+    """Rooms from the top down, then the packages beside them that are worth a mention.
+
+    Every room takes its records from `frozen_records`, as it would from the standard library.
+    """
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = [one.get("layers") for one in contracts["tool"]["importlinter"]["contracts"]]
-    return [*max(filter(None, layers), key=len)[1:], *PACKAGES[1:]]
+    return [
+        *max(filter(None, layers), key=len)[1:],
+        *(beside for beside in PACKAGES[1:] if beside != "frozen_records"),
+    ]
 
 
 def test_rooms_say_what_they_import() -> None:
@@ -197,6 +203,18 @@ def test_heavy_libraries_are_imported_where_they_are_used() -> None:
         )
     }
     assert early == {}
+
+
+def test_records_are_compiled_when_they_are_used() -> None:
+    taken = [
+        f"{name_of(path)}: takes dataclass from dataclasses; frozen_records has it"
+        for path, found in nodes().items()
+        if name_of(path).split(".")[0] in ("planner", "hardware_db", "models_db")
+        for node in found
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+        if "dataclass" in {alias.name for alias in node.names}
+    ]
+    assert not taken, "\n".join(taken)
 
 
 def test_every_import_inside_a_function_has_its_reason() -> None:
