@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from frozen_records import dataclass
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.quantity import Quantity, Source
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from hardware_db.chip import Chip
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.quantity import Quantity, Source

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from frozen_records import dataclass
 from hardware_db.errors import HardwareError, nearest
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.quantity import Quantity, Source

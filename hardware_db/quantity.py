@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from frozen_records import dataclass
 
 KINDS = ("datasheet", "measured", "derived", "assumed")
 """How a number is known: printed by the vendor; measured by someone; arithmetic on other numbers

@@ -9,7 +9,6 @@ import math
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import (
@@ -24,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
+from frozen_records import dataclass
 from hardware_db.quantity import KINDS, UNITS
 
 _BITS = 2048  # longer whole numbers are not written out

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, assert_never
 
+from frozen_records import dataclass
 from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window
 from models_db.errors import ModelError
 from models_db.provenance import Quantity, Source

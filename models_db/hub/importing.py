@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from frozen_records import dataclass
 from models_db.errors import ModelError
 from models_db.hub.fields import derived, number
 from models_db.hub.jsonfile import parse_json

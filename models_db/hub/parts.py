@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from frozen_records import dataclass
 from models_db.hub.fields import Fields, Number, derived, number
 
 

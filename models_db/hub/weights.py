@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
+from frozen_records import dataclass
 from models_db.errors import ModelError
 from models_db.hub.jsonfile import parse_json
 from models_db.loading import is_file

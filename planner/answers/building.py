@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from frozen_records import dataclass
 from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
 from planner.answers.notes.power import power_words

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.version import SCHEMA_VERSION
 
 _PACKAGES = ("numpy", "ortools", "networkx", "pydantic", "typer", "rich", "ruamel.yaml")

@@ -8,11 +8,11 @@ published runs (`hardware_db/data/calibration`) for one chip, precision and soft
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.fitted import SHARED, byte_counts, expert_constants, is_blackwell, of_era
 from planner.assumptions.number_formats import operand_bytes

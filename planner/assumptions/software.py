@@ -8,7 +8,9 @@ second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from frozen_records import dataclass
 
 GIB = 2.0**30
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Annotated, Any
 
@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
+from frozen_records import dataclass
 from planner.base.messages import not_one_of, too_long
 from planner.base.units import parse_share, pattern_of
 

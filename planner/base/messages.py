@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from strict_yaml.text import YamlText
 

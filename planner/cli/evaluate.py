@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
 from planner.cli.field_flags import with_fields

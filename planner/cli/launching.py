@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.cli.completing import targets
 from planner.cli.field_flags import with_fields

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import check_writable, path_as_text, same_path, write_all
 from planner.base.messages import one_line

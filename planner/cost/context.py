@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Allocation, Chip, Cluster, FrozenMap, HardwareError
 from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.number_formats import operand_bytes

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.breakdown import Breakdown, Evaluated, Figures, Timed, breakdown, figures
 from planner.cost.columns import (

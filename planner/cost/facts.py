@@ -8,12 +8,13 @@ the pipeline, so that a later stage holds the activations of fewer micro-batches
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.deferred import Deferred
 from planner.base.frozen import freeze, thawed

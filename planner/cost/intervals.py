@@ -24,10 +24,10 @@ state a bound, such as `roofline`, have no interval. Intervals of power and ener
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Cluster, load_calibration
 from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.software import FrameworkProfile

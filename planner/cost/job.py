@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from models_db import Model
 from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.software import ERAS, FrameworkProfile

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 
 

@@ -7,10 +7,11 @@ bit. Columns have shape (n, 1) (or (n, s) for explicit stages), results broadcas
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import (
     DataNets,

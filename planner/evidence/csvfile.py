@@ -8,11 +8,11 @@ import io
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import LARGEST_FILE_BYTES, read_bytes
 from planner.base.messages import did_you_mean, one_line, shown

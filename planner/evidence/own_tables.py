@@ -10,10 +10,10 @@ import csv
 import io
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from frozen_records import dataclass
 from hardware_db import HardwareError
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.units import show_bytes, show_percent, show_seconds
 from planner.cost.memory.risk import headroom_note
 from planner.explanation.judging import is_tie

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp, log
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray
 from planner.base.units import (
     is_change,

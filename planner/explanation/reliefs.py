@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from hardware_db import Chip, FrozenMap
 from planner.cost.context import CostModel
 from planner.explanation.sensitivity.changed import Changed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from frozen_records import dataclass
 from planner.assumptions.software import FrameworkProfile
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from hardware_db import Cluster, Level
 from planner.base.errors import InputError
 

@@ -8,9 +8,9 @@ power in part: chips that only wait draw power.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 
+from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.units import M2_PER_MM2

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from frozen_records import dataclass
 from hardware_db import Cluster, Level
 from hardware_db.cluster import TorusRules
 from hardware_db.torus import Shape, cubic_shape

@@ -26,10 +26,11 @@ Communication Operations in MPICH, IJHPCA 2005, doi:10.1177/1094342005051521.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership_of, merged

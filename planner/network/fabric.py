@@ -7,8 +7,9 @@ achieves and what a collective costs before its first byte. `Fabric` is their pr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from hardware_db import Allocation, Level
 from planner.assumptions.assumptions import Assumptions
 from planner.network.domains import LANES_OF_DGX1, left_for_rings

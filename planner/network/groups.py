@@ -7,10 +7,10 @@ segment first; rank r sits at position r of the machine. All arrays have shape (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import IntArray
 from planner.network.fabric import FabricLevel
 

@@ -13,10 +13,10 @@ shards the same experts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import IntArray
 from planner.network.groups import Segment
 from planner.plan import AXES, ORDERS

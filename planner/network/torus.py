@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.network.fabric import Torus
 from planner.network.groups import Segment, members_inside

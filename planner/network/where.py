@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from frozen_records import dataclass
 from planner.network.fabric import Fabric
 from planner.network.groups import membership
 from planner.network.placement import Mesh, axis_segments, group_segments

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from frozen_records import dataclass
 from planner.base.units import show_bytes
 from planner.objectives.objective import Costs, Objective
 

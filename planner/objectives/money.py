@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from frozen_records import dataclass
 from planner.base.units import plain
 from planner.objectives.objective import BY_TIME, Costs, Objective
 

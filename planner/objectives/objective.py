@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from frozen_records import dataclass
 
 if TYPE_CHECKING:
     from planner.base.arrays import FloatArray

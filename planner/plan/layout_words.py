@@ -7,9 +7,9 @@ agree in sharding and clock, so that those stand for stages.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from frozen_records import dataclass
 from planner.base.units import plural
 from planner.plan.layout_text import short_layout_text
 from planner.plan.plan import Plan, Stage

@@ -20,13 +20,14 @@ dp * fsdp * tp * cp * pp is the number of chips used.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.vocabulary import CP_MODES, RECOMPUTES, SHARDINGS, SPLITS

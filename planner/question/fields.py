@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -21,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.fields import (
     POSITIVE,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from frozen_records import dataclass
 from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.plan import PlanTable
 from solvers.solution import Status

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.printable import Shown
 from planner.frameworks.targets import Target
 from planner.frameworks.writing import Export, Lost

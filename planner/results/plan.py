@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.frozen import freeze, thawed
 from planner.base.offered import offered
 from planner.base.printable import Shown

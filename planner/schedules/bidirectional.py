@@ -24,11 +24,11 @@ figures: github.com/deepseek-ai/DualPipe (dualpipe/dualpipe.py, README.md).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray
 from planner.schedules.passes import SplitPasses

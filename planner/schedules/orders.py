@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray
 
 KINDS = ("forward", "backward", "weight-gradient", "reduction", "optimizer", "overhead")

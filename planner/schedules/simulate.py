@@ -9,10 +9,9 @@ one from another, each computed once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.schedules.durations import Durations
 from planner.schedules.orders import BACKWARD, FORWARD, Orders

@@ -10,10 +10,11 @@ listed.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, among, distinct
 from planner.objectives import Objective
 from planner.plan import Plan, PlanTable

@@ -12,11 +12,11 @@ import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.progress import Progress
 from planner.objectives import TIME, Costs

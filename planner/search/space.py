@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import PlanTable

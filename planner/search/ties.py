@@ -8,10 +8,11 @@ space. What differs by less than `SAME` counts as equal: the sums of two plans r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray, among
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.evaluate import evaluate_table

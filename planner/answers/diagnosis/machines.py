@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from frozen_records import dataclass
 from planner.answers.diagnosis.uniform import UniformReasons
 from planner.base.progress import Progress
 from planner.base.units import plural, show_watts

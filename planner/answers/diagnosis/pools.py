@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import (
     Reasons,
     broken_limit,

@@ -7,11 +7,12 @@ of the uniform search are therefore offered beside those that only uneven stages
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import (
     Reasons,
     broken_limit,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.jsonfile import SEAL
 from planner.base.messages import Origin, shown

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from frozen_records import dataclass
 from planner.answers.building import Chosen, Setting, setting_of, with_plan, without_plan
 from planner.answers.evaluation import evaluate_plan, limits_of, options_of
 from planner.answers.files.checks import (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from planner.answers.evaluation import limits_of
 from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.answers.notes.likely import spread_of
 from planner.base.arrays import FloatArray
 from planner.cost.breakdown import Breakdown

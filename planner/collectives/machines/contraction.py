@@ -13,11 +13,11 @@ of non-blocking switching networks, 1953).
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from solvers.collectives.problem import Network, Shared

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.collectives.machines.machine import Machine

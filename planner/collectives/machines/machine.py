@@ -11,11 +11,12 @@ link whose way through the switches takes up shared capacity (ports of chips, tr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from solvers.collectives.problem import Network
 

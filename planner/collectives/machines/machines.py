@@ -7,12 +7,13 @@ of a DGX-1, and the machine's notes say which.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import hardware_db
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 import hardware_db
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown

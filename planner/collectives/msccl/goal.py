@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.collectives.msccl.program import COLLECTIVES, Place, Program
 
 _NAMES = {xml: name for name, xml in COLLECTIVES.items() if xml != "custom"}

@@ -17,8 +17,7 @@ reduce-scatter's output part k of its input, and otherwise i[c] is o[c].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from planner.collectives.msccl.program import Place
 
 

@@ -12,10 +12,11 @@ src/include/msccl.h (limits), src/collectives/device/msccl_interpreter.h (what i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
 

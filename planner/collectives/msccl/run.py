@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from frozen_records import dataclass
 from planner.collectives.msccl.goal import Wanted, wanted_of
 from planner.collectives.msccl.limits import broken_limits, clashes
 from planner.collectives.msccl.program import RECEIVES, REDUCES, SENDS, Instruction, Place, Program

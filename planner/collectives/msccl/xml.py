@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby, takewhile
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.collectives.msccl.layout import Layout

@@ -14,10 +14,11 @@ They are not those of the training step, whose collectives run beside computing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Cluster, load_calibration
 from planner.assumptions.assumptions import PRECISIONS, Assumptions, calibrated
 from planner.base.arrays import FloatArray

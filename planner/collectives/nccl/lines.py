@@ -16,12 +16,12 @@ corrections of trees by size (`treeCorrectionFactor`) are not in these lines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import load_calibration
 from planner.base.arrays import FloatArray, IntArray
 from planner.collectives.machines.machine import Machine

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.units import plain
 from planner.collectives.machines.machine import Machine
 from planner.collectives.questions.question import Question, size_words

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from planner.base.progress import NotedProgress
 from planner.collectives.questions.answers import row_name
 from solvers.collectives.candidates import short_fraction

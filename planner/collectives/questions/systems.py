@@ -7,11 +7,12 @@ each protocol over sizes. No schedule is synthesized.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Cluster, HardwareError, load_cluster
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError

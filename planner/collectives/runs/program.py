@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.collectives.machines.machine import Machine, Wires
 from planner.collectives.runs.turns import turns_of

@@ -21,13 +21,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Level
 from planner.base.arrays import IntArray
 from planner.base.progress import Progress

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Chip
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError

@@ -15,11 +15,11 @@ van de Geijn, A Tight I/O Lower Bound for Matrix Multiplication, arXiv:1702.0201
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 
 Number = FloatArray | float

@@ -20,11 +20,12 @@ compares the figures with two such engines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import permutations
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.chip.chip_array import ChipArray, chip_array, demand_positive

@@ -7,11 +7,11 @@ least. A plan that assumes a synthesized schedule names its chunks, steps and ro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.cost.columns import Columns, columns_of
 from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once
 from planner.cost.communication.exchanges import context_bytes, expert_bytes, tensor_bytes

@@ -20,10 +20,9 @@ parameters do the same on the ranks that hold the same experts. All arrays broad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray

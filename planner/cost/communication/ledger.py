@@ -17,10 +17,9 @@ input is kept, or 6 B D / X where it is gathered again (`Assumptions.tp_backward
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import columns_of
 from planner.cost.communication.data_parallel import WEIGHT_BYTES

@@ -8,12 +8,12 @@ shards. Arrays have shape (n,) where nothing else is said; (n, s) has a column p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Cluster
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions

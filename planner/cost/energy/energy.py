@@ -19,10 +19,9 @@ Source of the phase powers: the records of the chips, and docs/model/energy.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Chip
 from planner.base.arrays import FloatArray
 from planner.base.vocabulary import BOUNDARIES

@@ -8,9 +8,9 @@ Source: The Green Grid, white paper 49 (PUE); the default and its spread are in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from frozen_records import dataclass
 from hardware_db import load_reference
 
 

@@ -14,8 +14,8 @@ node and fabric have no such limit (`below_fabric`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.base.vocabulary import BOUNDARIES
 from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import PRINTED

@@ -11,10 +11,9 @@ prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.communication.exchanges import (

@@ -12,11 +12,11 @@ against published peak-memory figures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.number_formats import kept_operand_bytes
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray

@@ -9,10 +9,9 @@ of tp (times the framework's own multiple), as the kernels require.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from models_db import LayerKind, Model
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.job import Job

@@ -12,11 +12,11 @@ runs that ended well; of those that failed more were near the limit than these c
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray
 from planner.base.units import show_percent

@@ -12,11 +12,12 @@ of the step time are those that the slowest stage sees.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Breakdown, Evaluated, breakdown, peak_flop_per_s
 from planner.cost.columns import Columns, columns_of

@@ -11,10 +11,11 @@ they meet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.cost.context import CostModel

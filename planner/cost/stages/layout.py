@@ -19,11 +19,12 @@ evaluate as one with 4. A plan with explicit stages has one class per stage, in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import lru_cache
 
 import numpy as np
 
+from frozen_records import dataclass
 from models_db import Model
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.base.errors import InputError

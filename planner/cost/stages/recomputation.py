@@ -7,10 +7,9 @@ each kind of layer is computed once per group, whatever the stages count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.stages.explicit import chunk_columns, explicit_plans, of_chunks
 from planner.cost.stages.layout import StageClasses

@@ -14,10 +14,11 @@ chunk in proportion to what they take alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray
 from planner.cost.breakdown import Evaluated

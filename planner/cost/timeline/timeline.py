@@ -9,11 +9,12 @@ docs/model/pipeline.md says how far the two are apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.cost.breakdown import Evaluated

@@ -10,12 +10,13 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration, Cluster, load_calibration
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.assumptions.software import ERAS

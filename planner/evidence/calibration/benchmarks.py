@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Cluster
 from planner.assumptions.assumptions import calibrated
 from planner.assumptions.local_file import SITE_FACTOR

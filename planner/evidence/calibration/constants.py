@@ -8,8 +8,7 @@ deviations are assumed, from the spread of the fitted constants between publishe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from hardware_db import Calibration, Chip
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.assumptions.software import ERAS

@@ -18,10 +18,10 @@ doi:10.1080/00401706.1974.10489157.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 
 _MAD = 1.4826  # of a normal distribution: standard deviation over median absolute deviation

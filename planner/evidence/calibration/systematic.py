@@ -10,10 +10,10 @@ more certain than that, while constants of the shape (latency, half-rate sizes) 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.evidence.calibration.posterior import Noise, Prior, maximize
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 
 TAIL = 0.1

@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Chip, load_chip, load_reference
 from planner.base.arrays import FloatArray
 from planner.cost.energy.clock import LEAST_CAP_SHARE, clock_at, voltage

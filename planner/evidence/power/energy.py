@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from frozen_records import dataclass
 from planner.evidence.power.clocks import CapTable, ClockTable, cap_table, clock_table
 from planner.evidence.power.power import PowerTable, power_table
 

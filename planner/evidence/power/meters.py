@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from frozen_records import dataclass
 
 NOT_TRAINING = "not the mean of a training run"
 

@@ -10,11 +10,12 @@ baseline is rated power with host. Figures that are no measurement are listed wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Chip, load_chip, load_cluster
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
+from frozen_records import dataclass
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of

@@ -9,11 +9,12 @@ named with its line; a row that lacks what nothing can fill is skipped as incomp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
+from frozen_records import dataclass
 from hardware_db import HardwareError
 from models_db import Model, ModelError, load_model
 from planner.base.errors import InputError

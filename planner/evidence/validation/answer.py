@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from frozen_records import dataclass
 from hardware_db import Calibration
 from planner.assumptions.local_file import LocalCalibration, read_local
 from planner.base.errors import InputError

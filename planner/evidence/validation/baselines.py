@@ -8,10 +8,10 @@ without the bubble of a 1F1B pipeline.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray
 from planner.evidence.validation.predicting import Predictions
 from planner.evidence.validation.scores import (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from hardware_db import Cluster, load_cluster
 
 _RATE = re.compile(r"(\d+) Gb/s/node")

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration, load_cluster
 from planner.assumptions.assumptions import calibrated
 from planner.base.arrays import FloatArray

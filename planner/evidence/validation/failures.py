@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError

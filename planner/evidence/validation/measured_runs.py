@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from frozen_records import dataclass
 from planner.evidence.runs.reading import Skipped
 from planner.evidence.validation.baselines import Peer
 from planner.evidence.validation.predicting import Predictions

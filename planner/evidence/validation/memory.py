@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import HardwareError
 from planner.assumptions.assumptions import calibrated
 from planner.assumptions.software import FrameworkProfile

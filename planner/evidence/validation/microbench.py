@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration, list_chips, load_chip
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.base.errors import InputError

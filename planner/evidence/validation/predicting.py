@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration, HardwareError, load_calibration
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.local_file import LocalCalibration

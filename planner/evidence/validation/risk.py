@@ -9,10 +9,10 @@ Of the failed configurations it is not known which ran out of memory, and which 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.cost.memory.risk import memory_risks
 from planner.evidence.runs.reading import MeasuredRun

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray
 from planner.evidence.runs.reading import matching
 from planner.evidence.validation.predicting import Predictions

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.frozen import freeze, thawed
 from planner.base.printable import Shown
 from planner.question.provenance import stamped

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import exp, hypot, log
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.units import plain
 from planner.cost.context import CostModel

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.cost.columns import Columns, columns_of, on_other_networks
 from planner.cost.context import CostModel
 from planner.cost.evaluate import Totals, evaluate_totals, step_times

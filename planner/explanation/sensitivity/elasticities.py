@@ -12,12 +12,12 @@ A kink between the two ends, such as communication that stops being hidden, is a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import exp, log
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.base.progress import Progress
 from planner.cost.context import CostModel

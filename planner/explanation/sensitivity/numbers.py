@@ -14,10 +14,11 @@ that of all its links together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import inf
 from typing import Any, get_args, get_type_hints
 
+from frozen_records import dataclass
 from hardware_db import Calibration, Chip, FrozenMap, Level
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.context import CostModel

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Level, load_calibration
 from planner.assumptions.assumptions import Assumptions
 from planner.base.files import read_yaml

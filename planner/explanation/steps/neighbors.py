@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.explanation.judging import (

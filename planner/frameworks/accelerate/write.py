@@ -7,9 +7,9 @@ Transformers 5.23 distributed/configuration_utils.py. Rules: `planner.frameworks
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
+from frozen_records import dataclass
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import GIB
 from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention

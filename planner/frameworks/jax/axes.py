@@ -8,10 +8,10 @@ takes (`_expert`) and what it leaves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.cost.context import mesh_of
 from planner.frameworks.jax.slices import slice_mesh
 from planner.frameworks.writing.launch import Launch

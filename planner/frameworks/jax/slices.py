@@ -7,10 +7,9 @@ axis in both. So the borders of slices fall on borders of axes, or divide one ax
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.cost.context import CostModel, mesh_of
 from planner.frameworks.rules.numbers import nearest_divisors

@@ -8,8 +8,7 @@ group leaves of tp, cp and fsdp shards them under zero3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from planner.frameworks.jax.axes import MeshAxis, names_of, product
 from planner.frameworks.writing.chosen import common_sharding
 from planner.frameworks.writing.launch import Launch

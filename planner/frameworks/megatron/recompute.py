@@ -7,10 +7,11 @@ first N layers of every chunk, all where it has fewer) and core/transformer/tran
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from models_db import Model
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.stages.explicit import chunk_kinds

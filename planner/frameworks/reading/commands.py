@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.shell_run import Shell
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
+from frozen_records import dataclass
 from models_db import Model
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, nearest, one_line, shown

@@ -8,8 +8,9 @@ that cannot be chosen, and loops and cases, are left out with a line that says s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word
 

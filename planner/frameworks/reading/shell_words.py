@@ -6,8 +6,9 @@ The grammar is that of bash as launch scripts use it. Nothing is run.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")

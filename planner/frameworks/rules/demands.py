@@ -7,8 +7,8 @@ the rules of both hold: those of its own first, then those that each target adds
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.frameworks.framework import Target

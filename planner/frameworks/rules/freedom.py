@@ -8,9 +8,9 @@ stages refuses, whichever rule that is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
+from frozen_records import dataclass
 from planner.cost.context import CostModel
 from planner.frameworks.rules.demands import Demand
 from planner.plan import SHARDINGS, Plan, PlanTable, Stage

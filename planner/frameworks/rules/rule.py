@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import Plan, PlanTable

@@ -6,8 +6,7 @@ b5bcd76; complete configurations of 0.3.0 and main: models/*/config_registry.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from models_db import Model
 
 

@@ -5,11 +5,11 @@ Which models a version ships: `planner.frameworks.torchtitan.models`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.frameworks.rules import alike, shared

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from models_db import Model
 from planner.cost.context import CostModel
 from planner.cost.stages.layout import stage_layers

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.version import __version__
 from planner.cost.context import CostModel
 from planner.frameworks.writing.export import Lost

@@ -18,11 +18,11 @@ part directly, S = 1, at the rate of all its lanes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Level
 from planner.assumptions.assumptions import COLLECTIVES
 from planner.base.arrays import FloatArray, IntArray

@@ -8,10 +8,10 @@ is the number of chips and k_i the chips along dimension i.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of

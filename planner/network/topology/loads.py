@@ -13,11 +13,10 @@ pairs weighted by their bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.network.topology.measures import distances
 from planner.network.topology.wiring import Wiring

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from frozen_records import dataclass
 
 Kind = Literal[
     "word", "words", "name", "names", "path", "text", "whole", "wholes", "quantity", "share",

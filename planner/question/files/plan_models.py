@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,6 +16,7 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.fields import Share as Clock
 from planner.base.fields import choice, plain_whole, refusal

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from frozen_records import dataclass
 from planner.base.vocabulary import ANY, LAYOUTS
 from planner.frameworks.launching import LAUNCHED_VENDORS, default_target
 from planner.frameworks.targets import TARGETS, Target

@@ -7,12 +7,13 @@ a predicted step counts. Sequences of a step, rank and dropout: the median of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from importlib import resources
 from statistics import median_low
 from typing import Any, TypeVar
 
+from frozen_records import dataclass
 from strict_yaml.cache import load_shipped
 
 _Number = TypeVar("_Number", int, float)

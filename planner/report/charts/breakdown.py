@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.base.units import show_bytes, show_joules, show_seconds, unit_for
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Mark, Picture, Words
 from planner.report.drawing.geometry.chart_frame import SMALL

@@ -7,10 +7,10 @@ of where it comes from. Of many rows some are shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.units import plain, plural, show_bytes, show_seconds, unit_for
 from planner.collectives.runs.spacetime import SpaceTime, Span
 from planner.report.drawing.chart import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log10
 
+from frozen_records import dataclass
 from planner.base.units import plural, show_bytes, show_joules, show_percent, show_seconds, unit_for
 from planner.objectives import Objective
 from planner.report.drawing.chart import Axis, Chart, Dot, Key, Line, Mark, Picture

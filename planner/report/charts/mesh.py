@@ -8,8 +8,8 @@ leads to the box of the next level. So a picture stays as large for 16,384 chips
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.base.units import plural, show_bytes, show_percent, show_seconds
 from planner.cost.facts import LevelFacts, PlanFacts
 from planner.plan import Plan

@@ -6,10 +6,10 @@ Beside each other: with the constants of the training step, and with those of NC
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.base.units import plural, show_bytes, show_seconds
 from planner.evidence.validation.collective_systems import kind_of

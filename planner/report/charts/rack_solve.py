@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from planner.base.units import plural, show_joules, show_seconds, unit_for
 from planner.report.charts.breakdown import Whole, ranked_chart
 from planner.report.drawing import chart

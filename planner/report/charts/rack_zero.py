@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.base.units import unit_for
 from planner.report.drawing.chart import SHAPES, TONES, Axis, Chart, Dot, Key, Line, Mark, Picture

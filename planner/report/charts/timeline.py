@@ -7,11 +7,12 @@ are marked, and the axis says the true times. Of many stages some are shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.cost.timeline.timeline import Timeline
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Line, Mark, Picture

@@ -11,7 +11,7 @@ alone: areas and bars carry a hatch too, dots a shape, and `Chart.rows` the figu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from frozen_records import dataclass
 
 TONES = ("blue", "orange", "green", "purple", "red", "teal", "brown", "grey")
 """Colours of marks; `chart_svg` and `chart_figure` say what they look like."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 
+from frozen_records import dataclass
 from planner.report.drawing.axes import axes, grid, heading, legend, notes, number, text
 from planner.report.drawing.chart import Area, Bar, Chart, Dot, Line, Mark, Picture, Words
 from planner.report.drawing.geometry.chart_frame import PAD, TITLE, Frame, frame_of

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from frozen_records import dataclass
 from planner.cost.facts import PlanFacts
 from planner.cost.timeline.timeline import timeline_of, why_not_simulated
 from planner.explanation.answer import Explained, ExplainResult

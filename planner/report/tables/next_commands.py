@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.answers.exported import target_that_writes
 from planner.base.errors import InputError
 from planner.base.frozen import thawed

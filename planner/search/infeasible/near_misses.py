@@ -6,10 +6,11 @@ costed. So when a search ends without a plan, these are the extremes over all of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray
 from planner.cost.energy.meter import Meter
 from planner.plan import PlanTable

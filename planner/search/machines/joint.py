@@ -9,8 +9,9 @@ each had been searched alone and the fronts merged.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import Progress

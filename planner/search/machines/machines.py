@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.units import show_percent

@@ -8,9 +8,9 @@ quantum is the oracle's unit of time; stage classes are numbered, and a name end
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from solvers.factored import Ops
 

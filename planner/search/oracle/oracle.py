@@ -23,10 +23,11 @@ Every table is listed in full, so this is for small jobs (10^5 candidates, not 1
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel

@@ -7,12 +7,13 @@ a group are numbered ("classes"): two with equal costs are one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.network.classes import group_classes, one_after_the_other

@@ -28,10 +28,10 @@ the least over pools. All are relaxations, so no plan is faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.step import step_factor
 from planner.search.limits import Limits

@@ -8,11 +8,12 @@ networks in every pool are one. Pipelines without interleave are searched: 1F1B,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import networks
 from planner.cost.pools.evaluate import slowest_send_s

@@ -10,10 +10,11 @@ arXiv:2312.06902.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.context import CostModel

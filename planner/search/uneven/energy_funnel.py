@@ -9,10 +9,11 @@ memory, ranges, columns   `planner.search.uneven.energy_rows`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.rules import TARGET

@@ -13,10 +13,11 @@ what waiting costs in its least time.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import Plan

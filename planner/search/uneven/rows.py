@@ -13,10 +13,11 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray, ranges
 from planner.cost.context import CostModel
 from planner.frameworks.rules import Demand, Rule, applicable, demands_of, freedom_of

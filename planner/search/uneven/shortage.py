@@ -8,10 +8,10 @@ row where it is least, the limit then rises from there until the stages can be f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table

@@ -9,10 +9,11 @@ that evaluate single plans (`planner.cost.terms`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.replicas import copied_bytes

@@ -18,11 +18,11 @@ less what they hide. All of these are relaxations, so no plan on the mesh is fas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once
 from planner.cost.context import CostModel

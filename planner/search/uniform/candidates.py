@@ -8,12 +8,13 @@ once per node with the ideal networks of its mesh, which no placement beats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import columns_of, micro_batches
 from planner.cost.context import CostModel

@@ -7,11 +7,12 @@ and, for the front, every smaller one that the cluster can give.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.frameworks.rules import divisors, fits_layers

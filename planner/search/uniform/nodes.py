@@ -7,10 +7,11 @@ recomputation, because recomputation trades time for memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.objectives import Costs

@@ -15,10 +15,11 @@ layers: with them): for others the step time is an estimate only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.context import CostModel

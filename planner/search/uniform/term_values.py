@@ -6,10 +6,11 @@ combination of what a term depends on; see `planner.search.uniform.tables`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.communication.data_parallel import counts_micro_batches
 from planner.cost.communication.replicas import with_replicas

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.errors import InputError
 from planner.base.messages import Origin, one_line

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
 from planner.cost.evaluate import TimedPlans, memory_table

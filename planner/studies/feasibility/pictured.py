@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.units import texts_of

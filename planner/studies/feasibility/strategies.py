@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of

@@ -10,11 +10,12 @@ transfers between stages add to its step. Batches are looked at only as far as t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray, distinct
 from planner.base.progress import Progress
 from planner.cost.breakdown import Timed, time_parts

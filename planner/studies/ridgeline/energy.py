@@ -13,10 +13,10 @@ joules are those of the chip's record, which says which of them are assumed; P0 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.base.arrays import FloatArray
 from planner.cost.energy.energy import flop_j_format

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.assumptions.assumptions import peak_flop_per_s
 from planner.base.errors import InputError

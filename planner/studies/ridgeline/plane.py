@@ -16,10 +16,9 @@ arXiv:2209.01368, section II.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 
 COMPUTE, MEMORY, NETWORK = range(3)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
 from planner.evidence.csvfile import Line, missing_columns, read

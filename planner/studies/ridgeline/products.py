@@ -17,10 +17,11 @@ Source: Ridgeline, arXiv:2209.01368, section III; its figures count `step` (docs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Chip
 from planner.assumptions.assumptions import Assumptions, last_level_bytes
 from planner.assumptions.number_formats import operand_bytes

@@ -18,9 +18,9 @@ https://github.com/NVIDIA/nccl-tests.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import one_line, shown

@@ -9,9 +9,9 @@ four states: idle, multiplying, copying, and waiting in a kernel that does nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from frozen_records import dataclass
 from models_db import Model
 from planner.base.progress import Progress
 from planner.evidence.calibration.logs.gemm_log import GemmTime

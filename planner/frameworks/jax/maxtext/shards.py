@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from models_db import Model
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel

@@ -7,8 +7,7 @@ mixed_precision.py, models/gpt_provider.py and scripts/translate_mlm_to_bridge.p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from frozen_records import dataclass
 from planner.frameworks.megatron.writing.flags import Flag
 
 Value = bool | int | float | str | list[int] | list[str] | None

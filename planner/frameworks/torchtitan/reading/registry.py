@@ -7,8 +7,9 @@ left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from frozen_records import dataclass
 
 PARTLY_NVFP4 = "nvfp4 of the first 85 % of the layers"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import log10
 
+from frozen_records import dataclass
 from planner.report.drawing import chart
 from planner.report.drawing.chart import Chart, Key, Point
 from planner.report.drawing.geometry import frame

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import floor, log10
 
+from frozen_records import dataclass
 from planner.report.tables.scatter import is_logarithmic
 
 _TICKS = 5

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import cos, dist, radians, sin
 
+from frozen_records import dataclass
 from planner.report.drawing.geometry.shapes import Box, Pixel, Segment
 
 _CHARACTER, _ASCENT, _DESCENT = 0.6, 0.8, 0.25

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import log10
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.report.drawing.chart import Axis, Key, Line, Mark, Words
 from planner.report.drawing.geometry.frame import log_ticks, ticks

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import hypot
+
+from frozen_records import dataclass
 
 Pixel = tuple[float, float]
 

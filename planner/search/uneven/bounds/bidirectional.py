@@ -16,10 +16,9 @@ and the host once per pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import ArrayRecord, FloatArray
 from planner.cost.context import CostModel
 from planner.cost.layer_costs import EndCost, LayerCost

@@ -21,10 +21,9 @@ settings, recomputations the ways of an item. A layer needs the memory that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import running_w, standing_w

@@ -23,10 +23,11 @@ ranks with both directions have two chunks, and one moment.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table

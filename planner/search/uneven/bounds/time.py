@@ -29,10 +29,10 @@ LB0 only where the reduction of the mean stage, of which LB0 counts, is more tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.context import CostModel
 from planner.cost.layer_costs import EndCost, LayerCost

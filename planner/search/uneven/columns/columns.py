@@ -19,10 +19,11 @@ The weights are those of `planner.cost.step`; without bubbles T = m P_t + ....
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import FULL, SELECTIVE, SHARDINGS, Plan, Stage

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.energy.energy import standing_w
 from planner.schedules.schedule import StepForms

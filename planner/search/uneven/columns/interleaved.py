@@ -10,11 +10,12 @@ fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import ArrayRecord, BoolArray, IntArray, ranges
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.uneven.aligned import dealt, device_sizes, given_sizes, spread

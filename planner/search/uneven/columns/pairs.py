@@ -15,11 +15,11 @@ below to 11 % above the simulation, 10 % below with a layer or two per chunk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct, ranges
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds.time import RowForms

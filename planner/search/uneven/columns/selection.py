@@ -7,11 +7,11 @@ that another one with the same layers on the same stage beats in everything that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, ranges
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline

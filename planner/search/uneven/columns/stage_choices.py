@@ -8,10 +8,11 @@ all choices at once: each is a class of stages of one plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct
 from planner.cost.columns import parameters_on_chip

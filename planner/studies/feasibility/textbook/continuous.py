@@ -9,8 +9,8 @@ follows from the rates of a whole mesh, which stand for M_X / M_Y.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from frozen_records import dataclass
 from planner.cost.context import CostModel
 from planner.frameworks.rules import divisors
 from planner.studies.feasibility.strategies import Strategy

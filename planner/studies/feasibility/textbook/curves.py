@@ -8,10 +8,9 @@ axes of a torus with continuous X and Y, or elsewhere the best whole mesh.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray
 from planner.cost.context import CostModel
 from planner.studies.feasibility.strategies import STRATEGIES

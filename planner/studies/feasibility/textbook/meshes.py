@@ -14,10 +14,11 @@ and weights alike; there is no bubble, and the whole batch passes at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel, mesh_of, networks
 from planner.cost.memory.memory import activation_bytes

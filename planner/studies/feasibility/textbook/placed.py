@@ -12,10 +12,9 @@ quantum there; the decision is costed by the ordinary network code again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.cost.context import CostModel, mesh_of, networks
 from planner.frameworks.rules import divisors
 from planner.network.fabric import Torus

@@ -14,10 +14,9 @@ Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms, doi:10.1016/j.jpdc.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.network.topology.forms import link_count, sizes_of
 from planner.network.topology.hops import average_hops

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.chip.within_chip import OnChipCost, Operators, chip_array, on_chip_cost
 from planner.studies.rack.model.assumptions import RackAssumptions

@@ -11,10 +11,9 @@ parts of the input over the network. Each byte also passes the memory of its chi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.studies.rack.model.machine import Machine
 from planner.studies.rack.model.plans import RackPlans

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 
+from frozen_records import dataclass
 from hardware_db import Chip, Cluster, FrozenMap, Level
 from planner.base.errors import InputError
 from planner.network.topology.fit import fits

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, IntArray
 from planner.base.errors import InputError
 

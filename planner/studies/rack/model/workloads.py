@@ -7,9 +7,10 @@ that their figures imply; where a dimension is inferred, the note of the workloa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.messages import Attempts, Origin
 from planner.base.units import parse_whole
 from planner.question.provenance import stamped

@@ -8,9 +8,10 @@ expert parallelism, FSDP.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
+from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.errors import InputError
 from planner.cost.context import CostModel

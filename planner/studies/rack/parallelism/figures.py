@@ -10,10 +10,11 @@ part, 10 and 11 the communication of each pass. Every series is one call of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.studies.rack.model.evaluate import BACKWARD, FORWARD, RackCost, evaluate

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of

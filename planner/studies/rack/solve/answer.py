@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
+from frozen_records import dataclass
 from planner.question.provenance import stamped
 from planner.studies.rack.solve.question import RackQuestion
 

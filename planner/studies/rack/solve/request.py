@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin, not_one_of, shown

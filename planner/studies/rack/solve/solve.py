@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.progress import Progress
 from planner.studies.rack.solve.answer import RackAnswer, RackPoint
 from planner.studies.rack.solve.budgets import budgets_at, remedies_of, rivals_of

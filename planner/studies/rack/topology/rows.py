@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from frozen_records import dataclass
 from planner.network.topology.loads import Load
 from planner.network.topology.wiring import Wiring
 from planner.question.provenance import stamped

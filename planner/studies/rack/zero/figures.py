@@ -10,10 +10,10 @@ Source: Samuthrsindh and Kerdphoksup, Modeling Rack-Scale Data and ZeRO Parallel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.chip.within_chip import chip_array
 from planner.network.topology.kinds import LINES

@@ -10,9 +10,9 @@ Source: Samuthrsindh and Kerdphoksup, Modeling Rack-Scale Data and ZeRO Parallel
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
+from frozen_records import dataclass
 from planner.studies.rack.model.fetching import named_fetch_factor
 
 LAST_HIDDEN = {"linear": 6, "ring": 8}
