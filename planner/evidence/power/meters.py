@@ -162,6 +162,13 @@ _RULES = (
         because="NVML of all GPUs of one node; throughput over that of the fastest plan",
     ),
     Rule(
+        pattern=r"jztr1-001",
+        meter=Meter(
+            boundary="chip", chip="v100-sxm2-32", busy_share_sigma=0.1, basis="throughput"
+        ),
+        because="NVML of all GPUs of some nodes; seconds per iteration published",
+    ),
+    Rule(
         pattern=r"lock-clock",
         because="a locked clock, one node of two or a repeated row: used in the clock sweep",
     ),
