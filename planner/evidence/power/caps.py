@@ -166,13 +166,11 @@ def _misses(chip: Chip, job: _Job) -> FloatArray:
 
 def _share(jobs: Sequence[tuple[Chip, _Job]]) -> float:
     """The share of arithmetic with the least mean error, each job with its own draw."""
-    found = [
-        np.abs(_times(chip, job, np.full(len(_SHARES), job.draw), _SHARES) / job.time - 1).mean(
-            axis=-1
-        )
-        for chip, job in jobs
-    ]
-    return float(_SHARES[np.mean(found, axis=0).argmin()])
+    found = []
+    for chip, job in jobs:
+        times = _times(chip, job, np.full(len(_SHARES), job.draw), _SHARES)
+        found.append(np.abs(times / job.time - 1))
+    return float(_SHARES[np.concatenate(found, axis=-1).mean(axis=-1).argmin()])
 
 
 def _rows(chip: Chip, gpu: str, job: _Job, draw: float, share: float) -> Iterator[CapRow]:

@@ -163,9 +163,7 @@ _RULES = (
     ),
     Rule(
         pattern=r"jztr1-001",
-        meter=Meter(
-            boundary="chip", chip="v100-sxm2-32", busy_share_sigma=0.1, basis="throughput"
-        ),
+        meter=Meter(boundary="chip", chip="v100-sxm2-32", busy_share_sigma=0.1, basis="throughput"),
         because="NVML of all GPUs of some nodes; seconds per iteration published",
     ),
     Rule(
