@@ -175,6 +175,10 @@ _RULES = (
         because=NOT_TRAINING,
     ),
     Rule(
+        pattern=r"Slurm accounting",
+        because="a counter of the processors alone, without the GPUs",
+    ),
+    Rule(
         pattern=r"README_STRAGGLER",
         because="lowest and highest rank of a job, without the mean over ranks",
     ),
