@@ -24,7 +24,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.vocabulary import COOLINGS
 from planner.cost.context import CostModel
-from planner.cost.energy.clock import busy_w, extra_w
+from planner.cost.energy.clock import busy_w, check_cap, extra_w
 from planner.cost.energy.energy import Z_80
 from planner.cost.evaluate import evaluate_table
 from planner.evidence.csvfile import published
@@ -80,7 +80,7 @@ class PowerRow:
     @property
     def known(self) -> bool:
         """Whether a publication says how busy the chips were."""
-        return self.basis in ("throughput", "kernel times")
+        return self.basis in ("throughput", "kernel times", "given")
 
     @property
     def error(self) -> float:
@@ -210,6 +210,10 @@ def own_power(cells: dict[str, str]) -> PowerRow:
         if share > 1:
             raise InputError(f"busy_share: {cells['busy_share']} is above 1; it is a share")
         meter = replace(meter, busy_share=share, basis="given")
+    if cells["power_limit_w"]:
+        limit_w = amount(cells, "power_limit_w")
+        check_cap(chip, limit_w, "power_limit_w")
+        meter = replace(meter, limit_w=limit_w)
     watts = amount(cells, "avg_power_w_per_chip")
     most = _MOST_POWER * (chip.tdp_w + (chip.host_w if meter.boundary != "chip" else 0.0))
     if watts > most:
@@ -217,7 +221,8 @@ def own_power(cells: dict[str, str]) -> PowerRow:
             f"avg_power_w_per_chip: {watts:g} W is more than a {chip.name} can draw; a node has "
             f"{load_cluster(cells['hardware']).node_chips} chips"
         )
-    return _predicted(cells["id"], watts, cells, meter, "given", _cooled(chip, meter.cooling))
+    limited = _limited(_cooled(chip, meter.cooling), meter)
+    return _predicted(cells["id"], watts, cells, meter, "given", limited)
 
 
 def _figures() -> Iterator[tuple[str, float, Mapping[str, str]]]:
@@ -230,12 +235,16 @@ def _figures() -> Iterator[tuple[str, float, Mapping[str, str]]]:
 
 
 def chip_of(meter: Meter) -> Chip:
-    """The chip of a meter, with the host share of its cooling, its own limit and its own clock.
+    """The chip of a meter, with the host share of its cooling, its own limit and its own clock."""
+    return _limited(_cooled(load_chip(meter.chip), meter.cooling), meter)
 
-    A chip draws what its kernels ask for at its clock (`planner.cost.energy.clock`), or nearly all
-    of its limit where that is less.
+
+def _limited(chip: Chip, meter: Meter) -> Chip:
+    """A chip with the limit of a meter.
+
+    It draws what its kernels ask for at its clock (`planner.cost.energy.clock`), or nearly all of
+    the limit where that is less.
     """
-    chip = _cooled(load_chip(meter.chip), meter.cooling)
     if meter.limit_w is None:
         return chip
     limited = replace(chip, tdp_w=meter.limit_w)

@@ -9,10 +9,11 @@ from support.cases import each
 import planner
 from hardware_db import load_chip
 from planner.evidence.csvfile import published
+from planner.evidence.own_columns import ENERGY
 from planner.evidence.power.caps import MEAN, cap_table
 from planner.evidence.power.clocks import SWEPT, clock_table, waiting_w
 from planner.evidence.power.meters import meter_of, split_of
-from planner.evidence.power.power import ErrorSummary, power_table
+from planner.evidence.power.power import ErrorSummary, own_power, power_table
 from planner.plan import Plan
 
 TABLE = power_table()
@@ -150,6 +151,16 @@ def test_the_law_of_caps_follows_single_jobs(
     assert CAPS.time(gpu=gpu).n == 5 * jobs
     assert CAPS.time(gpu=gpu).mean <= time
     assert CAPS.energy(gpu=gpu).mean <= energy
+
+
+def test_a_limit_of_an_own_row() -> None:
+    """A chip whose limit binds draws 0.99 of it while kernels run, and waits as without one."""
+    row = dict.fromkeys(ENERGY.columns, "") | {
+        "id": "a", "hardware": "a100-sxm4-80", "avg_power_w_per_chip": "240",
+        "power_boundary": "chip", "busy_share": "0.5", "power_limit_w": "300",
+    }  # fmt: skip
+    assert own_power(row).predicted_w == pytest.approx(0.5 * 0.99 * 300 + 0.5 * 157)
+    assert own_power({**row, "power_limit_w": ""}).predicted_w == 0.5 * 396 + 0.5 * 157
 
 
 def test_a_capped_plan_slows_as_pipelines_on_a100_did() -> None:
