@@ -41,30 +41,36 @@ def error_table(found: EnergyTables) -> Table:
         rows += ([f"{chip}: {name}", *_cells(errors)] for name, errors in _clock_errors(clocks))
     if found.caps is not None:
         rows += ([name, *_cells(errors)] for name, errors in _cap_errors(found.caps))
-    title = (
-        f"Power and its laws, error in % ({_inside(power)} of the figures in their 80 % interval)"
-    )
+    title = f"Power and its laws, error in % ({_inside(power)})"
     return title, ("law", *_FIGURES), rows
 
 
 def _inside(power: PowerTable) -> str:
     """Coverage of all figures, and of test sources where there are any."""
-    whole = f"{percent(power.coverage())} %"
+    whole = f"{percent(power.coverage())} % of the figures in their 80 % interval"
     if not any(row.split == "test" for row in power.rows):
         return whole
-    return f"{whole}, of test sources {percent(power.coverage(split='test'))} %,"
+    return f"{whole}; of those of test sources {percent(power.coverage(split='test'))} %"
 
 
 def _kinds(power: PowerTable) -> list[tuple[str, ErrorSummary]]:
-    """Errors by what is known of the busy share, then of test sources."""
-    found = []
-    for known, words in ((True, "throughput known"), (False, "throughput not known")):
-        if any(row.known is known for row in power.rows):
-            found.append((words, power.summary(known=known)))
-    if any(row.split == "test" for row in power.rows):
-        found.append(("test sources", power.summary(split="test")))
-    names = sorted({row.basis for row in power.rows})
-    return found + [(f"busy share from {name}", power.summary(basis=name)) for name in names]
+    """Errors by what is known of the busy share, of all sources and of test sources."""
+    wanted: list[tuple[str, dict[str, object]]] = [
+        ("throughput known", {"known": True}),
+        ("throughput known, test sources", {"known": True, "split": "test"}),
+        ("throughput not known", {"known": False}),
+        ("throughput not known, test sources", {"known": False, "split": "test"}),
+    ]
+    wanted += [(f"busy share: {name}", {"basis": name}) for name in _bases(power)]
+    return [
+        (words, power.summary(**which))
+        for words, which in wanted
+        if any(all(getattr(r, k) == v for k, v in which.items()) for r in power.rows)
+    ]
+
+
+def _bases(power: PowerTable) -> list[str]:
+    return sorted({row.basis for row in power.rows})
 
 
 def _clock_errors(clocks: ClockTable) -> list[tuple[str, ErrorSummary]]:
