@@ -3,11 +3,16 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.cases import each
 
 from cli.command import planner
+from hardware_db import load_chip
+from planner.cost.energy.clock import clock_under_cap
 
+H100 = load_chip("h100-sxm5-80")
+CLOCK_450W = float(clock_under_cap(H100, np.array(450.0)))
 SOLVE = "solve --model llama3-8b --hardware dgx-h100-ndr --chips 16 --axes tp,dp"
 
 
@@ -57,7 +62,7 @@ def test_a_cap_slows_the_plan_and_bounds_its_chips(plan_file: Path) -> None:
     assert isinstance(power, dict)
     assert power["chip"] <= 450
     assert capped["step_time_s"] > free["step_time_s"]  # type: ignore[operator]
-    assert capped["clock"] == pytest.approx(0.791, abs=1e-3)
+    assert capped["clock"] == pytest.approx(CLOCK_450W)
     assert capped["warnings"] == free["warnings"]
     defaults = capped["defaults"]
     assert isinstance(defaults, list)
@@ -69,7 +74,7 @@ def test_a_capped_search_gives_what_its_plan_costs_again(tmp_path: Path) -> None
     flags = "--power-cap 450W --pue 1.3 --cooling liquid --json -o"
     solved = planner(*SOLVE.split(), *flags.split(), str(path))
     best = json.loads(solved.out)["best"]
-    assert best["clock"] <= 0.793
+    assert best["clock"] <= CLOCK_450W + 1e-9
     again = evaluated(path)
     for name in ("step_time_s", "energy_per_step_j", "power_by_boundary_w", "clock"):
         assert again[name] == best[name]
@@ -79,7 +84,8 @@ def test_a_capped_search_gives_what_its_plan_costs_again(tmp_path: Path) -> None
 def test_no_clocks_means_the_clock_of_the_cap() -> None:
     outcome = planner(*SOLVE.split(), *["--power-cap", "450W", "--no-clocks", "--json"])
     answer = json.loads(outcome.out)
-    assert {round(point["clock"], 3) for point in answer["front"]["plans"]} == {0.791}
+    clocks = [point["clock"] for point in answer["front"]["plans"]]
+    assert clocks == pytest.approx([CLOCK_450W] * len(clocks))
     assert not any("--no-clocks" in near["verdict"] and "clock" not in near["change"]
                    for near in answer["candidates"]["neighbors"])  # fmt: skip
 

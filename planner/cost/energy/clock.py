@@ -7,8 +7,9 @@
 Dynamic power of CMOS logic is C V^2 f, and voltage is nearly linear in the clock above a floor.
 A power cap lowers the clock until P(f) is the cap. Below half of the rated power chips stall in
 ways that no such law describes, so such caps are refused. How well it fits: docs/model/energy.md.
+Clocks are relative to the one that busy kernels hold at the rated power, where that is the limit.
 Sources: You et al., Zeus, NSDI 2023, arXiv:2208.06102 (power caps); Chung et al., Perseus,
-arXiv:2312.06902 (clocks).
+arXiv:2312.06902 (clocks; its artifact has the sweeps of A100).
 """
 
 from __future__ import annotations
@@ -75,22 +76,22 @@ def clock_under_cap(chip: Chip, cap_w: FloatArray) -> FloatArray:
     return clock_at(chip.voltage_slope, chip.voltage_floor, activity)
 
 
-def check_cap(chip: Chip, cap_w: float) -> None:
-    """Refuses a power cap that the law does not describe.
+def check_cap(chip: Chip, cap_w: float, field: str = "power-cap") -> None:
+    """Refuses a power cap that the law does not describe; `field`: its name in the message.
 
     Raises:
         InputError: The chip's power cannot be set, or the cap is out of range.
     """
     if not chip.clock_settable:
         raise InputError(
-            f"power-cap: {cap_w:g} W has no effect: clock and power of {chip.name} cannot be set; "
+            f"{field}: {cap_w:g} W has no effect: clock and power of {chip.name} cannot be set; "
             "leave it out"
         )
     least = max(LEAST_CAP_SHARE * chip.tdp_w, chip.idle_w)
     if not least <= cap_w <= chip.tdp_w:
         nearest = least if cap_w < least else chip.tdp_w
         raise InputError(
-            f"power-cap: {cap_w:g} W is not in {least:g} W to {chip.tdp_w:g} W, half and all of "
+            f"{field}: {cap_w:g} W is not in {least:g} W to {chip.tdp_w:g} W, half and all of "
             f"the rated power of {chip.name} (below half the law does not hold); nearest: "
             f"{nearest:g} W"
         )

@@ -1,13 +1,11 @@
-"""The laws of clocks and power caps against published sweeps.
+"""The law of clocks against published sweeps: GPU power and time of one load at locked clocks.
 
-Clock sweep: GPU power and step time of V100 plans at locked clocks. What a plan asks of the chip
-is one number, its activity A, and its time has two, which the sweep itself must give:
+What a load asks of the chip is one number, its activity A, and its time has two, which the sweep
+itself must give:
 
     P(f) = P_idle + A f V(f)^2         t(f) = t_rest + t_arithmetic / f
 
-Power caps: time and energy of training jobs on four GPUs, relative to those without a cap. The
-law of V100 is used for all four; their draw without a cap, and one share of arithmetic for all,
-come from the data: the share from the other three GPUs.
+V100: plans of training runs. A100: forward and backward pass of one pipeline stage of two models.
 """
 
 from __future__ import annotations
@@ -21,13 +19,15 @@ import numpy as np
 from frozen_records import dataclass
 from hardware_db import Chip, load_chip, load_reference
 from planner.base.arrays import FloatArray
-from planner.cost.energy.clock import LEAST_CAP_SHARE, clock_at, voltage
+from planner.cost.energy.clock import voltage
 from planner.evidence.csvfile import published
 from planner.evidence.power.power import ErrorSummary
 
-SWEPT = "v100-sxm2-32"
+SWEPT = ("v100-sxm2-32", "a100-sxm4-80")
 FULL_CLOCK_MHZ = 1597.0
 """Clock of V100 by default: a run locked there draws what unlocked runs draw."""
+A100_CLOCK_HZ = 1.29e9
+"""Clock at which A100 meets its rated power with such loads: what its record calls full."""
 _LOCKED = re.compile(r"locked at (\d+) MHz")
 _NAMED = re.compile(r"_(\d{3,4})_(?:retry_)?20\d{6}")  # in the path of a log
 _PLAN = ("model_name", "n_chips", "tp", "pp", "dp", "global_batch_seqs", "inter_node_net")
@@ -36,14 +36,13 @@ _FEWEST = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockTable:
-    """The clock sweep, by plans that ran at two clocks or more; relative errors.
+    """A clock sweep, by loads that ran at two clocks or more; relative errors.
 
     Attributes:
-        plans: How many.
-        power: Of P(f), one activity per plan fitted to all its clocks, default ones included.
+        plans: How many loads.
+        power: Of P(f), one activity per load fitted to all its clocks, default ones included.
         locked: The same, locked clocks alone.
         left_power, left_time, left_energy: Locked clocks alone, each predicted from the others.
-        waiting_w: Mean watts of plans that wait for a slow network: at locked and default clocks.
     """
 
     plans: int
@@ -52,28 +51,6 @@ class ClockTable:
     left_power: ErrorSummary
     left_time: ErrorSummary
     left_energy: ErrorSummary
-    waiting_w: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapRow:
-    """One GPU at one power cap: time and energy over those without a cap, and their predictions."""
-
-    gpu: str
-    cap_w: float
-    time_ratio: float
-    predicted_time_ratio: float
-    energy_ratio: float
-    predicted_energy_ratio: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapTable:
-    """The power caps of at least half the rated power, and the relative errors of the law."""
-
-    rows: tuple[CapRow, ...]
-    time: ErrorSummary
-    energy: ErrorSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +63,10 @@ class _Sweep:
     locked: FloatArray
 
 
-def clock_table(chip: Chip | None = None) -> ClockTable:
-    """The clock sweep of V100 against the law of its record, or of another `chip`."""
-    chip = chip or load_chip(SWEPT)
-    busy, waiting = _sweeps()
+def clock_table(swept: str = SWEPT[0], chip: Chip | None = None) -> ClockTable:
+    """The clock sweep of one of `SWEPT` against the law of its record, or of another `chip`."""
+    chip = chip or load_chip(swept)
+    busy = _runs_of_v100()[0] if swept == SWEPT[0] else _stages_of_a100()
     locked = [_only_locked(sweep) for sweep in busy]
     locked = [sweep for sweep in locked if len(sweep.clock) >= _FEWEST]
     left = np.concatenate([_left_out(chip, sweep) for sweep in locked], axis=1)
@@ -99,7 +76,6 @@ def clock_table(chip: Chip | None = None) -> ClockTable:
         plans=len(busy),
         power=_fit_errors(chip, busy),
         locked=_fit_errors(chip, locked),
-        waiting_w=waiting,
         **{
             name: ErrorSummary.of(ratio.tolist(), ones.tolist())
             for name, ratio in zip(names, left, strict=True)
@@ -107,8 +83,26 @@ def clock_table(chip: Chip | None = None) -> ClockTable:
     )
 
 
-def _sweeps() -> tuple[list[_Sweep], tuple[float, float]]:
-    """Plans that ran at two clocks or more; and the mean watts of those that wait, see above."""
+def waiting_w() -> tuple[float, float]:
+    """Mean watts of V100 plans that wait for a slow network: at locked and default clocks."""
+    return _runs_of_v100()[1]
+
+
+def _stages_of_a100() -> list[_Sweep]:
+    """Stages at locked clocks, relative to the clock at which they draw the rated power."""
+    tables = [
+        np.array(quantity.value, dtype=np.float64)
+        for path, quantity in load_reference("power").quantities.items()
+        if path.startswith("clock_sweeps.a100_sxm.")
+    ]
+    return [
+        _Sweep(clock=hz / A100_CLOCK_HZ, watts=watts, seconds=seconds, locked=np.ones_like(hz))
+        for hz, seconds, watts in (table.T for table in tables)
+    ]
+
+
+def _runs_of_v100() -> tuple[list[_Sweep], tuple[float, float]]:
+    """Plans that ran at two clocks or more; and what `waiting_w` returns."""
     points: dict[tuple[str, ...], list[tuple[float, float, float, float]]] = defaultdict(list)
     waits: dict[bool, list[float]] = {True: [], False: []}
     for row in published("runs"):
@@ -173,69 +167,3 @@ def _left_out(chip: Chip, sweep: _Sweep) -> FloatArray:
         time = (weights[0] + weights[1] / clock) / sweep.seconds[here]
         ratios.append(np.stack([power, time, power * time]))
     return np.concatenate(ratios, axis=1) if ratios else np.empty((3, 0))
-
-
-def cap_table(chip: Chip | None = None) -> CapTable:
-    """Power caps on four GPUs against the law of V100's record, or of another `chip`."""
-    chip = chip or load_chip(SWEPT)
-    jobs = _capped_jobs()
-    rows = []
-    for gpu, (rated, table) in jobs.items():
-        others = [job for name, job in jobs.items() if name != gpu]
-        share = _arithmetic_share(chip, others)
-        ratios = _time_ratios(chip, share, rated, table)
-        draw = _draw_w(table)
-        energy = np.minimum(table[:, 0], draw) / draw * ratios
-        for row, time, joules in zip(table, ratios, energy, strict=True):
-            rows.append(
-                CapRow(
-                    gpu=gpu,
-                    cap_w=float(row[0]),
-                    time_ratio=float(row[1]),
-                    predicted_time_ratio=float(time),
-                    energy_ratio=float(row[2]),
-                    predicted_energy_ratio=float(joules),
-                )
-            )
-    return CapTable(
-        rows=tuple(rows),
-        time=ErrorSummary.of([r.predicted_time_ratio for r in rows], [r.time_ratio for r in rows]),
-        energy=ErrorSummary.of(
-            [r.predicted_energy_ratio for r in rows], [r.energy_ratio for r in rows]
-        ),
-    )
-
-
-def _capped_jobs() -> dict[str, tuple[float, FloatArray]]:
-    """GPU to its rated power and (n, 3) caps, time ratios and energy ratios below it."""
-    jobs = {}
-    for path, quantity in load_reference("power").quantities.items():
-        if path.startswith("power_caps."):
-            table = np.array(quantity.value, dtype=np.float64)
-            rated = float(table[:, 0].max())
-            usable = (table[:, 0] < rated) & (table[:, 0] >= LEAST_CAP_SHARE * rated)
-            jobs[path.removeprefix("power_caps.")] = (rated, table[usable])
-    return jobs
-
-
-def _draw_w(table: FloatArray) -> float:
-    """Mean draw without a cap: at a cap power is the cap, and energy over time that over it."""
-    return float(np.median(table[:, 0] * table[:, 1] / table[:, 2]))
-
-
-def _time_ratios(chip: Chip, share: float, rated: float, table: FloatArray) -> FloatArray:
-    """1 - share + share / f at the clock f that each cap allows."""
-    idle, draw = chip.idle_w / chip.tdp_w * rated, _draw_w(table)
-    activity = (table[:, 0] - idle) / (draw - idle)
-    clock = clock_at(chip.voltage_slope, chip.voltage_floor, activity)
-    return np.asarray(1 - share + share / clock)
-
-
-def _arithmetic_share(chip: Chip, jobs: Sequence[tuple[float, FloatArray]]) -> float:
-    """The share of time that scales with the clock, with the least mean relative error."""
-
-    def error(share: float) -> float:
-        found = [np.abs(_time_ratios(chip, share, *job) / job[1][:, 1] - 1) for job in jobs]
-        return float(np.concatenate(found).mean())
-
-    return float(min(np.linspace(0, 1, 101), key=error))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from frozen_records import dataclass
-from planner.evidence.power.clocks import CapTable, ClockTable, cap_table, clock_table
+from planner.evidence.power.caps import CapTable, cap_table
+from planner.evidence.power.clocks import SWEPT, ClockTable, clock_table, waiting_w
 from planner.evidence.power.power import PowerTable, power_table
 
 
@@ -16,26 +16,30 @@ class EnergyTables:
 
     Attributes:
         power: Published power figures: those that a meter showed, and those refused.
-        clocks: The clock sweep of V100; None of a user's figures.
-        caps: Power caps on four GPUs; None of a user's figures.
+        clocks: The clock sweeps by chip; none of a user's figures.
+        caps: Jobs under power caps on five GPUs; None of a user's figures.
     """
 
     power: PowerTable
-    clocks: ClockTable | None
+    clocks: dict[str, ClockTable]
     caps: CapTable | None
 
     def to_dict(self) -> dict[str, Any]:
         """The tables as JSON-ready data."""
         document: dict[str, Any] = {"power": self.power.to_dict()}
-        if self.clocks is not None:
-            clocks = asdict(self.clocks)
-            document["clocks"] = {**clocks, "waiting_w": list(self.clocks.waiting_w)}
+        if self.clocks:
+            document["clocks"] = {name: asdict(table) for name, table in self.clocks.items()}
+            document["waiting_w"] = list(waiting_w())
         if self.caps is not None:
-            rows = [asdict(row) for row in self.caps.rows]
-            document["caps"] = {**asdict(self.caps), "rows": rows}
+            document["caps"] = {
+                "rows": [asdict(row) for row in self.caps.rows],
+                "time": asdict(self.caps.time()),
+                "energy": asdict(self.caps.energy()),
+            }
         return document
 
 
 def energy_tables() -> EnergyTables:
     """All of them, with the shipped records."""
-    return EnergyTables(power=power_table(), clocks=clock_table(), caps=cap_table())
+    clocks = {name: clock_table(name) for name in SWEPT}
+    return EnergyTables(power=power_table(), clocks=clocks, caps=cap_table())

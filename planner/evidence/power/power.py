@@ -2,16 +2,19 @@
 
     P = P_wait + b (P_busy - P_wait) [+ P_host]            b: share of the window at busy power
 
-b is the training throughput per chip relative to one node where logs give it, what our own time
-model says where the row is complete, and else an assumed share; each row says which. The naive
-baseline is rated power with host. Figures that are no measurement are listed with the reason.
+b is the training throughput per chip relative to a chip that never waits where logs give it, the
+published seconds of kernels over the step, those of our own time model over the published step
+where the row is complete, and else an assumed share; each row says which. A chip whose limit binds
+draws the same share of it as at its rated power. The naive baseline is that limit with host.
+Figures that are no measurement are listed with the reason.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,17 +25,22 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.vocabulary import COOLINGS
 from planner.cost.context import CostModel
-from planner.cost.energy.clock import extra_w
+from planner.cost.energy.clock import busy_w, check_cap, extra_w
 from planner.cost.energy.energy import Z_80
 from planner.cost.evaluate import evaluate_table
 from planner.evidence.csvfile import published
 from planner.evidence.own_tables import amount
-from planner.evidence.power.meters import Meter, assumed_meter, meter_of
+from planner.evidence.power.meters import Meter, assumed_meter, meter_of, split_of
 from planner.evidence.runs.checking import hardware_fault
 from planner.evidence.runs.rows import run_of
 from planner.plan import PlanTable
 from planner.question.records import assumptions_named
 
+Row = TypeVar("Row")
+LIMIT_REACHED = 0.99
+"""Share of its power limit that a chip draws whose kernels ask for more: 0.990 to 0.994 at six
+limits, fitted to five jobs on A100 (Perseus artifact, rows of `energy` in this package)."""
+_KERNELS = re.compile(r"kernels of forward and backward passes run ([\d.]+) of the step")
 _BOUNDARIES = ("chip", "node")  # those that the phase model knows
 _MOST_POWER = 1.5  # times the rated power: more is another unit, or a whole node
 
@@ -47,10 +55,12 @@ class PowerRow:
         chip: Key of the chip; `chips`: how many.
         measured_w, predicted_w: As published; by the phase model.
         low_w, high_w: 80 % interval of the prediction.
-        rated_w: The naive baseline: rated power with host, where the meter held it.
+        rated_w: The naive baseline: the power limit with host, where the meter held it.
         busy_share: Share of the window at busy power.
-        basis: Where it comes from: "throughput", "time model", "assumed" or "given" in the row.
+        basis: Where it comes from: "throughput", "kernel times", "time model", "assumed", or
+            "given" in the row.
         because: The rule that admitted the figure.
+        split: "test" where no constant may rest on it (docs/accuracy/split.md), else "fit".
     """
 
     key: str
@@ -66,6 +76,12 @@ class PowerRow:
     busy_share: float
     basis: str
     because: str
+    split: str = "fit"
+
+    @property
+    def known(self) -> bool:
+        """Whether a publication says how busy the chips were."""
+        return self.basis in ("throughput", "kernel times", "given")
 
     @property
     def error(self) -> float:
@@ -123,20 +139,20 @@ class PowerTable:
     rows: tuple[PowerRow, ...]
     refused: tuple[Refused, ...]
 
-    def summary(self, chip: str | None = None, basis: str | None = None) -> ErrorSummary:
-        """Errors of the phase model, of some chips or of busy shares with one basis."""
-        rows = self._some(chip, basis)
+    def summary(self, **wanted: object) -> ErrorSummary:
+        """Errors of the phase model, of the rows that have these attributes."""
+        rows = having(self.rows, wanted)
         return ErrorSummary.of([r.predicted_w for r in rows], [r.measured_w for r in rows])
 
-    def baseline(self, chip: str | None = None, basis: str | None = None) -> ErrorSummary:
-        """Errors of always assuming rated power with host, of the same rows."""
-        rows = self._some(chip, basis)
+    def baseline(self, **wanted: object) -> ErrorSummary:
+        """Errors of always assuming the power limit with host, of the same rows."""
+        rows = having(self.rows, wanted)
         return ErrorSummary.of([r.rated_w for r in rows], [r.measured_w for r in rows])
 
-    @property
-    def coverage(self) -> float:
-        """Share of the measurements inside their 80 % intervals."""
-        return sum(row.covered for row in self.rows) / len(self.rows)
+    def coverage(self, **wanted: object) -> float:
+        """Share of the measurements inside their 80 % intervals, of such rows."""
+        rows = having(self.rows, wanted)
+        return sum(row.covered for row in rows) / len(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON-ready data."""
@@ -145,14 +161,21 @@ class PowerTable:
             "refused": [asdict(refused) for refused in self.refused],
             "summary": asdict(self.summary()),
             "baseline": asdict(self.baseline()),
-            "coverage": self.coverage,
+            "coverage": self.coverage(),
         }
 
-    def _some(self, chip: str | None, basis: str | None) -> list[PowerRow]:
-        rows = [r for r in self.rows if chip in (None, r.chip) and basis in (None, r.basis)]
-        if not rows:
-            raise InputError(f"power: no measured figure of chip {chip!r} with basis {basis!r}")
-        return rows
+
+def having(rows: Sequence[Row], wanted: Mapping[str, object]) -> list[Row]:
+    """The rows whose attributes have the wanted values, at least one.
+
+    Raises:
+        InputError: There is none.
+    """
+    found = [row for row in rows if all(getattr(row, k) == v for k, v in wanted.items())]
+    if not found:
+        named = ", ".join(f"{name} {value!r}" for name, value in wanted.items())
+        raise InputError(f"power: no measured figure with {named}")
+    return found
 
 
 def power_table() -> PowerTable:
@@ -163,7 +186,8 @@ def power_table() -> PowerTable:
         if rule.meter is None:
             refused.append(Refused(key=key, source=row["source"], because=rule.because))
         else:
-            rows.append(_predicted(key, watts, row, rule.meter, rule.because, chip_of(rule.meter)))
+            found = _predicted(key, watts, row, rule.meter, rule.because, chip_of(rule.meter))
+            rows.append(replace(found, split=split_of(row)))
     return PowerTable(rows=tuple(rows), refused=tuple(refused))
 
 
@@ -187,6 +211,10 @@ def own_power(cells: dict[str, str]) -> PowerRow:
         if share > 1:
             raise InputError(f"busy_share: {cells['busy_share']} is above 1; it is a share")
         meter = replace(meter, busy_share=share, basis="given")
+    if cells["power_limit_w"]:
+        limit_w = amount(cells, "power_limit_w")
+        check_cap(chip, limit_w, "power_limit_w")
+        meter = replace(meter, limit_w=limit_w)
     watts = amount(cells, "avg_power_w_per_chip")
     most = _MOST_POWER * (chip.tdp_w + (chip.host_w if meter.boundary != "chip" else 0.0))
     if watts > most:
@@ -194,7 +222,8 @@ def own_power(cells: dict[str, str]) -> PowerRow:
             f"avg_power_w_per_chip: {watts:g} W is more than a {chip.name} can draw; a node has "
             f"{load_cluster(cells['hardware']).node_chips} chips"
         )
-    return _predicted(cells["id"], watts, cells, meter, "given", _cooled(chip, meter.cooling))
+    limited = _limited(_cooled(chip, meter.cooling), meter)
+    return _predicted(cells["id"], watts, cells, meter, "given", limited)
 
 
 def _figures() -> Iterator[tuple[str, float, Mapping[str, str]]]:
@@ -207,8 +236,21 @@ def _figures() -> Iterator[tuple[str, float, Mapping[str, str]]]:
 
 
 def chip_of(meter: Meter) -> Chip:
-    """The chip of a meter, with the host share of its cooling."""
-    return _cooled(load_chip(meter.chip), meter.cooling)
+    """The chip of a meter, with the host share of its cooling, its own limit and its own clock."""
+    return _limited(_cooled(load_chip(meter.chip), meter.cooling), meter)
+
+
+def _limited(chip: Chip, meter: Meter) -> Chip:
+    """A chip with the limit of a meter.
+
+    It draws what its kernels ask for at its clock (`planner.cost.energy.clock`), or nearly all of
+    the limit where that is less.
+    """
+    if meter.limit_w is None:
+        return chip
+    limited = replace(chip, tdp_w=meter.limit_w)
+    asked = float(busy_w(limited, np.array(meter.clock)))
+    return replace(limited, busy_w=min(asked, LIMIT_REACHED * meter.limit_w))
 
 
 def _cooled(chip: Chip, cooling: str) -> Chip:
@@ -220,7 +262,7 @@ def _cooled(chip: Chip, cooling: str) -> Chip:
 def _predicted(
     key: str, watts: float, row: Mapping[str, str], meter: Meter, because: str, chip: Chip
 ) -> PowerRow:
-    share = modelled_share(row) if meter.busy_share is None else meter.busy_share
+    share = busy_share(row, meter)
     extra = float(extra_w(chip, np.ones(())))
     power, rated = chip.wait_w + share * extra, chip.tdp_w
     sigma = np.hypot(share * chip.busy_sigma_w, (1 - share) * chip.wait_sigma_w)
@@ -245,13 +287,29 @@ def _predicted(
     )
 
 
+def busy_share(row: Mapping[str, str], meter: Meter) -> float:
+    """Share of the window at busy power: that of the meter, published, or modelled; at most 1."""
+    if meter.busy_share is not None:
+        return meter.busy_share
+    if printed := _KERNELS.search(row["notes"]):
+        return float(printed.group(1))
+    if meter.full_rate is None:
+        return modelled_share(row)
+    tokens = float(row["global_batch_seqs"]) * float(row["seq_len"])
+    return min(tokens / float(row["step_time_s"]) / float(row["n_chips"]) / meter.full_rate, 1.0)
+
+
 def modelled_share(row: Mapping[str, str]) -> float:
-    """Share of a step at busy power according to the time model, for a complete row of the runs."""
+    """Seconds at busy power according to the time model over the published step, at most 1.
+
+    Args:
+        row: A complete row of the runs, with its step time.
+    """
     run = run_of(row)
     chip = run.cluster.chip
     assumed: Any = assumptions_named("calibrated", chip, run.job.era, run.job.precision, 1.0)
     model = CostModel.build(run.job, run.cluster, assumed)
     found = evaluate_table(model, PlanTable.from_plans([run.plan]))
-    joules = found.energy.boundaries["chip"] / run.plan.chips
-    power = float(joules[0] / found.step_time_s[0])
-    return (power - chip.wait_w) / float(extra_w(chip, np.ones(())))
+    joules = float(found.energy.boundaries["chip"][0]) / run.plan.chips
+    extra = joules - chip.wait_w * float(found.step_time_s[0])
+    return min(extra / float(extra_w(chip, np.ones(()))) / run.measured_step_time_s, 1.0)

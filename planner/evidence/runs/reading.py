@@ -219,12 +219,13 @@ def _needed(columns: Sequence[str], measured: str) -> tuple[str, ...]:
 def _with_set(line: Line, entry: Mapping[str, str]) -> Line:
     """A row of the package with what is said of it in `sets`, and of its power by its meter.
 
-    A power that no meter showed is not compared: `planner.evidence.power.power` lists why.
+    A power that no meter showed is not compared: `planner.evidence.power.power` lists why. Nor is
+    that of a chip whose limit or clock is not that of its record, which is compared there alone.
     """
     said = {name: entry.get(name, "") for name in ("set", "gold", "split")}
     if line.cells["power_w_per_chip"]:
         meter = meter_of(line.cells).meter
-        if meter is None:
+        if meter is None or meter.limit_w is not None:
             said["power_w_per_chip"] = ""
         else:
             said |= {"power_boundary": meter.boundary, "cooling": meter.cooling}

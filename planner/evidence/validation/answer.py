@@ -217,7 +217,7 @@ def _own(
     if what == "energy":
         figures = read_own(path, ENERGY, own_power)
         power = PowerTable(rows=figures.found, refused=())
-        tables = EnergyTables(power=power, clocks=None, caps=None)
+        tables = EnergyTables(power=power, clocks={}, caps=None)
         return replace(_NOTHING, energy=tables, own=OwnFile.of(figures))
     if what == "failures":
         failures, reading = own_failures(path, assume_network=assume_network)

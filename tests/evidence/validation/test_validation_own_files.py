@@ -91,6 +91,7 @@ FAULTS = [
     ("energy", {"power_boundary": "rack"}, "power_boundary: 'rack' is not one of chip, node"),
     ("energy", {"cooling": "ice"}, "cooling: 'ice' is not one of air, liquid"),
     ("energy", {"busy_share": "90"}, "busy_share: 90 is above 1"),
+    ("energy", {"power_limit_w": "200"}, "power_limit_w: 200 W is not in 350 W to 700 W"),
     ("energy", {"avg_power_w_per_chip": "6800"}, "a node has 8 chips"),
     ("failures", {"failed": "yes"}, "failed: 'yes' is not 0 or 1"),
     ("failures", {"tp": "3"}, "n_chips: 8 is not a multiple"),
