@@ -37,6 +37,12 @@ def calibrate(
     nccl: Annotated[
         list[Path] | None, option("Output of nccl-tests or rccl-tests (repeatable).", _MEASURED)
     ] = None,
+    measurements: Annotated[
+        Path | None,
+        option(
+            "Folder of short launches, as planner measure writes it, after they ran.", _MEASURED
+        ),
+    ] = None,
     gemm: Annotated[
         list[Path] | None,
         option(
@@ -124,6 +130,7 @@ def calibrate(
         assume_network=assume_network,
         nccl=tuple(nccl or ()),
         gemm=tuple(gemm or ()),
+        measurements=measurements,
         hardware=hardware,
         ranks=gpus,
         nodes=nodes,
