@@ -50,7 +50,16 @@ from planner.evidence.validation.targets import (
 from planner.evidence.validation.transfer import TransferTable, transfer_table
 from planner.question.provenance import versions
 
-KINDS = ("runs", "collectives", "microbench", "failures", "energy", "memory", "left-out", "transfer")
+KINDS = (
+    "runs",
+    "collectives",
+    "microbench",
+    "failures",
+    "energy",
+    "memory",
+    "left-out",
+    "transfer",
+)
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
 

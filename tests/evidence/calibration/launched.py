@@ -90,7 +90,7 @@ def write_run(
 def write_trace(home: Path, run: Run, constants: Calibration) -> None:
     """A trace of a run beside its log."""
     home.mkdir(exist_ok=True)
-    text = json.dumps(trace_of(predicted_parts(run, constants)))
+    text = json.dumps(trace_of(predicted_parts([run], constants)[0]))
     (home / "host_1.1.pt.trace.json.gz").write_bytes(gzip.compress(text.encode()))
 
 

@@ -86,7 +86,7 @@ def _step_time(run: Run, base: Calibration) -> Callable[[Values], FloatArray]:
 def _of_launch(one: Launched, base: Calibration) -> Experiment:
     """A launch with its log and, as its script makes one, a trace."""
     step, run = _step_time(one.run, base), one.run
-    counts = telling(predicted_parts(run, base))
+    counts = telling(predicted_parts([run], base)[0])
     noises = np.array(list(NOISES.values()))[counts]
     traced = not one.is_logged or one.time is not None
 
@@ -94,7 +94,7 @@ def _of_launch(one: Launched, base: Calibration) -> Experiment:
         times = step(values)
         if not traced:
             return times
-        return np.concatenate([times, predicted_parts(run, with_values(base, values))[counts]])
+        return np.concatenate([times, predicted_parts([run], with_values(base, values))[0, counts]])
 
     noise = np.concatenate([[RUN_NOISE.usual], noises if traced else []])
     what = plural(run.job.model.layers, "layer")

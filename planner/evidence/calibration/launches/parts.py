@@ -12,17 +12,18 @@ constant and is left out.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hardware_db import Calibration
 from planner.assumptions.assumptions import calibrated
 from planner.base.arrays import BoolArray, FloatArray
-from planner.cost.breakdown import COMMUNICATION
+from planner.cost.breakdown import COMMUNICATION, time_parts
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import TimedPlans
 from planner.evidence.calibration.constants import path_of
 from planner.evidence.calibration.logs.trace import DeviceTime
 from planner.evidence.calibration.posterior import Noise, Prior, maximize
@@ -64,30 +65,46 @@ def templates_of(runs: Sequence[Run]) -> tuple[str, ...]:
     return (*TEMPLATES, BETWEEN_NODES) if between else TEMPLATES
 
 
-def predicted_parts(run: Run, constants: Calibration) -> FloatArray:
-    """(5,) seconds of `PARTS` in a step, without any site factor.
+def predicted_parts(runs: Sequence[Run], constants: Calibration) -> FloatArray:
+    """(n, 5) seconds of `PARTS` in a step of n runs, without any site factor.
 
     Attention is what doubling its efficiency would save, twice: its time is inverse to it.
     """
-    path = path_of(_ATTENTION, run.cluster.chip, run.job.era)
-    doubled = with_values(constants, {path: 2 * constants.value(path)})
-    table = PlanTable.from_plans([run.plan])
+    found = np.empty((len(runs), len(PARTS)))
+    for at in _alike(runs):
+        some = [runs[index] for index in at]
+        path = path_of(_ATTENTION, some[0].cluster.chip, some[0].job.era)
+        doubled = with_values(constants, {path: 2 * constants.value(path)})
+        parts = _time_parts(some, constants)
+        attention = 2 * (parts["compute"] - _time_parts(some, doubled)["compute"])
+        columns = (
+            parts["compute"],
+            attention,
+            parts["memory_bound"] + parts["optimizer"],
+            np.sum([parts[name] for name in COMMUNICATION], axis=0),
+            parts["host"] + parts["bubble"],
+        )
+        found[at] = np.stack(columns, axis=1)
+    return found
 
-    def parts_under(values: Calibration) -> dict[str, FloatArray]:
-        a = calibrated(run.cluster.chip, run.job.era, run.job.precision, values)
-        return evaluate_table(CostModel.build(run.job, run.cluster, a), table).time_parts
 
-    parts = parts_under(constants)
-    attention = 2 * (parts["compute"] - parts_under(doubled)["compute"])
-    exposed = np.sum([parts[name] for name in COMMUNICATION], axis=0)
-    found = (
-        parts["compute"],
-        attention,
-        parts["memory_bound"] + parts["optimizer"],
-        exposed,
-        parts["host"] + parts["bubble"],
-    )
-    return np.array([float(one[0]) for one in found])
+def _alike(runs: Sequence[Run]) -> list[list[int]]:
+    """Runs that share the job but for its batch, and the cluster, which are costed in one call."""
+    groups: dict[object, list[int]] = defaultdict(list)
+    for index, run in enumerate(runs):
+        groups[replace(run.job, global_batch=1), run.cluster].append(index)
+    return list(groups.values())
+
+
+def _time_parts(runs: Sequence[Run], constants: Calibration) -> dict[str, FloatArray]:
+    """Seconds by cause of runs of `_alike`."""
+    first = runs[0]
+    a = calibrated(first.cluster.chip, first.job.era, first.job.precision, constants)
+    model = CostModel.build(first.job, first.cluster, a)
+    plans = PlanTable.from_plans([run.plan for run in runs])
+    batches = np.array([run.job.global_batch for run in runs])
+    timed = TimedPlans(model, plans).at(np.arange(len(runs)), plans.micro_batch, batches)
+    return time_parts(model, timed)
 
 
 def measured_parts(time: DeviceTime) -> FloatArray:
@@ -113,15 +130,15 @@ def learn_parts(
         priors: Of `templates_of`.
     """
     measured = np.stack([measured_parts(one.time) for one in traced])
-    shipped = np.stack([predicted_parts(one.run, base) for one in traced])
+    runs = [one.run for one in traced]
+    shipped = predicted_parts(runs, base)
     counts = np.stack([telling(m) & telling(p) for m, p in zip(measured, shipped, strict=True)])
     if not counts.any():
         return None
 
     def predict(values: FloatArray) -> FloatArray:
         numbers = {prior.path: value for prior, value in zip(priors, values, strict=True)}
-        constants = with_values(base, numbers)
-        return np.stack([predicted_parts(one.run, constants) for one in traced])[counts]
+        return predicted_parts(runs, with_values(base, numbers))[counts]
 
     weights = (NOISE.usual / np.array([NOISES[name] for name in PARTS])) ** 2
     rows = np.broadcast_to(weights, counts.shape)[counts]
