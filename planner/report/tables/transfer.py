@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.base.units import plural
 from planner.evidence.validation.transfer import TransferredSource, TransferTable
 from planner.report.tables.validation_tables import Table, percent
 
@@ -11,7 +12,7 @@ def transfer_tables(found: TransferTable) -> list[Table]:
     header = ("source", "larger rows", "before, mean %", "after, mean %", "own factor, mean %")
     sources = [[one.source, f"{one.predicted:,}", *_means(one)] for one in found.sources]
     rows = sum(one.predicted for one in found.sources)
-    sources.append([f"mean of {len(found.sources)} sources", f"{rows:,}", *_means(found)])
+    sources.append([f"mean of {plural(len(found.sources), 'source')}", f"{rows:,}", *_means(found)])
     return [
         ("Larger runs, predicted from the smallest ones of their installation", header, sources),
         _installations(found),
