@@ -114,6 +114,8 @@ def calibrate(
 
       planner calibrate --nccl all_reduce_perf.txt --gemm gemms.csv --hardware h100-sxm5-80
 
+      planner calibrate --measurements measurements/ -o local.yaml
+
       planner calibrate --runs runs.csv --nccl all_reduce_perf.txt --json
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -123,12 +124,20 @@ def _write(result: MeasureResult, folder: Path) -> None:
     """
     from planner.base.files import write_all  # noqa: PLC0415  (not for --help)
 
+    made: list[Path] = []
+    texts: dict[Path, str | bytes] = {folder / name: text for name, text in result.texts.items()}
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"output: {folder} is a file; name a folder")
-        for name in result.texts:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        for home in dict.fromkeys((folder, *(path.parent for path in texts))):
+            made += [] if home.exists() else [home]
+            home.mkdir(parents=True, exist_ok=True)
+        write_all(texts)
+    except (OSError, ValueError, InputError) as error:  # ValueError: a path with a NUL
+        for home in reversed(made):
+            with contextlib.suppress(OSError):
+                home.rmdir()
+        if isinstance(error, InputError):
+            raise
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"output: {folder} cannot be made ({reason})") from error
-    write_all({folder / name: text for name, text in result.texts.items()})

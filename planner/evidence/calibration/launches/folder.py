@@ -17,6 +17,7 @@ from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Profiled, export_plan
 from planner.plan import Plan
 from planner.question.files.plan_file import plan_fields, plan_text
+from planner.question.provenance import versions
 from planner.question.resolved import Resolved
 from strict_yaml.writing import dump
 
@@ -73,7 +74,7 @@ class MeasureResult:
         """JSON-ready data; see docs/json.md."""
         fields = {**asdict(self), "files": sorted(self.texts), "folder": folder}
         del fields["texts"]
-        return {"schema_version": SCHEMA_VERSION, **fields}
+        return {"schema_version": SCHEMA_VERSION, **fields, "versions": versions()}
 
 
 def measurements(

@@ -28,6 +28,8 @@ TRACES = ("**/*trace.json*", "**/torch_profile/*.json*", "**/*.sqlite")
 NCCL = "nccl"
 NCCL_LOGS = "*_perf*.txt"
 Count = Annotated[int, Field(ge=1)]
+Names = Annotated[str, Field(pattern=r"^[^/]")]
+"""A pattern of names of files, seen from a folder."""
 
 
 class _Strict(BaseModel):
@@ -44,8 +46,8 @@ class LaunchModel(_Strict):
     global_batch_seqs: Count = Field(description="Sequences per step.")
     plan: PlanModel = Field(description="Its plan.")
     command: str = Field(description="What is typed on every node, in this folder.")
-    logs: str = Field(description="Its log, a pattern of names: one file per node.")
-    traces: list[str] = Field(description="Its profiler traces, patterns of names; optional.")
+    logs: Names = Field(description="Its log, a pattern of names: one file per node.")
+    traces: list[Names] = Field(description="Its profiler traces, patterns of names; optional.")
 
 
 class NcclModel(_Strict):
@@ -53,7 +55,7 @@ class NcclModel(_Strict):
 
     command: str = Field(description="What is typed, in this folder.")
     nodes: list[Count] = Field(description="Numbers of nodes, each with texts of its own.")
-    logs: str = Field(description="What the tests print, a pattern of names.")
+    logs: Names = Field(description="What the tests print, a pattern of names.")
 
 
 class Manifest(_Strict):
