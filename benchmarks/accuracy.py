@@ -22,6 +22,7 @@ from planner.report.tables import validation_tables as view
 from planner.report.tables.energy import energy_tables
 from planner.report.tables.failure_tables import failure_tables
 from planner.report.tables.left_out import left_out_tables
+from planner.report.tables.transfer import transfer_tables
 
 PICTURES = ("accuracy-runs.svg", "accuracy-sources.svg")
 
@@ -50,11 +51,13 @@ def regions(answer: Validation) -> dict[str, str]:
     assert answer.failures is not None
     assert answer.energy is not None
     assert answer.sources_left_out is not None
+    assert answer.transfer is not None
     kinds, sources = left_out_tables(answer.sources_left_out)
     tables |= {"left-out-kinds": kinds, "left-out": sources}
     several = {
         "failures": failure_tables(answer.failures),
         "energy": energy_tables(answer.energy),
+        "transfer": transfer_tables(answer.transfer),
     }
     found = {name: as_markdown(table) for name, table in tables.items()}
     found |= {name: "\n\n".join(map(as_markdown, some)) for name, some in several.items()}

@@ -212,8 +212,12 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, largest: int = LARGEST_FILE_BYTES) -> bytes:
     """The content of a file, a pipe or standard input.
+
+    Args:
+        path: The file.
+        largest: Bytes above which it is not read.
 
     Raises:
         InputError: The file is missing or too large.
@@ -221,15 +225,38 @@ def read_bytes(path: Path) -> bytes:
     name = _name(path)
     try:
         with path.open("rb") as file:
-            too_large = os.fstat(file.fileno()).st_size > LARGEST_FILE_BYTES
-            content = b"" if too_large else file.read(LARGEST_FILE_BYTES + 1)
+            too_large = os.fstat(file.fileno()).st_size > largest
+            content = b"" if too_large else file.read(largest + 1)
     except _BAD_PATHS as error:
         raise InputError(
             f"{name}: cannot be read ({_reason(error)}){similar_file(path)}"
         ) from error
-    if too_large or len(content) > LARGEST_FILE_BYTES:
-        raise InputError(f"{name}: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
+    if too_large or len(content) > largest:
+        raise InputError(f"{name}: larger than {largest // 2**20} MiB")
     return content
+
+
+def read_unpacked(path: Path, largest: int = LARGEST_FILE_BYTES) -> bytes:
+    """As `read_bytes`, unpacked where it begins as gzip files do; both sizes are limited.
+
+    Raises:
+        InputError: The file is missing, too large, or no whole gzip file.
+    """
+    import gzip  # noqa: PLC0415  (a few milliseconds; only where a file may be packed)
+    import io  # noqa: PLC0415  (beside gzip)
+    import zlib  # noqa: PLC0415  (beside gzip)
+
+    content, name = read_bytes(path, largest), _name(path)
+    if content[:2] != b"\x1f\x8b":
+        return content
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            unpacked = file.read(largest + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{name}: not a whole gzip file") from error
+    if len(unpacked) > largest:
+        raise InputError(f"{name}: larger than {largest // 2**20} MiB")
+    return unpacked
 
 
 def is_file(path: Path) -> bool:

@@ -37,6 +37,12 @@ def calibrate(
     nccl: Annotated[
         list[Path] | None, option("Output of nccl-tests or rccl-tests (repeatable).", _MEASURED)
     ] = None,
+    measurements: Annotated[
+        Path | None,
+        option(
+            "Folder of short launches, as planner measure writes it, after they ran.", _MEASURED
+        ),
+    ] = None,
     gemm: Annotated[
         list[Path] | None,
         option(
@@ -108,6 +114,8 @@ def calibrate(
 
       planner calibrate --nccl all_reduce_perf.txt --gemm gemms.csv --hardware h100-sxm5-80
 
+      planner calibrate --measurements measurements/ -o local.yaml
+
       planner calibrate --runs runs.csv --nccl all_reduce_perf.txt --json
 
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
@@ -124,6 +132,7 @@ def calibrate(
         assume_network=assume_network,
         nccl=tuple(nccl or ()),
         gemm=tuple(gemm or ()),
+        measurements=measurements,
         hardware=hardware,
         ranks=gpus,
         nodes=nodes,

@@ -38,6 +38,7 @@ app = typer.Typer(
         ridgeline="ridgeline:ridgeline",
         report="report:report",
         validate="validate:validate",
+        measure="measure:measure",
         calibrate="calibrate:calibrate",
         schema="databases:schema",
         doctor="doctor:doctor",

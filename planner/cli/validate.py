@@ -47,7 +47,8 @@ def validate(
         str,
         option(
             "runs, collectives, microbench, failures, energy, memory, left-out (every source "
-            "predicted without itself) or all; with --data, which kind of file it is.",
+            "predicted without itself), transfer (larger runs from the smallest of their "
+            "installation) or all; with --data, which kind of file it is.",
             _QUESTION,
         ),
     ] = "runs",
@@ -109,6 +110,8 @@ def validate(
       planner validate --what energy
 
       planner validate --what left-out
+
+      planner validate --what transfer --source trn1
 
       planner validate --template collectives > empty.csv
 

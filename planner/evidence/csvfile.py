@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.files import LARGEST_FILE_BYTES, read_bytes
+from planner.base.files import read_unpacked
 from planner.base.messages import did_you_mean, one_line, shown
 
 TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy", "left_out")
@@ -59,25 +58,12 @@ def read(path: Path) -> tuple[list[str], list[Line]]:
         InputError: The file is missing, too large, not text, or has no header.
     """
     name = one_line(str(path))
-    content = read_bytes(path)
-    if content[:2] == b"\x1f\x8b":
-        content = _decompressed(content, name)
+    content = read_unpacked(path)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: not a text file (byte {error.start} is not UTF-8)") from error
     return parse(text, name)
-
-
-def _decompressed(content: bytes, name: str) -> bytes:
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            result = file.read(LARGEST_FILE_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: not a whole gzip file") from error
-    if len(result) > LARGEST_FILE_BYTES:
-        raise InputError(f"{name}: larger than {LARGEST_FILE_BYTES // 2**20} MiB")
-    return result
 
 
 def parse(text: str, name: str) -> tuple[list[str], list[Line]]:

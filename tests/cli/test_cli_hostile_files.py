@@ -245,7 +245,8 @@ READS = [
     ("solve", *ON_EIGHT, "--calibration", "FILE.yaml"), ("evaluate", "FILE.yaml"),
     ("evaluate", "FILE.csv"), ("evaluate", "FILE.sh", "--from", "megatron", *ON_EIGHT),
     ("explain", "FILE.json"), ("compare", "FILE.yaml", "FILE.json:1"),
-    ("export", "FILE.yaml", "--to", "megatron"), ("ridgeline", "--plan", "FILE.yaml"),
+    ("export", "FILE.yaml", "--to", "megatron"),
+    ("measure", "FILE.yaml", "--framework", "megatron"), ("ridgeline", "--plan", "FILE.yaml"),
     ("ridgeline", "--hardware", "h100-sxm5-80", "--csv", "FILE.csv"), ("report", "FILE.json"),
     ("validate", "--data", "FILE.csv"), ("calibrate", "--runs", "FILE.csv"),
     ("calibrate", "--nccl", "FILE.txt"), ("calibrate", "--gemm", "FILE.csv"),
@@ -261,7 +262,8 @@ WRITES = [
     ("solve", *SMALL, "--plot", "FILE.svg"), ("solve", *SMALL, "--trace", "FILE.json"),
     ("solve", *SMALL, "--plot", "FILE.svg", "--trace", "FILE.json"),
     ("rack", "topology", "ring:8", "--plot", "FILE.svg"), ("export", "PLAN", "--to", "megatron",
-     "--allow-lossy", "-o", "FILE"), ("evaluate", "PLAN", "--plot", "FILE.html"),
+     "--allow-lossy", "-o", "FILE"), ("measure", "PLAN", "--framework", "megatron", "-o", "FILE"),
+    ("evaluate", "PLAN", "--plot", "FILE.html"),
 ]  # fmt: skip
 
 

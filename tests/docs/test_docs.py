@@ -3,8 +3,8 @@
 Commands are the lines of fenced blocks in README.md and docs/*.md that call `planner` (with or
 without `$ ` and a path such as `.venv/bin/`), and the examples in the help texts. They run in the
 order of a page, in one temporary folder per page, so that a later one may read what an earlier
-one wrote; YAML blocks that begin with `# file: NAME` are written there first. A line that does
-not run here says so itself, in a comment at its end: `# slow` (more than a few seconds), or
+one wrote; YAML and text blocks that begin with `# file: NAME` are written there first. A line that
+does not run here says so itself, in a comment at its end: `# slow` (more than a few seconds), or
 `# example` (it reads a file that the reader is to write).
 
 Examples are the `>>>` lines of the Python blocks; they run in the order of a page too, with the
@@ -129,10 +129,12 @@ def test_the_commands_of_a_page(
 
 
 def write_files(text: str, folder: Path) -> None:
-    """Writes the YAML blocks of a page that say which file they are."""
-    for name, body in re.findall(r"^```yaml\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S):
+    """Writes the YAML and text blocks of a page that say which file they are."""
+    for name, body in re.findall(
+        r"^```(?:yaml|text)\n# file: (\S+)\n(.*?)^```$", text, re.M | re.S
+    ):
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(body, encoding="utf-8")
 
 
@@ -198,6 +200,7 @@ def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
     known: set[str] = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
+                    ("measure",),
                     ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),

@@ -35,6 +35,10 @@ LINES = [
     "validate --what collectives --json",
     "validate --what microbench --json",
     "calibrate --runs runs.csv --gemm gemms.csv --nccl all_reduce_perf.txt --json",
+    "measure --framework megatron --model llama3-8b --hardware h100-sxm5-80 --chips 8 -o other "
+    "--json",
+    "calibrate --measurements measurements --json",
+    "validate --what transfer --source trn1 --json",
     "rack zero --json",
     "rack zero --figure 3 --gpus 2 --json",
     "rack parallelism --json",

@@ -21,7 +21,7 @@ class Finding:
         value, sigma: After.
         learned: 1 - (sigma / prior_sigma)^2: 0 where the measurements say nothing.
         n: Measurements that it rests on.
-        by: `runs`, `nccl`, `gemm` or `measured`.
+        by: `runs`, `traces`, `nccl`, `gemm` or `measured`.
         kept: It stays at the prior, because the measurements say too little about it.
         meaning: What the constant is.
     """
@@ -84,7 +84,7 @@ class InputUsed:
 
     Attributes:
         file: Its name; `device` for measurements of this machine.
-        kind: `runs`, `nccl`, `gemm` or `measured`.
+        kind: `runs`, `log` and `trace` of a short launch, `nccl`, `gemm` or `measured`.
         sha256: Hash of its content.
         rows: Measurements used.
     """
@@ -110,6 +110,25 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A measurement that was not made, and what it would do to the prediction of the job.
+
+    Attributes:
+        name: In words.
+        command: What is typed to make it.
+        sigma_before, sigma_after: Standard deviation of the logarithm of the job's step time that
+            the constants leave, now and after it.
+        fall: Expected fall of the variance.
+    """
+
+    name: str
+    command: str
+    sigma_before: float
+    sigma_after: float
+    fall: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationResult:
     """The answer of `planner calibrate`.
 
@@ -125,7 +144,8 @@ class CalibrationResult:
         rows: The runs.
         effects: Reference plans.
         noise: Scatter of the runs about their common factor; None without runs.
-        measurements: What the device gave, by name; SI units in the names.
+        measurements: What the device and the short launches gave, by name; SI units in the names.
+        candidates: Measurements that were not made, the most telling first; of short launches.
         notes: What to know, one sentence each.
         skipped: Rows that were left out, and why.
         file: Where it was written; empty: nowhere.
@@ -144,6 +164,7 @@ class CalibrationResult:
     effects: tuple[Effect, ...] = ()
     noise: float | None = None
     measurements: tuple[dict[str, Any], ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     notes: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     file: str = ""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, field, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,12 @@ from planner.evidence.calibration.benchmarks import (
     from_collectives,
     from_device,
     from_gemms,
+    from_traces,
 )
 from planner.evidence.calibration.effects import effects_of
+from planner.evidence.calibration.launches.candidates import next_measurements
+from planner.evidence.calibration.launches.measured import MeasuredFolder, read_folder
+from planner.evidence.calibration.launches.parts import Traced
 from planner.evidence.calibration.logs.gemm_log import GemmTime, read_gemm
 from planner.evidence.calibration.logs.nccl_log import CollectiveTime, read_nccl
 from planner.evidence.calibration.measurement.devices import chip_called, nearest_chips
@@ -51,6 +56,7 @@ from planner.evidence.calibration.runs import (
 )
 from planner.evidence.runs.reading import read_runs, reasons
 from planner.evidence.runs.rows import Run
+from planner.evidence.validation.memory import GIB, memory_row
 from planner.evidence.validation.predicting import predict
 from planner.frameworks.profiles import default_framework
 from planner.question.provenance import versions
@@ -67,6 +73,7 @@ class Question:
 
     Attributes:
         runs, nccl, gemm: Files.
+        measurements: Folder of short launches (`planner.evidence.calibration.launches`).
         assume_network: Take the cluster's own network for a text of runs that is not understood.
         measured: What a device of this machine gave.
         hardware: Cluster or chip of the logs; None: as the logs or the runs say.
@@ -79,6 +86,7 @@ class Question:
     runs: tuple[Path, ...] = ()
     nccl: tuple[Path, ...] = ()
     gemm: tuple[Path, ...] = ()
+    measurements: Path | None = None
     measured: Measured | None = None
     hardware: str | None = None
     ranks: int | None = None
@@ -99,6 +107,13 @@ class _Read:
     collectives: list[CollectiveTime] = field(default_factory=list)
     devices: list[str] = field(default_factory=list)
     inputs: list[InputUsed] = field(default_factory=list)
+    folder: MeasuredFolder | None = None
+
+    @property
+    def traced(self) -> list[Traced]:
+        """The short launches with traces."""
+        launches = self.folder.launches if self.folder else ()
+        return [Traced(run=one.run, time=one.time) for one in launches if one.time is not None]
 
 
 def calibrate(question: Question) -> CalibrationResult:
@@ -111,7 +126,7 @@ def calibrate(question: Question) -> CalibrationResult:
     _check(question)
     read = _read(question)
     cluster, notes = _cluster(question, read)
-    era = question.era or _era(cluster)
+    era = question.era or (read.folder.job.job.era if read.folder else _era(cluster))
     base = load_calibration(BASE)
     known = Knowledge.of(base, cluster.chip, era)
     if read.gemms:
@@ -119,6 +134,7 @@ def calibrate(question: Question) -> CalibrationResult:
     from_collectives(known, read.collectives, cluster, "nccl")
     if question.measured is not None:
         notes += from_device(known, question.measured, cluster)
+    from_traces(known, read.traced)
     fit = _runs(known, read, question, base, notes)
     chips = {run.cluster.chip.name for run in read.runs}
     if read.gemms or read.collectives or question.measured:
@@ -130,13 +146,16 @@ def calibrate(question: Question) -> CalibrationResult:
         eras=tuple(sorted({run.job.era for run in read.runs})),
         inputs=tuple(read.inputs),
         findings=tuple(known.findings),
-        measurements=_measurements(question.measured),
+        measurements=_measurements(question.measured) + _launches(read.folder),
         notes=tuple(notes),
         skipped=tuple(read.skipped),
         versions=versions(),
     )
     if fit is not None:
         result = _with_runs(result, fit, read.runs, RunSet.of(read.runs).predicted_s(base))
+    if read.folder is not None:
+        values = {one.path: one.value for one in known.findings}
+        result = replace(result, candidates=next_measurements(read.folder, base, values))
     effects = effects_of(result, base, cluster, era, question.model)
     return replace(result, effects=effects, seconds=time.perf_counter() - started)
 
@@ -154,9 +173,11 @@ def _check(question: Question) -> None:
             lines.append(f"{name}: has no effect without --nccl; leave it out")
     if question.assume_network and not question.runs:
         lines.append("assume-network: has no effect without --runs; leave it out")
-    if not (question.runs or question.nccl or question.gemm or question.measured):
+    files = question.runs or question.nccl or question.gemm or question.measurements
+    if not (files or question.measured):
         lines.append(
-            "nothing to fit: give --runs runs.csv, --nccl log.txt, --gemm log.csv or --measure"
+            "nothing to fit: give --runs runs.csv, --nccl log.txt, --gemm log.csv, --measurements "
+            "folder or --measure"
         )
     if lines:
         raise InputError("\n".join(lines))
@@ -165,32 +186,18 @@ def _check(question: Question) -> None:
 def _read(question: Question) -> _Read:
     """Reads every file; all faults of all files are reported at once."""
     read, faults = _Read(), []
-    for path in question.gemm:
+    tasks = [
+        *(partial(_add_gemms, read, path) for path in question.gemm),
+        *(partial(_add_collectives, read, path, question) for path in question.nccl),
+        *(partial(_add_runs, read, path, question) for path in question.runs),
+    ]
+    if question.measurements is not None:
+        tasks.append(partial(_add_folder, read, question.measurements))
+    for task in tasks:
         try:
-            times = read_gemm(path)
+            task()
         except InputError as error:
             faults.append(str(error))
-            continue
-        read.gemms += times
-        read.inputs.append(_used(path, "gemm", len(times)))
-    for path in question.nccl:
-        try:
-            log = read_nccl(path, question.ranks, question.nodes)
-        except InputError as error:
-            faults.append(str(error))
-            continue
-        read.collectives += log.times
-        read.devices += [log.device] if log.device else []
-        read.inputs.append(_used(path, "nccl", len(log.times)))
-    for path in question.runs:
-        try:
-            runs, skipped = _runs_of(path, assume_network=question.assume_network)
-        except InputError as error:
-            faults.append(str(error))
-            continue
-        read.runs += runs
-        read.skipped += skipped
-        read.inputs.append(_used(path, "runs", len(runs)))
     if faults:
         raise InputError("\n".join(faults))
     if question.measured is not None:
@@ -200,6 +207,40 @@ def _read(question: Question) -> _Read:
             InputUsed(file="device", kind="measured", sha256=digest, rows=question.measured.count)
         )
     return read
+
+
+def _add_gemms(read: _Read, path: Path) -> None:
+    times = read_gemm(path)
+    read.gemms += times
+    read.inputs.append(_used(path, "gemm", len(times)))
+
+
+def _add_collectives(read: _Read, path: Path, question: Question) -> None:
+    log = read_nccl(path, question.ranks, question.nodes)
+    read.collectives += log.times
+    read.devices += [log.device] if log.device else []
+    read.inputs.append(_used(path, "nccl", len(log.times)))
+
+
+def _add_runs(read: _Read, path: Path, question: Question) -> None:
+    runs, skipped = _runs_of(path, assume_network=question.assume_network)
+    read.runs += runs
+    read.skipped += skipped
+    read.inputs.append(_used(path, "runs", len(runs)))
+
+
+def _add_folder(read: _Read, path: Path) -> None:
+    """Short launches as training runs, and their tests of collectives."""
+    read.folder = folder = read_folder(path)
+    read.runs += folder.runs
+    read.collectives += folder.collectives
+    read.devices += folder.devices
+    read.inputs += folder.inputs
+    read.skipped += [
+        f"{one.name}: was not run yet ({one.command})"
+        for one in folder.launches
+        if not one.is_logged
+    ]
 
 
 def _runs_of(path: Path, *, assume_network: bool) -> tuple[list[Run], list[str]]:
@@ -228,15 +269,14 @@ def _cluster(question: Question, read: _Read) -> tuple[Cluster, list[str]]:
     """
     devices = [*read.devices, *([question.measured.device] if question.measured else [])]
     told = [chip for device in devices if (chip := chip_called(device)) is not None]
+    known = None if read.folder is None else read.folder.job.cluster
     if question.hardware is not None:
-        cluster, notes = cluster_named(question.hardware), []
-        wrong = sorted({chip for chip in told if chip != cluster.chip.name})
-        if wrong:
-            notes.append(
-                f"The devices that were measured are {', '.join(wrong)}, not the "
-                f"{cluster.chip.name} of --hardware."
-            )
-        return cluster, notes
+        known = cluster_named(question.hardware)
+    if known is not None:
+        wrong = sorted({chip for chip in told if chip != known.chip.name})
+        whose = "the plan" if question.hardware is None else "--hardware"
+        words = f"{', '.join(wrong)}, not the {known.chip.name} of {whose}"
+        return known, [f"The devices that were measured are {words}."] if wrong else []
     if told:
         return cluster_named(told[0]), []
     if read.runs:
@@ -327,6 +367,19 @@ def _measurements(measured: Measured | None) -> tuple[dict[str, object], ...]:
         *({"what": "collective", **asdict(one)} for one in measured.collectives),
         *({"what": "power", **asdict(one)} for one in measured.power),
     )
+
+
+def _launches(folder: MeasuredFolder | None) -> tuple[dict[str, object], ...]:
+    """Where the time of short launches goes, and their memory."""
+    found: list[dict[str, object]] = []
+    for one in folder.launches if folder else ():
+        if one.time is not None:
+            found.append({"what": "trace", "launch": one.name, **asdict(one.time)})
+        if (measured := one.run.measured_memory_bytes) is not None:
+            predicted = memory_row(one.run).predicted_gib * GIB
+            sizes = {"measured_bytes": measured, "predicted_bytes": predicted}
+            found.append({"what": "memory", "launch": one.name, **sizes})
+    return tuple(found)
 
 
 def changed_findings(result: CalibrationResult) -> tuple[Finding, ...]:

@@ -17,6 +17,8 @@ from planner.evidence.calibration.answer import Finding
 from planner.evidence.calibration.collectives import learn_collectives, paths_of
 from planner.evidence.calibration.constants import path_of, prior_of, unit_of, words_of
 from planner.evidence.calibration.gemm import check_rates, learn_gemms, templates_of
+from planner.evidence.calibration.launches.parts import Traced, learn_parts
+from planner.evidence.calibration.launches.parts import templates_of as templates_of_traces
 from planner.evidence.calibration.logs.gemm_log import GemmTime
 from planner.evidence.calibration.logs.nccl_log import CollectiveTime
 from planner.evidence.calibration.measurement.measure import AttentionTime, Measured
@@ -26,6 +28,7 @@ from planner.evidence.calibration.systematic import Learned, updated
 
 _POWER_ERROR = 0.04  # of a board's sensor, and of one device for all of its kind; assumed
 _DIGITS = 6
+_NOTHING = 1e-3  # a share of the variance below which measurements say nothing
 _POWER_OF = {"gemm": "busy", "wait": "wait", "idle": "idle"}
 
 
@@ -82,7 +85,7 @@ class Knowledge:
                 measured=measured,
                 value=value,
                 sigma=float(f"{sigma:.3g}"),
-                learned=float(f"{max(learned, 0.0):.3g}"),
+                learned=float(f"{learned:.3g}") if learned >= _NOTHING else 0.0,
                 n=n,
                 by=by,
                 kept=kept,
@@ -133,6 +136,16 @@ def from_collectives(
     priors = [known.prior(path) for path in paths_of(times)]
     learned = learn_collectives(times, cluster, known.calibration, priors)
     known.add_all(learned, n=len(times), by=by)
+
+
+def from_traces(known: Knowledge, traced: Sequence[Traced]) -> None:
+    """What profiler traces of short launches say."""
+    if not traced:
+        return
+    priors = [known.prior(template) for template in templates_of_traces([t.run for t in traced])]
+    learned = learn_parts(traced, known.calibration, priors)
+    if learned is not None:
+        known.add_all(learned, n=len(traced), by="traces")
 
 
 def from_device(known: Knowledge, measured: Measured, cluster: Cluster) -> list[str]:

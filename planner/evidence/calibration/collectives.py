@@ -7,7 +7,6 @@ constants, the group of ranks of the test, and the best algorithm for its size.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -112,35 +111,43 @@ def learn_collectives(
     Raises:
         InputError: The cluster cannot hold the ranks of a test.
     """
-    groups: dict[tuple[str, int, int], list[int]] = {}
-    for index, one in enumerate(times):
-        with_nodes(cluster, one.ranks, one.nodes)
-        groups.setdefault((one.collective, one.ranks, one.nodes), []).append(index)
-    sizes = np.array([one.size_bytes for one in times])
     paths = [prior.path for prior in priors]
-    # Efficiencies and latencies of the network are of no era and precision.
-    plain = calibrated(cluster.chip, "torch-fsdp", _format(cluster), base)
 
     def predict(values: FloatArray) -> FloatArray:
         constants = with_values(base, dict(zip(paths, values, strict=True)))
-        a = replace(
-            plain,
-            scale_up_efficiency=constants.value("network.scale_up_efficiency"),
-            scale_out_efficiency=constants.value("network.scale_out_efficiency"),
-            scale_up_latency_s=constants.value("network.scale_up_latency_s"),
-            scale_out_latency_s=constants.value("network.scale_out_latency_s"),
-        )
-        seconds = np.empty(len(times))
-        for (collective, ranks, nodes), at in groups.items():
-            costs = costs_of(cluster, a, ranks, nodes)
-            seconds[at] = seconds_of(costs, collective, sizes[at])
-        return seconds
+        return predicted_collectives(times, cluster, constants)
 
     weights = np.ones(len(times))
-    for at in groups.values():
+    for at in _groups(times).values():
         weights[at] = min(1.0, _ROWS_OF_A_LOG / len(at))
     measured = np.array([one.time_s for one in times])
     return learn(predict, measured, list(priors), NOISE, weights)
+
+
+def predicted_collectives(
+    times: Sequence[CollectiveTime], cluster: Cluster, constants: Calibration
+) -> FloatArray:
+    """(n,) seconds of n collectives under constants; measured times are not read.
+
+    Raises:
+        InputError: The cluster cannot hold the ranks of a test.
+    """
+    sizes = np.array([one.size_bytes for one in times])
+    # Efficiencies and latencies of the network are of no era and precision.
+    a = calibrated(cluster.chip, "torch-fsdp", _format(cluster), constants)
+    seconds = np.empty(len(times))
+    for (collective, ranks, nodes), at in _groups(times).items():
+        costs = costs_of(with_nodes(cluster, ranks, nodes), a, ranks, nodes)
+        seconds[at] = seconds_of(costs, collective, sizes[at])
+    return seconds
+
+
+def _groups(times: Sequence[CollectiveTime]) -> dict[tuple[str, int, int], list[int]]:
+    """Rows by collective, ranks and nodes."""
+    groups: dict[tuple[str, int, int], list[int]] = {}
+    for index, one in enumerate(times):
+        groups.setdefault((one.collective, one.ranks, one.nodes), []).append(index)
+    return groups
 
 
 def _format(cluster: Cluster) -> str:

@@ -11,6 +11,7 @@ from strict_yaml.writing import dump
 
 _WORDS = {
     "runs": "training runs",
+    "traces": "profiler traces",
     "nccl": "collectives",
     "gemm": "matrix multiplications",
     "measured": "microbenchmarks",

@@ -48,9 +48,19 @@ from planner.evidence.validation.targets import (
     mean_of_sources,
     reached,
 )
+from planner.evidence.validation.transfer import TransferTable, transfer_table
 from planner.question.provenance import versions
 
-KINDS = ("runs", "collectives", "microbench", "failures", "energy", "memory", "left-out")
+KINDS = (
+    "runs",
+    "collectives",
+    "microbench",
+    "failures",
+    "energy",
+    "memory",
+    "left-out",
+    "transfer",
+)
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
 
@@ -84,6 +94,7 @@ class Validation:
         energy: Power figures of meters, clocks and power caps.
         memory: Peak memory of all rows that have one.
         sources_left_out: Each published source, predicted without itself.
+        transfer: Larger runs predicted from the smallest ones of their installation.
         own: A user's file of another kind than runs; None: the data of the package.
         seconds: Wall time.
     """
@@ -97,6 +108,7 @@ class Validation:
     energy: EnergyTables | None
     memory: MemoryTable | None = None
     sources_left_out: LeftOutTable | None = None
+    transfer: TransferTable | None = None
     own: OwnFile | None = None
     seconds: float
 
@@ -120,6 +132,8 @@ class Validation:
             document["memory"] = self.memory.to_dict()
         if self.sources_left_out is not None:
             document["sources_left_out"] = self.sources_left_out.to_dict()
+        if self.transfer is not None:
+            document["transfer"] = self.transfer.to_dict()
         if self.own is not None:
             document |= {"data": self.own.name, **left_out_rows(self.own.skipped, self.own.notes)}
         return {**document, "seconds": self.seconds, "versions": versions()}
@@ -152,19 +166,7 @@ def validate(
         InputError: The file or a name cannot be used, or no row is left.
     """
     started = time.perf_counter()
-    if what not in (*KINDS, EVERYTHING):
-        raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
-    if data is not None and what not in _OF_FILES:
-        raise InputError(f"what: --data is a file of one kind; give one of {', '.join(_OF_FILES)}")
-    if what != "runs" and (sources or local is not None):
-        raise InputError(
-            f"what: {what!r} uses the shipped constants and all sources; leave out --source and "
-            "--calibration"
-        )
-    if assume_network and (data is None or what not in _OF_RUNS):
-        raise InputError(
-            "assume-network: has no effect without --data of runs, failures or memory; leave it out"
-        )
+    _check_asked(what, data=data, sources=sources, local=local, assume_network=assume_network)
     if data is not None and what != "runs":
         found = _own(what, data, calibration, assume_network=assume_network)
         return replace(found, seconds=time.perf_counter() - started)
@@ -189,12 +191,37 @@ def validate(
         energy=energy_tables() if "energy" in wanted else None,
         memory=published_memory() if "memory" in wanted else None,
         sources_left_out=left_out_table(on_progress) if "left-out" in wanted else None,
+        transfer=transfer_table(sources, on_progress) if "transfer" in wanted else None,
         seconds=time.perf_counter() - started,
     )
 
 
+def _check_asked(
+    what: str, *, data: Path | None, sources: Sequence[str], local: str | None, assume_network: bool
+) -> None:
+    """Refuses unknown words, and options that have no effect on what is asked for.
+
+    Raises:
+        InputError: There is one.
+    """
+    if what not in (*KINDS, EVERYTHING):
+        raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
+    if data is not None and what not in _OF_FILES:
+        raise InputError(f"what: --data is a file of one kind; give one of {', '.join(_OF_FILES)}")
+    if (sources and what not in _BY_SOURCE) or (local is not None and what != "runs"):
+        raise InputError(
+            f"what: {what!r} uses the shipped constants and all sources; leave out --source and "
+            "--calibration"
+        )
+    if assume_network and (data is None or what not in _OF_RUNS):
+        raise InputError(
+            "assume-network: has no effect without --data of runs, failures or memory; leave it out"
+        )
+
+
+_BY_SOURCE = ("runs", "transfer")
 _OF_RUNS = ("runs", "failures", "memory")
-_OF_FILES = tuple(kind for kind in KINDS if kind != "left-out")
+_OF_FILES = tuple(kind for kind in KINDS if kind not in ("left-out", "transfer"))
 """Kinds of which a user may have a file."""
 _NOTHING = Validation(
     runs=None, calls=None, collectives=None, left_out={}, microbench=None, failures=None,

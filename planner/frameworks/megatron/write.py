@@ -9,7 +9,7 @@ from planner.frameworks.megatron.writing.model import flags_of_weights, model_gr
 from planner.frameworks.megatron.writing.parallel import parallel_groups
 from planner.frameworks.megatron.writing.script import launch_command, script_text
 from planner.frameworks.writing.export import Export, TextFile
-from planner.frameworks.writing.launch import Launch
+from planner.frameworks.writing.launch import Launch, Profiled
 from planner.frameworks.writing.texts import left_to_weights
 
 VERSION = "core 0.16.1, 55ac708251 (2026-03-16)"
@@ -46,22 +46,43 @@ def export(launch: Launch) -> Export:
 
 def all_groups(launch: Launch) -> tuple[Group, ...]:
     """Every flag of a launch, in groups."""
-    return (*model_groups(launch), *parallel_groups(launch), _run(), _data(launch))
+    return (*model_groups(launch), *parallel_groups(launch), *_run(launch), _data(launch))
 
 
-def _run() -> Group:
-    """Placeholders for what a plan does not say."""
-    return Group(
+def _run(launch: Launch) -> tuple[Group, ...]:
+    """Placeholders for what a plan does not say, and the profiler where it records."""
+    profiled = launch.profiled
+    training = Group(
         name="TRAINING_ARGS",
         comments=("Placeholders: how long and how fast it learns is no matter of the plan.",),
         flags=(
-            flag("--train-iters", 100),
+            flag("--train-iters", profiled.steps if profiled else 100),
             flag("--lr", "1e-4"),
             flag("--clip-grad", "1.0"),
             flag("--eval-iters", 0),
             flag("--eval-interval", 1000),
             flag("--log-interval", 1),
             flag("--log-throughput"),
+        ),
+    )
+    return (training,) if profiled is None else (training, _profiler(profiled))
+
+
+def _profiler(profiled: Profiled) -> Group:
+    """The profiler of PyTorch on the first rank.
+
+    It writes into the folder of TensorBoard, or from 0.20 on into `torch_profile` beside it
+    (megatron/training/training.py, train).
+    """
+    return Group(
+        name="PROFILE_ARGS",
+        flags=(
+            flag("--profile"),
+            flag("--use-pytorch-profiler"),
+            flag("--profile-step-start", profiled.steps - profiled.recorded),
+            flag("--profile-step-end", profiled.steps),
+            flag("--profile-ranks", 0),
+            flag("--tensorboard-dir", "tensorboard"),
         ),
     )
 

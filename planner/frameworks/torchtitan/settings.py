@@ -41,6 +41,27 @@ def settings_of(launch: Launch) -> Settings:
             "enable": True,
             "components": ["loss"] if launch.model.moe else ["model", "loss"],
         },
+        **_recorded(launch),
+    }
+
+
+def _recorded(launch: Launch) -> Settings:
+    """What a launch of few steps prints and records, after three steps that warm the profiler up.
+
+    Source: torchtitan 0.3.0 tools/profiler.py, Profiler.Config, which records the last
+    `profiler_active` of every `profile_freq` steps; v0.2.2 calls the section `profiling`.
+    """
+    profiled = launch.profiled
+    if profiled is None:
+        return {}
+    section = "profiling" if launch.version == "0.2" else "profiler"
+    return {
+        "metrics": {"log_freq": 1},
+        section: {
+            "enable_profiling": True,
+            "profile_freq": profiled.steps,
+            "profiler_active": profiled.recorded,
+        },
     }
 
 
@@ -79,6 +100,8 @@ def _training(launch: Launch) -> dict[str, Any]:
     found["mixed_precision_param"] = "float32" if exact else "bfloat16"
     if plan.offload:
         found["enable_cpu_offload"] = True
+    if launch.profiled is not None:
+        found["steps"] = launch.profiled.steps
     captured = plan.pp == 1 and plan.ep == 1 and not plan.offload
     if launch.version != "0.2" and not captured:
         found["disable_cuda_graphs"] = True

@@ -7,6 +7,6 @@ Begin with `exporting`.
 
 from planner.frameworks.writing.export import Export, Lost, TextFile
 from planner.frameworks.writing.exporting import export_plan
-from planner.frameworks.writing.launch import Launch
+from planner.frameworks.writing.launch import Launch, Profiled
 
-__all__ = ["Export", "Launch", "Lost", "TextFile", "export_plan"]
+__all__ = ["Export", "Launch", "Lost", "Profiled", "TextFile", "export_plan"]

@@ -12,7 +12,7 @@ from planner.frameworks.registry import framework_of_target
 from planner.frameworks.rules import broken
 from planner.frameworks.writing.export import Export, Lost
 from planner.frameworks.writing.hosts import hosts_of
-from planner.frameworks.writing.launch import Launch
+from planner.frameworks.writing.launch import Launch, Profiled
 from planner.frameworks.writing.predicted import lost_prediction
 from planner.plan import Plan, PlanTable
 
@@ -24,6 +24,7 @@ def export_plan(
     version: str = "",
     *,
     allow_lossy: bool = False,
+    profiled: Profiled | None = None,
 ) -> Export:
     """A plan in the words of a target.
 
@@ -33,6 +34,7 @@ def export_plan(
         target: What runs it.
         version: Version of the target's input; empty: the default one.
         allow_lossy: Write also what runs another plan than this one.
+        profiled: Run a few steps only, and record the last.
 
     Raises:
         InputError: The plan breaks a rule of arithmetic or cannot be expressed (one line for each
@@ -52,7 +54,7 @@ def export_plan(
     if refused and not allow_lossy:
         lines = [f"{lost.field}: {lost.reason}" for lost in refused]
         raise InputError("\n".join((*lines, _way_out(cost, table, target, version))))
-    launch = Launch(cost=cost, plan=plan, version=version)
+    launch = Launch(cost=cost, plan=plan, version=version, profiled=profiled)
     export = framework_of_target(target).write(launch, target)
     lossy = (*lost_prediction(launch), *export.lossy)
     return replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))

@@ -10,6 +10,19 @@ from planner.plan import Plan, code_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Profiled:
+    """A launch of few steps, the last of which PyTorch's profiler records.
+
+    Attributes:
+        steps: All of them.
+        recorded: Those that are recorded, at the end.
+    """
+
+    steps: int
+    recorded: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """One plan to be launched.
 
@@ -17,11 +30,13 @@ class Launch:
         cost: Job, cluster and framework.
         plan: The plan.
         version: Version of the target's input.
+        profiled: How few steps are run and recorded; None: it trains.
     """
 
     cost: CostModel
     plan: Plan
     version: str = ""
+    profiled: Profiled | None = None
 
     @property
     def model(self) -> Model:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.assumptions.local_file import SITE_FACTOR
-from planner.base.units import show_percent, show_seconds
-from planner.evidence.calibration.answer import CalibrationResult, Finding, RunRow
+from planner.base.units import show_bytes, show_percent, show_seconds
+from planner.evidence.calibration.answer import CalibrationResult, Candidate, Finding, RunRow
 from planner.report.tables.tables import indented, section, table
 
 _MOST_ROWS = 20
@@ -29,6 +32,8 @@ def calibration_view(result: CalibrationResult) -> RenderableType:
         parts += [section("Runs", _runs(result.rows)), Text()]
     if result.measurements:
         parts += [section("Measured", _measurements(result)), Text()]
+    if result.candidates:
+        parts += [section("Measure next", _candidates(result.candidates)), Text()]
     if result.effects:
         parts += [section("Effect on reference plans", _effects(result)), Text()]
     if result.notes:
@@ -126,10 +131,34 @@ def _measurements(result: CalibrationResult) -> RenderableType:
         elif what == "collective":
             shape = f"{one['collective']}, {one['ranks']} ranks, {one['size_bytes'] / 2**20:g} MiB"
             lines.append((what, shape, show_seconds(one["time_s"])))
+        elif what in _OF_LAUNCHES:
+            lines.append((what, str(one["launch"]), _OF_LAUNCHES[what](one)))
         else:
             clock = "" if one["clock_hz"] is None else f" at {one['clock_hz'] / 1e6:,.0f} MHz"
             lines.append((what, str(one["state"]), f"{one['power_w']:,.0f} W{clock}"))
     return table(("what", "of", "result"), lines, right=("result",))
+
+
+def _trace(one: Mapping[str, Any]) -> str:
+    """Where the time of a step goes."""
+    names = ("gemm_s", "attention_s", "other_s", "exposed_s", "idle_s")
+    return ", ".join(f"{name[:-2]} {show_seconds(one[name])}" for name in names)
+
+
+def _memory(one: Mapping[str, Any]) -> str:
+    """Measured and predicted peak memory."""
+    sizes = (show_bytes(one["measured_bytes"]), show_bytes(one["predicted_bytes"]))
+    return f"{sizes[0]}, predicted {sizes[1]}"
+
+
+def _candidates(found: tuple[Candidate, ...]) -> RenderableType:
+    """What would narrow the prediction of the job; sigmas as shares."""
+    lines = [
+        (one.name, show_percent(one.sigma_before), show_percent(one.sigma_after), one.command)
+        for one in found
+    ]
+    header = ("measurement", "+- now", "+- then", "command")
+    return table(header, lines, right=header[1:3])
 
 
 def _effects(result: CalibrationResult) -> RenderableType:
@@ -144,6 +173,9 @@ def _effects(result: CalibrationResult) -> RenderableType:
     ]
     header = ("plan", "shipped", "local", "change")
     return table(header, lines, right=header[1:])
+
+
+_OF_LAUNCHES = {"trace": _trace, "memory": _memory}
 
 
 def _ending(result: CalibrationResult) -> str:

@@ -19,6 +19,7 @@ from planner.report.tables.failure_tables import failure_tables, memory_tables
 from planner.report.tables.fitted import EASY, Fitted
 from planner.report.tables.left_out import left_out_tables
 from planner.report.tables.tables import indented, section
+from planner.report.tables.transfer import transfer_tables
 from planner.report.tables.validation_tables import (
     LISTED,
     TEXT,
@@ -86,6 +87,8 @@ def _tables(answer: Validation, *, rules: bool) -> Iterator[Table]:
         yield from memory_tables(answer.memory)
     if answer.sources_left_out is not None:
         yield from left_out_tables(answer.sources_left_out)
+    if answer.transfer is not None:
+        yield from transfer_tables(answer.transfer)
 
 
 def _about_collectives(answer: Validation) -> Iterator[RenderableType]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,9 @@ from hardware_db import load_calibration
 from planner.evidence.calibration.runs import RunSet, with_values
 from planner.evidence.runs.rows import Run, run_of
 
+KEPT_FOLDER = Path(__file__).parent / "kept" / "measurements"
+"""Short launches as `planner measure` writes them (scripts left out), with logs and a trace in the
+form that `launched` writes: of a machine with slower kernels than the shipped constants say."""
 _LLAMA = {
     "model_name": "own-8b", "n_layers": "32", "d_model": "4096", "n_heads": "32",
     "n_kv_heads": "8", "d_ff": "14336", "gated_mlp": "1", "vocab": "128256", "seq_len": "8192",
@@ -153,3 +157,4 @@ def write_measurements(folder: Path) -> None:
         "hardware,n_gpus,collective,bytes,time_us\nh100-sxm5-80,64,all_reduce,536870912,2984.6\n"
     )
     (folder / "calls.csv").write_text(calls, encoding="utf-8")
+    shutil.copytree(KEPT_FOLDER, folder / "measurements")

@@ -1,0 +1,143 @@
+"""`planner measure`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.base.errors import InputError
+from planner.cli.field_flags import with_fields
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json, progress_bar
+
+if TYPE_CHECKING:
+    from planner.evidence.calibration.launches.folder import MeasureResult
+    from planner.plan import Plan
+    from planner.question.resolved import Resolved
+
+_QUESTION = "Question"
+_ASKED = (
+    "model", "hardware", "chips", "seq_len", "batch_tokens", "precision", "era", "fix",
+)  # fmt: skip
+_DEFAULT = Path("measurements")
+
+
+@with_fields(*_ASKED)
+def measure(
+    plan_file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Plan whose step is to be predicted, as planner solve -o writes it; without one "
+            "the fastest plan of --model on --chips.",
+            show_default=False,
+            metavar="PLAN",
+        ),
+    ] = None,
+    *,
+    framework: Annotated[
+        str | None, option("What runs the launches: megatron or torchtitan.", _QUESTION)
+    ] = None,
+    asked: dict[str, Any],
+    output: Annotated[
+        Path | None,
+        option(f"Folder to write (default: {_DEFAULT}).", OUTPUT, "-o", "--output"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Short launches of a plan on one or two nodes, to be run and read by planner calibrate.
+
+    Every launch has a few layers and the shapes of the plan, takes 20 steps, and is recorded by
+    PyTorch's profiler.
+
+    Examples:
+      planner measure --framework megatron --model llama3-8b --hardware h100-sxm5-80 --chips 64
+
+      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
+        --runnable-in torchtitan -o titan.yaml
+
+      planner measure titan.yaml --framework torchtitan -o measurements/
+
+      planner measure titan.yaml --framework torchtitan -o measurements/ --json
+    """
+    from planner.evidence.calibration.launches.folder import measurements  # noqa: PLC0415  (numpy; not for --help)
+
+    if framework is None:
+        raise InputError(
+            "framework: is missing; say what runs the launches, e.g. --framework megatron"
+        )
+    folder = output or _DEFAULT
+    if not str(folder).strip():
+        raise InputError("output: the name of the folder is empty")
+    resolved, plan = _plan(plan_file, framework, asked, as_json=as_json)
+    result = measurements(resolved, plan, framework, folder)
+    _write(result, folder)
+    if as_json:
+        print_json(result.to_dict(str(folder)))
+        return
+    from planner.report.tables.measure import measure_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+
+    print_view(measure_view(result, folder))
+
+
+def _plan(
+    path: Path | None, framework: str, asked: dict[str, Any], *, as_json: bool
+) -> tuple[Resolved, Plan]:
+    """The job and the plan of a file, or the fastest plan of a question.
+
+    Raises:
+        InputError: The file is wrong, both are given, or no plan fits.
+    """
+    from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.resolved import resolve  # noqa: PLC0415
+
+    if path is not None:
+        if asked:
+            name = next(iter(asked)).replace("_", "-")
+            raise InputError(f"{name}: is in the plan file; leave one of the two out")
+        request, plan, origin, _ = read_plan_file(path, {}, flags=True)
+        return resolve(request, origin, plan.chips), plan
+    from planner.answers.api import solve_request  # noqa: PLC0415
+    from planner.base.messages import Origin  # noqa: PLC0415
+    from planner.evidence.calibration.launches.folder import check_measured  # noqa: PLC0415
+    from planner.question.request import request_from  # noqa: PLC0415
+
+    check_measured(framework)
+    origin = Origin(arguments=frozenset(asked), dashes=True)
+    fields = {**asked, "framework": framework, "runnable_in": [framework]}
+    request = request_from(fields, origin, needed=("model", "chips"))
+    with progress_bar(wanted=not as_json) as on_progress:
+        found = solve_request(request, on_progress, origin)
+    if found.best is None:
+        raise InputError("plan: no plan fits; planner solve says why")
+    return resolve(request, origin, found.best.plan.chips), found.best.plan
+
+
+def _write(result: MeasureResult, folder: Path) -> None:
+    """All files, none of them where one cannot be written.
+
+    Raises:
+        InputError: The folder is a file, or cannot be made or written to.
+    """
+    from planner.base.files import write_all  # noqa: PLC0415  (not for --help)
+
+    made: list[Path] = []
+    texts: dict[Path, str | bytes] = {folder / name: text for name, text in result.texts.items()}
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"output: {folder} is a file; name a folder")
+        for home in dict.fromkeys((folder, *(path.parent for path in texts))):
+            made += [] if home.exists() else [home]
+            home.mkdir(parents=True, exist_ok=True)
+        write_all(texts)
+    except (OSError, ValueError, InputError) as error:  # ValueError: a path with a NUL
+        for home in reversed(made):
+            with contextlib.suppress(OSError):
+                home.rmdir()
+        if isinstance(error, InputError):
+            raise
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"output: {folder} cannot be made ({reason})") from error

@@ -1,0 +1,127 @@
+"""What a profiler trace says of the time of a step: kernels by kind, collectives, idling.
+
+Time is divided without counting any of it twice. A moment in which kernels of several streams run
+belongs to the first of multiplication, attention, other kernels, collective; the seconds of
+collectives that are left are those that nothing hides. What no kernel fills is idle: launches,
+the host, other ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
+
+COMMUNICATION, ATTENTION, GEMM, OTHER = "communication", "attention", "gemm", "other"
+_KINDS = (
+    (COMMUNICATION, r"nccl|rccl|nvshmem|deep_?ep|^gloo:|^c10d::"),
+    (ATTENTION, r"flash|fmha|sdpa|scaled_dot_product|_attention|attn_|mha_"),
+    (GEMM, r"gemm|gemv|nvjet|cutlass|xmma|wgmma|^Cijk_|matmul|"
+           r"^aten::(?:add|b|badd)?b?mm(?:_|$)|^aten::linear$"),
+)  # fmt: skip
+"""Kinds of kernels by their names, the first that fits; names of cuBLAS, cuDNN, CUTLASS,
+FlashAttention, Transformer Engine, Tensile and PyTorch's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spans:
+    """Kernels of one device.
+
+    Attributes:
+        names: n names.
+        start_s, end_s: (n,) seconds, from any origin.
+    """
+
+    names: Sequence[str]
+    start_s: FloatArray
+    end_s: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceTime:
+    """Seconds of one step on one device.
+
+    Attributes:
+        gemm_s, attention_s, other_s: Kernels; an element-wise one beside a multiplication is free.
+        communication_s: Collectives, hidden or not.
+        exposed_s: Collectives while no other kernel runs.
+        idle_s: No kernel runs.
+    """
+
+    gemm_s: float
+    attention_s: float
+    other_s: float
+    communication_s: float
+    exposed_s: float
+    idle_s: float
+
+    @property
+    def step_s(self) -> float:
+        """The whole step."""
+        return self.gemm_s + self.attention_s + self.other_s + self.exposed_s + self.idle_s
+
+
+def kind_of(name: str) -> str:
+    """The kind of a kernel.
+
+    >>> kind_of("ncclDevKernel_AllGather_RING_LL"), kind_of("nvjet_tst_192x192_64x4_2x1_v_bz_TNN")
+    ('communication', 'gemm')
+    >>> kind_of("void flash_fwd_kernel<...>"), kind_of("vectorized_elementwise_kernel")
+    ('attention', 'other')
+    """
+    return next((kind for kind, words in _KINDS if re.search(words, name)), OTHER)
+
+
+def device_time(spans: Spans, label: str, steps: int, window_s: float | None = None) -> DeviceTime:
+    """The time of a step from the kernels of some steps.
+
+    Args:
+        spans: Kernels.
+        label: What messages call the trace.
+        steps: Steps that they are of.
+        window_s: How long the steps took; None: from the first kernel to the last.
+
+    Raises:
+        InputError: There is no kernel.
+    """
+    if not len(spans.names):
+        raise InputError(f"{label}: has no kernel")
+    by_name = {name: kind_of(name) for name in set(spans.names)}
+    kinds = np.array([by_name[name] for name in spans.names])
+
+    def length(*wanted: str) -> float:
+        at = np.isin(kinds, wanted)
+        return _covered_s(spans.start_s[at], spans.end_s[at]) / steps
+
+    gemm, dense, compute = length(GEMM), length(GEMM, ATTENTION), length(GEMM, ATTENTION, OTHER)
+    busy = length(GEMM, ATTENTION, OTHER, COMMUNICATION)
+    whole = float(spans.end_s.max() - spans.start_s.min()) if window_s is None else window_s
+    return DeviceTime(
+        gemm_s=gemm,
+        attention_s=dense - gemm,
+        other_s=compute - dense,
+        communication_s=length(COMMUNICATION),
+        exposed_s=busy - compute,
+        idle_s=max(whole / steps - busy, 0.0),
+    )
+
+
+def mean_time(times: Sequence[DeviceTime]) -> DeviceTime:
+    """The mean over devices, at least one."""
+    names = DeviceTime.__dataclass_fields__
+    return DeviceTime(**{n: sum(getattr(one, n) for one in times) / len(times) for n in names})
+
+
+def _covered_s(start: FloatArray, end: FloatArray) -> float:
+    """Length of the union of intervals."""
+    if not len(start):
+        return 0.0
+    order = np.argsort(start)
+    start, end = start[order], end[order]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(end)[:-1]])
+    return float(np.maximum(end - np.maximum(start, before), 0.0).sum())

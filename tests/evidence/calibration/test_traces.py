@@ -1,0 +1,142 @@
+"""Profiler traces: Kineto's JSON and Nsight Systems' SQLite, and how time is divided."""
+
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cases import each
+
+from evidence.calibration.launched import KERNELS, trace_of
+from planner.base.errors import InputError
+from planner.evidence.calibration.logs import kineto
+from planner.evidence.calibration.logs.kineto import read_kineto
+from planner.evidence.calibration.logs.nsight import read_nsight
+from planner.evidence.calibration.logs.trace import Spans, device_time, kind_of
+
+KEPT = Path(__file__).parent / "kept" / "gloo-rank0_trace.json.gz"
+"""One layer over gloo, one recorded step, as PyTorch 2.13.0 wrote it on a CPU (arguments cut)."""
+PARTS = np.array([0.120, 0.030, 0.040, 0.015, 0.025])
+SCHEMA = """
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL,
+  deviceId INT NOT NULL, contextId INT NOT NULL, streamId INT NOT NULL, correlationId INT,
+  globalPid INT,
+  demangledName INT NOT NULL, shortName INT NOT NULL);
+"""
+"""The columns that are read, and their neighbours, as the reference of exports lists them."""
+
+
+@each(("name", "kind"), [
+    (KERNELS[0], "gemm"), (KERNELS[1], "attention"), (KERNELS[2], "other"),
+    (KERNELS[3], "communication"), ("ampere_bf16_s16816gemm_bf16_128x256", "gemm"),
+    ("Cijk_Ailk_Bljk_BBS_BH_MT128x128x64", "gemm"), ("fmha_v2_flash_attention_bf16", "attention"),
+    ("void cutlass::Kernel2<cutlass_80_tensorop>", "gemm"), ("triton_poi_fused_add_1", "other"),
+    ("aten::addmm", "gemm"), ("aten::mm", "gemm"), ("aten::mul", "other"), ("aten::sum", "other"),
+    ("gloo:all_reduce", "communication"), ("Memcpy DtoD (Device -> Device)", "other"),
+    ("aten::_scaled_dot_product_flash_attention_for_cpu", "attention"),
+])  # fmt: skip
+def test_kinds_of_kernels(name: str, kind: str) -> None:
+    assert kind_of(name) == kind
+
+
+def test_time_is_counted_once() -> None:
+    spans = Spans(
+        names=["gemm", "elementwise", "ncclKernel", "ncclKernel"],
+        start_s=np.array([0.0, 1.5, 1.0, 4.0]),
+        end_s=np.array([2.0, 3.0, 4.0, 5.0]),
+    )
+    time = device_time(spans, "trace", steps=1, window_s=6.0)
+    assert (time.gemm_s, time.other_s, time.attention_s) == (2.0, 1.0, 0.0)
+    assert (time.communication_s, time.exposed_s, time.idle_s) == (4.0, 2.0, 1.0)
+    assert time.step_s == 6.0
+    assert device_time(spans, "trace", steps=5).idle_s == 0.0
+
+
+def written(folder: Path, *, packed: bool = True) -> Path:
+    """A trace of two steps on a GPU."""
+    text = json.dumps(trace_of(PARTS)).encode()
+    path = folder / "rank0_trace.json"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    return path
+
+
+@each("packed", [True, False])
+def test_kineto(tmp_path: Path, packed: bool) -> None:
+    time = read_kineto(written(tmp_path, packed=packed), steps=99)  # it says itself: 2
+    found = (time.gemm_s + time.attention_s, time.attention_s, time.other_s, time.exposed_s)
+    assert (*found, time.idle_s) == pytest.approx(PARTS)
+    assert time.communication_s == pytest.approx(0.015 + 0.090 / 2)
+
+
+def test_kineto_of_a_cpu() -> None:
+    time = read_kineto(KEPT, steps=99)
+    assert time.gemm_s > time.attention_s > 0
+    assert time.other_s > 0
+    assert time.communication_s >= time.exposed_s > 0
+    with gzip.open(KEPT) as file:
+        events = json.load(file)["traceEvents"]
+    (step,) = [one for one in events if one["name"].startswith("ProfilerStep#")]
+    assert time.step_s == pytest.approx(step["dur"] * 1e-6, rel=0.02)
+
+
+def sqlite_of(path: Path, devices: int = 2) -> Path:
+    """A report of two devices, the second one slower by half."""
+    base = sqlite3.connect(path)
+    base.executescript(SCHEMA)
+    base.executemany("INSERT INTO StringIds VALUES (?, ?)", enumerate(KERNELS))
+    for device in range(devices):
+        at, factor = 0, 1 + 0.5 * device
+        for name, milliseconds in enumerate((90, 30, 40, 15)):
+            end = at + int(milliseconds * factor * 1e6)
+            row = (at, end, device, 1, 7, 1, 1, name, name)
+            base.execute(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({'?,' * 8}?)", row)
+            at = end + int(5e6 * factor)
+    base.commit()
+    base.close()
+    return path
+
+
+def test_nsight(tmp_path: Path) -> None:
+    time = read_nsight(sqlite_of(tmp_path / "report.sqlite"), steps=1)
+    found = (time.gemm_s, time.attention_s, time.other_s, time.exposed_s, time.idle_s)
+    assert found == pytest.approx(tuple(1.25 * one for one in (0.09, 0.03, 0.04, 0.015, 0.015)))
+
+
+def test_wrong_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, empty = tmp_path / "text.sqlite", tmp_path / "empty.sqlite"
+    text.write_text("no database " * 100, encoding="utf-8")
+    sqlite3.connect(empty).close()
+    none = sqlite_of(tmp_path / "none.sqlite", devices=0)
+    for path, words in ((text, "is no SQLite file"), (empty, "is no report with kernels"),
+                        (none, "has no kernel"), (tmp_path / "no", "cannot be read")):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            read_nsight(path, 1)
+    monkeypatch.setattr("planner.evidence.calibration.logs.nsight.LARGEST_BYTES", 10)
+    with pytest.raises(InputError, match="record fewer steps"):
+        read_nsight(none, 1)
+
+
+def test_wrong_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path)
+    whole = path.read_bytes()
+    cases = {
+        b"": "is no whole JSON",
+        b"[1, 2": "is no whole JSON",
+        b'{"a": 1}': "traceEvents is missing",
+        b'{"traceEvents": []}': "has no kernel",
+        b'{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": "now"}]}': "no kernel",
+        whole[: len(whole) // 2]: "not a whole gzip file",
+        gzip.decompress(whole)[:-50]: "is no whole JSON; was the run stopped early?",
+    }
+    for content, words in cases.items():
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=words) as caught:
+            read_kineto(path, 1)
+        assert "\n" not in str(caught.value)
+    path.write_bytes(whole)
+    monkeypatch.setattr(kineto, "LARGEST_BYTES", len(whole) + 1)  # unpacked it is larger
+    with pytest.raises(InputError, match="larger than"):
+        read_kineto(path, 1)
