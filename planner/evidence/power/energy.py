@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from frozen_records import dataclass
 from planner.evidence.power.caps import CapTable, cap_table
 from planner.evidence.power.clocks import SWEPT, ClockTable, clock_table, waiting_w
 from planner.evidence.power.power import PowerTable, power_table

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.base.arrays import FloatArray

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.version import SCHEMA_VERSION, __version__
@@ -16,7 +17,7 @@ from planner.frameworks.registry import framework_of
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Profiled, export_plan
 from planner.plan import Plan
-from planner.question.files.plan_file import plan_fields, plan_text
+from planner.question.files.plan_text import plan_fields, plan_text
 from planner.question.provenance import versions
 from planner.question.resolved import Resolved
 from strict_yaml.writing import dump

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import not_one_of, one_line

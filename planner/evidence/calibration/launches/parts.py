@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from frozen_records import dataclass
 from hardware_db import Calibration
 from planner.assumptions.assumptions import calibrated
 from planner.base.arrays import BoolArray, FloatArray

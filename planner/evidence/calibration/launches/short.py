@@ -9,8 +9,9 @@ layer, per micro-batch, per step and per node can be told apart.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from frozen_records import dataclass
 from models_db import Model
 from planner.base.errors import InputError
 from planner.base.units import plural

@@ -17,10 +17,10 @@ A Review, Statistical Science 1995, doi:10.1214/ss/1177009939, section 2.2 (the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.evidence.calibration.answer import Candidate
 from planner.evidence.calibration.posterior import Prior

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from statistics import median
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 
 WARM_UP = 5
