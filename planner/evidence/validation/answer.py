@@ -206,8 +206,8 @@ def _check_asked(
     """
     if what not in (*KINDS, EVERYTHING):
         raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
-    if data is not None and what not in _OF_FILES:
-        raise InputError(f"what: --data is a file of one kind; give one of {', '.join(_OF_FILES)}")
+    if data is not None and what not in OF_FILES:
+        raise InputError(f"what: --data is a file of one kind; give one of {', '.join(OF_FILES)}")
     if (sources and what not in _BY_SOURCE) or (local is not None and what != "runs"):
         raise InputError(
             f"what: {what!r} uses the shipped constants and all sources; leave out --source and "
@@ -221,7 +221,7 @@ def _check_asked(
 
 _BY_SOURCE = ("runs", "transfer")
 _OF_RUNS = ("runs", "failures", "memory")
-_OF_FILES = tuple(kind for kind in KINDS if kind not in ("left-out", "transfer"))
+OF_FILES = tuple(kind for kind in KINDS if kind not in ("left-out", "transfer"))
 """Kinds of which a user may have a file."""
 _NOTHING = Validation(
     runs=None, calls=None, collectives=None, left_out={}, microbench=None, failures=None,

@@ -11,9 +11,9 @@ from support.cases import each
 
 from planner.evidence.csvfile import COMMENT
 from planner.evidence.own_columns import TABLES
-from planner.evidence.validation.answer import KINDS
+from planner.evidence.validation.answer import OF_FILES
 
-OTHERS = [kind for kind in KINDS if kind != "runs"]
+OTHERS = [kind for kind in OF_FILES if kind != "runs"]
 
 
 def template(kind: str) -> list[list[str]]:
@@ -43,7 +43,7 @@ def document(kind: str, path: Path, *flags: str) -> Any:
     return outcome.document
 
 
-@each("kind", list(KINDS))
+@each("kind", list(OF_FILES))
 def test_the_examples_of_a_template_are_read_without_a_fault(kind: str, tmp_path: Path) -> None:
     columns, units, *examples = template(kind)
     assert all(units[at] for at in range(len(columns)))
@@ -54,7 +54,7 @@ def test_the_examples_of_a_template_are_read_without_a_fault(kind: str, tmp_path
     assert shown.code == 0, shown.err
 
 
-@each("kind", list(KINDS))
+@each("kind", list(OF_FILES))
 def test_an_empty_template_has_no_rows(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "empty.csv"
     path.write_text(TABLES[kind].template(), encoding="utf-8")
@@ -62,7 +62,7 @@ def test_an_empty_template_has_no_rows(kind: str, tmp_path: Path) -> None:
     assert line == f"{path}: has no rows below its header"
 
 
-@each("kind", list(KINDS))
+@each("kind", list(OF_FILES))
 def test_unknown_columns_are_named_with_the_nearest(kind: str, tmp_path: Path) -> None:
     path = filled(kind, tmp_path, {"source_": "x"})
     found = document(kind, path)
