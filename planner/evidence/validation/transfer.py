@@ -61,8 +61,8 @@ class Installation:
         choice: What was fitted; see `planner.evidence.calibration.runs.RunsFit`.
         fitted_before: Errors of the smallest runs under the constants before the fit.
         before, after: Errors of the larger runs.
-        own_factor: Their errors with the median factor of themselves: what is left is no matter of
-            the installation as a whole.
+        own_factor: Their errors with the one factor that makes their mean least: what is left is no
+            matter of the installation as a whole.
     """
 
     source: str
@@ -182,8 +182,18 @@ def _predicted(
         fitted_before=Shares.of(fitted.predicted_s(base) / fitted.measured_s),
         before=Shares.of(before),
         after=Shares.of(after / others.measured_s),
-        own_factor=Shares.of(before / np.median(before)),
+        own_factor=Shares.of(before * best_factor(before)),
     )
+
+
+def best_factor(predicted_over_measured: FloatArray) -> float:
+    """The factor c with the least sum of |c r - 1| over (n,) ratios r.
+
+    The sum is that of r |c - 1/r|, so that c is the median of 1/r with the weights r.
+    """
+    factors = np.sort(1 / predicted_over_measured)
+    weights = np.cumsum(1 / factors)
+    return float(factors[np.searchsorted(weights, weights[-1] / 2)])
 
 
 def _table(found: Sequence[Installation], names: Sequence[str]) -> TransferTable:

@@ -10,7 +10,7 @@ from evidence.calibration.synthetic import runs_under
 
 from hardware_db import load_calibration
 from planner.evidence.calibration.runs import RunSet, fit_runs
-from planner.evidence.validation.transfer import installations_of
+from planner.evidence.validation.transfer import best_factor, installations_of
 
 BASE = load_calibration()
 SLOWER = 1.25
@@ -48,6 +48,13 @@ def test_chips_and_eras_are_installations_of_their_own() -> None:
     large = next(run for run in runs if run.plan.chips > 8)
     assert installations_of("own", small, BASE) == []
     assert installations_of("own", [*small, large], BASE) == []
+
+
+def test_no_factor_leaves_less_than_the_best() -> None:
+    ratios = np.exp(0.5 * np.random.default_rng(5).standard_normal(31))
+    least = np.abs(ratios * best_factor(ratios) - 1).mean()
+    others = np.abs(np.outer(np.geomspace(0.2, 5.0, 4001), ratios) - 1).mean(axis=1)
+    assert least <= others.min() < least + 1e-3
 
 
 def test_the_command_on_a_published_source() -> None:

@@ -16,8 +16,9 @@ from support.cases import each
 
 from frameworks.export.cases import CASES, Case
 from planner.base.errors import InputError
+from planner.evidence.calibration.launches.measured import READERS
 from planner.frameworks.targets import TARGETS
-from planner.frameworks.writing import Export, export_plan
+from planner.frameworks.writing import Export, Profiled, export_plan
 from strict_yaml.reading import load as load_yaml
 
 TABLES = Path(__file__).parent / "options"
@@ -129,14 +130,23 @@ def exports(target: str, case: Case) -> Iterator[Export]:
     """Exports of a case and of all changes of it that are plans."""
     version, framework_version = VERSIONS[target]
     name = target.removesuffix(f"-{version}") if version else target
-    for change in CHANGES:
-        one = changed(case, change)
-        try:
-            found = export_plan(one.cost(), one.plan, TARGETS[name], version, allow_lossy=True)
-        except InputError:
-            continue
-        assert framework_version in found.framework_version
-        yield found
+    recorded = (Profiled(steps=20, recorded=2),) if name in READERS else ()
+    for profiled in (None, *recorded):
+        for change in CHANGES if profiled is None else CHANGES[:1]:
+            one = changed(case, change)
+            try:
+                found = export_plan(
+                    one.cost(),
+                    one.plan,
+                    TARGETS[name],
+                    version,
+                    allow_lossy=True,
+                    profiled=profiled,
+                )
+            except InputError:
+                continue
+            assert framework_version in found.framework_version
+            yield found
 
 
 def wrong(target: str, export: Export) -> set[str]:
