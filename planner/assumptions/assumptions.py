@@ -22,6 +22,8 @@ from planner.base.fields import Percent, choice, choices, share_schema
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
+UNFUSED = "unfused"
+"""`Chip.calibration_attention` of chips that no fused kernel is made for."""
 COLLECTIVES = ("nccl", "synthesized", "best")
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
 _EVERY_ALGORITHM = (*_ALL_ALGORITHMS, "in-switch-tree")
@@ -305,6 +307,7 @@ def calibrated(
     software = _era_named(era)
     efficiency = constants.value(f"gemm_efficiency.{chip.calibration_gemm}")
     peak16 = _widest_matrix_peak(chip)
+    fused = software.fused_attention and chip.calibration_attention != UNFUSED
     return Assumptions(
         name="calibrated",
         matmul_flop_per_s=_matmul_peak(chip, precision, constants) * efficiency,
@@ -314,7 +317,7 @@ def calibrated(
         pe_count=chip.pe_count,
         operand_bytes=operand_bytes(precision),
         on_chip_bytes=last_level_bytes(chip),
-        fused_attention=software.fused_attention,
+        fused_attention=fused,
         attention_flop_per_s=peak16 * _attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
@@ -323,7 +326,7 @@ def calibrated(
         splits_p2p=software.splits_p2p,
         hides_gather=software.hides_gather,
         **of_era(software, constants),  # type: ignore[arg-type]
-        **byte_counts(software, constants),  # type: ignore[arg-type]
+        **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
         **{name: constants.value(path) for name, path in SHARED.items()},  # type: ignore[arg-type]
     )
@@ -382,7 +385,10 @@ def _matmul_peak(chip: Chip, precision: str, constants: Calibration) -> float:
 
 
 def _attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
+    """Share of the peak at 16 bits; chips without a fused kernel run batched products."""
     key = chip.calibration_attention
+    if key == UNFUSED:
+        return constants.value("unfused_bmm_efficiency")
     return constants.value(
         f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
     )

@@ -65,8 +65,8 @@ def is_blackwell(chip: Chip) -> bool:
     return chip.architecture.lower().startswith("blackwell")
 
 
-def byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
+def byte_counts(constants: Calibration, *, fused: bool) -> dict[str, float]:
     """Bytes that element-wise work moves, with and without fused attention."""
-    group = f"elementwise_bytes.{'fused' if era.fused_attention else 'unfused'}"
+    group = f"elementwise_bytes.{'fused' if fused else 'unfused'}"
     found = {f"{n}_bytes": constants.value(f"{group}.{n}") for n in ("row", "tp", "ffn")}
     return found | {"score_bytes": constants.value("elementwise_bytes.unfused.attention")}

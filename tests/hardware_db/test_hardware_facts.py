@@ -148,7 +148,7 @@ def test_calibration_keys_exist(name: str) -> None:
     chip, constants = load_chip(name), load_calibration()
     assert 0 < constants.value(f"gemm_efficiency.{chip.calibration_gemm}") <= 1
     key = chip.calibration_attention
-    for used in ("fa2_hopper", "cudnn") if key == "hopper" else (key,):
+    for used in {"hopper": ("fa2_hopper", "cudnn"), "unfused": ()}.get(key, (key,)):
         assert 0 < constants.value(f"attention_efficiency.{used}") <= 1
 
 
