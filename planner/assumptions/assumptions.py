@@ -92,6 +92,10 @@ class Assumptions:
     ffn_bytes: Annotated[PerElement, "Bytes per element of the MLP's inner width."]
     score_bytes: Annotated[PerElement, "Bytes per attention score, unfused only."]
     elementwise_backward: Annotated[Factor, "Elementwise time backward over forward."] = 1.6
+    adapter_bytes: Annotated[
+        PerElement, "Bytes per input and output of a matrix with a LoRA adapter beside it."
+    ] = 0.0
+    adapts_mlp: Annotated[bool, "Adapters stand beside the MLP's matrices too."] = False
 
     expert_efficiency: Annotated[Efficiency, "Rate of expert products over that of dense ones."]
     routing_bytes: Annotated[
@@ -321,6 +325,7 @@ def calibrated(
         attention_flop_per_s=peak16 * _attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
+        adapts_mlp=software.adapts_mlp,
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,

@@ -15,6 +15,7 @@ SHARED = {
     "full_copy_share": "moe.full_copy_share",
     "ep_overlap": "moe.overlap",
     "host_s_per_tp_rank": "host_s_per_tp_rank",
+    "adapter_bytes": "elementwise_bytes.adapters",
     "micro_batch_s": "micro_batch_overhead_s",
     "step_s": "step_overhead_s",
     "scale_up_efficiency": "network.scale_up_efficiency",

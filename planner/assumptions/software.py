@@ -38,6 +38,8 @@ class Era:
         gradient_sum_bytes: Least bytes per element where gradients of micro-batches add up.
         bucket_bytes: Size of the buckets of that reduction.
         splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
+        adapts_mlp: LoRA adapters stand beside all matrices of a layer, not those of attention
+            alone.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Era:
     gradient_sum_bytes: float = 0.0
     bucket_bytes: float = 200e6
     splits_p2p: bool = False
+    adapts_mlp: bool = False
     constants: str = ""
     experts: str = "grouped"
     launches_experts: bool = True
@@ -99,6 +102,15 @@ ERAS = {
             gradient_wire_bytes=2.0,
         ),
         Era(name="torch-fsdp", fused_attention=True, hopper_attention="fa2_hopper"),
+        Era(  # Hugging Face models in PyTorch, launched kernel by kernel, with FlashAttention
+            name="torch-eager",
+            fused_attention=True,
+            hopper_attention="fa2_hopper",
+            adapts_mlp=True,
+        ),
+        Era(  # graphs of the Gaudi compiler, built anew by the host (lazy mode)
+            name="gaudi", fused_attention=True, hopper_attention="fa2_hopper", adapts_mlp=True
+        ),
         replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts="permuted"),
         replace(
             _MEGATRON_CORE,

@@ -11,6 +11,8 @@ prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s sta
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from frozen_records import dataclass
@@ -23,7 +25,7 @@ from planner.cost.communication.exchanges import (
     tensor_exchange_s,
 )
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
-from planner.cost.kernels.linears import Shares, layer_linears, seconds
+from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.shapes import Shapes
 from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
 
@@ -132,9 +134,12 @@ class LayerTimes:
 def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
     """The times of one dense or mixture-of-experts layer."""
     shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep)
-    linears = seconds(a, layer_linears(a, shapes, shares, moe=moe), x.clock)
+    operators = layer_operators(a, shapes, shares, moe=moe)
+    linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
     core = _attention_core(a, shapes, x)
     memory = _elementwise_s(a, shapes, x, moe=moe)
+    if not x.trains_all and a.adapter_bytes:
+        memory = memory + _adapters_s(a, operators, x)
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe),
         "cp": context_exchange_s(shapes, x),
@@ -198,6 +203,20 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
         routed = shapes.experts_per_token * shapes.hidden / x.tp
         moved = moved + a.routing_bytes * 2 * x.tokens * routed
     return moved / a.memory_bytes_per_s
+
+
+def _adapters_s(a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs) -> FloatArray:
+    """Adapters beside matrices that do not train: bytes of one forward pass over memory rate.
+
+    Adapters of small rank are bound by memory: dropout reads and writes the input, the two
+    products read it and write the output, which is scaled and added. Per matrix of i inputs and o
+    outputs e c_adapter T (i + o) bytes. Source: Hu et al., arXiv:2106.09685, equation 3; order of
+    kernels: `lora.Linear.forward` of Hugging Face peft.
+    """
+    named = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
+    adapted = [one for name in named for one in operators.get(name, ())]
+    wide = reduce(np.add, [one.tokens * (one.inputs + one.outputs) for one in adapted])
+    return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
 
 
 def _exposed_exchange_s(

@@ -240,9 +240,9 @@ def _split(layers: int, pp: int, interleave: int) -> str:
 
 
 def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> str:
-    """None where the software's recipes switch it off; else full."""
+    """As the software's recipes do; else none where its era keeps all, and full."""
     saves = profile.era.startswith(("megatron-core", "nanotron")) or "single-node" in row["source"]
-    value = "none" if saves else "full"
+    value = profile.recompute or ("none" if saves else "full")
     filled["recompute"] = value
     return value
 
