@@ -14,7 +14,14 @@ from pydantic import Field
 
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
-from planner.assumptions.fitted import SHARED, byte_counts, expert_constants, is_blackwell, of_era
+from planner.assumptions.fitted import (
+    SHARED,
+    byte_counts,
+    expert_constants,
+    is_blackwell,
+    of_era,
+    quantized_bytes,
+)
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import ERAS, Era
 from planner.base.errors import InputError
@@ -94,6 +101,9 @@ class Assumptions:
     elementwise_backward: Annotated[Factor, "Elementwise time backward over forward."] = 1.6
     adapter_bytes: Annotated[
         PerElement, "Bytes per input and output of a matrix with a LoRA adapter beside it."
+    ] = 0.0
+    quantized_bytes: Annotated[
+        PerElement, "Bytes per element of casting a product's operand below 16 bits; 0: no cast."
     ] = 0.0
     adapts_mlp: Annotated[bool, "Adapters stand beside the MLP's matrices too."] = False
 
@@ -326,6 +336,7 @@ def calibrated(
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
         adapts_mlp=software.adapts_mlp,
+        quantized_bytes=quantized_bytes(chip, software, precision, constants),
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,

@@ -61,6 +61,19 @@ def of_era(era: Era, constants: Calibration) -> dict[str, float]:
     return found | {"interleaved_p2p": felt if era.overlaps_p2p else 1.0}
 
 
+def quantized_bytes(chip: Chip, era: Era, precision: str, constants: Calibration) -> float:
+    """Bytes per element of casting operands: what the recipe of that format reads and writes.
+
+    Chips whose 8-bit products take operands in one layout only need a transposed copy beside it.
+    """
+    if precision in ("bf16", "fp16", "fp32"):
+        return 0.0
+    recipe = {"mxfp8": "mxfp8", "fp4": "nvfp4"}.get(precision, era.fp8_recipe)
+    moved = constants.value(f"quantization.{recipe}")
+    one_layout = chip.architecture.lower().startswith(("hopper", "ada", "cdna3"))
+    return moved + one_layout * constants.value("quantization.transposed_copy")
+
+
 def is_blackwell(chip: Chip) -> bool:
     """Whether a chip is of the Blackwell family."""
     return chip.architecture.lower().startswith("blackwell")

@@ -40,6 +40,8 @@ class Era:
         splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
         adapts_mlp: LoRA adapters stand beside all matrices of a layer, not those of attention
             alone.
+        fp8_recipe: Scaling of 8-bit operands with a scale per tensor, key of the calibration's
+            `quantization` group: "delayed", or "current", which reads them once more.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Era:
     bucket_bytes: float = 200e6
     splits_p2p: bool = False
     adapts_mlp: bool = False
+    fp8_recipe: str = "delayed"
     constants: str = ""
     experts: str = "grouped"
     launches_experts: bool = True
@@ -101,7 +104,12 @@ ERAS = {
             hopper_attention="fa2_hopper",
             gradient_wire_bytes=2.0,
         ),
-        Era(name="torch-fsdp", fused_attention=True, hopper_attention="fa2_hopper"),
+        Era(  # torchao scales by the tensor at hand
+            name="torch-fsdp",
+            fused_attention=True,
+            hopper_attention="fa2_hopper",
+            fp8_recipe="current",
+        ),
         Era(  # Hugging Face models in PyTorch, launched kernel by kernel, with FlashAttention
             name="torch-eager",
             fused_attention=True,
@@ -117,8 +125,9 @@ ERAS = {
             name="megatron-core-2026.04",
             constants="megatron-core",
             experts="grouped",
+            fp8_recipe="current",
         ),
-        _MEGATRON_CORE,  # NeMo 26.06 and later
+        replace(_MEGATRON_CORE, fp8_recipe="current"),  # NeMo 26.06 and later
         Era(
             name="jax",
             fused_attention=True,

@@ -140,6 +140,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     memory = _elementwise_s(a, shapes, x, moe=moe)
     if not x.trains_all and a.adapter_bytes:
         memory = memory + _adapters_s(a, operators, x)
+    cast_inputs, cast_gradients = _quantizing_s(a, operators, memory)
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe),
         "cp": context_exchange_s(shapes, x),
@@ -152,14 +153,14 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     weight_grad = linears.weight_grad * float(x.trains_all)
     forward = PassTimes(
         compute=linears.forward + core.forward,
-        memory=memory + core.forward_memory,
+        memory=memory + core.forward_memory + cast_inputs,
         tp=tp,
         cp=cp_forward,
         ep=ep,
     )
     backward = PassTimes(
         compute=linears.input_grad + weight_grad + core.backward,
-        memory=a.elementwise_backward * memory + core.backward_memory,
+        memory=a.elementwise_backward * memory + core.backward_memory + cast_gradients,
         tp=a.tp_backward * tp,
         cp=cp_backward,
         ep=ep,
@@ -217,6 +218,24 @@ def _adapters_s(a: Assumptions, operators: dict[str, list[Linear]], x: LayerInpu
     adapted = [one for name in named for one in operators.get(name, ())]
     wide = reduce(np.add, [one.tokens * (one.inputs + one.outputs) for one in adapted])
     return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
+
+
+def _quantizing_s(
+    a: Assumptions, operators: dict[str, list[Linear]], none: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds of casting inputs (forward) and gradients of outputs (backward) to a narrow format.
+
+    Every product but the router's takes both in that format: c_cast bytes an element, what the
+    recipe reads and writes (`quantization` in the calibration). Weights are cast once a step and
+    left out. Source: Transformer Engine, user guide, Low precision training.
+    """
+    if not a.quantized_bytes:
+        return np.zeros_like(none), np.zeros_like(none)
+    cast = [one for name, each in operators.items() if name != "router" for one in each]
+    inputs = reduce(np.add, [one.copies * one.tokens * one.inputs for one in cast])
+    outputs = reduce(np.add, [one.copies * one.tokens * one.outputs for one in cast])
+    per_element_s = a.quantized_bytes / a.memory_bytes_per_s
+    return np.asarray(per_element_s * inputs), np.asarray(per_element_s * outputs)
 
 
 def _exposed_exchange_s(
