@@ -16,6 +16,8 @@ from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.fitted import (
     SHARED,
+    UNFUSED,
+    attention_efficiency,
     byte_counts,
     expert_constants,
     is_blackwell,
@@ -29,8 +31,6 @@ from planner.base.fields import Percent, choice, choices, share_schema
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
-UNFUSED = "unfused"
-"""`Chip.calibration_attention` of chips that no fused kernel is made for."""
 COLLECTIVES = ("nccl", "synthesized", "best")
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
 _EVERY_ALGORITHM = (*_ALL_ALGORITHMS, "in-switch-tree")
@@ -332,7 +332,7 @@ def calibrated(
         operand_bytes=operand_bytes(precision),
         on_chip_bytes=last_level_bytes(chip),
         fused_attention=fused,
-        attention_flop_per_s=peak16 * _attention_efficiency(chip, software, constants),
+        attention_flop_per_s=peak16 * attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
         adapts_mlp=software.adapts_mlp,
@@ -398,13 +398,3 @@ def _matmul_peak(chip: Chip, precision: str, constants: Calibration) -> float:
     if precision == "mxfp8":
         ratio *= constants.value("precision.mxfp8")
     return _peak(chip, "fp8") * ratio
-
-
-def _attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
-    """Share of the peak at 16 bits; chips without a fused kernel run batched products."""
-    key = chip.calibration_attention
-    if key == UNFUSED:
-        return constants.value("unfused_bmm_efficiency")
-    return constants.value(
-        f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
-    )

@@ -33,6 +33,9 @@ SHARED = {
 }
 """Field of `Assumptions` to the constant that all chips and eras share."""
 
+UNFUSED = "unfused"
+"""`Chip.calibration_attention` of chips that no fused kernel is made for."""
+
 
 def expert_constants(
     chip: Chip, era: Era, precision: str, constants: Calibration
@@ -84,3 +87,13 @@ def byte_counts(constants: Calibration, *, fused: bool) -> dict[str, float]:
     group = f"elementwise_bytes.{'fused' if fused else 'unfused'}"
     found = {f"{n}_bytes": constants.value(f"{group}.{n}") for n in ("row", "tp", "ffn")}
     return found | {"score_bytes": constants.value("elementwise_bytes.unfused.attention")}
+
+
+def attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
+    """Share of the peak at 16 bits; chips without a fused kernel run batched products."""
+    key = chip.calibration_attention
+    if key == UNFUSED:
+        return constants.value("unfused_bmm_efficiency")
+    return constants.value(
+        f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
+    )

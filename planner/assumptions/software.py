@@ -190,6 +190,11 @@ class FrameworkProfile:
             the replicas of hybrid zero3 are done with every micro-batch. torchtitan, whose trainer
             never holds them back (train.py and trainer.py, no `set_requires_all_reduce`); under pp
             PyTorch reduces with the last backward pass only, as above.
+        gathers_context: Rings of context parallelism gather all keys and values at once, behind the
+            first of their cp parts of attention, instead of passing them on. PyTorch
+            (torch/distributed/tensor/experimental/_attention.py, `_AllGatherRotater`), whose
+            gradients of both still go round; torchtitan's `context_parallel_rotate_method` is
+            that by default.
         weight_gradient_buffer: Bytes per parameter of one layer kept as dummy weight gradients.
         gradient_residue: Bytes per parameter that stay beside the gradients.
         embedding_residue: Bytes per embedding parameter on the first stage.
@@ -235,6 +240,7 @@ class FrameworkProfile:
     reduces_replicas_every_micro_batch: bool = False
     derived_from: str = ""
     most_chunks: int = 0
+    gathers_context: bool = False
     weight_gradient_buffer: float = 0.0
     gradient_residue: float = 0.0
     embedding_residue: float = 0.0

@@ -143,7 +143,7 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
         memory += a.elementwise * a.adapter_bytes * beside / a.memory_bytes_per_s
     cast = a.quantized_bytes / a.memory_bytes_per_s
     tp = _tensor_exchange(a, model, x, kind)
-    cp, cp_back = _context_exchange(a, model, x, core, core_back)
+    cp, cp_back = _context_exchange(a, job, x, core, core_back)
     ep = _expert_exchange(a, model, x) if kind == "moe" else 0.0
     weight_grad = linear.weight_grad if job.kind != "lora" else 0.0
     ahead = {"compute": linear.forward + core, "memory": memory + scores, "tp": tp, "cp": cp}
@@ -263,10 +263,11 @@ def kv_heads_on_chip(model: Model, tp: int) -> float:
 
 
 def _context_exchange(
-    a: Assumptions, model: Model, x: Where, core: float, core_back: float
+    a: Assumptions, job: Job, x: Where, core: float, core_back: float
 ) -> tuple[float, float]:
     if x.cp == 1:
         return 0.0, 0.0
+    model = job.model
     dims = model.head_dim + model.attention.v_head_dim
     kv = kv_heads_on_chip(model, x.tp) * dims
     net = x.nets["cp"]
@@ -278,6 +279,9 @@ def _context_exchange(
     def exposed(cost: float, cover: float) -> float:
         return max(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
 
+    if job.framework.gathers_context:
+        gathered = exposed(ring, core_back / x.cp)
+        return exposed(ring, core / x.cp), gathered + exposed(ring, core_back)
     return exposed(ring, core), exposed(2 * ring, core_back)
 
 

@@ -244,7 +244,8 @@ def _exposed_exchange_s(
     """Exposed context-parallel exchange, forward and backward.
 
     A ring hides behind up to 80 % of attention and is at least 10 % exposed; backward it takes
-    twice the bytes (gradients of keys and values travel too). An all-to-all is not hidden.
+    twice the bytes (gradients of keys and values travel too). Where keys and values are gathered at
+    once, that hides behind a cp-th of attention only. An all-to-all is not hidden.
     """
     if not np.any(x.cp > 1):
         none = np.zeros_like(core.forward)
@@ -253,11 +254,13 @@ def _exposed_exchange_s(
     def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
         return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
 
+    if x.gathers_context:
+        forward = exposed(sent, core.forward / x.cp)
+        backward = exposed(sent, core.backward / x.cp) + exposed(sent, core.backward)
+    else:
+        forward, backward = exposed(sent, core.forward), exposed(2 * sent, core.backward)
     switched = x.cp_mode == ALL_TO_ALL
-    return (
-        np.where(switched, sent, exposed(sent, core.forward)),
-        np.where(switched, sent, exposed(2 * sent, core.backward)),
-    )
+    return np.where(switched, sent, forward), np.where(switched, sent, backward)
 
 
 def _recomputation(

@@ -9,7 +9,8 @@ import numpy as np
 
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Cluster
-from planner.assumptions.assumptions import UNFUSED, calibrated
+from planner.assumptions.assumptions import calibrated
+from planner.assumptions.fitted import UNFUSED
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.assumptions.software import ERAS
 from planner.cost.kernels.compute import attention_s
