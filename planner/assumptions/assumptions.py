@@ -20,7 +20,7 @@ from planner.assumptions.fitted import (
     attention_efficiency,
     byte_counts,
     expert_constants,
-    is_blackwell,
+    fp8_kind,
     of_era,
     quantized_bytes,
 )
@@ -393,8 +393,7 @@ def _matmul_peak(chip: Chip, precision: str, constants: Calibration) -> float:
         return _peak(chip, precision)
     if precision == "fp4":
         return _peak(chip, "fp4") * constants.value("precision.nvfp4")
-    kind = "fp8_blackwell" if is_blackwell(chip) else "fp8_hopper"
-    ratio = constants.value(f"precision.{kind}")
+    ratio = constants.value(f"precision.{fp8_kind(chip)}")
     if precision == "mxfp8":
         ratio *= constants.value("precision.mxfp8")
     return _peak(chip, "fp8") * ratio

@@ -77,6 +77,13 @@ def quantized_bytes(chip: Chip, era: Era, precision: str, constants: Calibration
     return moved + one_layout * constants.value("quantization.transposed_copy")
 
 
+def fp8_kind(chip: Chip) -> str:
+    """Key of `precision`: by how much 8-bit products fall short of twice the 16-bit ones."""
+    if chip.vendor == "AMD":
+        return "fp8_cdna"
+    return "fp8_blackwell" if is_blackwell(chip) else "fp8_hopper"
+
+
 def is_blackwell(chip: Chip) -> bool:
     """Whether a chip is of the Blackwell family."""
     return chip.architecture.lower().startswith("blackwell")
