@@ -60,7 +60,7 @@ def all_rows() -> list[Row]:
     known = {row["id"]: row for row in published("runs")}
     rows = []
     for entry in published("sets"):
-        if entry["set"] in _NOT_FITTED:
+        if entry["set"] in _NOT_FITTED or known[entry["id"]]["complete"] != "1":
             continue
         try:
             run = run_of(known[entry["id"]])

@@ -14,7 +14,16 @@ from pydantic import Field
 
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
-from planner.assumptions.fitted import SHARED, byte_counts, expert_constants, is_blackwell, of_era
+from planner.assumptions.fitted import (
+    SHARED,
+    UNFUSED,
+    attention_efficiency,
+    byte_counts,
+    expert_constants,
+    fp8_kind,
+    of_era,
+    quantized_bytes,
+)
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import ERAS, Era
 from planner.base.errors import InputError
@@ -90,6 +99,13 @@ class Assumptions:
     ffn_bytes: Annotated[PerElement, "Bytes per element of the MLP's inner width."]
     score_bytes: Annotated[PerElement, "Bytes per attention score, unfused only."]
     elementwise_backward: Annotated[Factor, "Elementwise time backward over forward."] = 1.6
+    adapter_bytes: Annotated[
+        PerElement, "Bytes per input and output of a matrix with a LoRA adapter beside it."
+    ] = 0.0
+    quantized_bytes: Annotated[
+        PerElement, "Bytes per element of casting a product's operand below 16 bits; 0: no cast."
+    ] = 0.0
+    adapts_mlp: Annotated[bool, "Adapters stand beside the MLP's matrices too."] = False
 
     expert_efficiency: Annotated[Efficiency, "Rate of expert products over that of dense ones."]
     routing_bytes: Annotated[
@@ -305,6 +321,7 @@ def calibrated(
     software = _era_named(era)
     efficiency = constants.value(f"gemm_efficiency.{chip.calibration_gemm}")
     peak16 = _widest_matrix_peak(chip)
+    fused = software.fused_attention and chip.calibration_attention != UNFUSED
     return Assumptions(
         name="calibrated",
         matmul_flop_per_s=_matmul_peak(chip, precision, constants) * efficiency,
@@ -314,16 +331,18 @@ def calibrated(
         pe_count=chip.pe_count,
         operand_bytes=operand_bytes(precision),
         on_chip_bytes=last_level_bytes(chip),
-        fused_attention=software.fused_attention,
-        attention_flop_per_s=peak16 * _attention_efficiency(chip, software, constants),
+        fused_attention=fused,
+        attention_flop_per_s=peak16 * attention_efficiency(chip, software, constants),
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
+        adapts_mlp=software.adapts_mlp,
+        quantized_bytes=quantized_bytes(chip, software, precision, constants),
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
         hides_gather=software.hides_gather,
         **of_era(software, constants),  # type: ignore[arg-type]
-        **byte_counts(software, constants),  # type: ignore[arg-type]
+        **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
         **{name: constants.value(path) for name, path in SHARED.items()},  # type: ignore[arg-type]
     )
@@ -374,15 +393,7 @@ def _matmul_peak(chip: Chip, precision: str, constants: Calibration) -> float:
         return _peak(chip, precision)
     if precision == "fp4":
         return _peak(chip, "fp4") * constants.value("precision.nvfp4")
-    kind = "fp8_blackwell" if is_blackwell(chip) else "fp8_hopper"
-    ratio = constants.value(f"precision.{kind}")
+    ratio = constants.value(f"precision.{fp8_kind(chip)}")
     if precision == "mxfp8":
         ratio *= constants.value("precision.mxfp8")
     return _peak(chip, "fp8") * ratio
-
-
-def _attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
-    key = chip.calibration_attention
-    return constants.value(
-        f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
-    )

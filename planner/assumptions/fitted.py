@@ -15,6 +15,7 @@ SHARED = {
     "full_copy_share": "moe.full_copy_share",
     "ep_overlap": "moe.overlap",
     "host_s_per_tp_rank": "host_s_per_tp_rank",
+    "adapter_bytes": "elementwise_bytes.adapters",
     "micro_batch_s": "micro_batch_overhead_s",
     "step_s": "step_overhead_s",
     "scale_up_efficiency": "network.scale_up_efficiency",
@@ -31,6 +32,9 @@ SHARED = {
     "jitter_per_doubling": "jitter_per_doubling",
 }
 """Field of `Assumptions` to the constant that all chips and eras share."""
+
+UNFUSED = "unfused"
+"""`Chip.calibration_attention` of chips that no fused kernel is made for."""
 
 
 def expert_constants(
@@ -60,13 +64,43 @@ def of_era(era: Era, constants: Calibration) -> dict[str, float]:
     return found | {"interleaved_p2p": felt if era.overlaps_p2p else 1.0}
 
 
+def quantized_bytes(chip: Chip, era: Era, precision: str, constants: Calibration) -> float:
+    """Bytes per element of casting operands: what the recipe of that format reads and writes.
+
+    Chips whose 8-bit products take operands in one layout only need a transposed copy beside it.
+    """
+    if precision in ("bf16", "fp16", "fp32"):
+        return 0.0
+    recipe = {"mxfp8": "mxfp8", "fp4": "nvfp4"}.get(precision, era.fp8_recipe)
+    moved = constants.value(f"quantization.{recipe}")
+    one_layout = chip.architecture.lower().startswith(("hopper", "ada", "cdna3"))
+    return moved + one_layout * constants.value("quantization.transposed_copy")
+
+
+def fp8_kind(chip: Chip) -> str:
+    """Key of `precision`: by how much 8-bit products fall short of twice the 16-bit ones."""
+    if chip.vendor == "AMD":
+        return "fp8_cdna"
+    return "fp8_blackwell" if is_blackwell(chip) else "fp8_hopper"
+
+
 def is_blackwell(chip: Chip) -> bool:
     """Whether a chip is of the Blackwell family."""
     return chip.architecture.lower().startswith("blackwell")
 
 
-def byte_counts(era: Era, constants: Calibration) -> dict[str, float]:
+def byte_counts(constants: Calibration, *, fused: bool) -> dict[str, float]:
     """Bytes that element-wise work moves, with and without fused attention."""
-    group = f"elementwise_bytes.{'fused' if era.fused_attention else 'unfused'}"
+    group = f"elementwise_bytes.{'fused' if fused else 'unfused'}"
     found = {f"{n}_bytes": constants.value(f"{group}.{n}") for n in ("row", "tp", "ffn")}
     return found | {"score_bytes": constants.value("elementwise_bytes.unfused.attention")}
+
+
+def attention_efficiency(chip: Chip, era: Era, constants: Calibration) -> float:
+    """Share of the peak at 16 bits; chips without a fused kernel run batched products."""
+    key = chip.calibration_attention
+    if key == UNFUSED:
+        return constants.value("unfused_bmm_efficiency")
+    return constants.value(
+        f"attention_efficiency.{era.hopper_attention if key == 'hopper' else key}"
+    )

@@ -38,6 +38,10 @@ class Era:
         gradient_sum_bytes: Least bytes per element where gradients of micro-batches add up.
         bucket_bytes: Size of the buckets of that reduction.
         splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
+        adapts_mlp: LoRA adapters stand beside all matrices of a layer, not those of attention
+            alone.
+        fp8_recipe: Scaling of 8-bit operands with a scale per tensor, key of the calibration's
+            `quantization` group: "delayed", or "current", which reads them once more.
     """
 
     name: str
@@ -48,6 +52,8 @@ class Era:
     gradient_sum_bytes: float = 0.0
     bucket_bytes: float = 200e6
     splits_p2p: bool = False
+    adapts_mlp: bool = False
+    fp8_recipe: str = "delayed"
     constants: str = ""
     experts: str = "grouped"
     launches_experts: bool = True
@@ -98,15 +104,30 @@ ERAS = {
             hopper_attention="fa2_hopper",
             gradient_wire_bytes=2.0,
         ),
-        Era(name="torch-fsdp", fused_attention=True, hopper_attention="fa2_hopper"),
+        Era(  # torchao scales by the tensor at hand
+            name="torch-fsdp",
+            fused_attention=True,
+            hopper_attention="fa2_hopper",
+            fp8_recipe="current",
+        ),
+        Era(  # Hugging Face models in PyTorch, launched kernel by kernel, with FlashAttention
+            name="torch-eager",
+            fused_attention=True,
+            hopper_attention="fa2_hopper",
+            adapts_mlp=True,
+        ),
+        Era(  # graphs of the Gaudi compiler, built anew by the host (lazy mode)
+            name="gaudi", fused_attention=True, hopper_attention="fa2_hopper", adapts_mlp=True
+        ),
         replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts="permuted"),
         replace(
             _MEGATRON_CORE,
             name="megatron-core-2026.04",
             constants="megatron-core",
             experts="grouped",
+            fp8_recipe="current",
         ),
-        _MEGATRON_CORE,  # NeMo 26.06 and later
+        replace(_MEGATRON_CORE, fp8_recipe="current"),  # NeMo 26.06 and later
         Era(
             name="jax",
             fused_attention=True,
@@ -169,6 +190,11 @@ class FrameworkProfile:
             the replicas of hybrid zero3 are done with every micro-batch. torchtitan, whose trainer
             never holds them back (train.py and trainer.py, no `set_requires_all_reduce`); under pp
             PyTorch reduces with the last backward pass only, as above.
+        gathers_context: Rings of context parallelism gather all keys and values at once, behind the
+            first of their cp parts of attention, instead of passing them on. PyTorch
+            (torch/distributed/tensor/experimental/_attention.py, `_AllGatherRotater`), whose
+            gradients of both still go round; torchtitan's `context_parallel_rotate_method` is
+            that by default.
         weight_gradient_buffer: Bytes per parameter of one layer kept as dummy weight gradients.
         gradient_residue: Bytes per parameter that stay beside the gradients.
         embedding_residue: Bytes per embedding parameter on the first stage.
@@ -214,6 +240,7 @@ class FrameworkProfile:
     reduces_replicas_every_micro_batch: bool = False
     derived_from: str = ""
     most_chunks: int = 0
+    gathers_context: bool = False
     weight_gradient_buffer: float = 0.0
     gradient_residue: float = 0.0
     embedding_residue: float = 0.0

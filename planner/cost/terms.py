@@ -94,6 +94,7 @@ def layer_terms(
         clock=x.clock,
         trains_all=model.job.trains_all,
         halves_matmuls=model.framework.selective == "half-matmuls",
+        gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],
         cp_net=nets["cp"],
         ep_net=nets["ep"],

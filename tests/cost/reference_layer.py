@@ -42,11 +42,18 @@ def gemm_s(
 
 @dataclass
 class Linear:
-    """Forward, input gradient and weight gradient of linear layers, summed."""
+    """Forward, input gradient and weight gradient of linear layers, summed.
+
+    `inputs` and `outputs` count elements of a pass, the router's not; `adapted` those beside which
+    an adapter may stand, of attention and of MLPs.
+    """
 
     forward: float = 0.0
     input_grad: float = 0.0
     weight_grad: float = 0.0
+    inputs: float = 0.0
+    outputs: float = 0.0
+    adapted: dict[str, float] = field(default_factory=lambda: {"attention": 0.0, "mlp": 0.0})
 
     def add(
         self,
@@ -59,8 +66,14 @@ class Linear:
         rate: float | None = None,
         copies: float = 1.0,
         scale: float = 1.0,
+        of: str = "attention",
     ) -> None:
-        """One more (tokens x inputs)(inputs x outputs)."""
+        """One more (tokens x inputs)(inputs x outputs), of attention, mlp, experts or router."""
+        if of != "router":
+            self.inputs += copies * tokens * inputs
+            self.outputs += copies * tokens * outputs
+        if of in self.adapted:
+            self.adapted[of] += tokens * (inputs + outputs)
         speed = a.matmul_flop_per_s if rate is None else rate
 
         def one(m: float, n: float, k: float) -> float:
@@ -125,15 +138,20 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
         _mlp(a, model, x, linear, (model.mlp.hidden or 0) / x.tp)
     core, core_back, scores, scores_back = _attention(a, job, x)
     memory = _elementwise(a, model, x, kind)
+    if job.kind == "lora":
+        beside = linear.adapted["attention"] + (linear.adapted["mlp"] if a.adapts_mlp else 0.0)
+        memory += a.elementwise * a.adapter_bytes * beside / a.memory_bytes_per_s
+    cast = a.quantized_bytes / a.memory_bytes_per_s
     tp = _tensor_exchange(a, model, x, kind)
-    cp, cp_back = _context_exchange(a, model, x, core, core_back)
+    cp, cp_back = _context_exchange(a, job, x, core, core_back)
     ep = _expert_exchange(a, model, x) if kind == "moe" else 0.0
     weight_grad = linear.weight_grad if job.kind != "lora" else 0.0
     ahead = {"compute": linear.forward + core, "memory": memory + scores, "tp": tp, "cp": cp}
+    ahead["memory"] += cast * linear.inputs
     ahead["ep"] = ep
     back = {
         "compute": linear.input_grad + weight_grad + core_back,
-        "memory": a.elementwise_backward * memory + scores_back,
+        "memory": a.elementwise_backward * memory + scores_back + cast * linear.outputs,
         "tp": tp,
         "cp": cp_back,
         "ep": ep,
@@ -168,8 +186,8 @@ def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -
 
 def _mlp(a: Assumptions, model: Model, x: Where, linear: Linear, width: float) -> None:
     up = 2 if model.mlp.gated else 1
-    linear.add(a, x.tokens, model.hidden, up * width, clock=x.clock)
-    linear.add(a, x.tokens, width, model.hidden, clock=x.clock)
+    linear.add(a, x.tokens, model.hidden, up * width, clock=x.clock, of="mlp")
+    linear.add(a, x.tokens, width, model.hidden, clock=x.clock, of="mlp")
 
 
 def _expert_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> None:
@@ -183,8 +201,10 @@ def _expert_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> N
         (model.hidden, up * moe.expert_hidden),
         (moe.expert_hidden, model.hidden),
     ):
-        linear.add(a, tokens, inputs, outputs, clock=x.clock, copies=local, scale=slow)
-    linear.add(a, x.tokens / x.tp, model.hidden, moe.experts, clock=x.clock)
+        linear.add(
+            a, tokens, inputs, outputs, clock=x.clock, copies=local, scale=slow, of="experts"
+        )
+    linear.add(a, x.tokens / x.tp, model.hidden, moe.experts, clock=x.clock, of="router")
     if moe.shared_experts:
         _mlp(a, model, x, linear, moe.shared_experts * moe.shared_expert_hidden / x.tp)
 
@@ -243,10 +263,11 @@ def kv_heads_on_chip(model: Model, tp: int) -> float:
 
 
 def _context_exchange(
-    a: Assumptions, model: Model, x: Where, core: float, core_back: float
+    a: Assumptions, job: Job, x: Where, core: float, core_back: float
 ) -> tuple[float, float]:
     if x.cp == 1:
         return 0.0, 0.0
+    model = job.model
     dims = model.head_dim + model.attention.v_head_dim
     kv = kv_heads_on_chip(model, x.tp) * dims
     net = x.nets["cp"]
@@ -258,6 +279,9 @@ def _context_exchange(
     def exposed(cost: float, cover: float) -> float:
         return max(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
 
+    if job.framework.gathers_context:
+        gathered = exposed(ring, core_back / x.cp)
+        return exposed(ring, core / x.cp), gathered + exposed(ring, core_back)
     return exposed(ring, core), exposed(2 * ring, core_back)
 
 

@@ -17,7 +17,7 @@ REQUIRED_CLUSTERS = {
     "dgx-h200-ndr", "dgx-b200-ndr", "dgx-b300", "gb200-nvl72", "gb300-nvl72", "h100-500w",
     "gh200-ndr", "mi250x-slingshot", "mi300x-8way", "mi325x-8way", "mi355x-8way", "tpu-v3",
     "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7", "trn1", "trn2", "gaudi2", "gaudi3",
-    "h800-pod", "xeon-clx-socket", "report1-rack", "c2c-ndr400-rack",
+    "h800-pod", "xeon-clx-socket", "report1-rack", "c2c-ndr400-rack", "ascend-910b",
 }  # fmt: skip
 
 # Typed from data sheets and vendor pages: peak (16 bit), memory bandwidth, TDP, links x rate.
@@ -36,6 +36,7 @@ DATASHEETS = [
     ("tpu-v5p", "bf16", 459e12, 2765e9, None, 6, 90e9),
     ("tpu-v6e", "bf16", 918e12, 1638e9, None, 4, 90e9),
     ("gaudi2", "bf16", 432e12, 2.46e12, 600, 21, 12.5e9),
+    ("ascend-910b", "bf16", 353.9e12, 1.6e12, None, 7, 28e9),
 ]
 VISIBLE_MIB = {
     "h100-sxm5-80": 81559,
@@ -147,7 +148,7 @@ def test_calibration_keys_exist(name: str) -> None:
     chip, constants = load_chip(name), load_calibration()
     assert 0 < constants.value(f"gemm_efficiency.{chip.calibration_gemm}") <= 1
     key = chip.calibration_attention
-    for used in ("fa2_hopper", "cudnn") if key == "hopper" else (key,):
+    for used in {"hopper": ("fa2_hopper", "cudnn"), "unfused": ()}.get(key, (key,)):
         assert 0 < constants.value(f"attention_efficiency.{used}") <= 1
 
 

@@ -153,6 +153,7 @@ def test_a_dragonfly_is_as_large_as_its_switches_allow() -> None:
 
 # Ports of a switch, from the notes of the records, and cards of equal position that share one.
 SWITCHES = {
+    "ascend-910b": (32, 8),
     "dgx-a100-40-hdr": (40, 8), "dgx-a100-80-hdr": (40, 8), "dgx-b200-ndr": (64, 8),
     "dgx-b300": (64, 8), "dgx-h100-ndr": (64, 8), "dgx-h200-ndr": (64, 8), "dgx1-v100": (36, 8),
     "dgx2-v100": (36, 16), "gaudi2": (32, 8), "gaudi3": (32, 8), "gb200-nvl72": (64, 72),

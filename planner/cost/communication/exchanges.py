@@ -28,6 +28,7 @@ class LayerInputs:
         trains_all: False when base weights get no gradient (LoRA).
         halves_matmuls: Selective recomputation keeps half of the matmul outputs (else it drops
             the attention scores only, which fused attention never stores).
+        gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
         tp_net, cp_net, ep_net: Costs of the groups.
     """
 
@@ -41,6 +42,7 @@ class LayerInputs:
     clock: FloatArray
     trains_all: bool
     halves_matmuls: bool
+    gathers_context: bool
     tp_net: GroupCosts
     cp_net: GroupCosts
     ep_net: GroupCosts

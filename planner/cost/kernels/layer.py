@@ -11,6 +11,8 @@ prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s sta
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from frozen_records import dataclass
@@ -23,7 +25,7 @@ from planner.cost.communication.exchanges import (
     tensor_exchange_s,
 )
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
-from planner.cost.kernels.linears import Shares, layer_linears, seconds
+from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.shapes import Shapes
 from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
 
@@ -132,9 +134,13 @@ class LayerTimes:
 def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
     """The times of one dense or mixture-of-experts layer."""
     shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep)
-    linears = seconds(a, layer_linears(a, shapes, shares, moe=moe), x.clock)
+    operators = layer_operators(a, shapes, shares, moe=moe)
+    linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
     core = _attention_core(a, shapes, x)
     memory = _elementwise_s(a, shapes, x, moe=moe)
+    if not x.trains_all and a.adapter_bytes:
+        memory = memory + _adapters_s(a, operators, x)
+    cast_inputs, cast_gradients = _quantizing_s(a, operators, memory)
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe),
         "cp": context_exchange_s(shapes, x),
@@ -147,14 +153,14 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     weight_grad = linears.weight_grad * float(x.trains_all)
     forward = PassTimes(
         compute=linears.forward + core.forward,
-        memory=memory + core.forward_memory,
+        memory=memory + core.forward_memory + cast_inputs,
         tp=tp,
         cp=cp_forward,
         ep=ep,
     )
     backward = PassTimes(
         compute=linears.input_grad + weight_grad + core.backward,
-        memory=a.elementwise_backward * memory + core.backward_memory,
+        memory=a.elementwise_backward * memory + core.backward_memory + cast_gradients,
         tp=a.tp_backward * tp,
         cp=cp_backward,
         ep=ep,
@@ -200,13 +206,46 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     return moved / a.memory_bytes_per_s
 
 
+def _adapters_s(a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs) -> FloatArray:
+    """Adapters beside matrices that do not train: bytes of one forward pass over memory rate.
+
+    Adapters of small rank are bound by memory: dropout reads and writes the input, the two
+    products read it and write the output, which is scaled and added. Per matrix of i inputs and o
+    outputs e c_adapter T (i + o) bytes. Source: Hu et al., arXiv:2106.09685, equation 3; order of
+    kernels: `lora.Linear.forward` of Hugging Face peft.
+    """
+    named = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
+    adapted = [one for name in named for one in operators.get(name, ())]
+    wide = reduce(np.add, [one.tokens * (one.inputs + one.outputs) for one in adapted])
+    return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
+
+
+def _quantizing_s(
+    a: Assumptions, operators: dict[str, list[Linear]], none: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds of casting inputs (forward) and gradients of outputs (backward) to a narrow format.
+
+    Every product but the router's takes both in that format: c_cast bytes an element, what the
+    recipe reads and writes (`quantization` in the calibration). Weights are cast once a step and
+    left out. Source: Transformer Engine, user guide, Low precision training.
+    """
+    if not a.quantized_bytes:
+        return np.zeros_like(none), np.zeros_like(none)
+    cast = [one for name, each in operators.items() if name != "router" for one in each]
+    inputs = reduce(np.add, [one.copies * one.tokens * one.inputs for one in cast])
+    outputs = reduce(np.add, [one.copies * one.tokens * one.outputs for one in cast])
+    per_element_s = a.quantized_bytes / a.memory_bytes_per_s
+    return np.asarray(per_element_s * inputs), np.asarray(per_element_s * outputs)
+
+
 def _exposed_exchange_s(
     a: Assumptions, x: LayerInputs, sent: FloatArray, core: AttentionSeconds
 ) -> tuple[FloatArray, FloatArray]:
     """Exposed context-parallel exchange, forward and backward.
 
     A ring hides behind up to 80 % of attention and is at least 10 % exposed; backward it takes
-    twice the bytes (gradients of keys and values travel too). An all-to-all is not hidden.
+    twice the bytes (gradients of keys and values travel too). Where keys and values are gathered at
+    once, that hides behind a cp-th of attention only. An all-to-all is not hidden.
     """
     if not np.any(x.cp > 1):
         none = np.zeros_like(core.forward)
@@ -215,11 +254,13 @@ def _exposed_exchange_s(
     def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
         return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
 
+    if x.gathers_context:
+        forward = exposed(sent, core.forward / x.cp)
+        backward = exposed(sent, core.backward / x.cp) + exposed(sent, core.backward)
+    else:
+        forward, backward = exposed(sent, core.forward), exposed(2 * sent, core.backward)
     switched = x.cp_mode == ALL_TO_ALL
-    return (
-        np.where(switched, sent, exposed(sent, core.forward)),
-        np.where(switched, sent, exposed(2 * sent, core.backward)),
-    )
+    return np.where(switched, sent, forward), np.where(switched, sent, backward)
 
 
 def _recomputation(

@@ -10,6 +10,7 @@ import numpy as np
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Cluster
 from planner.assumptions.assumptions import calibrated
+from planner.assumptions.fitted import UNFUSED
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.assumptions.software import ERAS
 from planner.cost.kernels.compute import attention_s
@@ -208,6 +209,8 @@ def _from_attention(known: Knowledge, one: AttentionTime) -> None:
 
 def _attention_path(known: Knowledge, kernel: str) -> str | None:
     """Which constant a kernel is; on Hopper and newer, either has its own."""
+    if known.chip.calibration_attention == UNFUSED:
+        return None
     if known.chip.calibration_attention == "hopper":
         return f"attention_efficiency.{'cudnn' if kernel == 'cudnn' else 'fa2_hopper'}"
     return f"attention_efficiency.{known.chip.calibration_attention}" if kernel == "flash" else None

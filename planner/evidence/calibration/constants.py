@@ -49,6 +49,9 @@ ADJUSTABLE = (
         path="precision.fp8_hopper", sigma=0.08, words="rate at fp8 over the ratio of the peaks"
     ),
     Adjustable(
+        path="precision.fp8_cdna", sigma=0.08, words="rate at fp8 over the ratio of the peaks"
+    ),
+    Adjustable(
         path="precision.fp8_blackwell", sigma=0.08, words="rate at fp8 over the ratio of the peaks"
     ),
     Adjustable(path="precision.nvfp4", sigma=0.15, words="rate at fp4 over the ratio of the peaks"),

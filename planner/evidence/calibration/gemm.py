@@ -9,6 +9,7 @@ import numpy as np
 
 from hardware_db import Calibration, Chip
 from planner.assumptions.assumptions import calibrated, peak_flop_per_s
+from planner.assumptions.fitted import fp8_kind
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.kernels.compute import matmul_s
@@ -29,9 +30,7 @@ _SLOWEST = 5e-3  # below it, a large one was timed in another unit
 
 def templates_of(times: Sequence[GemmTime], chip: Chip) -> tuple[str, ...]:
     """The constants that some multiplications teach: 8- and 4-bit formats have their own."""
-    blackwell = chip.architecture.lower().startswith("blackwell")
-    own = {"fp8": f"precision.fp8_{'blackwell' if blackwell else 'hopper'}",
-           "fp4": "precision.nvfp4"}  # fmt: skip
+    own = {"fp8": f"precision.{fp8_kind(chip)}", "fp4": "precision.nvfp4"}
     formats = {one.dtype for one in times}
     return TEMPLATES + tuple(path for dtype, path in own.items() if dtype in formats)
 

@@ -72,6 +72,8 @@ def is_incomplete(cells: Mapping[str, str], measured: str = STEP_TIME) -> str:
     named = known_model(cells["model_name"])
     needed = (*NEEDED[1:], *filter(None, [measured]), *(() if named else DIMENSIONS))
     lacking = [name for name in needed if not cells[name]]
+    if cells["moe_experts"] and cells["moe_d_ff"]:
+        lacking = [name for name in lacking if name != "d_ff"]
     unknown = _unknown_model(cells) if set(DIMENSIONS) <= set(lacking) else ""
     return f"no {', '.join(lacking)}{unknown}" if lacking else ""
 
@@ -193,8 +195,8 @@ def _size_faults(cells: Mapping[str, str]) -> Iterator[str]:
         if whole("d_model") < whole("n_heads"):
             yield f"n_heads: {cells['n_heads']} exceeds d_model {cells['d_model']}"
         experts = whole("moe_experts", 0)
-        if experts and not (whole("moe_topk", 0) and whole("moe_d_ff", 0)):
-            yield "moe_experts: needs moe_topk and moe_d_ff beside it"
+        if experts and not (whole("moe_topk", 0) and (whole("moe_d_ff", 0) or whole("d_ff", 0))):
+            yield "moe_experts: needs moe_topk and moe_d_ff or d_ff beside it"
         if whole("ep") > 1 and experts % whole("ep"):
             yield f"ep: {cells['ep']} does not divide the {experts} experts"
     ranks = data * whole("cp") * whole("tp")

@@ -33,19 +33,33 @@ def model_of(row: Mapping[str, str], profile: Profile) -> Model:
         whole_in(row, "d_model", known.hidden),
     ):
         return known
+    width, experts = _widths(row)
     return _dense_model(
         row["model_name"],
         whole_in(row, "n_layers"),
         whole_in(row, "d_model"),
         whole_in(row, "n_heads"),
         whole_in(row, "n_kv_heads", whole_in(row, "n_heads")),
-        whole_in(row, "d_ff"),
+        width,
         row["gated_mlp"] == "1",
         whole_in(row, "vocab"),
         whole_in(row, "seq_len"),
-        tuple(whole_in(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")),
-        tied=whole_in(row, "d_ff") < profile.ties_below,
+        experts,
+        tied=width < profile.ties_below,
     )
+
+
+def _widths(row: Mapping[str, str]) -> tuple[int, tuple[int, int, int]]:
+    """The MLP's inner width, and number, choices and inner width of the experts, 0 without.
+
+    Where experts have no width of their own, it is that of the MLP (Megatron-LM core 0.16.1,
+    `moe_ffn_hidden_size` defaults to `ffn_hidden_size`); nor is that needed beside theirs.
+    """
+    experts, chosen, inner = (
+        whole_in(row, name, 0) for name in ("moe_experts", "moe_topk", "moe_d_ff")
+    )
+    width = whole_in(row, "d_ff", inner) if experts else whole_in(row, "d_ff")
+    return width, (experts, chosen, inner or width)
 
 
 def _first_layers(model: Model, row: Mapping[str, str]) -> Model:

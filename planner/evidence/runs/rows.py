@@ -240,15 +240,17 @@ def _split(layers: int, pp: int, interleave: int) -> str:
 
 
 def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> str:
-    """None where the software's recipes switch it off; else full."""
+    """As the software's recipes do; else none where its era keeps all, and full."""
     saves = profile.era.startswith(("megatron-core", "nanotron")) or "single-node" in row["source"]
-    value = "none" if saves else "full"
+    value = profile.recompute or ("none" if saves else "full")
     filled["recompute"] = value
     return value
 
 
 def _cluster(row: Mapping[str, str], filled: dict[str, str], *, assume_network: bool) -> Cluster:
     """The chip's default cluster with the row's node size and network."""
+    if not row["hardware"]:
+        raise InputError(f"{row['id']}: hardware is missing")
     cluster = load_cluster(row["hardware"])
     first = cluster.levels[0]
     node = whole_in(row, "chips_per_node", cluster.node_chips)

@@ -19,6 +19,7 @@ TORCHTITAN = FrameworkProfile(
     selective="half-matmuls",
     gathers_once_under_pp=True,
     reduces_replicas_every_micro_batch=True,
+    gathers_context=True,
     splits=("front-counted",),
     schedules=("gpipe", "1f1b", "interleaved", "zb-v"),
     most_chunks=3,

@@ -65,12 +65,62 @@ ROW = {
         ("somebody's blog", "h100-sxm5-80", "megatron-core", "megatron"),
         ("mosaicml/llm-foundry README", "a100-sxm4-40", "llm-foundry", "fsdp"),
         ("HF nanotron playbook", "h100-sxm5-80", "nanotron", "nanotron"),
+        ("huggingface/optimum-habana tests", "gaudi2", "gaudi", "fsdp"),
+        ("somebody's blog", "gaudi3", "gaudi", "megatron"),
+        ("somebody's blog", "ascend-910b", "megatron-core-2025", "megatron"),
+        (
+            "MLPerf Training result logs v5.1, Cisco",
+            "h100-sxm5-80",
+            "megatron-core-2026.04",
+            "megatron",
+        ),
+        ("MLPerf Training result logs v4.0, Intel-HabanaLabs", "gaudi2", "gaudi", "megatron"),
+        ("facebookresearch/fairseq examples", "v100-sxm2-32", "megatron-2022", "fsdp"),
     ],
 )
 def test_the_rule_of_a_source(source: str, hardware: str, era: str, framework: str) -> None:
     found = profile_of({**ROW, "source": source, "hardware": hardware})
     assert (found.era, found.framework) == (era, framework)
     assert found.rule
+
+
+@each(
+    ("framework", "version", "era", "profile"),
+    [
+        (
+            "deepspeed",
+            "HF transformers + DeepSpeed (finetune.py) | CUDA 11.8",
+            "torch-eager",
+            "deepspeed",
+        ),
+        ("fsdp", "PyTorch FSDP | 2.5.1", "torch-eager", "torchtitan"),
+        ("fsdp", "2.5.1", "torch-fsdp", "fsdp"),
+        ("megatron", "NeMo | 25.04", "megatron-core-2025", "megatron"),
+        ("megatron", "NeMo | v5.1 submission", "megatron-core", "megatron"),
+        ("megatron", "Megatron-LM | main(1e057005)+FSDP", "megatron-core", "megatron"),
+        ("", "modded-nanogpt | PyTorch 2.4.1+cu121", "torch-fsdp", "fsdp"),
+        ("", "Colossal-AI | 2025", "torch-fsdp", "megatron"),
+    ],
+)
+def test_the_rule_of_a_printed_version(
+    framework: str, version: str, era: str, profile: str
+) -> None:
+    found = profile_of({**ROW, "framework": framework, "framework_version": version})
+    assert (found.era, found.framework) == (era, profile)
+
+
+def test_scripts_say_what_is_recomputed_where_a_row_does_not() -> None:
+    said = {**ROW, "framework_version": "HF transformers + DeepSpeed (finetune.py) | 2023"}
+    assert run_of({**said, "recompute": ""}).plan.recompute == "full"
+    assert run_of({**said, "recompute": "none"}).plan.recompute == "none"
+
+
+def test_experts_take_the_width_of_the_mlp_where_they_have_none_and_the_reverse() -> None:
+    routed = {**ROW, "moe_experts": "8", "moe_topk": "2"}
+    for widths in ({"d_ff": "8192", "moe_d_ff": ""}, {"d_ff": "", "moe_d_ff": "8192"}):
+        moe = run_of({**routed, **widths}).job.model.moe
+        assert moe is not None
+        assert moe.expert_hidden == 8192
 
 
 def test_a_row_may_name_its_software() -> None:

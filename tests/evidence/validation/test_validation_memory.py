@@ -145,7 +145,10 @@ def test_the_parts_of_the_failures_add_up(failures: FailuresTable) -> None:
 
 
 def test_runs_without_headroom_were_slow() -> None:
-    """Of nanotron all above the share, typically by the factor; of other software none."""
+    """Of nanotron all above the share, typically by the factor; of other software none.
+
+    Models with experts are left out: their time is not known well enough to tell.
+    """
     slow: dict[bool, list[float]] = {True: [], False: []}
     for row in published("runs"):
         if not row["peak_mem_gib_per_chip"] or row["complete"] != "1":
@@ -154,13 +157,15 @@ def test_runs_without_headroom_were_slow() -> None:
         assert run.measured_memory_bytes is not None
         if run.measured_memory_bytes <= HEADROOM_SHARE.value * run.cluster.chip.memory_bytes:
             continue
+        if run.job.model.moe is not None:
+            continue
         costs = evaluate_table(cost_model(run), PlanTable.from_plans([run.plan]))
         ratio = run.measured_step_time_s / float(costs.step_time_s[0])
         slow[run.profile.framework == "nanotron"].append(ratio)
     assert len(slow[True]) == 15
     assert min(slow[True]) >= 2.0
     assert float(np.median(slow[True])) == pytest.approx(SLOWDOWN.value, rel=0.25)
-    assert len(slow[False]) == 12
+    assert len(slow[False]) == 18
     assert max(slow[False]) <= 1.6
 
 

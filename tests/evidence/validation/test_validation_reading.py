@@ -367,9 +367,9 @@ def test_job_and_optimizer_are_as_said_or_assumed_row_by_row(write: Write) -> No
 
 
 def test_filled_columns_are_what_the_rules_would_have_taken() -> None:
-    """What rows of the package say of their software moves no prediction."""
+    """What rows say of their software moves no prediction, but for names that only they print."""
     for row in published("runs"):
-        if row["complete"] != "1":
+        if row["complete"] != "1" or set("|(") & set(row["framework_version"]):
             continue
         plain = {**row, **dict.fromkeys(("framework", "framework_version", "job"), "")}
         said, assumed = profile_of(row), profile_of(plain)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.assumptions.software import ERAS, GIB
+from planner.assumptions.software import GIB
 from planner.frameworks.jax.maxtext.blocks import own_block
 from planner.frameworks.jax.maxtext.kernels import CHOSEN, CUDNN, gpu_kernel, why_unfused
 from planner.frameworks.jax.maxtext.rules import on_tpu
@@ -54,7 +54,7 @@ def lossy(launch: Launch) -> list[Lost]:
         return []
     model, lost = launch.model, []
     reason = why_unfused(launch.cost)
-    if reason and ERAS[launch.cost.job.era].fused_attention:
+    if reason and launch.cost.assumptions.fused_attention:
         kept = f"the scores of a layer, {score_bytes(launch) / GIB:.3g} GiB per chip, are kept"
         lost.append(Lost("model", f"{reason}: {kept}, which the predicted memory leaves out"))
     window = model.window

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 
 from planner.assumptions.number_formats import kept_operand_bytes
-from planner.assumptions.software import ERAS
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.words import HIDDEN
 from planner.frameworks.megatron.writing.parallel import (
@@ -30,7 +29,7 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
     elif framework.name not in (MEGATRON.name, WIDE_GRADIENTS.name):
         reason = f"{framework.name}, whose memory differs"
         found.append(Lost("framework", f"time and memory are those predicted for {reason}"))
-    predicted = ERAS[launch.cost.job.era].fused_attention
+    predicted = launch.cost.assumptions.fused_attention
     if predicted and keeps_scores(launch.cost):
         found.append(without_kernel(launch.cost, "Transformer Engine"))
     if attends_fused(launch) and not predicted:

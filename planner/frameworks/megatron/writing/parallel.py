@@ -182,7 +182,7 @@ def _memory(launch: Launch) -> tuple[Flag, ...]:
 
 def attends_fused(launch: Launch) -> bool:
     """Whether attention is one kernel, where there is one; context parallelism has no other."""
-    wanted = ERAS[launch.cost.job.era].fused_attention or launch.plan.cp > 1
+    wanted = launch.cost.assumptions.fused_attention or launch.plan.cp > 1
     return wanted and not keeps_scores(launch.cost)
 
 

@@ -1,0 +1,60 @@
+"""Casting operands to 8 and 4 bits, and adapters beside frozen matrices, take time."""
+
+from dataclasses import replace
+
+import pytest
+from support.cases import each
+
+from hardware_db import load_chip, load_cluster
+from models_db import load_model
+from planner.assumptions.assumptions import calibrated
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.cost.job import Job
+from planner.frameworks.profiles import FRAMEWORKS
+from planner.plan import Plan, PlanTable
+
+
+@each(
+    ("chip", "era", "precision", "moved"),
+    [
+        ("h100-sxm5-80", "megatron-core-2025", "bf16", 0.0),
+        ("h100-sxm5-80", "megatron-core-2025", "fp8", 4.0),  # read 2, write 1 and its transpose
+        ("h100-sxm5-80", "torch-fsdp", "fp8", 6.0),  # read twice
+        ("b200-sxm-180", "megatron-core-2025", "fp8", 3.0),
+        ("b200-sxm-180", "megatron-core", "mxfp8", 2 + 2 * (1 + 1 / 32)),
+        ("b200-sxm-180", "megatron-core", "fp4", 4 + 2 * (0.5 + 1 / 16)),
+    ],
+)
+def test_bytes_of_a_recipe(chip: str, era: str, precision: str, moved: float) -> None:
+    found = calibrated(load_chip(chip), era, precision)
+    assert found.quantized_bytes == pytest.approx(moved, abs=0.01)
+
+
+def seconds(kind: str, precision: str, **change: float) -> float:
+    """Seconds of a step of one GPU."""
+    cluster = load_cluster("h100-sxm5-80")
+    job = Job(
+        model=load_model("llama3-8b"), seq_len=8192, global_batch=1, precision=precision, kind=kind,
+        framework=FRAMEWORKS["megatron"], era="megatron-core-2025",
+    )  # fmt: skip
+    a = replace(calibrated(cluster.chip, job.era, precision), **change)  # type: ignore[arg-type]
+    cost = evaluate_table(CostModel.build(job, cluster, a), PlanTable.from_plans([Plan()]))
+    return float(cost.step_time_s[0])
+
+
+def test_casting_costs_its_bytes_over_the_memory_rate() -> None:
+    """Every layer: inputs of 6.5 and outputs of 10.5 hidden sizes a token, 4 B each."""
+    model, tokens = load_model("llama3-8b"), 8192
+    elements = model.hidden + model.hidden + (model.mlp.hidden or 0)  # qkv, output and up, down
+    elements += model.hidden
+    elements += int(1.5 * model.hidden) + model.hidden + 2 * (model.mlp.hidden or 0) + model.hidden
+    rate = calibrated(load_chip("h100-sxm5-80"), "megatron-core-2025", "fp8").memory_bytes_per_s
+    added = seconds("pretrain", "fp8") - seconds("pretrain", "fp8", quantized_bytes=0.0)
+    assert added == pytest.approx(4.0 * tokens * elements * model.layers / rate, rel=0.02)
+
+
+def test_adapters_cost_time_only_where_there_are_some() -> None:
+    assert seconds("lora", "bf16") > seconds("lora", "bf16", adapter_bytes=0.0)
+    assert seconds("pretrain", "bf16") == seconds("pretrain", "bf16", adapter_bytes=0.0)
+    assert seconds("lora", "bf16", adapts_mlp=True) > seconds("lora", "bf16")
