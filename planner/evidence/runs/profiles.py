@@ -119,6 +119,24 @@ _RULES = (
         because="Hugging Face nanotron",
     ),
     Rule(
+        pattern="polygl0t|torchtune|litgpt",
+        era="torch-fsdp",
+        framework="fsdp",
+        because="PyTorch with weights and both moments in 16 bits",
+    ),
+    Rule(
+        pattern=r"finetune\.py",
+        era="torch-fsdp",
+        framework="deepspeed",
+        because="Transformers on DeepSpeed",
+    ),
+    Rule(
+        pattern="paddlefleetx",
+        era="megatron-2022",
+        framework="megatron",
+        because="PaddleFleetX of 2022, parallel as Megatron-LM, before fused attention",
+    ),
+    Rule(
         pattern="llm-foundry|mosaicml",
         era="llm-foundry",
         framework="fsdp",
@@ -247,16 +265,17 @@ _OF_VENDOR = {"tpu": ("jax", "jax"), "trainium": ("neuron", "jax")}
 def profile_of(row: Mapping[str, str]) -> Profile:
     """The profile of a row.
 
-    What decides, from the first: a rule that fits the columns `framework` and `framework_version`
-    together; the column `framework` where it names a profile; a rule that fits the source, then
-    one that fits the printed name of the framework; the chip. The column `era` always holds.
+    What decides, from the first: the column `framework` where it names a profile, unless the rule
+    names a version of it; a rule that fits the columns `framework` and `framework_version`
+    together; one that fits the source, then one that fits the printed name of the framework; the
+    chip. The column `era` always holds.
 
     Raises:
         InputError: The row names an era or a framework that does not exist.
     """
     found = _by_rule(row)
     era, framework = row.get("era") or found.era, row.get("framework", "")
-    if framework not in FRAMEWORKS or _by_version(row) is not None:
+    if framework not in FRAMEWORKS or FRAMEWORKS[found.framework].derived_from == framework:
         if framework and framework_fault(framework):
             raise InputError(f"framework: {framework_fault(framework)}")
         framework = found.framework

@@ -183,13 +183,14 @@ def memory_row(run: Run, **change: float | str) -> MemoryRow:
     table = PlanTable.from_plans([run.plan])
     assert run.measured_memory_bytes is not None
     modes = [float(peak[0]) / GIB for peak in both_modes(run, framework, table)]
+    outside = run.habits.outside_gib
     return MemoryRow(
         key=run.key,
         set_name=_set_of(run),
         measured_gib=run.measured_memory_bytes / GIB,
-        predicted_gib=float(peaks(run, framework, table)[0]) / GIB,
-        least_gib=min(modes),
-        most_gib=max(modes),
+        predicted_gib=float(peaks(run, framework, table)[0]) / GIB + outside,
+        least_gib=min(modes) + outside,
+        most_gib=max(modes) + outside,
         capacity_gib=run.cluster.chip.memory_bytes / GIB,
     )
 
