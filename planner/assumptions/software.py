@@ -38,6 +38,7 @@ class Era:
         gradient_sum_bytes: Least bytes per element where gradients of micro-batches add up.
         bucket_bytes: Size of the buckets of that reduction.
         splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
+        generation: Eras of one keep the same in memory; empty: the name.
     """
 
     name: str
@@ -54,6 +55,12 @@ class Era:
     overlaps_p2p: bool = False
     hides_reduction: bool = True
     hides_gather: bool = False
+    generation: str = ""
+
+    @property
+    def keeps_as(self) -> str:
+        """What the era's memory is known by."""
+        return self.generation or self.name
 
     @property
     def key(self) -> str:
@@ -71,6 +78,7 @@ _MEGATRON_CORE = Era(
     experts="fused",
     overlaps_p2p=True,
     hides_gather=True,
+    generation="megatron-core",
 )
 ERAS = {
     era.name: era
@@ -97,6 +105,7 @@ ERAS = {
             fused_attention=True,
             hopper_attention="fa2_hopper",
             gradient_wire_bytes=2.0,
+            generation="torch-fsdp",  # PyTorch FSDP too
         ),
         Era(name="torch-fsdp", fused_attention=True, hopper_attention="fa2_hopper"),
         replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts="permuted"),

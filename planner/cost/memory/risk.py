@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from frozen_records import dataclass
-from planner.assumptions.software import FrameworkProfile
+from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray
 from planner.base.units import show_percent
 from planner.cost.context import CostModel
@@ -103,15 +103,21 @@ SLOWDOWN = Figure(
 )
 
 
+def _known(framework: FrameworkProfile, era: str) -> float:
+    """The spread of a profile, or of a profile in software of another generation."""
+    other = ERAS[era].keeps_as != ERAS[framework.era].keeps_as
+    return SPREADS["era" if other else framework.memory_knowledge].value
+
+
 def memory_spread(framework: FrameworkProfile, era: str, plans: PlanTable) -> FloatArray:
     """(n,) standard deviation of ln(measured / predicted) memory.
 
     Args:
         framework: Its `memory_knowledge` and whether `keeps_gathered` is known.
-        era: Software era of the job; another than the framework's own is less sure.
+        era: Software era of the job; one of another generation than the framework's is less sure.
         plans: n plans.
     """
-    known = SPREADS["era" if era != framework.era else framework.memory_knowledge].value
+    known = _known(framework, era)
     spread = np.full(len(plans), known)
     if framework.keeps_gathered == "unknown":
         unsure = plans.sequence_parallel & (plans.tp > 1)
@@ -122,7 +128,7 @@ def memory_spread(framework: FrameworkProfile, era: str, plans: PlanTable) -> Fl
 
 def spreads_of(framework: FrameworkProfile, era: str) -> tuple[float, ...]:
     """Each spread that `memory_spread` has for some plan, ascending."""
-    known = SPREADS["era" if era != framework.era else framework.memory_knowledge].value
+    known = _known(framework, era)
     if framework.keeps_gathered != "unknown":
         return (known,)
     return tuple(sorted({known, *(max(known, SPREADS[name].value) for name in _FLAGS)}))

@@ -97,6 +97,11 @@ _HABITS = (
         because="the sweep does not say which tp_recompute_allgather it had",
     ),
     Habits(
+        pattern="mosaicml",
+        keeps=(("logits_bytes", 4.0),),
+        because="its models take the loss of flash-attn: logits and their gradients in 16 bits",
+    ),
+    Habits(
         pattern="qwenlm/qwen",
         flags="q-lora|deepspeed zero3",
         keeps=(("logits_bytes", 8.0), _SMALL_BUCKETS),
