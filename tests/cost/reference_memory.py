@@ -366,8 +366,9 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     kept += trained * framework.gradient_residue * parameters
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
     if job.kind == "lora" and job.frozen_weights != "16-bit" and layer:
-        matrices = [pair for kind in job.model.layer_kinds for pair in layer_matrices(job.model, kind)]
-        kept += 2 * max(rows * columns for rows, columns in matrices) / plan.tp
+        kinds = set(job.model.layer_kinds)
+        pairs = [pair for kind in kinds for pair in layer_matrices(job.model, kind)]
+        kept += 2 * max(rows * columns for rows, columns in pairs) / plan.tp
     if stage.sharding != "zero3":
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:

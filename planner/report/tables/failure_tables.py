@@ -63,13 +63,24 @@ def _default_words(found: RiskTable) -> str:
 def risk_tables(found: RiskTable) -> list[Table]:
     """What limits on the chance of running out of memory refuse and offer, and which runs."""
     risks = [
-        [f"{percent(row.risk)} %", percent(row.refused), percent(row.refused_stated),
-         percent(row.offered)]
+        [
+            f"{percent(row.risk)} %",
+            percent(row.refused),
+            percent(row.refused_stated),
+            percent(row.offered),
+        ]
         for row in found.risks
     ]
     sources = [
-        [row.source, f"{row.ran:,}", f"{row.refused:,}", f"{row.stated:,}",
-         f"{row.refused_stated:,}", f"{row.failed:,}", f"{row.offered:,}"]
+        [
+            row.source,
+            f"{row.ran:,}",
+            f"{row.refused:,}",
+            f"{row.stated:,}",
+            f"{row.refused_stated:,}",
+            f"{row.failed:,}",
+            f"{row.offered:,}",
+        ]
         for row in found.sources
         if row.refused or row.failed
     ]
