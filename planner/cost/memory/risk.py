@@ -52,16 +52,17 @@ SPREADS = {
         value=0.10,
         kind="derived",
         source=_RUNS,
-        note="0.09 in 160 rows whose flags are known: nanotron with tp = 1, torchtitan without "
-        "pp, DeepSpeed, KempnerForge; rounded up. 30 SimuMax rows on Megatron-Core scatter by "
-        "0.014, but three constants were chosen on them, and 3 of Megatron-Bridge are 0.25 off",
+        note="0.08 in 160 rows whose flags are known: nanotron with tp = 1, torchtitan without "
+        "pp, DeepSpeed, KempnerForge; 0.09 with 63 of Qwen's adapters and fine-tuning, 12 of "
+        "MS-AMP and 30 of SimuMax; rounded up. Those of SimuMax scatter by 0.014, but three "
+        "constants were chosen on them, and 3 of Megatron-Bridge are 0.25 off",
     ),
     "flag": Figure(
         value=0.18,
         kind="derived",
         source=_RUNS,
         note="0.18 in 1,133 nanotron rows with tp > 1, which do not say whether gathered inputs "
-        "are kept",
+        "are kept; plans of today are told to gather them again",
     ),
     "wide flag": Figure(
         value=0.26,
@@ -79,8 +80,8 @@ SPREADS = {
         value=0.26,
         kind="derived",
         source=_RUNS,
-        note="0.27 in 49 rows of BLOOM's tuning and 0.26 in 12 on V100, which have the Megatron "
-        "profile and software of 2021-22",
+        note="in 49 rows of BLOOM's tuning and 12 on V100, less the reserve, which have the "
+        "Megatron profile and software of 2021-22; without what is fitted to either source",
     ),
 }
 """Standard deviation of ln(measured / predicted), by what is known of the software."""
@@ -92,8 +93,8 @@ HEADROOM_SHARE = Figure(
     kind="derived",
     source="nanotron, The Ultra-Scale Playbook (1,265 runs on H100)",
     note="all 15 runs that filled more than 88 % of the chip were 2.7 to 13.7 times slower than "
-    "predicted, those at 80 to 88 % typically not; of other software 12 runs above 88 % "
-    "(torchtitan 3, BLOOM 6, V100 3) were no slower than those below",
+    "predicted, those at 80 to 88 % typically not; of other software 19 runs above 88 % "
+    "(torchtitan 3, BLOOM 6, V100 3, others 7) were no slower than those below",
 )
 SLOWDOWN = Figure(
     value=7.0,

@@ -266,6 +266,8 @@ def _recompute(
 
 def _cluster(row: Mapping[str, str], filled: dict[str, str], *, assume_network: bool) -> Cluster:
     """The chip's default cluster with the row's node size and network."""
+    if not row["hardware"]:
+        raise InputError(f"{row['id']}: hardware is missing")
     cluster = load_cluster(row["hardware"])
     first = cluster.levels[0]
     node = whole_in(row, "chips_per_node", cluster.node_chips)

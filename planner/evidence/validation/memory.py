@@ -44,6 +44,8 @@ class MemoryRow:
         least_gib, most_gib: Predicted where the gathered inputs are never kept, and always; the
             same as predicted where the framework profile says which.
         capacity_gib: Of the chip.
+        outside_gib: The part of the predicted memory that lies outside of the allocator, where the
+            source counts it (`planner.evidence.runs.habits`).
     """
 
     key: str
@@ -53,6 +55,7 @@ class MemoryRow:
     least_gib: float
     most_gib: float
     capacity_gib: float
+    outside_gib: float
 
     @property
     def error(self) -> float:
@@ -192,6 +195,7 @@ def memory_row(run: Run, **change: float | str) -> MemoryRow:
         least_gib=min(modes) + outside,
         most_gib=max(modes) + outside,
         capacity_gib=run.cluster.chip.memory_bytes / GIB,
+        outside_gib=outside,
     )
 
 
