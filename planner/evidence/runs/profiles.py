@@ -119,7 +119,7 @@ _RULES = (
         because="Hugging Face nanotron",
     ),
     Rule(
-        pattern="polygl0t|torchtune|litgpt",
+        pattern="torchtune|litgpt",
         era="torch-fsdp",
         framework="fsdp",
         because="PyTorch with weights and both moments in 16 bits",

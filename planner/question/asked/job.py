@@ -109,7 +109,7 @@ JOB_FIELDS = (
     ),
     Asked(
         name="optimizer",
-        help="Optimizer, for what it keeps in memory: adam, adam-bf16, muon, ...",
+        help="Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others",
         more="Its step takes the time of Adam's",
         panel=JOB,
         kind="word",

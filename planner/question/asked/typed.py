@@ -95,8 +95,8 @@ class CommonFields(FeasibleFields, total=False):
     """Format of the matrices that a lora job does not train: 16-bit, fp8, int4 or nf4. Embedding
     and head keep 16 bits. Default: 16-bit."""
     optimizer: Optimizer
-    """Optimizer, for what it keeps in memory: adam, adam-bf16, muon, .... Its step takes the time
-    of Adam's. Default: adam."""
+    """Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others. Its step
+    takes the time of Adam's. Default: adam."""
     front: Several
     """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
     Default: that of the objective."""
