@@ -37,9 +37,10 @@ class Habits:
 
     Attributes:
         pattern: Of the row's source (any case).
-        flags: Of its flags too (any case); empty: any.
+        flags: Of its flags and its sharding as printed too (any case); empty: any.
         keeps: Fields of the framework profile that differ from those of today.
         recompute, sharding: Where the row gives none; empty: the common rule.
+        offload: Of runs on several chips, where the row says nothing.
         lora_rank: Of adapters; 0: the default.
         printed_gib: GiB of one unit of the printed memory.
         outside_gib: What the memory counts beside that of the framework's allocator.
@@ -51,6 +52,7 @@ class Habits:
     keeps: tuple[tuple[str, float | str], ...] = ()
     recompute: str = ""
     sharding: str = ""
+    offload: tuple[str, ...] = ()
     lora_rank: int = 0
     printed_gib: float = 1.0
     outside_gib: float = 0.0
@@ -183,8 +185,28 @@ _HABITS = (
     ),
     Habits(
         pattern="torchtune",
+        flags="packed; full",
+        recompute="full",
+        offload=("optimizer", "weights"),
+        because="its 70B_full.yaml: fsdp_cpu_offload, and every layer is checkpointed",
+    ),
+    Habits(
+        pattern="torchtune",
         recompute="full",
         because="its configurations checkpoint every layer",
+    ),
+    Habits(
+        pattern="litgpt",
+        flags="fsdp",
+        recompute="full",
+        lora_rank=8,
+        because="finetune/lora.py: FSDP with checkpointed blocks, rank 8",
+    ),
+    Habits(
+        pattern="litgpt",
+        recompute="none",
+        lora_rank=8,
+        because="finetune/lora.py: no checkpointing on one chip, rank 8",
     ),
 )
 
@@ -202,7 +224,7 @@ def _fitting(source: str, flags: str) -> Habits:
 
 def habits_of(row: Mapping[str, str]) -> Habits:
     """What is taken for a row; `COMMON` where nothing is known of its source."""
-    return _fitting(row.get("source", ""), row.get("flags", ""))
+    return _fitting(row.get("source", ""), _said(row))
 
 
 def frozen_weights(row: Mapping[str, str]) -> str:
@@ -224,9 +246,16 @@ def optimizer(row: Mapping[str, str], filled: dict[str, str]) -> str:
     return ADAM
 
 
-def offload(row: Mapping[str, str]) -> tuple[str, ...]:
+def _said(row: Mapping[str, str]) -> str:
+    """What a row prints of its flags and its sharding."""
+    return f"{row.get('flags', '')}; {row.get('sharding_as_printed', '')}"
+
+
+def offload(row: Mapping[str, str], habits: Habits) -> tuple[str, ...]:
     """What a row keeps on the host: the optimizer, or with FSDP's offload the weights too."""
-    text = f"{row.get('sharding_as_printed', '')}; {row.get('flags', '')}".lower()
+    text = _said(row).lower()
     weights = re.search("fsdp.*cpu.?offload", text)
     optimizer_too = re.search("optimizer offload|optimizer_cpu_offload", text)
-    return ("optimizer", "weights") if weights else ("optimizer",) if optimizer_too else ()
+    several = row.get("n_chips", "1") != "1"
+    usual = habits.offload if several else ()
+    return ("optimizer", "weights") if weights else ("optimizer",) if optimizer_too else usual

@@ -185,7 +185,7 @@ def _plan(
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
         recompute=recompute,
-        offload=offload(row),
+        offload=offload(row, habits),
         split=_split(layers, pp, interleave),
         stages=later_stages(job.model, pp) if profile.deals_by_share else None,
     )
