@@ -6,7 +6,7 @@ moments. Other optimizers keep the same copy and other moments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from frozen_records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

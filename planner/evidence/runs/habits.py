@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from frozen_records import dataclass
 from planner.assumptions.optimizers import ADAM, QUANTIZED, UNQUANTIZED
 from planner.assumptions.software import GIB, FrameworkProfile
 
