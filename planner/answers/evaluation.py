@@ -50,7 +50,7 @@ def evaluate_plan(
     result = plan_results(model, table, costs)[0]
     limits = limits_on_given(resolved.request)
     fits, _ = limits.memory(model, table, costs.memory)
-    limit_bytes = limits.bytes_of_plan(model, plan)
+    limit_bytes = limits_of(resolved.request).bytes_of_plan(model, plan)
     all_orders = resolved.request.placement == "all"
     broken = violations(model, table, all_orders=all_orders)
     broken += unmet(model, table, named_targets(resolved.request), broken)

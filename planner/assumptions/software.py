@@ -42,6 +42,7 @@ class Era:
             alone.
         fp8_recipe: Scaling of 8-bit operands with a scale per tensor, key of the calibration's
             `quantization` group: "delayed", or "current", which reads them once more.
+        generation: Eras of one keep the same in memory; empty: the name.
     """
 
     name: str
@@ -60,6 +61,12 @@ class Era:
     overlaps_p2p: bool = False
     hides_reduction: bool = True
     hides_gather: bool = False
+    generation: str = ""
+
+    @property
+    def keeps_as(self) -> str:
+        """What the era's memory is known by."""
+        return self.generation or self.name
 
     @property
     def key(self) -> str:
@@ -77,6 +84,7 @@ _MEGATRON_CORE = Era(
     experts="fused",
     overlaps_p2p=True,
     hides_gather=True,
+    generation="megatron-core",
 )
 ERAS = {
     era.name: era
@@ -103,6 +111,7 @@ ERAS = {
             fused_attention=True,
             hopper_attention="fa2_hopper",
             gradient_wire_bytes=2.0,
+            generation="torch-fsdp",  # PyTorch FSDP too
         ),
         Era(  # torchao scales by the tensor at hand
             name="torch-fsdp",
@@ -155,6 +164,7 @@ class FrameworkProfile:
         era: Default software era (key of `ERAS`).
         weight_bytes, gradient_bytes, optimizer_bytes: Per parameter, before sharding. Weights
             count what stays resident beside the optimizer's master copy.
+        master_bytes: The part of `optimizer_bytes` that is a copy of the weights, not moments.
         sums_as_sent: Gradients of micro-batches add up in the buffer that is reduced, so that one
             format holds for memory and wire: `planner.cost.context.one_format`. Megatron-LM
             core 0.16.1, core/distributed/distributed_data_parallel.py (`grad_dtype`).
@@ -199,7 +209,13 @@ class FrameworkProfile:
         gradient_residue: Bytes per parameter that stay beside the gradients.
         embedding_residue: Bytes per embedding parameter on the first stage.
         optimizer_phase: Bytes per parameter allocated during the optimizer step.
+        widened_gradients: Bytes per parameter that a chip steps, for a copy of its gradients in 32
+            bits during the step (DeepSpeed 0.16, runtime/zero/stage_1_and_2.py, `step`).
+        widened_at_once: Parameters of which zero3 makes that copy at a time (DeepSpeed's default
+            `sub_group_size`).
         gathered_layers: Layers that zero3 holds gathered at once, with their gradients.
+        live_parameters: Parameters that zero3 keeps gathered if the model has as many
+            (DeepSpeed's default `stage3_max_live_parameters`).
         constant_bytes: Workspaces counted by the allocator.
         reserve_bytes: Outside the allocator: context and communication buffers.
         usable_share: Share of (capacity - reserve) that a plan may fill.
@@ -225,6 +241,7 @@ class FrameworkProfile:
     weight_bytes: float
     gradient_bytes: float
     optimizer_bytes: float
+    master_bytes: float = 4.0
     sums_as_sent: bool = False
     sent_bytes: float = 0.0
     keeps_quantized: bool = False
@@ -245,7 +262,10 @@ class FrameworkProfile:
     gradient_residue: float = 0.0
     embedding_residue: float = 0.0
     optimizer_phase: float = 0.0
+    widened_gradients: float = 0.0
+    widened_at_once: float = 1e9
     gathered_layers: float = 2.0
+    live_parameters: float = 0.0
     constant_bytes: float = 0.5 * GIB
     reserve_bytes: float = 2.5 * GIB
     usable_share: float = 0.90

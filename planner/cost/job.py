@@ -5,12 +5,14 @@ from __future__ import annotations
 from frozen_records import dataclass
 from models_db import Model
 from planner.assumptions.assumptions import PRECISIONS
+from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, UNQUANTIZED
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
 
 JOB_KINDS = ("pretrain", "finetune", "lora")
 LONGEST_SEQUENCE = 2**24
 LARGEST_BATCH = 2**24
+USUAL_RANK = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,10 @@ class Job:
         precision: Of the matrix multiplications, one of `PRECISIONS`.
         kind: "pretrain", "finetune" (all parameters) or "lora" (adapters on a frozen model).
         lora_rank: Rank of the adapters of a "lora" job.
+        trained_ends: A "lora" job trains embedding and head too.
+        frozen_weights: Format of the matrices that a "lora" job does not train, a key of
+            `planner.assumptions.optimizers.FROZEN`; embedding and head have 16 bits.
+        optimizer: A key of `planner.assumptions.optimizers.OPTIMIZERS`.
         framework: Whose memory profile and rules apply.
         era: Software era of the time constants, a key of `planner.assumptions.software.ERAS`.
     """
@@ -34,7 +40,10 @@ class Job:
     global_batch: int
     precision: str = "bf16"
     kind: str = "pretrain"
-    lora_rank: int = 16
+    lora_rank: int = USUAL_RANK
+    trained_ends: bool = False
+    frozen_weights: str = UNQUANTIZED
+    optimizer: str = ADAM
     framework: FrameworkProfile
     era: str
 
@@ -54,6 +63,12 @@ class Job:
             raise InputError(f"era: {self.era!r} is not one of {', '.join(sorted(ERAS))}")
         if self.lora_rank < 1:
             raise InputError(f"lora-rank: {self.lora_rank} is not positive")
+        if self.frozen_weights not in FROZEN:
+            known = ", ".join(FROZEN)
+            raise InputError(f"frozen-weights: {self.frozen_weights!r} is not one of {known}")
+        if self.optimizer not in OPTIMIZERS:
+            known = ", ".join(OPTIMIZERS)
+            raise InputError(f"optimizer: {self.optimizer!r} is not one of {known}")
 
     @property
     def batch_tokens(self) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import hardware_db
 import models_db
+from planner.assumptions.optimizers import ADAM, UNQUANTIZED
 from planner.base.version import SCHEMA_VERSION, __version__
 from planner.cost.context import CostModel
 from planner.question.resolved import Resolved
@@ -30,6 +31,8 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         "seq_len": resolved.seq_len,
         "precision": job.precision,
         "job": job.kind,
+        **({} if job.frozen_weights == UNQUANTIZED else {"frozen_weights": job.frozen_weights}),
+        **({} if job.optimizer == ADAM else {"optimizer": job.optimizer}),
         "framework": job.framework.name,
         "era": job.era,
         "assumptions": resolved.cost.assumptions.name,

@@ -185,6 +185,8 @@ class Request(BaseModel):
     precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
     job: Annotated[str, _word("job")] = _field("job")
     lora_rank: Whole = _field("lora_rank")
+    frozen_weights: Annotated[str, choice(words_of("frozen_weights"))] = _field("frozen_weights")
+    optimizer: Annotated[str, choice(words_of("optimizer"))] = _field("optimizer")
     framework: Annotated[str, choice(words_of("framework"), by_name=True)] | None = _field(
         "framework"
     )

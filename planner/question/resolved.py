@@ -127,6 +127,11 @@ def _alone(request: Request) -> list[str]:
             f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
             "make the job lora or leave the rank out"
         )
+    if "frozen_weights" in request.model_fields_set and request.job != "lora":
+        lines.append(
+            f"frozen-weights: {request.frozen_weights} has no effect on a {request.job} job, which "
+            "trains all weights; make the job lora or leave it out"
+        )
     if "power_boundary" in request.model_fields_set and request.max_power is None:
         lines.append(
             f"power-boundary: {request.power_boundary} has no effect without max-power; give that "
@@ -306,6 +311,8 @@ def _job_of(
         precision=precision,
         kind=kind,
         lora_rank=request.lora_rank,
+        frozen_weights=request.frozen_weights,
+        optimizer=request.optimizer,
         framework=framework,
         era=era,
     )

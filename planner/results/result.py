@@ -206,7 +206,8 @@ class EvaluateResult(Shown):
     Attributes:
         result: The costs.
         fits: Whether it fits in memory on chip and host.
-        memory_limit_bytes: Bytes per chip that it may fill, without the reserve.
+        memory_limit_bytes: Bytes per chip that a search would let it fill, without the reserve; a
+            plan that is given fits above them too, up to what the framework may use.
         warnings: Rules of the framework that it breaks, memory that it exceeds.
         launch: Of a launch that was read (`planner.frameworks.reading`): its framework (`source`),
             its file, and the settings that are `ignored` and `unknown`; empty for plans.

@@ -79,8 +79,6 @@ def test_what_is_nearly_full_is_risky_and_has_no_headroom(tmp_path: Path) -> Non
     assert found["out_of_memory_probability"] >= 0.05
     assert found["memory_risk"] in ("risky", "does not fit")
     assert found["lacks_headroom"]
-    (line,) = [line for line in found["warnings"] if "tp_recompute_allgather" in line]
-    assert line.startswith("memory: ")
     assert any(line.startswith("headroom: little headroom: ") for line in found["warnings"])
     printed = planner("evaluate", str(plan)).out
     assert found["memory_risk"] in printed

@@ -271,10 +271,21 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
         split = shards if level >= from_level else (1.0, 1.0)
         return per_parameter * (dense / split[0] + experts / split[1])
 
-    frozen = 2.0 if job.kind == "lora" else 0.0
-    weights = kept(max(framework.weight_bytes, frozen), 3)
+    weights = kept(framework.weight_bytes, 3)
+    if job.kind == "lora":
+        frozen, ends = _frozen_bytes(job), _ends(job, plan, stage, local)
+        split = shards if level >= 3 else (1.0, 1.0)
+        rest = (dense - ends) / split[0] + experts / split[1]
+        weights = frozen[0] * rest + frozen[1] * ends / split[0] + share * weights
     gradients = kept(framework.gradient_bytes * share, 2)
     optimizer = kept(framework.optimizer_bytes * share, 1)
+    if job.optimizer != "adam":
+        moments = framework.optimizer_bytes - framework.master_bytes
+        split = shards if level >= 1 else (1.0, 1.0)
+        own = {"muon": moments / 2, "lion": moments / 2, "adafactor": 0.0, "adam-bf16": 4.0}
+        optimizer = share * kept(framework.master_bytes + own[job.optimizer], 1)
+        if job.optimizer == "muon":
+            optimizer += share * moments / 2 * _ends(job, plan, stage, local) / split[0]
     activations, streamed = _activations(job, plan, stage, m, fused=fused)
     logits = 0.0
     if stage.last:
@@ -288,11 +299,17 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
     host = 0.0
     if "optimizer" in plan.offload:
         host, optimizer = host + optimizer, 0.0
+        if level >= 2:  # each shard of the gradients leaves when it is reduced
+            host, gradients = host + gradients, 0.0
     if "weights" in plan.offload:
-        host, weights = host + weights, min(weights, 4 * largest)
+        host, weights = host + weights, 0.0 if level == 3 else min(weights, 4 * largest)
     if "activations" in plan.offload:
         host, activations = host + activations, streamed
     phase = framework.optimizer_phase * (dense + experts)
+    if "optimizer" not in plan.offload:
+        stepped = share * kept(1.0, 1)
+        stepped = min(stepped, 1e9) if level == 3 else stepped
+        phase += framework.widened_gradients * stepped
     buffers += max(phase - activations - logits - buffers, 0.0)
     return {
         "weights": weights,
@@ -304,6 +321,15 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
         "constant": framework.constant_bytes,
         "host": host,
     }
+
+
+def _frozen_bytes(job: Job) -> tuple[float, float]:
+    """Bytes of a frozen weight of a layer, and of embedding and head."""
+    if job.frozen_weights == "nf4":  # 4 bits, 8 for 64 weights, 32 for 256 of these scales
+        return (4 + 8 / 64 + 32 / (64 * 256)) / 8, 2.0
+    assert job.frozen_weights == "16-bit"
+    whole = max(job.framework.weight_bytes, 2.0)
+    return whole, whole
 
 
 def _activations(
@@ -339,12 +365,18 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     kept = trained * framework.weight_gradient_buffer * shapes
     kept += trained * framework.gradient_residue * parameters
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
+    if job.kind == "lora" and job.frozen_weights != "16-bit" and layer:
+        kinds = set(job.model.layer_kinds)
+        pairs = [pair for kind in kinds for pair in layer_matrices(job.model, kind)]
+        kept += 2 * max(rows * columns for rows, columns in pairs) / plan.tp
     if stage.sharding != "zero3":
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:
         return kept + 2 * parameters + trained * 4 * parameters
     gradients = trained * framework.gradient_bytes * layer
-    return kept + 2 * (2 * layer + gradients) + 2 * _ends(job, plan, stage, local)
+    live = max(2 * layer, min(framework.live_parameters, job.model.total_parameters))
+    weight = min(2.0, _frozen_bytes(job)[0]) if job.kind == "lora" else 2.0
+    return kept + weight * live + 2 * gradients + 2 * _ends(job, plan, stage, local)
 
 
 def stays_unsharded(job: Job, plan: Plan) -> bool:

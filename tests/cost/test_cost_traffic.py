@@ -10,7 +10,7 @@ from cost.cases import Case, case_of
 from cost.reference_volume import wire
 from cost.test_within_chip_traffic import best_integer_tile
 from planner.cost.context import mesh_of, networks
-from planner.cost.memory.memory import shards
+from planner.cost.memory.state import shards
 from planner.plan import Plan, PlanTable
 
 

@@ -63,13 +63,13 @@ def test_spread_says_what_is_known() -> None:
     assert of("megatron", "megatron-2022") == [spread["era"]] * 3
     assert of("torchtitan") == [spread["profile"]] * 3
     assert of("jax") == [spread["unmeasured"]] * 3
-    assert of("nanotron") == [spread["profile"], spread["flag"], spread["profile"]]
-    assert (
-        memory_spread(
-            replace(FRAMEWORKS["nanotron"], keeps_gathered="never"), "nanotron", plans
-        ).tolist()
-        == [spread["profile"]] * 3
-    )
+    assert of("nanotron") == of("megatron", "megatron-core-2025") == [spread["profile"]] * 3
+    unknown = replace(FRAMEWORKS["nanotron"], keeps_gathered="unknown")
+    assert memory_spread(unknown, "nanotron", plans).tolist() == [
+        spread["profile"],
+        spread["flag"],
+        spread["profile"],
+    ]
 
 
 @each("framework", FRAMEWORKS.values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from planner.assumptions.optimizers import QUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
-from planner.cost.evaluate import memory_table
 from planner.cost.memory.risk import headroom_note
 from planner.frameworks.registry import default_framework, framework_of, target_of
 from planner.frameworks.rules import applicable
@@ -27,7 +27,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
     return [
         *_memory_warnings(model, result, limits),
         *_headroom_warnings(model, result),
-        *_gather_warnings(model, result.plan),
+        *_frozen_warnings(model),
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_chunk_warnings(model, result.plan),
@@ -66,18 +66,14 @@ def _headroom_warnings(model: CostModel, result: PlanResult) -> list[str]:
     return [f"headroom: {headroom_note(result.memory_per_chip_bytes, model.chip.memory_bytes)}"]
 
 
-def _gather_warnings(model: CostModel, plan: Plan) -> list[str]:
-    """Both ends of the memory where the profile does not say whether gathered inputs are kept."""
-    framework = model.framework
-    if framework.keeps_gathered != "unknown" or plan.tp == 1 or not plan.sequence_parallel:
+def _frozen_warnings(model: CostModel) -> list[str]:
+    """Time that quantized weights take and the step does not count."""
+    job = model.job
+    if job.trains_all or job.frozen_weights not in QUANTIZED:
         return []
-    table, ends = PlanTable.from_plans([plan]), []
-    for mode in ("never", "always"):
-        job = replace(model.job, framework=replace(framework, keeps_gathered=mode))
-        ends.append(show_bytes(float(memory_table(replace(model, job=job), table).peak[0])))
     return [
-        f"memory: {ends[0]} if {framework.name} gathers the inputs of its column-parallel layers "
-        f"again (tp_recompute_allgather), {ends[1]} if it keeps them; the prediction is between"
+        f"frozen-weights: {job.frozen_weights} is expanded to 16 bits before each product; memory "
+        "counts one such matrix, the step time does not count the expansion"
     ]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.assumptions.number_formats import kept_operand_bytes
+from planner.assumptions.optimizers import FROZEN, QUANTIZED, UNQUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
@@ -25,16 +26,19 @@ from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.in_flight import saved_at_once
 from planner.cost.memory.parameters import LocalParameters, padded_vocab, trained_share
+from planner.cost.memory.state import (
+    end_parameters,
+    frozen_bytes,
+    offloaded,
+    state_bytes,
+    step_bytes,
+)
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import (
     FULL,
     OFFLOAD_ACTIVATIONS,
-    OFFLOAD_OPTIMIZER,
-    OFFLOAD_WEIGHTS,
     SELECTIVE,
-    ZERO1,
-    ZERO2,
     ZERO3,
     PlanTable,
 )
@@ -76,22 +80,6 @@ class Memory:
 def _row_max(table: FloatArray) -> FloatArray:
     result: FloatArray = table.max(axis=1)
     return result
-
-
-def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray]:
-    """(n, s) ranks over which dense and expert state is divided, given a sharding per stage.
-
-    Dense: cp * dp * fsdp, or cp * fsdp under zero3 (hybrid sharding keeps dp replicas); experts:
-    what the groups of ep leave of tp and of the same axes. These are the sizes of the groups
-    "data", "shard", "expert_data" and "expert_shard" of `planner.network.placement`.
-    """
-    full = (plans.cp * plans.dp * plans.fsdp)[:, None]
-    inner = (plans.cp * plans.fsdp)[:, None]
-    dense = np.where(sharding == ZERO3, inner, full)
-    tp, ep = plans.tp[:, None], plans.ep[:, None]
-    gathered = inner * tp // np.gcd(inner * tp, ep)
-    experts = np.where(sharding == ZERO3, gathered, full * tp // ep)
-    return dense.astype(np.float64), np.maximum(experts, 1).astype(np.float64)
 
 
 def activation_bytes(
@@ -223,17 +211,17 @@ def memory(
     """
     framework = job.framework
     dense, experts = parameters
-    state = _state_bytes(job, plans, dense, experts, sharding)
+    state = state_bytes(job, plans, dense, experts, end_parameters(plans, stages, local), sharding)
     activations = _activations(job, shapes, plans, stages, m=m, groups=groups, fused=fused)
     logits = _logits(job, shapes, plans, stages, m)
     buffers = _buffers(job, plans, stages, local, dense + experts, sharding)
-    weights, gradients, optimizer, host = _offloaded(plans, state, local)
+    weights, gradients, optimizer, host = offloaded(plans, state, local, sharding)
     stays, streams = activations
     if plans.offload.any():
         offloads = (plans.offload & OFFLOAD_ACTIVATIONS > 0)[:, None]
         host = host + np.where(offloads, stays, 0.0)
         stays = np.where(offloads, streams, stays)
-    phase = framework.optimizer_phase * (dense + experts)
+    phase = step_bytes(job, plans, dense, experts, sharding)
     peak_phase = np.maximum(phase - stays - logits - buffers, 0.0)
     exists = stages.count > 0
     parts = {
@@ -258,39 +246,6 @@ def stage_parameters(
     """(n, s) dense and expert parameters of one chip before data-parallel sharding."""
     layers = stages.dense * local.dense_layer + stages.moe * local.moe_layer
     return layers + end_parameters(plans, stages, local), stages.moe * local.experts
-
-
-def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameters) -> FloatArray:
-    """(n, s) parameters of embedding and head; a tied table counts once where it is on one stage.
-
-    On one stage the tied head adds the final norm only; on two each holds the table.
-    """
-    beside = stages.first * stages.last > 0
-    head = np.where(beside, local.head_beside_embedding, local.head)
-    return stages.first * local.embedding + stages.last * head
-
-
-def _state_bytes(
-    job: Job, plans: PlanTable, dense: FloatArray, experts: FloatArray, sharding: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(n, s) bytes of weights, gradients and optimizer after sharding (ZeRO, section 5)."""
-    framework = job.framework
-    z_dense, z_experts = shards(plans, sharding)
-    one = np.ones_like(z_dense)
-
-    def kept(per_parameter: float, least: int) -> FloatArray:
-        divided = sharding >= least
-        return per_parameter * (
-            dense / np.where(divided, z_dense, one) + experts / np.where(divided, z_experts, one)
-        )
-
-    share = trained_share(job)
-    least = 0.0 if job.trains_all else 2.0  # frozen weights have no master copy to live in
-    return (
-        kept(max(framework.weight_bytes, least), ZERO3),
-        kept(framework.gradient_bytes * share, ZERO2),
-        kept(framework.optimizer_bytes * share, ZERO1),
-    )
 
 
 def _activations(
@@ -365,28 +320,25 @@ def _buffers(
     one_expert = float(job.model.expert_parameters)
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
     ends = end_parameters(plans, stages, local)
-    whole = 2.0 + framework.gradient_bytes * share  # of a gathered parameter and its gradient
-    gathered = framework.gathered_layers * whole * layer + 2.0 * ends
+    weight = 2.0 if job.trains_all else min(2.0, frozen_bytes(job))
+    whole = weight + framework.gradient_bytes * share  # of a gathered parameter and its gradient
+    layers = framework.gathered_layers * layer
+    live = np.maximum(layers, min(framework.live_parameters, job.model.total_parameters))
+    gathered = weight * live + (whole - weight) * layers + 2.0 * ends
     once = gathers_once(framework, plans.pp[:, None])
     gathered = np.where(once, whole * stage, gathered)
     kept = framework.weight_gradient_buffer * share * shapes
     kept = kept + framework.gradient_residue * share * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding
+    kept = kept + _expanded(job, plans, layer)
     return np.where(sharding == ZERO3, gathered, 0.0) + kept
 
 
-def _offloaded(
-    plans: PlanTable,
-    state: tuple[FloatArray, FloatArray, FloatArray],
-    local: LocalParameters,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """State on the chip and bytes on the host after offloading; weights keep two layers here."""
-    weights, gradients, optimizer = state
-    if not plans.offload.any():
-        return weights, gradients, optimizer, np.zeros_like(weights)
-    layer = np.maximum(local.dense_layer, local.moe_layer + local.experts)
-    moves_optimizer = (plans.offload & OFFLOAD_OPTIMIZER > 0)[:, None]
-    moves_weights = (plans.offload & OFFLOAD_WEIGHTS > 0)[:, None]
-    host = np.where(moves_optimizer, optimizer, 0.0) + np.where(moves_weights, weights, 0.0)
-    here = np.where(moves_weights, np.minimum(weights, 4.0 * layer), weights)
-    return here, gradients, np.where(moves_optimizer, 0.0, optimizer), host
+def _expanded(job: Job, plans: PlanTable, layer: FloatArray) -> FloatArray:
+    """(n, s) bytes of the matrix that a product with quantized weights expands to 16 bits."""
+    if job.trains_all or job.frozen_weights not in QUANTIZED:
+        return np.zeros_like(layer)
+    model = job.model
+    widths = [kv for kv in (model.mlp.hidden, model.moe and model.moe.expert_hidden) if kv]
+    largest = model.hidden * max([model.heads * model.head_dim, *widths])
+    return np.where(layer > 0, FROZEN[UNQUANTIZED] * largest / plans.tp[:, None], 0.0)

@@ -108,7 +108,11 @@ def trained_share(job: Job) -> float:
     """Share of the parameters that get gradients and optimizer state: 1, or the adapters'."""
     if job.trains_all:
         return 1.0
-    return adapter_parameters(job) / job.model.total_parameters
+    trained = adapter_parameters(job)
+    if job.trained_ends:
+        ends = 1 if job.model.tied_embeddings else 2
+        trained += ends * job.model.vocab_size * job.model.hidden
+    return trained / job.model.total_parameters
 
 
 def adapter_parameters(job: Job) -> int:

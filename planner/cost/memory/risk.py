@@ -17,7 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from frozen_records import dataclass
-from planner.assumptions.software import FrameworkProfile
+from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray
 from planner.base.units import show_percent
 from planner.cost.context import CostModel
@@ -52,16 +52,17 @@ SPREADS = {
         value=0.10,
         kind="derived",
         source=_RUNS,
-        note="0.09 in 160 rows whose flags are known: nanotron with tp = 1, torchtitan without "
-        "pp, DeepSpeed, KempnerForge; rounded up. 30 SimuMax rows on Megatron-Core scatter by "
-        "0.014, but three constants were chosen on them, and 3 of Megatron-Bridge are 0.25 off",
+        note="0.08 in 160 rows whose flags are known: nanotron with tp = 1, torchtitan without "
+        "pp, DeepSpeed, KempnerForge; 0.09 with 63 of Qwen's adapters and fine-tuning, 12 of "
+        "MS-AMP and 30 of SimuMax; rounded up. Those of SimuMax scatter by 0.014, but three "
+        "constants were chosen on them, and 3 of Megatron-Bridge are 0.25 off",
     ),
     "flag": Figure(
         value=0.18,
         kind="derived",
         source=_RUNS,
         note="0.18 in 1,133 nanotron rows with tp > 1, which do not say whether gathered inputs "
-        "are kept",
+        "are kept; plans of today are told to gather them again",
     ),
     "wide flag": Figure(
         value=0.26,
@@ -79,8 +80,8 @@ SPREADS = {
         value=0.26,
         kind="derived",
         source=_RUNS,
-        note="0.27 in 49 rows of BLOOM's tuning and 0.26 in 12 on V100, which have the Megatron "
-        "profile and software of 2021-22",
+        note="in 49 rows of BLOOM's tuning and 12 on V100, less the reserve, which have the "
+        "Megatron profile and software of 2021-22; without what is fitted to either source",
     ),
 }
 """Standard deviation of ln(measured / predicted), by what is known of the software."""
@@ -92,8 +93,8 @@ HEADROOM_SHARE = Figure(
     kind="derived",
     source="nanotron, The Ultra-Scale Playbook (1,265 runs on H100)",
     note="all 15 runs that filled more than 88 % of the chip were 2.7 to 13.7 times slower than "
-    "predicted, those at 80 to 88 % typically not; of other software 12 runs above 88 % "
-    "(torchtitan 3, BLOOM 6, V100 3) were no slower than those below",
+    "predicted, those at 80 to 88 % typically not; of other software 19 runs above 88 % "
+    "(torchtitan 3, BLOOM 6, V100 3, others 7) were no slower than those below",
 )
 SLOWDOWN = Figure(
     value=7.0,
@@ -103,15 +104,21 @@ SLOWDOWN = Figure(
 )
 
 
+def _known(framework: FrameworkProfile, era: str) -> float:
+    """The spread of a profile, or of a profile in software of another generation."""
+    other = ERAS[era].keeps_as != ERAS[framework.era].keeps_as
+    return SPREADS["era" if other else framework.memory_knowledge].value
+
+
 def memory_spread(framework: FrameworkProfile, era: str, plans: PlanTable) -> FloatArray:
     """(n,) standard deviation of ln(measured / predicted) memory.
 
     Args:
         framework: Its `memory_knowledge` and whether `keeps_gathered` is known.
-        era: Software era of the job; another than the framework's own is less sure.
+        era: Software era of the job; one of another generation than the framework's is less sure.
         plans: n plans.
     """
-    known = SPREADS["era" if era != framework.era else framework.memory_knowledge].value
+    known = _known(framework, era)
     spread = np.full(len(plans), known)
     if framework.keeps_gathered == "unknown":
         unsure = plans.sequence_parallel & (plans.tp > 1)
@@ -122,7 +129,7 @@ def memory_spread(framework: FrameworkProfile, era: str, plans: PlanTable) -> Fl
 
 def spreads_of(framework: FrameworkProfile, era: str) -> tuple[float, ...]:
     """Each spread that `memory_spread` has for some plan, ascending."""
-    known = SPREADS["era" if era != framework.era else framework.memory_knowledge].value
+    known = _known(framework, era)
     if framework.keeps_gathered != "unknown":
         return (known,)
     return tuple(sorted({known, *(max(known, SPREADS[name].value) for name in _FLAGS)}))

@@ -9,12 +9,13 @@ from functools import cache, lru_cache
 from hardware_db import HardwareError, list_chips, list_clusters, load_cluster
 from models_db import list_models
 from planner.assumptions.assumptions import PRECISIONS
+from planner.assumptions.optimizers import OPTIMIZERS as COSTED
 from planner.assumptions.software import ERAS
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
 from planner.evidence.runs.profiles import framework_fault
-from planner.evidence.runs.rows import ADAM, JOBS, Run
+from planner.evidence.runs.rows import JOBS, Run
 from planner.question.records import names_a_file
 
 NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs")
@@ -36,7 +37,7 @@ IGNORED = (
 )  # fmt: skip
 COLUMNS = (*NEEDED, STEP_TIME, *DIMENSIONS, *FILLED, *LABELS, *MEASURED, *METER, *IGNORED)
 
-OPTIMIZERS = (*ADAM, "adafactor", "lion", "muon", "sgd", "shampoo")
+OPTIMIZERS = (*COSTED, "adamw", "sgd", "shampoo")
 _COUNTS = ("n_chips", "global_batch_seqs", "seq_len", *DIMENSIONS, "n_kv_heads", "moe_experts",
            "moe_topk", "moe_d_ff", "chips_per_node", "tp", "pp", "interleave_v", "cp", "ep",
            "micro_batch_seqs")  # fmt: skip

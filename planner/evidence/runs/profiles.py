@@ -79,17 +79,17 @@ _OF_VENDOR = {
 def profile_of(row: Mapping[str, str]) -> Profile:
     """The profile of a row.
 
-    What decides, from the first: a rule that fits the columns `framework` and `framework_version`
-    together; the column `framework` where it names a profile; a rule that fits the source; the
-    family of the source, then that of the printed name of the framework; the chip. The column
-    `era` always holds.
+    What decides, from the first: the column `framework` where it names a profile, unless the rule
+    names a version of it; a rule that fits the columns `framework` and `framework_version`
+    together; one that fits the source; the family of the source, then that of the printed name of
+    the framework; the chip. The column `era` always holds.
 
     Raises:
         InputError: The row names an era or a framework that does not exist.
     """
     found = _by_rule(row)
     era, framework = row.get("era") or found.era, row.get("framework", "")
-    if framework not in FRAMEWORKS or _by_version(row) is not None:
+    if framework not in FRAMEWORKS or FRAMEWORKS[found.framework].derived_from == framework:
         if framework and framework_fault(framework):
             raise InputError(f"framework: {framework_fault(framework)}")
         framework = found.framework

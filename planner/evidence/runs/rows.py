@@ -17,9 +17,10 @@ from models_db import (
     Model,
 )
 from planner.base.errors import InputError
-from planner.cost.job import Job
+from planner.cost.job import USUAL_RANK, Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
 from planner.evidence.csvfile import number_in, whole_in
+from planner.evidence.runs.habits import Habits, frozen_weights, habits_of, offload, optimizer
 from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import with_networks
 from planner.evidence.runs.profiles import Profile, profile_of
@@ -30,7 +31,6 @@ SOFTWARE = ("framework", "framework_version", "flags", "optimizer", "job")
 """Columns that say what ran."""
 JOBS = {"pretrain": "pretrain", "sft": "finetune", "lora": "lora"}
 """Words of the column `job`, and kinds of `planner.cost.job.JOB_KINDS`."""
-ADAM = ("adam", "adamw")
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
 
 
@@ -43,6 +43,7 @@ class Run:
         group: Rows with the same group are plans of one job.
         source: Where it was published.
         profile: Its software and installation, and the rule that says so.
+        habits: What its source does that its rows do not say.
         plan, job, cluster: As reconstructed.
         measured_step_time_s: As published; NaN: not published.
         measured_memory_bytes: Peak per chip as published; None: not published.
@@ -55,6 +56,7 @@ class Run:
     group: str
     source: str
     profile: Profile
+    habits: Habits
     plan: Plan
     job: Job
     cluster: Cluster
@@ -76,17 +78,23 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         InputError: The row lacks a field that no rule fills, or contradicts itself.
     """
     filled: dict[str, str] = {}
-    profile = profile_of(row)
+    profile, habits = profile_of(row), habits_of(row)
     cluster = _cluster(row, filled, assume_network=assume_network)
     job = Job(
         model=model_of(row, profile),
         seq_len=whole_in(row, "seq_len"),
-        global_batch=whole_in(row, "global_batch_seqs"),
+        global_batch=_global_batch(row, filled),
         precision=_precision(row, cluster.chip, filled),
         kind=_kind(row, filled),
-        framework=FRAMEWORKS[profile.framework],
+        lora_rank=habits.lora_rank or USUAL_RANK,
+        trained_ends="lora (emb)" in row.get("flags", "").lower(),
+        frozen_weights=frozen_weights(row),
+        optimizer=optimizer(row, filled),
+        framework=habits.of(FRAMEWORKS[profile.framework]),
         era=profile.era,
     )
+    if habits.because:
+        filled["habits"] = habits.because
     memory_gib, power_w = (
         number_in(row, "peak_mem_gib_per_chip"),
         number_in(row, "power_w_per_chip"),
@@ -96,11 +104,12 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         group=row["group"],
         source=row["source"],
         profile=profile,
-        plan=_plan(row, job.model, profile, filled),
+        habits=habits,
+        plan=_plan(row, job, profile, habits, filled),
         job=job,
         cluster=cluster,
         measured_step_time_s=float(row["step_time_s"] or "nan"),
-        measured_memory_bytes=memory_gib and memory_gib * 2**30,
+        measured_memory_bytes=memory_gib and memory_gib * habits.printed_gib * 2**30,
         measured_power_w=power_w,
         filled=filled,
         printed={name: row[name] for name in SOFTWARE if row.get(name)},
@@ -121,17 +130,21 @@ def _precision(row: Mapping[str, str], chip: Chip, filled: dict[str, str]) -> st
 
 
 def _kind(row: Mapping[str, str], filled: dict[str, str]) -> str:
-    """The kind of job as the row says; else adapters where its labels say so, else pretraining.
-
-    What is costed is Adam, whatever the row says of its optimizer, which is noted.
-    """
-    optimizer = row.get("optimizer", "")
-    if optimizer not in ADAM:
-        filled["optimizer"] = "adam" if not optimizer else f"adam, costed for {optimizer}"
+    """The kind of job as the row says; else adapters where its labels say so, else pretraining."""
     if row.get("job"):
         return JOBS[row["job"]]
     filled["job"] = "lora: its labels say so" if _is_lora(row) else "pretrain"
     return "lora" if _is_lora(row) else "pretrain"
+
+
+def _global_batch(row: Mapping[str, str], filled: dict[str, str]) -> int:
+    """As printed; of rows that have a memory only, as many micro-batches as stages."""
+    if row["global_batch_seqs"] or row["step_time_s"] or not row["micro_batch_seqs"]:
+        return whole_in(row, "global_batch_seqs")
+    chips, tp = whole_in(row, "n_chips"), whole_in(row, "tp", 1)
+    ranks = chips // (tp * whole_in(row, "cp", 1))  # data ranks times stages
+    filled["global_batch"] = "as many micro-batches as stages: only memory is compared"
+    return ranks * whole_in(row, "micro_batch_seqs")
 
 
 def _is_lora(row: Mapping[str, str]) -> bool:
@@ -139,12 +152,15 @@ def _is_lora(row: Mapping[str, str]) -> bool:
     return "lora" in f"{row['model_name']} {row['id']} {row['source']}".lower()
 
 
-def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[str, str]) -> Plan:
+def _plan(
+    row: Mapping[str, str], job: Job, profile: Profile, habits: Habits, filled: dict[str, str]
+) -> Plan:
     pp, ep = (whole_in(row, name, 1) for name in ("pp", "ep"))
     tp = _tensor_degree(row, profile, filled)
-    data, cp = _data_ranks(row, profile, tp * pp, filled)
-    micro = _micro_batch(row, profile, data, filled)
-    sharding = row["sharding"] or ("ddp" if profile.era.startswith("megatron-d") else "zero1")
+    data, cp = _data_ranks(row, profile, tp * pp, job.global_batch, filled)
+    micro = _micro_batch(row, profile, data, job.global_batch, filled)
+    usual = "ddp" if profile.era.startswith("megatron-d") else "zero1"
+    sharding = row["sharding"] or habits.sharding or usual
     if not row["sharding"]:
         filled["sharding"] = sharding
     if data * cp == 1:
@@ -152,7 +168,7 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
     sequence_parallel = row["sp"] == "1"
     if row["sp"] == "" and profile.era.startswith(("megatron-core", "torch-fsdp", "jax")):
         filled["sequence_parallel"], sequence_parallel = "true", True
-    recompute = row["recompute"] or _recompute(row, profile, filled)
+    recompute = row["recompute"] or _recompute(row, profile, habits, filled)
     layers = whole_in(row, "n_layers")
     interleave = min(whole_in(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
     fsdp = sharding == "zero3"
@@ -169,14 +185,14 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
         recompute=recompute,
-        offload=("optimizer",) if "optimizer offload" in row.get("sharding_as_printed", "") else (),
+        offload=offload(row, habits),
         split=_split(layers, pp, interleave),
-        stages=later_stages(model, pp) if profile.deals_by_share else None,
+        stages=later_stages(job.model, pp) if profile.deals_by_share else None,
     )
 
 
 def _data_ranks(
-    row: Mapping[str, str], profile: Profile, model_ranks: int, filled: dict[str, str]
+    row: Mapping[str, str], profile: Profile, model_ranks: int, batch: int, filled: dict[str, str]
 ) -> tuple[int, int]:
     """Data ranks and context parallelism; XLA cuts sequences where there are fewer than chips."""
     chips, cp = whole_in(row, "n_chips"), whole_in(row, "cp", 1)
@@ -184,7 +200,7 @@ def _data_ranks(
         raise InputError(
             f"{row['id']}: {chips} chips do not divide into tp x pp {model_ranks}, cp {cp}"
         )
-    data, batch = chips // (model_ranks * cp), whole_in(row, "global_batch_seqs")
+    data = chips // (model_ranks * cp)
     if profile.era == "jax" and not row["cp"] and data > batch and data % batch == 0:
         data, cp = batch, data // batch
         filled["cp"] = f"{cp}: fewer sequences than chips"
@@ -214,10 +230,9 @@ def later_stages(model: Model, pp: int) -> tuple[Stage, ...] | None:
 
 
 def _micro_batch(
-    row: Mapping[str, str], profile: Profile, data: int, filled: dict[str, str]
+    row: Mapping[str, str], profile: Profile, data: int, batch: int, filled: dict[str, str]
 ) -> int:
     """As printed; else a data rank's whole share of the batch under XLA, and 1 elsewhere."""
-    batch = whole_in(row, "global_batch_seqs")
     if row["micro_batch_seqs"]:
         micro = whole_in(row, "micro_batch_seqs")
     else:
@@ -239,10 +254,12 @@ def _split(layers: int, pp: int, interleave: int) -> str:
     return "even-counted" if (layers + 2) % chunks == 0 else "front"
 
 
-def _recompute(row: Mapping[str, str], profile: Profile, filled: dict[str, str]) -> str:
-    """As the software's recipes do; else none where its era keeps all, and full."""
+def _recompute(
+    row: Mapping[str, str], profile: Profile, habits: Habits, filled: dict[str, str]
+) -> str:
+    """As in the scripts of the source; none where the software's recipes say so; else full."""
     saves = profile.era.startswith(("megatron-core", "nanotron")) or "single-node" in row["source"]
-    value = profile.recompute or ("none" if saves else "full")
+    value = habits.recompute or profile.recompute or ("none" if saves else "full")
     filled["recompute"] = value
     return value
 

@@ -44,6 +44,8 @@ class MemoryRow:
         least_gib, most_gib: Predicted where the gathered inputs are never kept, and always; the
             same as predicted where the framework profile says which.
         capacity_gib: Of the chip.
+        outside_gib: The part of the predicted memory that lies outside of the allocator, where the
+            source counts it (`planner.evidence.runs.habits`).
     """
 
     key: str
@@ -53,6 +55,7 @@ class MemoryRow:
     least_gib: float
     most_gib: float
     capacity_gib: float
+    outside_gib: float
 
     @property
     def error(self) -> float:
@@ -183,14 +186,16 @@ def memory_row(run: Run, **change: float | str) -> MemoryRow:
     table = PlanTable.from_plans([run.plan])
     assert run.measured_memory_bytes is not None
     modes = [float(peak[0]) / GIB for peak in both_modes(run, framework, table)]
+    outside = run.habits.outside_gib
     return MemoryRow(
         key=run.key,
         set_name=_set_of(run),
         measured_gib=run.measured_memory_bytes / GIB,
-        predicted_gib=float(peaks(run, framework, table)[0]) / GIB,
-        least_gib=min(modes),
-        most_gib=max(modes),
+        predicted_gib=float(peaks(run, framework, table)[0]) / GIB + outside,
+        least_gib=min(modes) + outside,
+        most_gib=max(modes) + outside,
         capacity_gib=run.cluster.chip.memory_bytes / GIB,
+        outside_gib=outside,
     )
 
 

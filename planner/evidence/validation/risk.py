@@ -13,13 +13,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray
+from planner.base.arrays import BoolArray, FloatArray
 from planner.cost.memory.risk import memory_risks
 from planner.evidence.runs.reading import MeasuredRun
 from planner.evidence.validation.predicting import Constants, Costed, costs_by_table
 from planner.question.asked.usual import OOM_RISK
 
 RISKS = (0.01, OOM_RISK, 0.1, 0.2, 0.5)
+_DECIDE = {"recompute", "sharding", "micro_batch"}
+"""Fields of a row without which its memory is a guess."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +31,14 @@ class OfRisk:
     Attributes:
         risk: The limit.
         refused: Of the runs that ran, those whose chance is above it.
+        refused_stated: The same of those whose row says what they recomputed, sharded, and how
+            large a micro-batch was.
         offered: Of the configurations that failed, those whose chance is not.
     """
 
     risk: float
     refused: float
+    refused_stated: float
     offered: float
 
 
@@ -44,12 +49,15 @@ class OfSource:
     Attributes:
         source: Its name.
         ran, refused: Runs that ran, and those of them that the default refuses.
+        stated, refused_stated: The same of those whose row says what decides its memory.
         failed, offered: Configurations that failed, and those of them that the default offers.
     """
 
     source: str
     ran: int
     refused: int
+    stated: int
+    refused_stated: int
     failed: int
     offered: int
 
@@ -65,6 +73,7 @@ class Refused:
         chance: To run out of memory, as predicted.
         predicted_bytes, capacity_bytes: Per chip, without the reserve, and what the chip has.
         measured_bytes: Per chip; None where it was not published.
+        assumed: What decides its memory and was taken by a rule; empty: nothing.
     """
 
     source: str
@@ -75,6 +84,7 @@ class Refused:
     predicted_bytes: float
     capacity_bytes: float
     measured_bytes: float | None
+    assumed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +109,14 @@ def risk_table(runs: Sequence[MeasuredRun], failed: Iterable[tuple[str, float]])
     at_risk = np.array([each for _, each in lost])
     names = dict.fromkeys([one.run.source for one in runs] + [name for name, _ in lost])
     known = np.isfinite(chance)
+    stated = known & _stated(runs)
     return RiskTable(
         default=OOM_RISK,
         risks=tuple(
             OfRisk(
                 risk=risk,
-                refused=float((chance[known] > risk).mean()),
+                refused=_share_above(chance[known], risk),
+                refused_stated=_share_above(chance[stated], risk),
                 offered=float((at_risk <= risk).mean()),
             )
             for risk in RISKS
@@ -115,6 +127,21 @@ def risk_table(runs: Sequence[MeasuredRun], failed: Iterable[tuple[str, float]])
             for row in np.flatnonzero(chance > OOM_RISK).tolist()
         ),
     )
+
+
+def _share_above(chance: FloatArray, risk: float) -> float:
+    """The share of chances above a limit; 0 of none."""
+    return float((chance > risk).mean()) if len(chance) else 0.0
+
+
+def _assumed(measured: MeasuredRun) -> tuple[str, ...]:
+    """What decides the memory of a run and its row does not say."""
+    return tuple(sorted(_DECIDE & measured.run.filled.keys()))
+
+
+def _stated(runs: Sequence[MeasuredRun]) -> BoolArray:
+    """(n,) whether a row says what decides its memory."""
+    return np.array([not _assumed(one) for one in runs], dtype=bool)
 
 
 def chances(runs: Sequence[MeasuredRun]) -> tuple[FloatArray, FloatArray]:
@@ -132,11 +159,14 @@ def _of_source(
 ) -> OfSource:
     """The counts of one source."""
     mine = np.array([one.run.source == name for one in runs]) & np.isfinite(chance)
+    stated = mine & _stated(runs)
     failed = [each for source, each in lost if source == name]
     return OfSource(
         source=name,
         ran=int(mine.sum()),
         refused=int((chance[mine] > OOM_RISK).sum()),
+        stated=int(stated.sum()),
+        refused_stated=int((chance[stated] > OOM_RISK).sum()),
         failed=len(failed),
         offered=sum(each <= OOM_RISK for each in failed),
     )
@@ -155,4 +185,5 @@ def _refused(measured: MeasuredRun, chance: float, held_bytes: float) -> Refused
         predicted_bytes=held_bytes,
         capacity_bytes=run.cluster.chip.memory_bytes,
         measured_bytes=run.measured_memory_bytes,
+        assumed=_assumed(measured),
     )

@@ -10,6 +10,7 @@ FSDP = FrameworkProfile(
     weight_bytes=2.0,
     gradient_bytes=2.0,
     optimizer_bytes=4.0,
+    master_bytes=0.0,
     logits_bytes=10.0,
     vocab_parallel_loss=False,
     shardings=("ddp", "zero3"),

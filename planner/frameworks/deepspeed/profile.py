@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from planner.assumptions.software import GIB, FrameworkProfile
 
+# Beside a GiB of workspaces: two buckets of 5e8 gradients in 16 bits (`reduce_bucket_size`, and
+# `overlap_comm` of ZeRO-3), as they are where a configuration does not name them.
 DEEPSPEED = FrameworkProfile(
     name="deepspeed",
     era="torch-fsdp",
@@ -14,8 +16,10 @@ DEEPSPEED = FrameworkProfile(
     optimizer_bytes=12.0,
     gated_saved=8.0,
     logits_bytes=14.0,
+    widened_gradients=4.0,
+    live_parameters=1e9,
     vocab_parallel_loss=False,
-    constant_bytes=1.0 * GIB,
+    constant_bytes=1.0 * GIB + 2 * 2.0 * 5e8,
     splits=("front",),
     schedules=("1f1b",),
 )

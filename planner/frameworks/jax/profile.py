@@ -10,6 +10,7 @@ JAX = FrameworkProfile(
     weight_bytes=4.0,
     gradient_bytes=4.0,
     optimizer_bytes=8.0,
+    master_bytes=0.0,
     logits_bytes=10.0,
     selective="half-matmuls",
     reserve_bytes=0.0,

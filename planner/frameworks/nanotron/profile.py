@@ -13,7 +13,6 @@ NANOTRON = FrameworkProfile(
     gated_saved=8.0,
     logits_bytes=7.1,
     lingering_logits_bytes=3.3,
-    keeps_gathered="unknown",
     gather_buffers=4.0,
     slows_without_headroom=True,
     gradient_residue=1.5,

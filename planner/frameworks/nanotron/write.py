@@ -58,6 +58,7 @@ def _parallelism(launch: Launch) -> dict[str, Any]:
         "pp_engine": "afab" if plan.schedule == "gpipe" else "1f1b",
         "tp_mode": "REDUCE_SCATTER" if plan.sequence_parallel else "ALL_REDUCE",
         "tp_linear_async_communication": plan.sequence_parallel,
+        "tp_recompute_allgather": True,
         "recompute_layer": common_recompute(launch) == "full",
     }
 

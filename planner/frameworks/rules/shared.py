@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.assumptions.optimizers import ADAM
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.plan import RING, SELECTIVE, PlanTable
@@ -12,6 +13,11 @@ from planner.plan import RING, SELECTIVE, PlanTable
 def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
     """The job trains all weights."""
     return np.full(len(plans), model.job.trains_all)
+
+
+def steps_by_adam(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The optimizer is Adam, with the moments that the framework keeps of itself."""
+    return np.full(len(plans), model.job.optimizer == ADAM)
 
 
 def by_ring(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
 
+from planner.assumptions.optimizers import ADAM
 from planner.assumptions.software import FrameworkProfile
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_counts
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import every, framework_of, framework_of_target
-from planner.frameworks.rules import alike, predicates, words
+from planner.frameworks.rules import alike, predicates, shared, words
 from planner.frameworks.rules.numbers import nearest_divisors
 from planner.frameworks.rules.rule import DEVICES_RULE, HARDWARE, PLACEMENT, Rule
 from planner.plan import Plan, PlanTable
@@ -262,6 +263,17 @@ GENERAL: tuple[Rule, ...] = (
         source="hardware_db: devices of the chip; PyTorch, JAX and their launchers count these",
         holds=alike.one_device,
         explain=lambda c, p: alike.many_devices(c),
+        launch=True,
+    ),
+    Rule(
+        name="optimizer",
+        field="job",
+        framework="any",
+        source="the launches that are written name Adam with the moments of the framework",
+        holds=shared.steps_by_adam,
+        explain=lambda c, p: (
+            f"planner export writes the optimizer {ADAM} alone, not {c.job.optimizer}"
+        ),
         launch=True,
     ),
 )

@@ -10,6 +10,7 @@ TEXTBOOK = FrameworkProfile(
     weight_bytes=2.0,
     gradient_bytes=0.0,
     optimizer_bytes=8.0,
+    master_bytes=0.0,
     gated_saved=4.0,
     plain_saved=2.0,
     logits_bytes=0.0,

@@ -99,6 +99,24 @@ JOB_FIELDS = (
         default=16,
     ),
     Asked(
+        name="frozen_weights",
+        help="Format of the matrices that a lora job does not train: 16-bit, fp8, int4 or nf4",
+        more="Embedding and head keep 16 bits",
+        panel=JOB,
+        kind="word",
+        default="16-bit",
+        page="fine-tuning.md",
+    ),
+    Asked(
+        name="optimizer",
+        help="Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others",
+        more="Its step takes the time of Adam's",
+        panel=JOB,
+        kind="word",
+        default="adam",
+        page="model/memory.md#optimizers",
+    ),
+    Asked(
         name="framework",
         help=(
             "{frameworks} (default: by chip; of finetune on GPUs fsdp); decides memory profile, "

@@ -15,6 +15,8 @@ Several = str | list[str] | tuple[str, ...]
 """Words, or text with commas between them."""
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
 Job = Literal["pretrain", "finetune", "lora", "sft"]
+FrozenWeights = Literal["16-bit", "fp8", "int4", "nf4"]
+Optimizer = Literal["adam", "adam-bf16", "adam-fp8", "adam-8bit", "adafactor", "lion", "muon"]
 Collectives = Literal["nccl", "synthesized", "best"]
 Placement = Literal["framework", "all", "torus"]
 PowerBoundary = Literal["chip", "node", "node_and_fabric", "facility", "chips", "nodes", "it"]
@@ -89,6 +91,12 @@ class CommonFields(FeasibleFields, total=False):
     lora trains adapters. Default: pretrain."""
     lora_rank: int | str
     """Rank of LoRA adapters. The default is the median of published recipes. Default: 16."""
+    frozen_weights: FrozenWeights
+    """Format of the matrices that a lora job does not train: 16-bit, fp8, int4 or nf4. Embedding
+    and head keep 16 bits. Default: 16-bit."""
+    optimizer: Optimizer
+    """Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others. Its step
+    takes the time of Adam's. Default: adam."""
     front: Several
     """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
     Default: that of the objective."""

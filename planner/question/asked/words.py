@@ -52,6 +52,18 @@ def _jobs() -> Collection[str]:
     return (*JOB_KINDS, *OTHER_WORDS["job"])
 
 
+def _frozen() -> Collection[str]:
+    from planner.assumptions.optimizers import FROZEN  # noqa: PLC0415  (not for --help)
+
+    return FROZEN
+
+
+def _optimizers() -> Collection[str]:
+    from planner.assumptions.optimizers import OPTIMIZERS  # noqa: PLC0415  (not for --help)
+
+    return OPTIMIZERS
+
+
 def _eras() -> Collection[str]:
     from planner.assumptions.software import ERAS  # noqa: PLC0415  (not for --help)
 
@@ -122,6 +134,8 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "hardware": _hardware,
     "precision": _precisions,
     "job": _jobs,
+    "frozen_weights": _frozen,
+    "optimizer": _optimizers,
     "framework": _frameworks,
     "era": _eras,
     "assumptions": _presets,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from planner.assumptions.optimizers import ADAM, UNQUANTIZED
 from planner.base.files import with_end
 from planner.base.messages import one_line
 from planner.base.version import SCHEMA_VERSION
@@ -92,6 +93,8 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     }
     if not job.trains_all:
         fields["lora_rank"] = job.lora_rank
+        fields |= _unlike("frozen_weights", job.frozen_weights, UNQUANTIZED)
+    fields |= _unlike("optimizer", job.optimizer, ADAM)
     if request.placement == "all":  # else evaluate would warn of layouts that were asked for
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
@@ -102,6 +105,11 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None} | request.machine
     return portable(fields, folder)
+
+
+def _unlike(name: str, value: str, usual: str) -> dict[str, str]:
+    """A field of a job file, where it is not the usual one."""
+    return {} if value == usual else {name: value}
 
 
 def asked_of(request: Request) -> dict[str, Any]:

@@ -63,11 +63,24 @@ def _default_words(found: RiskTable) -> str:
 def risk_tables(found: RiskTable) -> list[Table]:
     """What limits on the chance of running out of memory refuse and offer, and which runs."""
     risks = [
-        [f"{percent(row.risk)} %", percent(row.refused), percent(row.offered)]
+        [
+            f"{percent(row.risk)} %",
+            percent(row.refused),
+            percent(row.refused_stated),
+            percent(row.offered),
+        ]
         for row in found.risks
     ]
     sources = [
-        [row.source, f"{row.ran:,}", f"{row.refused:,}", f"{row.failed:,}", f"{row.offered:,}"]
+        [
+            row.source,
+            f"{row.ran:,}",
+            f"{row.refused:,}",
+            f"{row.stated:,}",
+            f"{row.refused_stated:,}",
+            f"{row.failed:,}",
+            f"{row.offered:,}",
+        ]
         for row in found.sources
         if row.refused or row.failed
     ]
@@ -76,18 +89,21 @@ def risk_tables(found: RiskTable) -> list[Table]:
     more = f" ({left:,} more in --json)" if left > 0 else ""
     return [
         ("By chance of running out of memory, all sources",
-         ("at most", "ran, refused %", "failed, offered %"), risks),
+         ("at most", "ran, refused %", "of those whose row says recompute, sharding and "
+          "micro-batch %", "failed, offered %"), risks),
         (f"{_default_words(found)}, by source; those that refuse none are left out",
-         ("source", "ran", "refused", "failed", "offered"), sources),
+         ("source", "ran", "refused", "rows that say", "refused", "failed", "offered"), sources),
         (f"Runs that ran and the default refuses{more}",
-         ("source", "model", "chips", "plan", "chance %", "predicted", "measured"), shown),
+         ("source", "model", "chips", "plan", "assumed", "chance %", "predicted", "measured"),
+         shown),
     ]  # fmt: skip
 
 
 def _refused_cells(row: Refused) -> list[str]:
     measured = "" if row.measured_bytes is None else show_bytes(row.measured_bytes)
     figures = (percent(row.chance), show_bytes(row.predicted_bytes), measured)
-    return [row.source, row.model, f"{row.chips:,}", row.plan, *figures]
+    assumed = ", ".join(row.assumed)
+    return [row.source, row.model, f"{row.chips:,}", row.plan, assumed, *figures]
 
 
 def gib_range(row: OfSize) -> str:

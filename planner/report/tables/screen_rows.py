@@ -93,9 +93,15 @@ def _evidence(notes: Notes) -> list[str]:
     return [f"interval from {runs} (--show evidence)"]
 
 
+def _of_limit(held_bytes: float, limit_bytes: float) -> str:
+    """The limit of searches, beside what a plan holds, which may be above it."""
+    limit = show_bytes(limit_bytes)
+    return f" of {limit}" if held_bytes <= limit_bytes else f", above the {limit} of searches,"
+
+
 def _memory_words(plan: PlanResult, facts: PlanFacts | None, verdict: str) -> str:
     """What the fullest chip holds of what it may, and how likely it runs out."""
-    of = "" if facts is None else f" of {show_bytes(facts.memory_limit_bytes)}"
+    of = "" if facts is None else _of_limit(plan.memory_per_chip_bytes, facts.memory_limit_bytes)
     words = f"{show_bytes(plan.memory_per_chip_bytes)}{of} per chip"
     if plan.memory_low_bytes is not None and plan.memory_high_bytes is not None:
         ends = interval_words(plan.memory_low_bytes, plan.memory_high_bytes, show_bytes)

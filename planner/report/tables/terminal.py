@@ -238,10 +238,13 @@ def fits_words(result: EvaluateResult) -> str:
     costs = result.result
     if result.pools:
         return "The plan fits: every pool has room for its stages."
-    words = (
-        f"The plan fits: it fills {show_bytes(costs.memory_per_chip_bytes)} of the "
-        f"{show_bytes(result.memory_limit_bytes)} of each chip that may be filled"
+    held, limit = costs.memory_per_chip_bytes, result.memory_limit_bytes
+    beside = (
+        f"of the {show_bytes(limit)} of each chip that may be filled"
+        if held <= limit
+        else f"of each chip, above the {show_bytes(limit)} that searches fill"
     )
+    words = f"The plan fits: it fills {show_bytes(held)} {beside}"
     if costs.reserve_bytes > 0:
         words += f", with {show_bytes(costs.reserve_bytes)} reserve outside"
     if costs.host_memory_bytes > 0:

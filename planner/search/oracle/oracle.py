@@ -33,6 +33,7 @@ from planner.cost.columns import micro_batches
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory.memory import stage_parameters
+from planner.cost.memory.state import step_bytes
 from planner.cost.step import forward_pass_s, step_factor
 from planner.frameworks.rules import demands_of, offloads_allowed
 from planner.plan import (
@@ -347,7 +348,7 @@ class _Builder:
     def _memory(self, layout: tuple[str, ...]) -> tuple[Table, Table]:
         """Bytes of state, buffers and the optimizer's phase; bytes of the micro-batches."""
         plans = self.candidates.space.plans
-        framework = replace(self.model.framework, optimizer_phase=0.0)
+        framework = replace(self.model.framework, optimizer_phase=0.0, widened_gradients=0.0)
         model = replace(self.model, job=replace(self.model.job, framework=framework))
         held = memory_table(model, plans)
         alone = replace(plans, offload=plans.offload & ~OFFLOAD_ACTIVATIONS)
@@ -371,7 +372,8 @@ class _Builder:
         local = self.model.local_parameters(tp, ep)
         dense, experts = stage_parameters(plans, stages, local)
         exists = stages.count > 0
-        return np.where(exists, self.model.framework.optimizer_phase * (dense + experts), 0.0)
+        phase = step_bytes(self.model.job, plans, dense, experts, plans.sharding[:, None])
+        return np.where(exists, phase, 0.0)
 
     def _bytes(self, tables: dict[str, FloatArray]) -> dict[str, IntArray]:
         """Columns of whole bytes per stage class, by name and class."""

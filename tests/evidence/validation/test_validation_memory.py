@@ -13,12 +13,14 @@ from planner.evidence.csvfile import published
 from planner.evidence.runs.rows import later_stages, run_of
 from planner.evidence.validation.failures import MARGINS, MODES, FailuresTable, failures_table
 from planner.evidence.validation.memory import (
+    GIB,
     MemoryErrors,
     MemoryRow,
     cost_model,
     errors_by_set,
     memory_rows,
 )
+from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import PlanTable
 from planner.question.asked.usual import OOM_RISK
 
@@ -46,8 +48,12 @@ def failures() -> FailuresTable:
         ("nanotron tp=1", 132, 5.0),
         ("nanotron", 1265, 12.0),
         ("kempner", 11, 10.0),
-        ("stas", 10, 10.0),
+        ("stas", 10, 6.0),
         ("titan", 7, 10.0),
+        ("bloomtune", 49, 7.0),
+        ("qwenft", 63, 9.0),
+        ("msamp", 12, 9.0),
+        ("lambda405", 1, 9.0),
     ],
 )
 def test_mean_error_of_a_set(
@@ -82,9 +88,15 @@ def test_every_row_is_predicted_or_named(found: tuple[list[MemoryRow], dict[str,
 def test_spreads_are_those_of_the_rows(
     found: tuple[list[MemoryRow], dict[str, str]], spread: str, sets: tuple[str, ...]
 ) -> None:
-    """Within a fifth of the root mean square."""
+    """Within a fifth of the root mean square, without what is fitted to single sources."""
+    reserve_gib = FRAMEWORKS["megatron"].reserve_bytes / GIB
     logs = [
-        math.log(row.measured_gib / row.predicted_gib) for row in found[0] if row.set_name in sets
+        math.log(
+            (row.measured_gib - reserve_gib * (row.outside_gib > 0))
+            / (row.predicted_gib - row.outside_gib)
+        )
+        for row in found[0]
+        if row.set_name in sets
     ]
     measured = math.sqrt(fmean(log**2 for log in logs))
     assert SPREADS[spread].kind == "derived"
@@ -111,8 +123,8 @@ def test_the_default_risk_is_held_against_runs_that_ran_and_that_failed(
     assert sweep.refused <= 0.08 * sweep.ran
     assert sum(row.refused for row in risk.sources) == len(risk.refused_runs)
     assert all(row.chance > risk.default for row in risk.refused_runs)
-    assert len(risk.refused_runs) <= 0.17 * sum(row.ran for row in risk.sources)
-    for figure, falls in (("refused", True), ("offered", False)):
+    assert len(risk.refused_runs) <= 0.11 * sum(row.ran for row in risk.sources)
+    for figure, falls in (("refused", True), ("refused_stated", True), ("offered", False)):
         values = [getattr(row, figure) for row in risk.risks]
         assert values == sorted(values, reverse=falls)
     (default,) = [row for row in risk.risks if row.risk == risk.default]
@@ -147,7 +159,7 @@ def test_the_parts_of_the_failures_add_up(failures: FailuresTable) -> None:
 def test_runs_without_headroom_were_slow() -> None:
     """Of nanotron all above the share, typically by the factor; of other software none.
 
-    Models with experts are left out: their time is not known well enough to tell.
+    But for one whose experts are computed one by one, which is why it was slow.
     """
     slow: dict[bool, list[float]] = {True: [], False: []}
     for row in published("runs"):
@@ -155,9 +167,9 @@ def test_runs_without_headroom_were_slow() -> None:
             continue
         run = run_of(row)
         assert run.measured_memory_bytes is not None
-        if run.measured_memory_bytes <= HEADROOM_SHARE.value * run.cluster.chip.memory_bytes:
+        if "experts loop" in row["flags"]:
             continue
-        if run.job.model.moe is not None:
+        if run.measured_memory_bytes <= HEADROOM_SHARE.value * run.cluster.chip.memory_bytes:
             continue
         costs = evaluate_table(cost_model(run), PlanTable.from_plans([run.plan]))
         ratio = run.measured_step_time_s / float(costs.step_time_s[0])
@@ -165,7 +177,7 @@ def test_runs_without_headroom_were_slow() -> None:
     assert len(slow[True]) == 15
     assert min(slow[True]) >= 2.0
     assert float(np.median(slow[True])) == pytest.approx(SLOWDOWN.value, rel=0.25)
-    assert len(slow[False]) == 18
+    assert len(slow[False]) == 19
     assert max(slow[False]) <= 1.6
 
 

@@ -351,11 +351,15 @@ def test_what_ran_is_decided_by_version_then_profile_then_source_then_name(
 
 def test_job_and_optimizer_are_as_said_or_assumed_row_by_row(write: Write) -> None:
     path = write(
-        {"job": "lora", "optimizer": "muon", "flags": "--overlap-grad-reduce"}, {}, {"id": "x-lora"}
+        {"job": "lora", "optimizer": "muon", "flags": "--overlap-grad-reduce"},
+        {},
+        {"id": "x-lora"},
+        {"optimizer": "shampoo"},
     )
-    said, plain, labelled = document(path)["rows"]
+    said, plain, labelled, unknown = document(path)["rows"]
     assert said["printed"]["flags"] == "--overlap-grad-reduce"
-    assert said["filled"]["optimizer"] == "adam, costed for muon"
+    assert "optimizer" not in said["filled"]
+    assert unknown["filled"]["optimizer"] == "adam, costed for shampoo"
     assert "job" not in said["filled"]
     assert (plain["filled"]["job"], plain["filled"]["optimizer"]) == ("pretrain", "adam")
     assert labelled["filled"]["job"] == "lora: its labels say so"

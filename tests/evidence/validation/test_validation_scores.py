@@ -90,10 +90,11 @@ def some() -> Predictions:
 
 
 @each(("source", "groups", "rows"), [("vtrain-multi", 4, 73),
-                                                        ("bloomtune", 7, 42)])  # fmt: skip
+                                                        ("bloomtune", 6, 37)])  # fmt: skip
 def test_groups_are_plans_of_one_job(
     some: Predictions, source: str, groups: int, rows: int
 ) -> None:
+    """Those of BLOOM's tuning end where its optimizer began to add gradients up in 32 bits."""
     found = choice_groups(some, of_sources(some, [source]))
     assert (len(found), sum(map(len, found))) == (groups, rows)
     for group in found:

@@ -29,6 +29,7 @@ from planner.evidence.calibration.logs.nsight import read_nsight
 from planner.evidence.calibration.logs.torchtitan_log import parse_torchtitan
 from planner.evidence.calibration.logs.trace import DeviceTime, mean_time
 from planner.evidence.calibration.logs.training_log import TrainingLog
+from planner.evidence.runs.habits import COMMON
 from planner.evidence.runs.profiles import Profile
 from planner.evidence.runs.rows import Run
 from planner.plan import Plan
@@ -196,6 +197,7 @@ def _run(key: str, cost: CostModel, plan: Plan) -> Run:
         group=job.model.name,
         source="measurements",
         profile=profile,
+        habits=COMMON,
         plan=plan,
         job=job,
         cluster=cost.cluster,

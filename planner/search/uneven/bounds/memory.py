@@ -78,7 +78,7 @@ def stage_memory_of(model: CostModel, rows: Rows, kind: int) -> StageMemory:
     first, which = distinct([getattr(rows.plans, name).astype(np.int64) for name in _HELD])
     plans = replace(rows.plans.take(first), layouts=())
     plans = replace(plans, order=np.zeros(len(first), dtype=np.int64))
-    framework = replace(model.framework, optimizer_phase=0.0)
+    framework = replace(model.framework, optimizer_phase=0.0, widened_gradients=0.0)
     plain = replace(model, job=replace(model.job, framework=framework))
     stages = _up_to_two(kind)
     shape = (len(first), len(rows.recomputes), len(SHARDINGS))

@@ -1,0 +1,148 @@
+"""Weights, gradients and optimizer of one chip: after sharding, and what offloading leaves here.
+
+Sources: Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; Ren et al., ZeRO-Offload,
+arXiv:2101.06840, section 4.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.assumptions.optimizers import FROZEN, OPTIMIZERS, QUANTIZED, UNQUANTIZED
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.job import Job
+from planner.cost.memory.parameters import LocalParameters, trained_share
+from planner.cost.stages.layout import StageClasses
+from planner.plan import OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO1, ZERO2, ZERO3, PlanTable
+
+
+def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(n, s) ranks over which dense and expert state is divided, given a sharding per stage.
+
+    Dense: cp * dp * fsdp, or cp * fsdp under zero3 (hybrid sharding keeps dp replicas); experts:
+    what the groups of ep leave of tp and of the same axes. These are the sizes of the groups
+    "data", "shard", "expert_data" and "expert_shard" of `planner.network.placement`.
+    """
+    full = (plans.cp * plans.dp * plans.fsdp)[:, None]
+    inner = (plans.cp * plans.fsdp)[:, None]
+    dense = np.where(sharding == ZERO3, inner, full)
+    tp, ep = plans.tp[:, None], plans.ep[:, None]
+    gathered = inner * tp // np.gcd(inner * tp, ep)
+    experts = np.where(sharding == ZERO3, gathered, full * tp // ep)
+    return dense.astype(np.float64), np.maximum(experts, 1).astype(np.float64)
+
+
+def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameters) -> FloatArray:
+    """(n, s) parameters of embedding and head; a tied table counts once where it is on one stage.
+
+    On one stage the tied head adds the final norm only; on two each holds the table.
+    """
+    beside = stages.first * stages.last > 0
+    head = np.where(beside, local.head_beside_embedding, local.head)
+    return stages.first * local.embedding + stages.last * head
+
+
+def frozen_bytes(job: Job) -> float:
+    """Bytes of a weight in a layer that the job does not train; frozen ones have no master copy."""
+    if job.frozen_weights in QUANTIZED:
+        return FROZEN[job.frozen_weights]
+    return max(job.framework.weight_bytes, FROZEN[job.frozen_weights])
+
+
+def optimizer_bytes(job: Job) -> tuple[float, float]:
+    """Bytes that the optimizer keeps per trained parameter: of all, and of the ends beside that."""
+    framework, optimizer = job.framework, OPTIMIZERS[job.optimizer]
+    own = optimizer.bytes_of(framework.optimizer_bytes, framework.master_bytes)
+    return own, framework.optimizer_bytes - own if optimizer.matrices_only else 0.0
+
+
+def state_bytes(
+    job: Job,
+    plans: PlanTable,
+    dense: FloatArray,
+    experts: FloatArray,
+    ends: FloatArray,
+    sharding: IntArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n, s) bytes of weights, gradients and optimizer after sharding (ZeRO, section 5).
+
+    Args:
+        job: What is trained, and with which optimizer.
+        plans: n plans.
+        dense, experts, ends: (n, s) parameters of one chip before sharding; `dense` counts those
+            of embedding and head, `ends`, too.
+        sharding: (n, 1) or (n, s) codes.
+    """
+    z_dense, z_experts = shards(plans, sharding)
+    one = np.ones_like(z_dense)
+
+    def kept(per_parameter: float, least: int, beside: float = 0.0) -> FloatArray:
+        divided = sharding >= least
+        z = np.where(divided, z_dense, one)
+        layers = dense / z + experts / np.where(divided, z_experts, one)
+        whole = per_parameter * layers
+        return whole + beside * ends / z if beside else whole
+
+    framework, share = job.framework, trained_share(job)
+    own_weight = framework.weight_bytes
+    weight = own_weight if job.trains_all else frozen_bytes(job) + own_weight * share
+    quantized = not job.trains_all and job.frozen_weights in QUANTIZED
+    ends_of_weight = FROZEN[UNQUANTIZED] - frozen_bytes(job) if quantized else 0.0
+    own, ends_of_optimizer = optimizer_bytes(job)
+    return (
+        kept(weight, ZERO3, ends_of_weight),
+        kept(framework.gradient_bytes * share, ZERO2),
+        kept(own * share, ZERO1, ends_of_optimizer * share),
+    )
+
+
+def step_bytes(
+    job: Job, plans: PlanTable, dense: FloatArray, experts: FloatArray, sharding: IntArray
+) -> FloatArray:
+    """(n, s) bytes that exist during the optimizer step only; arguments as of `state_bytes`.
+
+    `FrameworkProfile.optimizer_phase` of all parameters of the chip, and `widened_gradients` of
+    those that it steps, at most `widened_at_once` of them under zero3. None on the host.
+    """
+    framework, share = job.framework, trained_share(job)
+    whole = framework.optimizer_phase * (dense + experts)
+    if not framework.widened_gradients:
+        return whole
+    z_dense, z_experts = shards(plans, sharding)
+    divided = sharding >= ZERO1
+    owned = share * np.where(divided, dense / z_dense + experts / z_experts, dense + experts)
+    owned = np.where(sharding == ZERO3, np.minimum(owned, framework.widened_at_once), owned)
+    moved = (plans.offload & OFFLOAD_OPTIMIZER > 0)[:, None]
+    return whole + np.where(moved, 0.0, framework.widened_gradients * owned)
+
+
+def offloaded(
+    plans: PlanTable,
+    state: tuple[FloatArray, FloatArray, FloatArray],
+    local: LocalParameters,
+    sharding: IntArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """State on the chip and bytes on the host after offloading; weights keep two layers here.
+
+    Under zero3 these are the gathered ones, which are counted with the buffers.
+
+    An optimizer on the host takes the gradients there too: under zero2 and zero3 each shard leaves
+    as soon as it is reduced.
+    """
+    weights, gradients, optimizer = state
+    if not plans.offload.any():
+        return weights, gradients, optimizer, np.zeros_like(weights)
+    layer = np.maximum(local.dense_layer, local.moe_layer + local.experts)
+    moves_optimizer = (plans.offload & OFFLOAD_OPTIMIZER > 0)[:, None]
+    moves_weights = (plans.offload & OFFLOAD_WEIGHTS > 0)[:, None]
+    moves_gradients = moves_optimizer & (sharding >= ZERO2)
+    host = np.where(moves_optimizer, optimizer, 0.0) + np.where(moves_weights, weights, 0.0)
+    host = host + np.where(moves_gradients, gradients, 0.0)
+    streamed = np.where(sharding == ZERO3, 0.0, np.minimum(weights, 4.0 * layer))
+    here = np.where(moves_weights, streamed, weights)
+    return (
+        here,
+        np.where(moves_gradients, 0.0, gradients),
+        np.where(moves_optimizer, 0.0, optimizer),
+        host,
+    )

@@ -1,0 +1,262 @@
+"""What the runs of a source do that their rows do not say, and how it counts memory.
+
+The first entry whose patterns a row fits holds; where none fits, the common rules of
+`planner.evidence.runs.rows` fill what is missing. What was taken from here is listed with the
+fields that were filled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from frozen_records import dataclass
+from planner.assumptions.optimizers import ADAM, QUANTIZED, UNQUANTIZED
+from planner.assumptions.software import GIB, FrameworkProfile
+
+GB_IN_GIB = 1e9 / 2**30
+BLOOM_OUTSIDE_GIB, V100_OUTSIDE_GIB, MS_AMP_OUTSIDE_GIB = 13.4, 5.2, 11.6
+"""Context, communicators, buckets and fragments as nvidia-smi shows them: medians of what is
+missing in the fit rows of each source, PyTorch 1.8 to 1.11 on A100 and V100, NGC 23 on H100."""
+_OPTIMIZERS = (
+    ("8-?bit", "adam-8bit"),
+    ("precision-aware optimizer.*(bf16|exp_avg)", "adam-bf16"),
+    ("adafactor", "adafactor"),
+    ("muon", "muon"),
+    ("lion", "lion"),
+    ("^adamw?;", ADAM),
+)
+"""Patterns of what rows print of their optimizer and flags."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """What is taken for the runs of one source.
+
+    Attributes:
+        pattern: Of the row's source (any case).
+        flags: Of its flags and its sharding as printed too (any case); empty: any.
+        keeps: Fields of the framework profile that differ from those of today.
+        recompute, sharding: Where the row gives none; empty: the common rule.
+        offload: Of runs on several chips, where the row says nothing.
+        lora_rank: Of adapters; 0: the default.
+        printed_gib: GiB of one unit of the printed memory.
+        outside_gib: What the memory counts beside that of the framework's allocator.
+        because: Where it says so.
+    """
+
+    pattern: str
+    flags: str = ""
+    keeps: tuple[tuple[str, float | str], ...] = ()
+    recompute: str = ""
+    sharding: str = ""
+    offload: tuple[str, ...] = ()
+    lora_rank: int = 0
+    printed_gib: float = 1.0
+    outside_gib: float = 0.0
+    because: str
+
+    def of(self, framework: FrameworkProfile) -> FrameworkProfile:
+        """What the framework keeps in these runs."""
+        changes: dict[str, Any] = dict(self.keeps)
+        return replace(framework, **changes) if changes else framework
+
+
+_BIGSCIENCE = "read with nvidia-smi; DeepSpeed's optimizer adds gradients up beside Megatron"
+_QWEN = (
+    "finetune.py and its scripts: gradient checkpointing, rank 64; 81 GB printed on chips of "
+    "80 GiB: GB of 1e9 bytes"
+)
+_SMALL_BUCKETS = ("constant_bytes", 1.0 * GIB)
+_IN_16 = (("sums_as_sent", False), ("gradient_bytes", 2.0))
+_WIDE = (("sums_as_sent", False), ("keeps_quantized", False), ("gradient_bytes", 4.0))
+_IN_BOTH = (("sums_as_sent", False), ("gradient_bytes", 6.0))
+COMMON = Habits(pattern="", because="")
+_HABITS = (
+    Habits(
+        pattern="bigscience.*(rebalancing layers|re-do)",
+        keeps=_IN_BOTH,
+        outside_gib=BLOOM_OUTSIDE_GIB,
+        because=f"{_BIGSCIENCE} in 16 bits and in a copy of 32 that is not sharded",
+    ),
+    Habits(
+        pattern="bigscience.*tr11",
+        keeps=_IN_16,
+        outside_gib=BLOOM_OUTSIDE_GIB,
+        because=f"{_BIGSCIENCE} in 16 bits",
+    ),
+    Habits(
+        pattern="bigscience",
+        keeps=_IN_16,
+        outside_gib=V100_OUTSIDE_GIB,
+        because=f"{_BIGSCIENCE} in 16 bits",
+    ),
+    Habits(
+        pattern="nanotron",
+        keeps=(("keeps_gathered", "unknown"),),
+        because="the sweep does not say which tp_recompute_allgather it had",
+    ),
+    Habits(
+        pattern="mosaicml",
+        keeps=(("logits_bytes", 4.0),),
+        because="its models take the loss of flash-attn: logits and their gradients in 16 bits",
+    ),
+    Habits(
+        pattern="qwenlm/qwen",
+        flags="q-lora|deepspeed zero3",
+        keeps=(("logits_bytes", 8.0), _SMALL_BUCKETS),
+        recompute="full",
+        sharding="zero2",
+        lora_rank=64,
+        printed_gib=GB_IN_GIB,
+        because=f"{_QWEN}; its model computes the loss in 16 bits",
+    ),
+    Habits(
+        pattern="qwenlm/qwen",
+        flags="full-parameter",
+        keeps=(("logits_bytes", 8.0), _SMALL_BUCKETS),
+        recompute="full",
+        sharding="zero3",
+        printed_gib=GB_IN_GIB,
+        because=f"{_QWEN}; its model computes the loss in 16 bits; ds_config_zero3.json",
+    ),
+    Habits(
+        pattern="qwenlm/qwen",
+        flags="emb",
+        keeps=(
+            ("optimizer_bytes", 4.0),
+            ("master_bytes", 0.0),
+            ("widened_gradients", 0.0),
+            _SMALL_BUCKETS,
+        ),
+        recompute="full",
+        sharding="ddp",
+        lora_rank=64,
+        printed_gib=GB_IN_GIB,
+        because=f"{_QWEN}; without DeepSpeed Adam has the 16 bits of embedding and head",
+    ),
+    Habits(
+        pattern="qwenlm/qwen",
+        keeps=(("widened_gradients", 0.0), _SMALL_BUCKETS),
+        recompute="full",
+        sharding="ddp",
+        lora_rank=64,
+        printed_gib=GB_IN_GIB,
+        because=f"{_QWEN}; without DeepSpeed, adapters in 32 bits",
+    ),
+    Habits(
+        pattern="polygl0t",
+        keeps=(("logits_bytes", 0.0),),
+        recompute="none",
+        because="Liger kernels, whose loss never holds all logits; no checkpointing",
+    ),
+    Habits(
+        pattern="ms-amp",
+        flags="ms-amp",
+        keeps=(
+            ("weight_bytes", 2.0),
+            ("sums_as_sent", False),
+            ("keeps_quantized", False),
+            ("gradient_bytes", 1.0),
+            ("optimizer_bytes", 5.0),
+        ),
+        outside_gib=MS_AMP_OUTSIDE_GIB,
+        recompute="none",
+        because="Peng et al., arXiv:2310.18313, section 2: weights and gradients in 8 bits, "
+        "master copy in 16, moments in 8 and 16; transposed weights in 8 bits beside",
+    ),
+    Habits(
+        pattern="ms-amp",
+        flags="fp8 te",
+        keeps=(("weight_bytes", 4.0), *_WIDE),
+        outside_gib=MS_AMP_OUTSIDE_GIB,
+        recompute="none",
+        because="Megatron-LM of 2023 adds gradients up in 32 bits under bf16; Transformer Engine "
+        "keeps weights and their transposes in 8 bits beside those in 16",
+    ),
+    Habits(
+        pattern="ms-amp",
+        keeps=_WIDE,
+        outside_gib=MS_AMP_OUTSIDE_GIB,
+        recompute="none",
+        because="Megatron-LM of 2023 adds gradients up in 32 bits under bf16",
+    ),
+    Habits(
+        pattern="torchtune",
+        flags="packed; full",
+        recompute="full",
+        offload=("optimizer", "weights"),
+        because="its 70B_full.yaml: fsdp_cpu_offload, and every layer is checkpointed",
+    ),
+    Habits(
+        pattern="torchtune",
+        recompute="full",
+        because="its configurations checkpoint every layer",
+    ),
+    Habits(
+        pattern="litgpt",
+        flags="fsdp",
+        recompute="full",
+        lora_rank=8,
+        because="finetune/lora.py: FSDP with checkpointed blocks, rank 8",
+    ),
+    Habits(
+        pattern="litgpt",
+        recompute="none",
+        lora_rank=8,
+        because="finetune/lora.py: no checkpointing on one chip, rank 8",
+    ),
+)
+
+
+@cache
+def _fitting(source: str, flags: str) -> Habits:
+    """The first entry whose patterns are found."""
+
+    def fits(one: Habits) -> bool:
+        found = re.search(one.pattern, source, re.IGNORECASE)
+        return bool(found and re.search(one.flags, flags, re.IGNORECASE))
+
+    return next((one for one in _HABITS if fits(one)), COMMON)
+
+
+def habits_of(row: Mapping[str, str]) -> Habits:
+    """What is taken for a row; `COMMON` where nothing is known of its source."""
+    return _fitting(row.get("source", ""), _said(row))
+
+
+def frozen_weights(row: Mapping[str, str]) -> str:
+    """The format of frozen weights that the flags of a row name."""
+    named = re.search("frozen base weights in ([a-z.0-9]+)", row.get("flags", "").lower())
+    return next((name for name in QUANTIZED if named and name in named[1]), UNQUANTIZED)
+
+
+def optimizer(row: Mapping[str, str], filled: dict[str, str]) -> str:
+    """The optimizer of a row, one of `OPTIMIZERS`; Adam for those that are not known, noted."""
+    printed, flags = row.get("optimizer", "").lower(), row.get("flags", "").lower()
+    if not printed:
+        filled["optimizer"] = ADAM
+        return ADAM
+    for pattern, name in _OPTIMIZERS:
+        if re.search(pattern, f"{printed}; {flags}"):
+            return name
+    filled["optimizer"] = f"{ADAM}, costed for {row['optimizer']}"
+    return ADAM
+
+
+def _said(row: Mapping[str, str]) -> str:
+    """What a row prints of its flags and its sharding."""
+    return f"{row.get('flags', '')}; {row.get('sharding_as_printed', '')}"
+
+
+def offload(row: Mapping[str, str], habits: Habits) -> tuple[str, ...]:
+    """What a row keeps on the host: the optimizer, or with FSDP's offload the weights too."""
+    text = _said(row).lower()
+    weights = re.search("fsdp.*cpu.?offload", text)
+    optimizer_too = re.search("optimizer offload|optimizer_cpu_offload", text)
+    several = row.get("n_chips", "1") != "1"
+    usual = habits.offload if several else ()
+    return ("optimizer", "weights") if weights else ("optimizer",) if optimizer_too else usual
