@@ -141,6 +141,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     if not x.trains_all and a.adapter_bytes:
         memory = memory + _adapters_s(a, operators, x)
     cast_inputs, cast_gradients = _quantizing_s(a, operators, memory)
+    widened = _widening_s(a, operators) if x.widens else 0.0
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe),
         "cp": context_exchange_s(shapes, x),
@@ -153,14 +154,14 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     weight_grad = linears.weight_grad * float(x.trains_all)
     forward = PassTimes(
         compute=linears.forward + core.forward,
-        memory=memory + core.forward_memory + cast_inputs,
+        memory=memory + core.forward_memory + cast_inputs + widened,
         tp=tp,
         cp=cp_forward,
         ep=ep,
     )
     backward = PassTimes(
         compute=linears.input_grad + weight_grad + core.backward,
-        memory=a.elementwise_backward * memory + core.backward_memory + cast_gradients,
+        memory=a.elementwise_backward * memory + core.backward_memory + cast_gradients + widened,
         tp=a.tp_backward * tp,
         cp=cp_backward,
         ep=ep,
@@ -236,6 +237,16 @@ def _quantizing_s(
     outputs = reduce(np.add, [one.copies * one.tokens * one.outputs for one in cast])
     per_element_s = a.quantized_bytes / a.memory_bytes_per_s
     return np.asarray(per_element_s * inputs), np.asarray(per_element_s * outputs)
+
+
+def _widening_s(a: Assumptions, operators: dict[str, list[Linear]]) -> FloatArray:
+    """Widening frozen weights of 4 or 8 bits before each product: bytes over memory rate.
+
+    Source: Dettmers et al., arXiv:2305.14314, equation 5: weights are widened in every pass.
+    """
+    frozen = [one for name, each in operators.items() if name != "router" for one in each]
+    weights = reduce(np.add, [one.copies * one.inputs * one.outputs for one in frozen])
+    return np.asarray(a.widening_bytes * weights / a.memory_bytes_per_s)
 
 
 def _exposed_exchange_s(
