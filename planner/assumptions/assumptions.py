@@ -102,9 +102,8 @@ class Assumptions:
     adapter_bytes: Annotated[
         PerElement, "Bytes per input and output of a matrix with a LoRA adapter beside it."
     ] = 0.0
-    quantized_bytes: Annotated[
-        PerElement, "Bytes per element of casting a product's operand below 16 bits; 0: no cast."
-    ] = 0.0
+    quantized_bytes: Annotated[PerElement, "Bytes of casting an operand below 16 bits."] = 0.0
+    widening_bytes: Annotated[PerElement, "Bytes of widening a frozen weight, each pass."] = 0.0
     adapts_mlp: Annotated[bool, "Adapters stand beside the MLP's matrices too."] = False
 
     expert_efficiency: Annotated[Efficiency, "Rate of expert products over that of dense ones."]

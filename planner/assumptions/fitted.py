@@ -16,6 +16,7 @@ SHARED = {
     "ep_overlap": "moe.overlap",
     "host_s_per_tp_rank": "host_s_per_tp_rank",
     "adapter_bytes": "elementwise_bytes.adapters",
+    "widening_bytes": "elementwise_bytes.widening",
     "micro_batch_s": "micro_batch_overhead_s",
     "step_s": "step_overhead_s",
     "scale_up_efficiency": "network.scale_up_efficiency",

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
+from planner.assumptions.optimizers import QUANTIZED
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import (
     DataNets,
@@ -93,6 +94,7 @@ def layer_terms(
         recompute=x.recompute,
         clock=x.clock,
         trains_all=model.job.trains_all,
+        widens=not model.job.trains_all and model.job.frozen_weights in QUANTIZED,
         halves_matmuls=model.framework.selective == "half-matmuls",
         gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],

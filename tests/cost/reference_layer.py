@@ -44,8 +44,8 @@ def gemm_s(
 class Linear:
     """Forward, input gradient and weight gradient of linear layers, summed.
 
-    `inputs` and `outputs` count elements of a pass, the router's not; `adapted` those beside which
-    an adapter may stand, of attention and of MLPs.
+    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `adapted` those
+    beside which an adapter may stand, of attention and of MLPs.
     """
 
     forward: float = 0.0
@@ -53,6 +53,7 @@ class Linear:
     weight_grad: float = 0.0
     inputs: float = 0.0
     outputs: float = 0.0
+    weights: float = 0.0
     adapted: dict[str, float] = field(default_factory=lambda: {"attention": 0.0, "mlp": 0.0})
 
     def add(
@@ -72,6 +73,7 @@ class Linear:
         if of != "router":
             self.inputs += copies * tokens * inputs
             self.outputs += copies * tokens * outputs
+            self.weights += copies * inputs * outputs
         if of in self.adapted:
             self.adapted[of] += tokens * (inputs + outputs)
         speed = a.matmul_flop_per_s if rate is None else rate
@@ -141,17 +143,20 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     if job.kind == "lora":
         beside = linear.adapted["attention"] + (linear.adapted["mlp"] if a.adapts_mlp else 0.0)
         memory += a.elementwise * a.adapter_bytes * beside / a.memory_bytes_per_s
+    widened = 0.0
+    if job.kind == "lora" and job.frozen_weights != "16-bit":
+        widened = a.widening_bytes * linear.weights / a.memory_bytes_per_s
     cast = a.quantized_bytes / a.memory_bytes_per_s
     tp = _tensor_exchange(a, model, x, kind)
     cp, cp_back = _context_exchange(a, job, x, core, core_back)
     ep = _expert_exchange(a, model, x) if kind == "moe" else 0.0
     weight_grad = linear.weight_grad if job.kind != "lora" else 0.0
     ahead = {"compute": linear.forward + core, "memory": memory + scores, "tp": tp, "cp": cp}
-    ahead["memory"] += cast * linear.inputs
+    ahead["memory"] += cast * linear.inputs + widened
     ahead["ep"] = ep
     back = {
         "compute": linear.input_grad + weight_grad + core_back,
-        "memory": a.elementwise_backward * memory + scores_back + cast * linear.outputs,
+        "memory": a.elementwise_backward * memory + scores_back + cast * linear.outputs + widened,
         "tp": tp,
         "cp": cp_back,
         "ep": ep,

@@ -58,3 +58,21 @@ def test_adapters_cost_time_only_where_there_are_some() -> None:
     assert seconds("lora", "bf16") > seconds("lora", "bf16", adapter_bytes=0.0)
     assert seconds("pretrain", "bf16") == seconds("pretrain", "bf16", adapter_bytes=0.0)
     assert seconds("lora", "bf16", adapts_mlp=True) > seconds("lora", "bf16")
+
+
+def test_narrow_frozen_weights_are_widened_in_every_pass() -> None:
+    cluster = load_cluster("a100-sxm4-80")
+    plain = Job(
+        model=load_model("llama3-8b"), seq_len=8192, global_batch=1, kind="lora",
+        framework=FRAMEWORKS["deepspeed"], era="torch-eager",
+    )  # fmt: skip
+    a = calibrated(cluster.chip, plain.era)
+    times = []
+    for recompute in ("none", "full"):
+        plans = PlanTable.from_plans([Plan(recompute=recompute)])
+        narrow, wide = (
+            float(evaluate_table(CostModel.build(job, cluster, a), plans).step_time_s[0])
+            for job in (replace(plain, frozen_weights="nf4"), plain)
+        )
+        times.append(narrow - wide)
+    assert times[1] == pytest.approx(1.5 * times[0], rel=0.05)

@@ -26,6 +26,7 @@ class LayerInputs:
         cp_mode, recompute: Codes of `planner.plan.plan`.
         clock: Relative clock.
         trains_all: False when base weights get no gradient (LoRA).
+        widens: Whether frozen weights have less than 16 bits.
         halves_matmuls: Selective recomputation keeps half of the matmul outputs (else it drops
             the attention scores only, which fused attention never stores).
         gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
@@ -41,6 +42,7 @@ class LayerInputs:
     recompute: IntArray
     clock: FloatArray
     trains_all: bool
+    widens: bool
     halves_matmuls: bool
     gathers_context: bool
     tp_net: GroupCosts

@@ -137,10 +137,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     operators = layer_operators(a, shapes, shares, moe=moe)
     linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
     core = _attention_core(a, shapes, x)
-    memory = _elementwise_s(a, shapes, x, moe=moe)
-    if not x.trains_all and a.adapter_bytes:
-        memory = memory + _adapters_s(a, operators, x)
-    cast_inputs, cast_gradients = _quantizing_s(a, operators, memory)
+    memory = _elementwise_s(a, shapes, x, moe=moe) + _adapters_s(a, operators, x)
+    formats_forward, formats_backward = _formats_s(a, operators, x)
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe),
         "cp": context_exchange_s(shapes, x),
@@ -153,14 +151,14 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     weight_grad = linears.weight_grad * float(x.trains_all)
     forward = PassTimes(
         compute=linears.forward + core.forward,
-        memory=memory + core.forward_memory + cast_inputs,
+        memory=memory + core.forward_memory + formats_forward,
         tp=tp,
         cp=cp_forward,
         ep=ep,
     )
     backward = PassTimes(
         compute=linears.input_grad + weight_grad + core.backward,
-        memory=a.elementwise_backward * memory + core.backward_memory + cast_gradients,
+        memory=a.elementwise_backward * memory + core.backward_memory + formats_backward,
         tp=a.tp_backward * tp,
         cp=cp_backward,
         ep=ep,
@@ -206,7 +204,9 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     return moved / a.memory_bytes_per_s
 
 
-def _adapters_s(a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs) -> FloatArray:
+def _adapters_s(
+    a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
+) -> FloatArray | float:
     """Adapters beside matrices that do not train: bytes of one forward pass over memory rate.
 
     Adapters of small rank are bound by memory: dropout reads and writes the input, the two
@@ -214,28 +214,36 @@ def _adapters_s(a: Assumptions, operators: dict[str, list[Linear]], x: LayerInpu
     outputs e c_adapter T (i + o) bytes. Source: Hu et al., arXiv:2106.09685, equation 3; order of
     kernels: `lora.Linear.forward` of Hugging Face peft.
     """
+    if x.trains_all or not a.adapter_bytes:
+        return 0.0
     named = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
     adapted = [one for name in named for one in operators.get(name, ())]
     wide = reduce(np.add, [one.tokens * (one.inputs + one.outputs) for one in adapted])
     return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
 
 
-def _quantizing_s(
-    a: Assumptions, operators: dict[str, list[Linear]], none: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Seconds of casting inputs (forward) and gradients of outputs (backward) to a narrow format.
+def _formats_s(
+    a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
+) -> tuple[FloatArray | float, FloatArray | float]:
+    """Seconds of changing formats, forward and backward, of all products but the router's.
 
-    Every product but the router's takes both in that format: c_cast bytes an element, what the
-    recipe reads and writes (`quantization` in the calibration). Weights are cast once a step and
-    left out. Source: Transformer Engine, user guide, Low precision training.
+    Casting: inputs forward and gradients of outputs backward go to the job's narrow format, c_cast
+    bytes an element, what the recipe reads and writes (`quantization` in the calibration); weights
+    are cast once a step, which is left out. Source: Transformer Engine, user guide, Low precision
+    training. Widening: frozen weights below 16 bits are widened in every pass. Source: Dettmers et
+    al., arXiv:2305.14314, equation 5.
     """
-    if not a.quantized_bytes:
-        return np.zeros_like(none), np.zeros_like(none)
-    cast = [one for name, each in operators.items() if name != "router" for one in each]
-    inputs = reduce(np.add, [one.copies * one.tokens * one.inputs for one in cast])
-    outputs = reduce(np.add, [one.copies * one.tokens * one.outputs for one in cast])
-    per_element_s = a.quantized_bytes / a.memory_bytes_per_s
-    return np.asarray(per_element_s * inputs), np.asarray(per_element_s * outputs)
+    if not (a.quantized_bytes or x.widens):
+        return 0.0, 0.0
+    every = [one for name, each in operators.items() if name != "router" for one in each]
+    inputs = reduce(np.add, [one.copies * one.tokens * one.inputs for one in every])
+    outputs = reduce(np.add, [one.copies * one.tokens * one.outputs for one in every])
+    weights = reduce(np.add, [one.copies * one.inputs * one.outputs for one in every])
+    widened = float(x.widens) * a.widening_bytes * weights
+    return (
+        np.asarray((a.quantized_bytes * inputs + widened) / a.memory_bytes_per_s),
+        np.asarray((a.quantized_bytes * outputs + widened) / a.memory_bytes_per_s),
+    )
 
 
 def _exposed_exchange_s(
