@@ -20,6 +20,7 @@ from planner.base.errors import InputError
 from planner.cost.job import Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
 from planner.evidence.csvfile import number_in, whole_in
+from planner.evidence.runs.experts import experts_of, runs_dualpipe
 from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import with_networks
 from planner.evidence.runs.profiles import Profile, profile_of
@@ -86,6 +87,7 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         kind=_kind(row, filled),
         framework=FRAMEWORKS[profile.framework],
         era=profile.era,
+        experts=experts_of(row, profile, filled),
     )
     memory_gib, power_w = (
         number_in(row, "peak_mem_gib_per_chip"),
@@ -164,7 +166,7 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
         ep=ep,
         pp=pp,
         micro_batch=micro,
-        schedule="interleaved" if interleave > 1 else "1f1b",
+        schedule=_schedule(row, interleave),
         interleave=interleave,
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
@@ -173,6 +175,13 @@ def _plan(row: Mapping[str, str], model: Model, profile: Profile, filled: dict[s
         split=_split(layers, pp, interleave),
         stages=later_stages(model, pp) if profile.deals_by_share else None,
     )
+
+
+def _schedule(row: Mapping[str, str], interleave: int) -> str:
+    """As the flags say; else interleaved where a stage has several chunks."""
+    if runs_dualpipe(row):
+        return "dualpipe"
+    return "interleaved" if interleave > 1 else "1f1b"
 
 
 def _data_ranks(
