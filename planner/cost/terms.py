@@ -95,7 +95,7 @@ def layer_terms(
         clock=x.clock,
         trains_all=model.job.trains_all,
         widens=not model.job.trains_all and model.job.frozen_weights in QUANTIZED,
-        halves_matmuls=model.framework.selective == "half-matmuls",
+        selective=model.framework.selective,
         gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],
         cp_net=nets["cp"],
