@@ -6,6 +6,7 @@ from frozen_records import dataclass
 from models_db import Model
 from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.experts import ExpertSoftware
+from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, UNQUANTIZED
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
 

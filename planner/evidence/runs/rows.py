@@ -21,6 +21,7 @@ from planner.cost.job import USUAL_RANK, Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
 from planner.evidence.csvfile import number_in, whole_in
 from planner.evidence.runs.experts import experts_of, runs_dualpipe
+from planner.evidence.runs.habits import Habits, frozen_weights, habits_of, offload, optimizer
 from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import with_networks
 from planner.evidence.runs.profiles import Profile, profile_of
