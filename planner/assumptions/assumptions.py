@@ -123,6 +123,15 @@ class Assumptions:
 
     host_s_per_layer: Annotated[Seconds, "Seconds that the host needs to launch a layer."]
     host_s_per_tp_rank: Annotated[Seconds, "Host seconds per layer and rank of tp after one."]
+    far_host_s_per_tp_rank: Annotated[
+        Seconds, "The same, added where the stages of the pipeline are on several nodes."
+    ] = 0.0
+    far_tp_wait_s: Annotated[
+        Seconds, "Seconds per layer and rank of tp that its collectives between nodes wait."
+    ] = 0.0
+    slice_s: Annotated[
+        Seconds, "Host seconds per tensor and data rank where zero1 and zero2 slice each tensor."
+    ] = 0.0
     fixed_s_per_layer: Annotated[Seconds, "Seconds per layer of small kernels and waiting."]
     host_forward_share: Annotated[Share, "Share of the host's time in forward passes."] = 0.35
     micro_batch_s: Annotated[Seconds, "Seconds per micro-batch."]
@@ -200,7 +209,7 @@ class Assumptions:
         bool, "The model is a stack of two-matrix MLPs that hold all its parameters."
     ] = False
     token_granularity: Annotated[bool, "Chips share a step's tokens evenly, not sequences."] = False
-    jitter_per_doubling: Annotated[Exponent, "Slowdown per doubling of the chips from 8 on."] = 0.0
+    jitter: Annotated[Exponent, "Noise of a chip's step: deviation of its logarithm."] = 0.0
     site_factor: Annotated[Slowdown, "Multiplier of the whole step, for one site."] = 1.0
     local_runs: Annotated[Tile, "One's own runs behind the constants; 3 narrow intervals."] = 0
     moe_imbalance: Annotated[Multiple, "Busiest expert over the mean."] = 1.0
@@ -322,6 +331,7 @@ def calibrated(
     efficiency = constants.value(f"gemm_efficiency.{chip.calibration_gemm}")
     peak16 = _widest_matrix_peak(chip)
     fused = software.fused_attention and chip.calibration_attention != UNFUSED
+    shared = {name: constants.value(path) for name, path in SHARED.items()}
     return Assumptions(
         name="calibrated",
         matmul_flop_per_s=_matmul_peak(chip, precision, constants) * efficiency,
@@ -341,10 +351,9 @@ def calibrated(
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
         hides_gather=software.hides_gather,
-        **of_era(software, constants),  # type: ignore[arg-type]
         **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
-        **{name: constants.value(path) for name, path in SHARED.items()},  # type: ignore[arg-type]
+        **(shared | of_era(software, constants)),  # type: ignore[arg-type]
     )
 
 

@@ -23,6 +23,7 @@ from planner.cost.communication.exchanges import (
     context_exchange_s,
     expert_exchange_s,
     tensor_exchange_s,
+    tensor_wait_s,
 )
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
@@ -142,7 +143,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         memory = memory + _adapters_s(a, operators, x)
     cast_inputs, cast_gradients = _quantizing_s(a, operators, memory)
     sent = {
-        "tp": tensor_exchange_s(shapes, x, moe=moe),
+        "tp": tensor_exchange_s(shapes, x, moe=moe) + tensor_wait_s(a, x),
         "cp": context_exchange_s(shapes, x),
         "ep": np.zeros_like(memory),
     }
@@ -294,8 +295,14 @@ def _recomputation(
 
 
 def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
-    """Seconds in which the host launches both passes: h + h_tp (tp - 1) (+ h_moe + h_e E / ep)."""
-    host = a.host_s_per_tp_rank * (x.tp - 1) + a.host_s_per_layer
+    """Seconds in which the host launches both passes: h + h_tp (tp - 1) (+ h_moe + h_e E / ep).
+
+    h_tp is more where the pipeline crosses nodes.
+    """
+    per_rank: FloatArray | float = a.host_s_per_tp_rank
+    if a.far_host_s_per_tp_rank and x.pp_net is not None:
+        per_rank = per_rank + np.where(x.pp_net.domains > 1, a.far_host_s_per_tp_rank, 0.0)
+    host = per_rank * (x.tp - 1) + a.host_s_per_layer
     if moe:
         host = host + a.moe_host_s + a.expert_host_s * (shapes.experts / x.ep)
     return np.asarray(host, dtype=np.float64)
