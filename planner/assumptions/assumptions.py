@@ -15,7 +15,6 @@ from pydantic import Field
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.fitted import (
-    SHARED,
     UNFUSED,
     attention_efficiency,
     byte_counts,
@@ -123,15 +122,9 @@ class Assumptions:
 
     host_s_per_layer: Annotated[Seconds, "Seconds that the host needs to launch a layer."]
     host_s_per_tp_rank: Annotated[Seconds, "Host seconds per layer and rank of tp after one."]
-    far_host_s_per_tp_rank: Annotated[
-        Seconds, "The same, added where the stages of the pipeline are on several nodes."
-    ] = 0.0
-    far_tp_wait_s: Annotated[
-        Seconds, "Seconds per layer and rank of tp that its collectives between nodes wait."
-    ] = 0.0
-    slice_s: Annotated[
-        Seconds, "Host seconds per tensor and data rank where zero1 and zero2 slice each tensor."
-    ] = 0.0
+    far_host_s_per_tp_rank: Annotated[Seconds, "Added where pipelines cross nodes."] = 0.0
+    far_tp_wait_s: Annotated[Seconds, "Wait per layer and rank of tp across nodes."] = 0.0
+    slice_s: Annotated[Seconds, "Host seconds per tensor and data rank that zero1 slices."] = 0.0
     fixed_s_per_layer: Annotated[Seconds, "Seconds per layer of small kernels and waiting."]
     host_forward_share: Annotated[Share, "Share of the host's time in forward passes."] = 0.35
     micro_batch_s: Annotated[Seconds, "Seconds per micro-batch."]
@@ -331,7 +324,6 @@ def calibrated(
     efficiency = constants.value(f"gemm_efficiency.{chip.calibration_gemm}")
     peak16 = _widest_matrix_peak(chip)
     fused = software.fused_attention and chip.calibration_attention != UNFUSED
-    shared = {name: constants.value(path) for name, path in SHARED.items()}
     return Assumptions(
         name="calibrated",
         matmul_flop_per_s=_matmul_peak(chip, precision, constants) * efficiency,
@@ -353,7 +345,7 @@ def calibrated(
         hides_gather=software.hides_gather,
         **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
-        **(shared | of_era(software, constants)),  # type: ignore[arg-type]
+        **of_era(software, constants),  # type: ignore[arg-type]
     )
 
 

@@ -59,9 +59,10 @@ def expert_constants(
 
 
 def of_era(era: Era, constants: Calibration) -> dict[str, float]:
-    """What differs between generations of software: kernels, host, overlaps."""
+    """What all software shares, and what differs between generations: kernels, host, overlaps."""
     names = ("elementwise", "host_s_per_layer", "fixed_s_per_layer", "zero3_overlap", "dp_overlap")
-    found = {name: constants.value(f"era.{era.key}.{name}") for name in names}
+    found = {name: constants.value(path) for name, path in SHARED.items()}
+    found |= {name: constants.value(f"era.{era.key}.{name}") for name in names}
     found |= {
         name: constants.values[path]
         for name in _OF_SOME_ERAS

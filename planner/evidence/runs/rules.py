@@ -15,7 +15,7 @@ class Rule:
 
     Attributes:
         pattern: Regular expression.
-        era, framework, site, stalls, network, recompute: As in `planner.evidence.runs.profiles.Profile`.
+        era, framework, site, stalls, network, recompute: As in `profiles.Profile`.
         because: Why, in words.
     """
 
