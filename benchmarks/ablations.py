@@ -50,7 +50,9 @@ TERMS: dict[str, dict[str, float | bool | tuple[str, ...]]] = {
     "products of experts below dense ones": {"expert_efficiency": 1.0},
     "routing of tokens": {"routing_bytes": 0.0},
     "all-to-all below the links' rate": {"exchange_efficiency": 1.0},
-    "jitter of many chips": {"jitter_per_doubling": 0.0},
+    "jitter of many chips": {"jitter": 0.0},
+    "stragglers among tensor ranks": {"far_host_s_per_tp_rank": 0.0, "far_tp_wait_s": 0.0},
+    "slices of zero1": {"slice_s": 0.0},
 }  # fmt: skip
 """What is switched off: fields of the assumptions, and what they are then."""
 

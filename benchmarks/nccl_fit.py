@@ -64,15 +64,19 @@ class Prior:
 PRIORS = (
     Prior("latency.scale_up_s", 8e-6, 1.0),
     Prior("latency.infiniband_s", 20e-6, 1.0),
+    Prior("latency.virtual_s", 10e-6, 1.0),
     Prior("latency.efa_s", 50e-6, 1.0),
+    Prior("latency.efa_v1_s", 100e-6, 1.0),
     Prior("latency.tcpx_s", 400e-6, 1.0),
     Prior("latency.in_switch_s", 60e-6, 0.5),
     Prior("latency.in_switch_tree_s", 200e-6, 0.3),
     Prior("step_factor.scale_up", 1.0, 0.5),
+    Prior("step_factor.rack", 1.0, 0.7),
     Prior("step_factor.scale_out", 1.0, 0.7),
     Prior("efficiency.pcie", 0.75, 0.2),
     Prior("efficiency.infiniband", 0.93, 0.1),
     Prior("efficiency.efa", 0.9, 0.15),
+    Prior("efficiency.efa_v1", 0.9, 0.15),
     Prior("efficiency.tcpx", 0.5, 0.5),
 )
 _START = np.log([prior.value for prior in PRIORS])

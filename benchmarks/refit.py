@@ -5,7 +5,8 @@
                                              the constants without each source beside the runs
 
 Only rows of the split `fit` are used; of runs composed from a few measured layers every fifth of a
-cell, of sweeps that were tuned by hand the rows that count. Priors, spreads and noise are in
+cell, of sweeps that were tuned by hand the rows that count, and none that stalled (see
+`planner.evidence.runs.stalls`). Priors, spreads and noise are in
 refit_priors.yaml. A fit takes several minutes on one core and gives the same file every time. The
 prediction intervals, which rest on the constants, are fitted after them:
 python -m planner.evidence.left_out.coverage --write. `planner validate --what left-out` predicts
@@ -32,13 +33,14 @@ from joint_fit import (
     with_values,
 )
 
-from hardware_db import Calibration, load_calibration
+from hardware_db import Calibration, HardwareError, load_calibration
 from planner.base.errors import InputError
 from planner.base.files import write_atomically, write_bytes
 from planner.evidence.calibration.posterior import Noise, shrunk_median
 from planner.evidence.csvfile import published
 from planner.evidence.left_out.constants import file_of
 from planner.evidence.runs.rows import run_of
+from planner.evidence.runs.stalls import has_stalled, most_stall_s
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
 
@@ -51,20 +53,21 @@ _LEAST_ROWS = 3  # of a site factor
 _SITES_DIFFER = 0.15  # standard deviation of the logarithm of site factors
 _SITE_NOISE = Noise(usual=0.08)
 _EVERY = 5  # of a cell of vtrain-single
-_NOT_FITTED = ("nanotron-rest",)
 _FELT = 0.002  # a row rests on a constant that moves its log time so far within its spread
 
 
 def all_rows() -> list[Row]:
-    """Every complete row that can be predicted, but for sets that no fit uses."""
+    """Every complete row that can be predicted."""
     known = {row["id"]: row for row in published("runs")}
     rows = []
     for entry in published("sets"):
-        if entry["set"] in _NOT_FITTED or known[entry["id"]]["complete"] != "1":
+        if known[entry["id"]]["complete"] != "1":
             continue
         try:
             run = run_of(known[entry["id"]])
-        except InputError:
+        except (InputError, HardwareError):
+            continue
+        if not np.isfinite(run.measured_step_time_s):
             continue
         rows.append(
             Row(
@@ -89,6 +92,16 @@ def fitted_rows(rows: Sequence[Row]) -> list[Row]:
         if row.set_name != "vtrain-single" or (seen[row.cell] - 1) % _EVERY == 0:
             used.append(row)
     return used
+
+
+def without_stalls(rows: Sequence[Row], constants: Calibration) -> list[Row]:
+    """The rows whose measured time is nearer to that of a run that did not stall."""
+    seconds = np.exp(log_times(rows, constants))
+    return [
+        row
+        for row, predicted in zip(rows, seconds, strict=True)
+        if not has_stalled(row.run, float(predicted), most_stall_s(row.run, constants))
+    ]
 
 
 def settings() -> tuple[list[Prior], dict[str, float]]:
@@ -190,11 +203,12 @@ def left_out(problem: Problem, fit: Fit) -> dict[str, dict[str, float]]:
 def problem_of(rows: Sequence[Row]) -> Problem:
     """The problem of the fitted rows, from the shipped structure and the priors."""
     priors, noise = settings()
-    used = fitted_rows(rows)
+    constants = load_calibration()
+    used = without_stalls(fitted_rows(rows), constants)
     return Problem(
         rows=used,
         priors=priors,
-        constants=load_calibration(),
+        constants=constants,
         share=shares(used),
         noise=noise_of(used, noise),
         site_spread=_SITE_SPREAD,

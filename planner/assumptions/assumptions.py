@@ -16,7 +16,6 @@ from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.experts import ExpertSoftware, expert_constants
 from planner.assumptions.fitted import (
-    SHARED,
     UNFUSED,
     attention_efficiency,
     byte_counts,
@@ -125,6 +124,9 @@ class Assumptions:
 
     host_s_per_layer: Annotated[Seconds, "Seconds that the host needs to launch a layer."]
     host_s_per_tp_rank: Annotated[Seconds, "Host seconds per layer and rank of tp after one."]
+    far_host_s_per_tp_rank: Annotated[Seconds, "Added where pipelines cross nodes."] = 0.0
+    far_tp_wait_s: Annotated[Seconds, "Wait per layer and rank of tp across nodes."] = 0.0
+    slice_s: Annotated[Seconds, "Host seconds per tensor and data rank that zero1 slices."] = 0.0
     fixed_s_per_layer: Annotated[Seconds, "Seconds per layer of small kernels and waiting."]
     host_forward_share: Annotated[Share, "Share of the host's time in forward passes."] = 0.35
     micro_batch_s: Annotated[Seconds, "Seconds per micro-batch."]
@@ -202,7 +204,7 @@ class Assumptions:
         bool, "The model is a stack of two-matrix MLPs that hold all its parameters."
     ] = False
     token_granularity: Annotated[bool, "Chips share a step's tokens evenly, not sequences."] = False
-    jitter_per_doubling: Annotated[Exponent, "Slowdown per doubling of the chips from 8 on."] = 0.0
+    jitter: Annotated[Exponent, "Noise of a chip's step: deviation of its logarithm."] = 0.0
     site_factor: Annotated[Slowdown, "Multiplier of the whole step, for one site."] = 1.0
     local_runs: Annotated[Tile, "One's own runs behind the constants; 3 narrow intervals."] = 0
     moe_imbalance: Annotated[Multiple, "Busiest rank over the expected busiest."] = 1.0
@@ -323,10 +325,9 @@ def calibrated(
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
         hides_gather=software.hides_gather,
-        **of_era(software, constants),  # type: ignore[arg-type]
         **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(routed, chip, precision, constants),  # type: ignore[arg-type]
-        **{name: constants.value(path) for name, path in SHARED.items()},  # type: ignore[arg-type]
+        **of_era(software, constants),  # type: ignore[arg-type]
     )
 
 

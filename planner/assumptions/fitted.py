@@ -30,18 +30,28 @@ SHARED = {
     "dualpipe_kernels": "pipeline.dualpipe_kernels",
     "optimizer_traffic_bytes": "optimizer_bytes_per_param",
     "accumulation_bytes": "gradient_accumulation_bytes",
-    "jitter_per_doubling": "jitter_per_doubling",
+    "jitter": "jitter",
 }
 """Field of `Assumptions` to the constant that all chips and eras share."""
+_OF_SOME_ERAS = (
+    "host_s_per_tp_rank", "far_host_s_per_tp_rank", "far_tp_wait_s", "slice_s", "jitter",
+)  # fmt: skip
+"""Constants that some eras have of their own; elsewhere they are shared, or 0."""
 
 UNFUSED = "unfused"
 """`Chip.calibration_attention` of chips that no fused kernel is made for."""
 
 
 def of_era(era: Era, constants: Calibration) -> dict[str, float]:
-    """What differs between generations of software: kernels, host, overlaps."""
+    """What all software shares, and what differs between generations: kernels, host, overlaps."""
     names = ("elementwise", "host_s_per_layer", "fixed_s_per_layer", "zero3_overlap", "dp_overlap")
-    found = {name: constants.value(f"era.{era.key}.{name}") for name in names}
+    found = {name: constants.value(path) for name, path in SHARED.items()}
+    found |= {name: constants.value(f"era.{era.key}.{name}") for name in names}
+    found |= {
+        name: constants.values[path]
+        for name in _OF_SOME_ERAS
+        if (path := f"era.{era.key}.{name}") in constants.values
+    }
     found["dp_overlap"] *= era.hides_reduction
     found["tp_overlap"] = constants.value("overlap.tensor_parallel") * era.overlaps_tp
     felt = constants.value("pipeline.interleaved_p2p")

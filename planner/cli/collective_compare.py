@@ -51,8 +51,8 @@ def compare(
     network: Annotated[
         str | None,
         option(
-            "Of --system, between nodes: infiniband (RoCE and TCPXO too), efa or tcpx (default: "
-            "infiniband).",
+            "Of --system, between nodes: infiniband (RoCE and TCPXO too), efa, efa-v1 or tcpx "
+            "(default: infiniband).",
             MACHINE,
         ),
     ] = None,

@@ -22,6 +22,7 @@ from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import LayerCost
 from planner.cost.memory.memory import MEMORY_PARTS, Memory
 from planner.cost.memory.parameters import trained_share
+from planner.cost.stages.layout import stage_tensors
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.step import StageCost, StepCost, StepInputs, busy_s, paced_messages, slowest_class
 from planner.cost.terms import LayerTerms, data_nets, send_s
@@ -269,6 +270,7 @@ def _late_s(model: CostModel, x: Timed) -> FloatArray:
         data_nets(columns.nets),
         columns.sharding,
         *columns.parameters,
+        stage_tensors(columns.stages),
         gathers_once(model.framework, columns.plans.pp[:, None]),
         trained_share(model.job),
     )

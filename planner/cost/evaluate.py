@@ -34,10 +34,7 @@ from planner.cost.pieces import (
 from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.cost.step import step_cost
-from planner.cost.terms import (
-    LayerTerms,
-    StateTerms,
-)
+from planner.cost.terms import LayerTerms, StateTerms, layer_groups
 from planner.plan import AXES, COLUMNS, PlanTable
 
 _PER_LAYER = ("tp", "cp", "ep", "sequence_parallel", "cp_mode", "recompute", "offload")
@@ -138,7 +135,7 @@ class TimedPlans:
     def __init__(self, model: CostModel, plans: PlanTable) -> None:
         self.model, self.columns = model, columns_of(model, plans)
         self._state = _state_once(model, self.columns)
-        self._alike = distinct(_layer_keys(self.columns))[1]
+        self._alike = distinct(_layer_keys(model, self.columns))[1]
 
     def at(self, which: IntArray, micro_batch: IntArray, batches: IntArray) -> Timed:
         """The times of some rows.
@@ -171,14 +168,14 @@ def _timed(
 
 def _layers_once(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
     """The layers of all rows, once per combination of their columns."""
-    first, which = distinct([*_layer_keys(x), x.plans.micro_batch.astype(np.int64)])
+    first, which = distinct([*_layer_keys(model, x), x.plans.micro_batch.astype(np.int64)])
     return _layers_at(model, x, first, which)
 
 
-def _layer_keys(x: Columns) -> list[IntArray]:
+def _layer_keys(model: CostModel, x: Columns) -> list[IntArray]:
     """The columns that the layers depend on, beside that of micro-batches."""
     clocks = np.unique(x.plans.clock, return_inverse=True)[1].astype(np.int64)
-    nets = [x.nets[name].columns[:, 0] for name in ("tp", "cp", "ep")]
+    nets = [x.nets[name].columns[:, 0] for name in layer_groups(model.assumptions)]
     return [*(getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER), clocks, *nets]
 
 

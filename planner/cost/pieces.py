@@ -21,6 +21,7 @@ from planner.cost.memory.memory import (
 )
 from planner.cost.memory.parameters import trained_share
 from planner.cost.stages.explicit import explicit_plans
+from planner.cost.stages.layout import stage_tensors
 from planner.cost.stages.rounds import wait_s
 from planner.cost.step import StageCost, StepInputs
 from planner.cost.terms import (
@@ -188,6 +189,7 @@ def terms_of_state(model: CostModel, x: Columns) -> StateTerms:
         x.plans.pp[:, None],
         dense,
         experts,
+        stage_tensors(x.stages),
         trained_share(model.job),
     )
     return with_replicas(model, terms, x.plans, x.nets, x.sharding, x.parameters)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
+from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.optimizers import QUANTIZED
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import (
@@ -35,6 +36,7 @@ from planner.cost.memory.parameters import LocalParameters, padded_vocab
 from planner.network.collectives import GroupCosts
 from planner.plan import OFFLOAD_ACTIVATIONS, OFFLOAD_OPTIMIZER, OFFLOAD_WEIGHTS, ZERO3
 
+LAYER_GROUPS = ("tp", "cp", "ep")
 _EMBEDDING_BYTES = 12.0  # per token and hidden element: gather, write, scatter-add in fp32
 
 
@@ -70,6 +72,11 @@ class LayerTerms:
     moe: LayerTimes | None
 
 
+def layer_groups(a: Assumptions) -> tuple[str, ...]:
+    """The groups whose networks the time of a layer depends on."""
+    return (*LAYER_GROUPS, "pp") if a.far_host_s_per_tp_rank else LAYER_GROUPS
+
+
 def layer_terms(
     model: CostModel,
     x: LayerColumns,
@@ -81,7 +88,7 @@ def layer_terms(
     Args:
         model: Job and assumptions.
         x: Columns.
-        nets: The groups "tp", "cp" and "ep".
+        nets: The groups of `layer_groups`; without "pp" a lower bound.
         local: Parameters per chip, shaped like the columns.
     """
     inputs = LayerInputs(
@@ -100,6 +107,7 @@ def layer_terms(
         tp_net=nets["tp"],
         cp_net=nets["cp"],
         ep_net=nets["ep"],
+        pp_net=nets.get("pp"),
     )
     kinds = model.job.model.layer_kinds
     weights = (local.dense_layer, local.moe_layer + local.experts)
@@ -347,6 +355,7 @@ def state_terms(
     pp: IntArray,
     dense: FloatArray,
     experts: FloatArray,
+    tensors: FloatArray,
     trained_share: float,
 ) -> StateTerms:
     """Collectives and optimizer of a stage.
@@ -362,6 +371,7 @@ def state_terms(
         sharding, offload: Codes and masks.
         pp: Stages.
         dense, experts: Parameters of the stage on the chip before data-parallel sharding.
+        tensors: Tensors that they are, of `stage_tensors`.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
     """
     a = model.assumptions
@@ -373,7 +383,7 @@ def state_terms(
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
     once = gathers_once(model.framework, pp)
-    late = late_gather_s(a, nets, sharding, dense, experts, once, trained_share)
+    late = late_gather_s(a, nets, sharding, dense, experts, tensors, once, trained_share)
     return StateTerms(
         collective=step_collective_s(a, nets, sharding, dense, experts, once, trained_share),
         optimizer=np.where(on_host, there, here) + late,

@@ -67,7 +67,7 @@ COLLECTIVES = OwnTable(
     columns={
         "id": "label", "system": "label: scored together", "source": "label",
         "hardware": "chip or cluster (planner hardware list)",
-        "network": "infiniband, efa, tcpx", "inter_node_net": "8x NDR, 400 Gb/s per GPU",
+        "network": "infiniband, efa, efa-v1, tcpx", "inter_node_net": "8x NDR, 400 Gb/s per GPU",
         "n_gpus": "count", "collective": "all_reduce, all_gather, alltoall",
         "bytes": "bytes, as nccl-tests counts them", "time_us": "microseconds",
         "busbw": "GB/s, where no time", "algbw": "GB/s, where neither",

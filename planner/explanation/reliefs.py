@@ -17,8 +17,8 @@ from planner.results.plan import PlanResult
 FASTER = 2.0
 """Factor on a rate, a capacity, chips or the batch; latencies are divided by it."""
 _HOST = (
-    "host_s_per_layer", "host_s_per_tp_rank", "moe_host_s", "expert_host_s", "fixed_s_per_layer",
-    "micro_batch_s", "step_s",
+    "host_s_per_layer", "host_s_per_tp_rank", "far_host_s_per_tp_rank", "moe_host_s",
+    "expert_host_s", "slice_s", "fixed_s_per_layer", "micro_batch_s", "step_s",
 )  # fmt: skip
 """Fields of `Assumptions` that the part `host` of a step is made of."""
 

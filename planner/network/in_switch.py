@@ -11,6 +11,8 @@ from planner.network.fabric import Fabric
 from planner.network.groups import Membership
 from planner.network.synthesized.costs import NEVER
 
+_CHIPS = 8
+
 
 def in_switch_rows(
     fabric: Fabric,
@@ -21,7 +23,8 @@ def in_switch_rows(
 ) -> list[FloatArray]:
     """Rows alpha, beta of an all-reduce done by the switches of the innermost level.
 
-    One domain by its switches alone, several with a tree between them where that is allowed.
+    One domain by its switches alone, several with a tree between them where that is allowed. The
+    latency of the assumptions is that of 8 chips; as each reduces its own part, more take longer.
 
     Args:
         fabric: The fabric.
@@ -38,7 +41,8 @@ def in_switch_rows(
     if inner.in_switch_gain == 0 or fabric.asymptotic_volume:
         allowed = np.zeros_like(allowed)
     gain = inner.in_switch_gain or 1.0
-    alpha = np.full(rate.shape, inner.base_latency_s + fabric.in_switch_latency_s)
+    start = fabric.in_switch_latency_s * np.maximum(inside / _CHIPS, 1.0)
+    alpha = inner.base_latency_s + start
     ring = 2.0 * (members.size - 1) / members.size / rate
     beta = ring / gain
     if offered[1]:

@@ -44,7 +44,7 @@ PLAN = {
 CHANGES = {
     "tp_overlap": 0.5, "cp_overlap": 0.7, "scale_up_efficiency": 0.8, "step_s": 0.001,
     "host_s_per_layer": 1.0e-5, "ring_hop_s": 1.0e-6, "tile_m": 128, "fused_attention": True,
-    "jitter_per_doubling": 0.01, "moe_imbalance": 1.1, "bucket_bytes": 2.5e7,
+    "jitter": 0.02, "moe_imbalance": 1.1, "bucket_bytes": 2.5e7,
 }  # fmt: skip
 
 

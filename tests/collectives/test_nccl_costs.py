@@ -10,11 +10,12 @@ from planner.base.errors import InputError
 from planner.collectives.nccl.costs import (
     NETWORKS,
     PROTOCOL_NAMES,
+    call_lines,
     nccl_assumptions,
     nccl_costs,
     nccl_time_s,
 )
-from planner.evidence.validation.collective_systems import kind_of
+from planner.evidence.validation.collective_systems import kind_of, place_of
 from planner.evidence.validation.collectives import (
     Measured,
     collective_scores,
@@ -79,6 +80,22 @@ def test_networks_differ_only_across_nodes() -> None:
     assert len(set(inside.values())) == 1
     assert across == sorted(across)
     assert across[0] > inside["infiniband"]
+
+
+def test_the_first_generation_of_efa_runs_simple_alone() -> None:
+    protocols = {line.protocol for line in call_lines(H100, 16, "allreduce", network="efa-v1")}
+    assert protocols == {"Simple"}
+    assert len({line.protocol for line in call_lines(H100, 16, "allreduce", network="efa")}) == 3
+    assert len({line.protocol for line in call_lines(H100, 8, "allreduce", network="efa-v1")}) == 3
+
+
+def test_virtual_machines_start_calls_inside_a_node_later() -> None:
+    bare, virtual = (
+        nccl_time_s(H100, 8, "allreduce", SMALL, virtual=which)[0] for which in (False, True)
+    )
+    assert virtual - bare == pytest.approx(CONSTANTS.value("latency.virtual_s"))
+    assert place_of("Azure ND H100 v5 (8x H100, NVLink4)").virtual
+    assert not place_of("DGX H100 (NVLink4, NVLS)").virtual
 
 
 def test_wrong_questions_are_named() -> None:

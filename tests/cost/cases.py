@@ -299,7 +299,7 @@ def chip_counts(case: Case, most: int, *, odd: bool = True) -> list[int]:
 
 CHANGES: dict[str, Any] = {
     "asymptotic_volume": True,
-    "jitter_per_doubling": 0.01,
+    "jitter": 0.02,
     "site_factor": 1.2,
     "moe_imbalance": 1.3,
     "load_spread": 0.5,

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 from cost.reference_energy import joules, utilization
-from cost.reference_layer import Layer, Linear, Where, layer, p_norm
+from cost.reference_layer import Layer, Linear, Where, latest, layer, p_norm
 from cost.reference_memory import (
     Local,
     StageSpec,
@@ -106,13 +106,11 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
     bubble = _bubble(a, plan, stages, slow, m, p2p)
     exposed = max(exposed_s(a, stage) for stage in stages)
     optimizer = max(stage.optimizer for stage in stages)
-    factor = a.site_factor
-    factor *= 1 + a.jitter_per_doubling * math.log2(max(plan.chips, 8) / 8)
+    factor = a.site_factor * math.exp(a.jitter * (latest(max(plan.chips, 8)) - latest(8)))
     v = plan.interleave
     sends = v if v == 1 else v * a.interleaved_p2p
     time = m * (slow.total + a.micro_batch_s + sends * p2p) + bubble + exposed + optimizer
-    time += a.step_s
-    time *= factor
+    time = (time + a.step_s) * factor
     parts = {cause: m * slow.parts.get(cause, 0.0) for cause in _PARTS}
     late = max(stages, key=lambda stage: stage.optimizer).late
     parts["data_parallel"] += m * slow.exposed + exposed + late
@@ -340,6 +338,8 @@ def _once_per_step(
     if not a.hides_gather and spec.sharding in ("zero1", "zero2"):
         for prefix, count in [pair for pair in pairs if pair[1]]:
             stage.late += found[prefix + "data"].gather_s(2 * count)
+        tensors, ranks_of = 6 * (spec.dense + spec.moe) + spec.first + 2 * spec.last, found["data"]
+        stage.late += a.slice_s * tensors * (ranks_of.size if ranks_of.size > 1 else 0)
     stage.optimizer += stage.late
 
 

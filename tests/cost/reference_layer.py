@@ -149,6 +149,8 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
         widened = a.widening_bytes * linear.weights / a.memory_bytes_per_s
     cast = a.quantized_bytes / a.memory_bytes_per_s
     tp = _tensor_exchange(a, model, x, kind)
+    if x.nets["tp"].nodes() > 1:  # half of the stragglers of both passes
+        tp += a.far_tp_wait_s * (x.tp - 1) / 2
     cp, cp_back = _context_exchange(a, job, x, core, core_back)
     ep = _expert_exchange(a, model, x) if kind == "moe" else 0.0
     weight_grad = linear.weight_grad if job.kind != "lora" else 0.0
@@ -376,7 +378,10 @@ def _hosted(
     weight_grad: float,
 ) -> Layer:
     """smoothmax4 of the device with the fixed time and of the host that feeds it."""
-    host = a.host_s_per_layer + a.host_s_per_tp_rank * (x.tp - 1)
+    per_rank = a.host_s_per_tp_rank
+    if x.nets["pp"].nodes() > 1:
+        per_rank += a.far_host_s_per_tp_rank
+    host = a.host_s_per_layer + per_rank * (x.tp - 1)
     host *= a.launched_share if experts else 1.0
     host += a.moe_host_s + a.expert_host_s * experts if experts else 0.0
     share = a.host_forward_share
@@ -395,3 +400,10 @@ def p_norm(x: float, y: float, p: int) -> float:
     """(x^p + y^p)^(1/p), scaled so that small seconds do not underflow."""
     top = max(x, y)
     return 0.0 if top == 0 else top * ((x / top) ** p + (y / top) ** p) ** (1 / p)
+
+
+def latest(n: float) -> float:
+    """Expected largest of n standard normal numbers, by the limit of Gumbel."""
+    root = math.sqrt(2 * math.log(n))
+    location = root - (math.log(math.log(n)) + math.log(4 * math.pi)) / (2 * root)
+    return location + 0.5772156649015329 / root

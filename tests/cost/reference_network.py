@@ -262,9 +262,8 @@ class Net:
             and self.inside[0] == self.size >= max(first.in_network_min_group, 2)
         ):
             ring = 2 * (self.size - 1) / self.size * size_bytes / self.ring_rate()
-            times.append(
-                self.host.base_s(first) + a.in_switch_latency_s + ring / first.in_network_gain
-            )
+            start = a.in_switch_latency_s * max(self.size / 8, 1)
+            times.append(self.host.base_s(first) + start + ring / first.in_network_gain)
         return min(times)
 
     def send_s(self, size_bytes: float) -> float:

@@ -234,7 +234,7 @@ def test_fitted_constants_say_how_sure_they_are_and_what_they_rest_on() -> None:
         assert 0 < quantity.uncertainty < 0.2
         assert quantity.rows is not None
         assert quantity.rows >= 40
-    assert constants.value("jitter_per_doubling") == 0.0
+    assert constants.value("jitter") == 0.0
     for path in ("memory_efficiency", "gemm_efficiency.mi", "moe.fused.host_s_per_expert"):
         assert constants.quantities[path].kind == "assumed"
 

@@ -4,8 +4,10 @@ The formulas are those of `planner.network.collectives`, evaluated once per prot
 constants; a call takes the fastest protocol. The constants are NCCL's own where its tuner has
 them, and otherwise fitted to calls of nccl-tests (`hardware_db/data/calibration/nccl.yaml`):
 
-    launch     base of the protocol + a latency of the outermost kind of network crossed
-    step       step of the protocol (mean of ring and tree) x a factor inside, one outside of nodes
+    launch     base of the protocol + a latency of the outermost kind of network crossed, or, inside
+               a node, one of virtual machines
+    step       step of the protocol (mean of ring and tree) x a factor inside of nodes, one inside
+               of racks that one switched domain fills, one between nodes
     bandwidth  share of the protocol x efficiency of the kind of link
     in-switch  protocol Simple alone; its own latency inside one domain and over several
 
@@ -29,8 +31,12 @@ from planner.network.fabric import build_fabric
 from planner.network.groups import Segment
 from planner.network.synthesized.costs import NEVER
 
-NETWORKS = ("infiniband", "efa", "tcpx")
-"""Kinds of network between nodes; Ethernet with RDMA (RoCE, TCPXO) counts as infiniband."""
+NETWORKS = ("infiniband", "efa", "efa-v1", "tcpx")
+"""Kinds of network between nodes; Ethernet with RDMA (RoCE, TCPXO) counts as infiniband.
+
+efa-v1 is the first generation (p4, p3dn), whose provider lets only the protocol Simple run
+(aws/aws-ofi-nccl, issue 76); efa are later ones (p5 and on).
+"""
 PROTOCOL_NAMES = ("ll", "ll128", "simple")
 CALLS = {
     "allgather": "gather",
@@ -45,6 +51,9 @@ _PROBE_BYTES = 1e12
 _VENDORS = ("NVIDIA", "AMD")
 _ERA = "megatron-core"  # network constants do not depend on it
 _PLAIN = ("ring", "hierarchical", "tree")
+_MOST_IN_NODE = 16  # chips whose switches are on their own board, not in trays of a rack
+_RUN = {"efa-v1": ("simple",)}
+"""Protocols that run on a network, where not all do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +124,7 @@ def nccl_costs(
     segments: list[Segment],
     *,
     network: str = "infiniband",
+    virtual: bool = False,
     constants: Calibration | None = None,
 ) -> NcclCosts:
     """The costs of groups of a job under NCCL's protocols.
@@ -124,6 +134,7 @@ def nccl_costs(
         chips: Chips of the job.
         segments: See `group_costs`.
         network: One of `NETWORKS`.
+        virtual: Whether nodes are virtual machines, which start calls inside a node later.
         constants: Another set; default the shipped one, `nccl`.
 
     Raises:
@@ -131,7 +142,9 @@ def nccl_costs(
     """
     allocation = cluster.scale(chips)
     found = []
-    for assumptions in nccl_assumptions(cluster, chips, network=network, constants=constants):
+    for assumptions in nccl_assumptions(
+        cluster, chips, network=network, virtual=virtual, constants=constants
+    ):
         found.append(group_costs(build_fabric(allocation, assumptions), segments))
     return NcclCosts(protocols=tuple(found))
 
@@ -143,10 +156,13 @@ def nccl_time_s(
     size_bytes: FloatArray,
     *,
     network: str = "infiniband",
+    virtual: bool = False,
     constants: Calibration | None = None,
 ) -> FloatArray:
     """(n,) seconds of calls over all chips of a job; see `nccl_costs` and `NcclCosts.each_s`."""
-    many = _of_all(cluster, chips, len(size_bytes), network=network, constants=constants)
+    many = _of_all(
+        cluster, chips, len(size_bytes), network=network, virtual=virtual, constants=constants
+    )
     return many.time_s(collective, size_bytes)
 
 
@@ -189,11 +205,12 @@ def _of_all(
     sizes: int,
     *,
     network: str,
+    virtual: bool = False,
     constants: Calibration | None = None,
 ) -> NcclCosts:
     """The costs of all chips of a job, for as many sizes."""
     whole = [(np.array([chips]), np.array([1]))]
-    costs = nccl_costs(cluster, chips, whole, network=network, constants=constants)
+    costs = nccl_costs(cluster, chips, whole, network=network, virtual=virtual, constants=constants)
     at = np.zeros(sizes, dtype=np.int64)
     return NcclCosts(protocols=tuple(one.take(at) for one in costs.protocols))
 
@@ -203,6 +220,7 @@ def nccl_assumptions(
     chips: int,
     *,
     network: str = "infiniband",
+    virtual: bool = False,
     constants: Calibration | None = None,
 ) -> tuple[Assumptions, ...]:
     """The assumptions of each protocol, in the order of `PROTOCOL_NAMES`.
@@ -211,6 +229,7 @@ def nccl_assumptions(
         cluster: The cluster; its chip and the kind of its innermost links count.
         chips: Of the job: whether it fits one domain of these links.
         network: One of `NETWORKS`.
+        virtual: Whether nodes are virtual machines, which start calls inside a node later.
         constants: Another set; default the shipped one.
 
     Raises:
@@ -223,10 +242,14 @@ def nccl_assumptions(
         raise InputError(f"{cluster.chip.name}: costs of NCCL are known for {served} chips alone")
     numbers = constants or load_calibration("nccl")
     inner = cluster.levels[0]
-    links = "pci" if inner.name == "pcie" else "nvlink"
+    domain = inner.domain_chips or cluster.node_chips
+    links = "pci" if inner.name == "pcie" else "rack" if domain > _MOST_IN_NODE else "node"
     alone = inner.domain_chips is None or chips <= inner.domain_chips
     base = _common(cluster.chip, numbers, alone=alone)
-    return tuple(_of_protocol(base, name, links, network, numbers) for name in PROTOCOL_NAMES)
+    late_s = numbers.value("latency.virtual_s") if virtual else 0.0
+    return tuple(
+        _of_protocol(base, name, links, network, late_s, numbers) for name in PROTOCOL_NAMES
+    )
 
 
 def _common(chip: Chip, numbers: Calibration, *, alone: bool) -> Assumptions:
@@ -243,23 +266,28 @@ def _common(chip: Chip, numbers: Calibration, *, alone: bool) -> Assumptions:
 
 
 def _of_protocol(
-    base: Assumptions, name: str, links: str, network: str, numbers: Calibration
+    base: Assumptions, name: str, links: str, network: str, late_s: float, numbers: Calibration
 ) -> Assumptions:
+    """Of a protocol; on a network that it does not run on it takes forever."""
     table = numbers.group(f"protocols.{name}")
     launch_s = (table["ring_base_s"] + table["tree_base_s"]) / 2
     inside_s, outside_s = (
-        (table[f"{kind}_ring_step_s"] + table[f"{kind}_tree_step_s"]) / 2 for kind in (links, "net")
+        (table[f"{kind}_ring_step_s"] + table[f"{kind}_tree_step_s"]) / 2
+        for kind in ("pci" if links == "pci" else "nvlink", "net")
     )
+    factor = "step_factor.rack" if links == "rack" else "step_factor.scale_up"
     share = table["ring_share"]
     within = numbers.value("efficiency.pcie" if links == "pci" else "efficiency.nvlink")
+    key = network.replace("-", "_")
+    runs = name in _RUN.get(network, PROTOCOL_NAMES)
     reduces = ("in-switch", "in-switch-tree") if name == "simple" else ()
     return replace(
         base,
-        scale_up_latency_s=launch_s + numbers.value("latency.scale_up_s"),
-        scale_out_latency_s=launch_s + numbers.value(f"latency.{network}_s"),
-        scale_up_hop_s=inside_s * numbers.value("step_factor.scale_up"),
+        scale_up_latency_s=launch_s + late_s + numbers.value("latency.scale_up_s"),
+        scale_out_latency_s=launch_s + numbers.value(f"latency.{key}_s") if runs else NEVER,
+        scale_up_hop_s=inside_s * numbers.value(factor),
         ring_hop_s=outside_s * numbers.value("step_factor.scale_out"),
         scale_up_efficiency=within * share,
-        scale_out_efficiency=numbers.value(f"efficiency.{network}") * share,
+        scale_out_efficiency=numbers.value(f"efficiency.{key}") * share,
         collective_algorithms=(*_PLAIN, *reduces),
     )

@@ -260,17 +260,26 @@ def late_gather_s(
     sharding: IntArray,
     dense: FloatArray,
     experts: FloatArray,
+    tensors: FloatArray,
     once: BoolArray,
     trained_share: float,
 ) -> FloatArray:
     """Seconds in which weights are gathered once per step where nothing hides it.
 
-    By zero1 and zero2 the updated ones; by zero3 that keeps a stage all of them.
-    Arguments as for `step_collective_s`, of which this is a part where `hides_gather` is on.
+    By zero1 and zero2 the updated ones; by zero3 that keeps a stage all of them. Where the host
+    copies the gathered weights tensor by tensor and rank by rank, it takes `slice_s` for each
+    (nanotron/distributed.py, `all_gather_coalesced`).
+
+    Args:
+        tensors: Parameter tensors of the stage.
+        a, nets, sharding, dense, experts, once, trained_share: As for `step_collective_s`, of which
+            this is a part where `hides_gather` is on.
     """
     none = np.zeros(np.broadcast(dense, sharding).shape)
     if a.hides_gather:
         return none
+
+    copies = a.slice_s * tensors * np.where(nets.data.size > 1, nets.data.size, 0.0)
 
     def of(parameters: FloatArray, data: GroupCosts, shard: GroupCosts) -> FloatArray:
         updated = data.gather_s(WEIGHT_BYTES * trained_share * parameters)
@@ -281,7 +290,7 @@ def late_gather_s(
     seconds = none + of(dense, nets.data, nets.shard)
     if np.any(experts):
         seconds = seconds + of(experts, nets.expert_data, nets.expert_shard)
-    return seconds
+    return seconds + np.where((sharding == ZERO3) | (sharding == DDP), 0.0, copies)
 
 
 def owned_parameters(

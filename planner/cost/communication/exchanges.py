@@ -33,6 +33,7 @@ class LayerInputs:
         selective: What selective recomputation drops, as `FrameworkProfile` has it.
         gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
         tp_net, cp_net, ep_net: Costs of the groups.
+        pp_net: That of the pipeline; None: what depends on it is left out.
     """
 
     tp: IntArray
@@ -50,6 +51,7 @@ class LayerInputs:
     tp_net: GroupCosts
     cp_net: GroupCosts
     ep_net: GroupCosts
+    pp_net: GroupCosts | None = None
 
 
 def tensor_bytes(shapes: Shapes, tokens: FloatArray) -> FloatArray:
@@ -86,6 +88,17 @@ def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArra
     split = exchanges * x.tp_net.gather_s(size)
     whole = exchanges / 2 * x.tp_net.reduce_s(size)
     return np.where(x.sequence_parallel, split, whole)
+
+
+def tensor_wait_s(a: Assumptions, x: LayerInputs) -> FloatArray:
+    """Seconds of a pass over one layer in which collectives between nodes wait for stragglers.
+
+    A collective ends when the last of its g ranks has come. Where each is late rarely, the delays
+    of different ranks seldom coincide, so the expected latest of g is late by g - 1 times as much
+    as one: to first order in g, the maximum of g independent delays (David and Nagaraja, Order
+    Statistics, 2003, section 2.1). `far_tp_wait_s` is that of both passes.
+    """
+    return 0.5 * a.far_tp_wait_s * np.where(x.tp_net.domains > 1, x.tp - 1, 0)
 
 
 def context_exchange_s(shapes: Shapes, x: LayerInputs) -> FloatArray:

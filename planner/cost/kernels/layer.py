@@ -24,6 +24,7 @@ from planner.cost.communication.exchanges import (
     context_exchange_s,
     expert_exchange_s,
     tensor_exchange_s,
+    tensor_wait_s,
 )
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
@@ -143,7 +144,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     memory = _elementwise_s(a, shapes, x, moe=moe) + _adapters_s(a, operators, x)
     formats_forward, formats_backward = _formats_s(a, operators, x)
     sent = {
-        "tp": tensor_exchange_s(shapes, x, moe=moe),
+        "tp": tensor_exchange_s(shapes, x, moe=moe) + tensor_wait_s(a, x),
         "cp": context_exchange_s(shapes, x),
         "ep": np.zeros_like(memory),
     }
@@ -323,9 +324,13 @@ def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> Flo
 
         h + h_tp (tp - 1), or c (h + h_tp (tp - 1)) + h_moe + h_e E / ep on a layer with experts
 
-    Of attention and norms, CUDA graphs leave the share c = `launched_share`.
+    Of attention and norms, CUDA graphs leave the share c = `launched_share`; h_tp is more where
+    the pipeline crosses nodes.
     """
-    host = a.host_s_per_tp_rank * (x.tp - 1) + a.host_s_per_layer
+    per_rank: FloatArray | float = a.host_s_per_tp_rank
+    if a.far_host_s_per_tp_rank and x.pp_net is not None:
+        per_rank = per_rank + np.where(x.pp_net.domains > 1, a.far_host_s_per_tp_rank, 0.0)
+    host = per_rank * (x.tp - 1) + a.host_s_per_layer
     if moe:
         host = a.launched_share * host + a.moe_host_s + a.expert_host_s * (shapes.experts / x.ep)
     return np.asarray(host, dtype=np.float64)

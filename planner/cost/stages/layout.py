@@ -48,6 +48,8 @@ from planner.plan import (
 from planner.schedules import schedule_at, schedule_of
 from planner.schedules.schedule import StageRows
 
+_TENSORS_PER_LAYER = 6.0  # two norms, and the weights of queries to values, output, and MLP
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageClasses:
@@ -174,6 +176,12 @@ def every_stage(plans: PlanTable, model: Model) -> StageClasses:
     assert sizes is not None
     schedule = schedule_at(int(plans.schedule[0]))
     return _packed([schedule.every_stage(chunk_kinds(model.layer_kinds, sizes), pp)])
+
+
+def stage_tensors(stages: StageClasses) -> FloatArray:
+    """(n, s) parameter tensors of stages: those of the layers, embedding, last norm and head."""
+    layers = _TENSORS_PER_LAYER * (stages.dense + stages.moe)
+    return np.asarray(layers + stages.first + 2.0 * stages.last)
 
 
 def stage_classes(plans: PlanTable, model: Model) -> StageClasses:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from hardware_db import Cluster, Level
+from hardware_db import Cluster, Level, load_calibration
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, shown
 
@@ -38,6 +38,9 @@ _NODE = re.compile(rf"{_RATE} ?(?:per|/) ?(?:node|host|server)", re.IGNORECASE)
 _PLAIN = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) ?([GT])(bps)\b", re.IGNORECASE)
 _SOME_RATE = re.compile(r"\d ?[GT](b|B|$|[^a-zA-Z])")
 _COMPUTE = re.compile(r".*compute:", re.IGNORECASE)
+SHARED = {"efa": r"\befa\b", "tcpx": r"\btcpx\b"}
+"""Networks between nodes that jobs share with others, as constants of NCCL call them, and words."""
+_ANY_CASE = re.IGNORECASE
 _OF_ONE_PORT = "of one port, whose number is not said"
 _WITHOUT_RATE = {
     "100GbE InfiniBand": _OF_ONE_PORT,
@@ -87,6 +90,30 @@ def with_networks(
     if faults and not assume:
         raise InputError("\n".join(faults))
     return cluster if per_chip is None else _with_rate(cluster, per_chip)
+
+
+def beside_others(cluster: Cluster, text: str) -> Cluster:
+    """A cluster whose network between nodes carries others' traffic, as clouds' Ethernet does.
+
+    What is left to a job is the bandwidth that NCCL reached there over what it reached of
+    InfiniBand (`efficiency` of the constants `nccl`, fitted to nccl-tests). RoCE showed no loss.
+
+    Args:
+        cluster: That of a row's chip, of NVIDIA; others run other libraries.
+        text: As printed; kinds that are not of `SHARED` change nothing.
+    """
+    kind = next((name for name, words in SHARED.items() if re.search(words, text, _ANY_CASE)), "")
+    if not kind or cluster.chip.vendor != "NVIDIA":
+        return cluster
+    numbers = load_calibration("nccl")
+    left = numbers.value(f"efficiency.{kind}") / numbers.value("efficiency.infiniband")
+    levels = [
+        replace(level, oversubscription=level.oversubscription / left)
+        if level.kind == "scale-out"
+        else level
+        for level in cluster.levels
+    ]
+    return replace(cluster, levels=tuple(levels))
 
 
 def _with_rate(cluster: Cluster, per_chip: float) -> Cluster:

@@ -32,6 +32,8 @@ class Profile:
         site: Key of the calibration's site factors; empty: none.
         recompute: What its recipes recompute where a row does not say; empty: as its kind does.
         rule: Why, in words.
+        stalls: Key of the calibration's stalls; empty: none.
+        network: Between the installation's nodes, where its rows do not print it.
     """
 
     era: str
@@ -39,6 +41,8 @@ class Profile:
     site: str
     recompute: str = ""
     rule: str
+    stalls: str = ""
+    network: str = ""
 
     @property
     def is_fallback(self) -> bool:
@@ -123,7 +127,7 @@ def _fitting(text: str, rules: tuple[Rule, ...]) -> Rule | None:
 def _by_rule(row: Mapping[str, str]) -> Profile:
     source, hardware = row.get("source", ""), row["hardware"]
     of_source = _fitting(source, RULES)
-    site = of_source.site if of_source else ""
+    own = {name: getattr(of_source, name, "") for name in ("site", "stalls", "network")}
     for what, rule in (
         ("framework_version", _by_version(row)),
         ("source", of_source),
@@ -134,9 +138,9 @@ def _by_rule(row: Mapping[str, str]) -> Profile:
             return Profile(
                 era=rule.era,
                 framework=rule.framework,
-                site=site,
                 recompute=rule.recompute,
                 rule=f"{what} matches '{rule.pattern}': {rule.because}",
+                **own,
             )
     for start, (era, framework) in _OF_VENDOR.items():
         if hardware.startswith(start):

@@ -23,7 +23,7 @@ from planner.evidence.csvfile import number_in, whole_in
 from planner.evidence.runs.experts import experts_of, runs_dualpipe
 from planner.evidence.runs.habits import Habits, frozen_weights, habits_of, offload, optimizer
 from planner.evidence.runs.models import model_of
-from planner.evidence.runs.networks import with_networks
+from planner.evidence.runs.networks import beside_others, with_networks
 from planner.evidence.runs.profiles import Profile, profile_of
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, Stage
@@ -80,7 +80,7 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
     """
     filled: dict[str, str] = {}
     profile, habits = profile_of(row), habits_of(row)
-    cluster = _cluster(row, filled, assume_network=assume_network)
+    cluster = _cluster(row, profile, filled, assume_network=assume_network)
     job = Job(
         model=model_of(row, profile),
         seq_len=whole_in(row, "seq_len"),
@@ -273,10 +273,15 @@ def _recompute(
     return value
 
 
-def _cluster(row: Mapping[str, str], filled: dict[str, str], *, assume_network: bool) -> Cluster:
-    """The chip's default cluster with the row's node size and network."""
+def _cluster(
+    row: Mapping[str, str], profile: Profile, filled: dict[str, str], *, assume_network: bool
+) -> Cluster:
+    """The chip's default cluster with the row's node size and network, else its site's."""
     if not row["hardware"]:
         raise InputError(f"{row['id']}: hardware is missing")
+    if not row["inter_node_net"] and profile.network:
+        filled["inter_node_net"] = f"{profile.network}: {profile.rule}"
+        row = {**row, "inter_node_net": profile.network}
     cluster = load_cluster(row["hardware"])
     first = cluster.levels[0]
     node = whole_in(row, "chips_per_node", cluster.node_chips)
@@ -285,4 +290,5 @@ def _cluster(row: Mapping[str, str], filled: dict[str, str], *, assume_network: 
         levels = [replace(first, domain_chips=node, bandwidth_by_group=())]
         levels += [replace(lv, domain_chips=None) for lv in cluster.levels[-1:]]
         cluster = replace(cluster, node_chips=node, levels=tuple(levels), max_chips=2**20)
-    return with_networks(cluster, row, filled, node=node, assume=assume_network)
+    found = with_networks(cluster, row, filled, node=node, assume=assume_network)
+    return beside_others(found, row["inter_node_net"])

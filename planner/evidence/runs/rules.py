@@ -15,7 +15,7 @@ class Rule:
 
     Attributes:
         pattern: Regular expression.
-        era, framework, site, recompute: As in `planner.evidence.runs.profiles.Profile`.
+        era, framework, site, stalls, network, recompute: As in `profiles.Profile`.
         because: Why, in words.
     """
 
@@ -23,6 +23,8 @@ class Rule:
     era: str
     framework: str
     site: str = ""
+    stalls: str = ""
+    network: str = ""
     recompute: str = ""
     because: str
 
@@ -183,6 +185,8 @@ RULES = (
         pattern="nanotron",
         era="nanotron",
         framework="nanotron",
+        stalls="huggingface",
+        network="EFA 3200 Gb/s per node",  # examples/train_tiny_llama.sh sets FI_PROVIDER=efa
         because="Hugging Face nanotron",
     ),
     Rule(

@@ -23,6 +23,7 @@ class System:
         nic_bytes_per_s: Per chip, where neither the cluster's nor printed.
         scale_up_bytes_per_s: Per chip, where not the cluster's.
         network: Between nodes, one of `planner.collectives.nccl.costs.NETWORKS`.
+        virtual: Whether its nodes are virtual machines and the calls are those of one node.
     """
 
     pattern: str
@@ -32,6 +33,7 @@ class System:
     nic_bytes_per_s: float | None = None
     scale_up_bytes_per_s: float | None = None
     network: str = "infiniband"
+    virtual: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +43,12 @@ class Place:
     Attributes:
         cluster: What stands for it.
         network: Between nodes, one of `planner.collectives.nccl.costs.NETWORKS`.
+        virtual: Whether nodes are virtual machines.
     """
 
     cluster: Cluster
     network: str
+    virtual: bool = False
 
 
 _HDR_4_OF_8 = 4 * 25e9 / 8
@@ -53,6 +57,9 @@ _CX8_2_CHIPS = 100e9 / 2
 SYSTEMS = (
     System(pattern="across 2 NVL72 racks", hardware="gb200-nvl72-gpu", scale_up_chips=64),
     System(pattern="GB200", hardware="gb200-nvl72-gpu"),
+    System(pattern="Azure.*A100", hardware="a100-sxm4-80", virtual=True),
+    System(pattern="Azure.*H100", hardware="h100-sxm5-80", virtual=True),
+    System(pattern="Azure.*H200", hardware="h200-sxm5-141", virtual=True),
     System(pattern="TCPX,", hardware="h100-sxm5-80", network="tcpx"),
     System(pattern="H100.*EFA", hardware="h100-sxm5-80", network="efa"),
     System(pattern="H200.*EFA", hardware="h200-sxm5-141", network="efa"),
@@ -61,7 +68,7 @@ SYSTEMS = (
     System(pattern="H20,", hardware="h20-sxm5-96"),
     System(pattern="B200", hardware="b200-sxm-180"),
     System(pattern="MI350X", hardware="mi350x"),
-    System(pattern="A100.*EFA", hardware="a100-sxm4-80", network="efa"),
+    System(pattern="A100.*EFA", hardware="a100-sxm4-80", network="efa-v1"),
     System(pattern="A100-40G", hardware="a100-sxm4-40", nic_bytes_per_s=_HDR_4_OF_8),
     System(pattern="A100.*4x.*HDR200", hardware="a100-sxm4-80", nic_bytes_per_s=_HDR_4_OF_8),
     System(pattern="A100", hardware="a100-sxm4-80"),
@@ -82,7 +89,9 @@ SYSTEMS = (
 def place_of(name: str) -> Place | None:
     """What stands for a printed system; None: it is not in the database."""
     system = system_of(name)
-    return None if system is None else Place(cluster=cluster_of(name), network=system.network)
+    if system is None:
+        return None
+    return Place(cluster=cluster_of(name), network=system.network, virtual=system.virtual)
 
 
 def system_of(name: str) -> System | None:
@@ -98,7 +107,9 @@ def kind_of(name: str, chips: int) -> str:
         return "PCIe"
     if inner.domain_chips is not None and chips <= inner.domain_chips:
         return "one NVLink domain"
-    return {"infiniband": "InfiniBand, RoCE", "efa": "EFA", "tcpx": "TCPX"}[system.network]
+    return {"infiniband": "InfiniBand, RoCE", "efa": "EFA", "efa-v1": "EFA", "tcpx": "TCPX"}[
+        system.network
+    ]
 
 
 def cluster_of(name: str) -> Cluster:

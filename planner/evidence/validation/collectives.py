@@ -270,6 +270,7 @@ def _nccl_s(
         {"all_reduce": "allreduce", "all_gather": "allgather"}.get(collective, collective),
         size_bytes,
         network=place.network,
+        virtual=place.virtual,
         constants=constants,
     )
 

@@ -33,6 +33,7 @@ from planner.cost.intervals import memory_interval, step_time_interval
 from planner.evidence.runs.checking import unit_faults
 from planner.evidence.runs.reading import MeasuredRun, Reading, Skipped, reasons, skipped_run
 from planner.evidence.runs.rows import Run
+from planner.evidence.runs.stalls import stall_s
 from planner.plan import PlanTable
 
 _COLUMNS = ("step_time_s", "low_s", "high_s", "mfu", "memory_bytes", "memory_low_bytes",
@@ -79,11 +80,15 @@ class Constants:
         cluster = self.local.on_cluster(run.cluster) if self.local is not None else run.cluster
         return CostModel.build(run.job, cluster, self.assumptions(run))
 
-    def site_factor(self, run: Run) -> float:
-        """What a prediction is still to be multiplied by for the run's installation."""
+    def site_factor(self, run: Run, step_time_s: float) -> float:
+        """What a prediction is still to be multiplied by for the run's installation.
+
+        Seconds that its jobs stalled come on top.
+        """
         if self.is_local(run):
             return 1.0
-        return self.calibration.values.get(f"site_factor.{run.profile.site}", 1.0)
+        factor = self.calibration.values.get(f"site_factor.{run.profile.site}", 1.0)
+        return factor + stall_s(run, self.calibration) / step_time_s
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,7 +298,12 @@ def _columns(runs: Sequence[MeasuredRun], found: Costed, constants: Constants) -
     )
     held_low, held_high = memory_interval(model.framework, model.job.era, plans, held)
     bubble = (plans.pp - 1) / (plans.interleave * costs.micro_batches)
-    sites = np.array([constants.site_factor(measured.run) for measured in runs])
+    sites = np.array(
+        [
+            constants.site_factor(measured.run, float(seconds))
+            for measured, seconds in zip(runs, costs.step_time_s, strict=True)
+        ]
+    )
     power = _power(found, [measured.power_boundary for measured in runs])
     return np.stack(
         [costs.step_time_s, low, high, costs.mfu, held, held_low, held_high, *power, bubble, sites]

@@ -35,6 +35,7 @@ from planner.cost.evaluate import memory_table
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.state import step_bytes
 from planner.cost.step import forward_pass_s, step_factor
+from planner.cost.terms import LAYER_GROUPS, layer_groups
 from planner.frameworks.rules import demands_of, offloads_allowed
 from planner.plan import (
     OFFLOAD_ACTIVATIONS,
@@ -223,6 +224,8 @@ class _Builder:
     def _tables(self) -> tuple[Table, ...]:
         c = self.candidates
         nets = ("net_tp", "net_cp", "net_ep", "net_pp", "net_data")
+        groups = layer_groups(self.model.assumptions)
+        of_layer = (*groups[len(LAYER_GROUPS) :], *(f"net_{name}" for name in groups))
         layout = ("pp", "interleave", "split")
         layer = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
         sends = c.values["send.p2p"][self.columns["send_row"], 0]
@@ -234,7 +237,7 @@ class _Builder:
             self._table("schedules", ("schedule", "interleave", "pp", "m"), ("gpipe",)),
             self._table("modes", ("tp", "cp", "sequence_parallel", "cp_mode"), ()),
             self._table("sharded", ("dp", "fsdp", "cp", "sharding"), ()),
-            self._table("layer", (*layer, "moved", *nets[:3]), ("layer_row",)),
+            self._table("layer", (*layer, "moved", *of_layer), ("layer_row",)),
             self._table("shard", ("mesh", "sharding", "m", "net_data"), ("shard_row",)),
             self._layout(layout),
             self._state(("mesh", "sharding", "held", *layout[1:], "net_data")),

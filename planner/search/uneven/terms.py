@@ -23,12 +23,13 @@ from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import trained_share
 from planner.cost.pieces import layer_columns
-from planner.cost.stages.layout import StageClasses
+from planner.cost.stages.layout import StageClasses, stage_tensors
 from planner.cost.terms import (
     StateTerms,
     data_nets,
     end_terms,
     layer_cost,
+    layer_groups,
     layer_terms,
     send_term,
     shard_terms,
@@ -37,7 +38,6 @@ from planner.cost.terms import (
 from planner.network.collectives import GroupCosts
 from planner.plan import SHARDINGS, PlanTable
 from planner.search.uneven.rows import Rows
-from planner.search.uniform.tables import LAYER_GROUPS
 
 KINDS = ("dense", "moe")
 EVERY_SHARDING = np.arange(len(SHARDINGS))
@@ -103,7 +103,8 @@ def _layer_times(
 ) -> dict[str, LayerTimes]:
     """Layers before data parallelism, (n, r, 1, k), once per combination of their columns."""
     keys = [_column(rows, name) for name in _LAYER]
-    first, which = distinct([*keys, *(nets[name].columns[:, 0] for name in LAYER_GROUPS)])
+    groups = layer_groups(model.assumptions)
+    first, which = distinct([*keys, *(nets[name].columns[:, 0] for name in groups)])
     few = rows.take(first).plans
     recomputes = np.repeat(rows.recomputes, len(clocks))[None, :]
     columns = layer_columns(
@@ -114,7 +115,7 @@ def _layer_times(
         clock=np.tile(clocks, len(rows.recomputes))[None, :],
     )
     local = model.local_parameters(few.tp[:, None], few.ep[:, None])
-    here = {name: nets[name].take(first) for name in LAYER_GROUPS}
+    here = {name: nets[name].take(first) for name in groups}
     terms = layer_terms(model, columns, here, local)
     flat = (len(first), recomputes.shape[1])
     shape = (len(rows), len(rows.recomputes), 1, len(clocks))
@@ -234,6 +235,7 @@ def stage_state(model: CostModel, rows: Rows, stages: StageClasses) -> StateTerm
         plans.pp[:, None, None],
         dense[:, :, None],
         experts[:, :, None],
+        stage_tensors(stages)[:, :, None],
         trained_share(model.job),
     )
     if rows.both_ways.any():

@@ -30,7 +30,7 @@ from planner.cost.energy.energy import least_component_j, running_w, standing_w
 from planner.cost.memory.parameters import trained_share
 from planner.cost.pieces import layer_columns
 from planner.cost.step import step_factor
-from planner.cost.terms import LayerTerms, end_terms, layer_terms
+from planner.cost.terms import LAYER_GROUPS, LayerTerms, end_terms, layer_terms
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING
@@ -39,7 +39,7 @@ from planner.search.deadline import NEVER, Deadline
 from planner.search.placements.groups import NO_LAYOUTS
 from planner.search.rounding import ROUNDED_DOWN
 from planner.search.uniform.space import PartialPlans
-from planner.search.uniform.tables import LAYER_GROUPS, ideal_networks
+from planner.search.uniform.tables import ideal_networks
 
 _AT_A_TIME = 8192  # partial plans: what their bounds need stays in the cache
 

@@ -35,7 +35,6 @@ Runs = Callable[[IntArray, IntArray], BoolArray]
 """Of (p,) meshes and codes of orders, which can be run."""
 _MADE_OF = {"shard": ("cp", "fsdp"), "replica": ("dp",), "data": ("cp", "fsdp", "dp")}
 _AT_A_TIME = 1 << 16  # costs of placements in one array: they stay in the cache
-LAYER_GROUPS = ("tp", "cp", "ep")
 DATA_GROUPS = ("shard", "replica", "data", "expert_shard", "expert_replica", "expert_data")
 
 

@@ -18,10 +18,12 @@ from planner.cost.context import CostModel
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import LocalParameters, trained_share
 from planner.cost.pieces import layer_columns
-from planner.cost.stages.layout import StageClasses
+from planner.cost.stages.layout import StageClasses, stage_tensors
 from planner.cost.terms import (
+    LAYER_GROUPS,
     data_nets,
     end_terms,
+    layer_groups,
     layer_terms,
     send_term,
     shard_terms,
@@ -33,7 +35,6 @@ from planner.schedules import schedule_of
 from planner.search.uniform.space import Space
 from planner.search.uniform.tables import (
     DATA_GROUPS,
-    LAYER_GROUPS,
     Placements,
     TermIndex,
     index_term,
@@ -62,15 +63,17 @@ def term_indices(
     each = counts_micro_batches(model.framework, plans.sharding, plans.pp)
     batches = np.where(each, rounds, np.minimum(rounds, 2)).astype(np.int64)
     per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
+    of_layer = layer_groups(model.assumptions)
+    more = of_layer[len(LAYER_GROUPS) :]
     held = plans.offload & OFFLOAD_OPTIMIZER
     replicas, dealt = plans.schedules.values("replicas").astype(np.int64), plans.schedules.dealt_as
     ends = [plans.tp, plans.cp, plans.micro_batch]
     send = [*ends, plans.sequence_parallel.astype(np.int64), plans.pp]
     columns: dict[str, tuple[list[IntArray], IntArray, tuple[str, ...]]] = {
         "layer": (
-            [*per_layer, plans.offload & ~OFFLOAD_OPTIMIZER],
-            scope_of(axes, ("tp", "cp", "ep")),
-            LAYER_GROUPS,
+            [*per_layer, plans.offload & ~OFFLOAD_OPTIMIZER, *(getattr(plans, n) for n in more)],
+            scope_of(axes, of_layer),
+            of_layer,
         ),
         "shard": ([mesh_id, plans.sharding, batches], own, DATA_GROUPS),
         "state": (
@@ -168,6 +171,7 @@ class TermValues:
             base.pp[:, None],
             dense,
             experts,
+            stage_tensors(at),
             trained_share(self.model.job),
         )
         terms = with_replicas(self.model, terms, base, nets, sharding, (dense, experts))
