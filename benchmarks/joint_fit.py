@@ -108,13 +108,13 @@ class Row:
 
 def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:
     """(n,) predicted log seconds, all site factors 1."""
-    found: dict[tuple[str, str, str], Assumptions] = {}
+    found: dict[tuple[object, ...], Assumptions] = {}
     times = np.empty(len(rows))
     for index, row in enumerate(rows):
         job, chip = row.run.job, row.run.cluster.chip
-        key = (chip.name, job.era, job.precision)
+        key = (chip.name, job.era, job.precision, job.expert_software)
         if key not in found:
-            plain = calibrated(chip, job.era, job.precision, constants)
+            plain = calibrated(chip, job.era, job.precision, constants, job.expert_software)
             found[key] = replace(plain, site_factor=1.0)
         times[index] = row.log_time(found[key])
     return times

@@ -107,6 +107,8 @@ class Moe:
         first_dense_layers: leading layers that have a dense MLP.
         layer_period: distance between layers with experts after those; 1 = every layer.
         router_bias: whether the router adds one learned value per expert.
+        groups: groups into which the experts are divided; 1: none.
+        groups_per_token: groups among which a token's experts are chosen.
     """
 
     experts: int
@@ -118,6 +120,8 @@ class Moe:
     first_dense_layers: int
     layer_period: int
     router_bias: bool
+    groups: int = 1
+    groups_per_token: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

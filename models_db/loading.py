@@ -281,6 +281,8 @@ def _moe(record: ModelRecord) -> Moe | None:
         first_dense_layers=moe.first_dense_layers.value,
         layer_period=moe.layer_period.value,
         router_bias=moe.router_bias,
+        groups=_optional(moe.groups) or 1,
+        groups_per_token=_optional(moe.groups_per_token) or 1,
     )
 
 

@@ -195,6 +195,12 @@ class MoeRecord(_Record):
     )
     layer_period: Count = Field(description="Layers from one with experts to the next.")
     router_bias: bool = Field(description="Whether the router has a bias.")
+    groups: Count | None = Field(
+        default=None, description="Groups of experts, of which a token chooses some; default 1."
+    )
+    groups_per_token: Count | None = Field(
+        default=None, description="Groups in which the experts of a token are; default 1."
+    )
 
 
 class PositionsRecord(_Record):

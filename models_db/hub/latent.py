@@ -73,6 +73,9 @@ def _with_experts(fields: Fields, parts: Parts, *, router_bias: bool) -> Parts:
         shared_hidden=width,
         router_bias=router_bias,
     )
+    if fields.stated("n_group") and fields.stated("topk_group"):
+        groups = fields.count("n_group"), fields.count("topk_group")
+        moe |= dict(zip(("groups", "groups_per_token"), groups, strict=True))
     return replace(parts, mlp_hidden=dense_hidden(fields, order), moe=moe)
 
 

@@ -14,18 +14,19 @@ from pydantic import Field
 
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
+from planner.assumptions.experts import ExpertSoftware, expert_constants
 from planner.assumptions.fitted import (
     SHARED,
     UNFUSED,
     attention_efficiency,
     byte_counts,
-    expert_constants,
     fp8_kind,
     of_era,
     quantized_bytes,
 )
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import ERAS, Era
+from planner.assumptions.textbook import ALONE, SWITCHED_OFF, WHOLE
 from planner.base.errors import InputError
 from planner.base.fields import Percent, choice, choices, share_schema
 
@@ -114,12 +115,14 @@ class Assumptions:
     exchange_efficiency: Annotated[
         Efficiency, "Share of the bandwidth that the all-to-all reaches."
     ]
-    full_copy_share: Annotated[
-        Share, "Share of the tokens sent once per expert, not once per node."
-    ]
+    sends_copies: Annotated[bool, "Tokens travel once per expert, not per rank and node."] = True
+    gathers_tokens: Annotated[bool, "Every rank of a group gets all its tokens."] = False
+    dispatch_bytes: Annotated[PerElement, "Bytes per element on the way to experts."] = 2.0
     ep_overlap: Annotated[Share, "Share of the all-to-all that computing hides."]
+    ep_cover: Annotated[Share, "Share of the kernels of a pass behind which it can hide."] = 1.0
     moe_host_s: Annotated[Seconds, "Seconds of the host per layer with experts."]
     expert_host_s: Annotated[Seconds, "Seconds of the host per layer and expert on the chip."] = 0.0
+    launched_share: Annotated[Share, "Share of a layer's host time left if it has experts."] = 1.0
 
     host_s_per_layer: Annotated[Seconds, "Seconds that the host needs to launch a layer."]
     host_s_per_tp_rank: Annotated[Seconds, "Host seconds per layer and rank of tp after one."]
@@ -203,7 +206,10 @@ class Assumptions:
     jitter_per_doubling: Annotated[Exponent, "Slowdown per doubling of the chips from 8 on."] = 0.0
     site_factor: Annotated[Slowdown, "Multiplier of the whole step, for one site."] = 1.0
     local_runs: Annotated[Tile, "One's own runs behind the constants; 3 narrow intervals."] = 0
-    moe_imbalance: Annotated[Multiple, "Busiest expert over the mean."] = 1.0
+    moe_imbalance: Annotated[Multiple, "Busiest rank over the expected busiest."] = 1.0
+    even_loads: Annotated[bool, "All experts get as many tokens."] = False
+    load_spread: Annotated[Share, "Spread of experts' loads over their mean, beyond chance."] = 0.0
+    biased_load_spread: Annotated[Share, "The same where biases of the router balance."] = 0.0
 
     @property
     def beside_overlap(self) -> float:
@@ -253,9 +259,9 @@ class Assumptions:
             memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s,
             collective_algorithms=("ring",),
             tp_backward=1.5 if gathers_again else 1.0,
-            **_ALONE,
-            **dict.fromkeys(_SWITCHED_OFF, 0.0),  # type: ignore[arg-type]
-            **dict.fromkeys(_WHOLE, 1.0),  # type: ignore[arg-type]
+            **ALONE,
+            **dict.fromkeys(SWITCHED_OFF, 0.0),  # type: ignore[arg-type]
+            **dict.fromkeys(WHOLE, 1.0),  # type: ignore[arg-type]
         )
 
     def base_latency_s(self, *, scale_out: bool, wire_s: float) -> float:
@@ -274,37 +280,12 @@ class Assumptions:
         return max(self.ring_hop_s, wire_s) if scale_out else self.scale_up_hop_s
 
 
-_SWITCHED_OFF = (
-    "half_k", "half_mn", "matmul_overhead_s", "wave_exponent", "operand_bytes", "elementwise",
-    "row_bytes", "tp_bytes", "ffn_bytes", "score_bytes", "routing_bytes", "full_copy_share",
-    "ep_overlap", "moe_host_s", "expert_host_s", "host_s_per_layer", "host_s_per_tp_rank",
-    "fixed_s_per_layer",
-    "micro_batch_s", "step_s", "scale_up_latency_s", "scale_out_latency_s", "ring_hop_s",
-    "bucket_hop_s", "tp_overlap", "cp_overlap", "p2p_exposed", "optimizer_traffic_bytes",
-    "accumulation_bytes",
-)  # fmt: skip
-_WHOLE = (
-    "expert_efficiency", "exchange_efficiency", "scale_up_efficiency", "scale_out_efficiency",
-    "cp_least_exposed", "zero3_overlap", "dp_overlap", "dp_window",
-)  # fmt: skip
-_ALONE: dict[str, Any] = {
-    "tile_m": 0,
-    "tile_n": 0,
-    "pe_count": 1,
-    "bucket_bytes": 1.0,
-    "gradient_wire_bytes": 2.0,
-    "splits_p2p": True,
-    "latencies": False,
-    "asymptotic_volume": True,
-    "perfect_overlap": True,
-    "bubbles": False,
-    "mlp_blocks": True,
-    "token_granularity": True,
-}
-
-
 def calibrated(
-    chip: Chip, era: str, precision: str = "bf16", calibration: Calibration | None = None
+    chip: Chip,
+    era: str,
+    precision: str = "bf16",
+    calibration: Calibration | None = None,
+    experts: ExpertSoftware | None = None,
 ) -> Assumptions:
     """The constants fitted to published runs, for one chip, software era and precision.
 
@@ -313,12 +294,14 @@ def calibrated(
         era: Key of `planner.assumptions.software.ERAS`.
         precision: One of `PRECISIONS`.
         calibration: Another set of constants; default the shipped one.
+        experts: How layers with experts run; default as the era has it.
 
     Raises:
         InputError: The chip has no peak rate at that precision, or a name is unknown.
     """
     constants = calibration or load_calibration()
     software = _era_named(era)
+    routed = experts or software.experts
     efficiency = constants.value(f"gemm_efficiency.{chip.calibration_gemm}")
     peak16 = _widest_matrix_peak(chip)
     fused = software.fused_attention and chip.calibration_attention != UNFUSED
@@ -343,7 +326,7 @@ def calibrated(
         hides_gather=software.hides_gather,
         **of_era(software, constants),  # type: ignore[arg-type]
         **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
-        **expert_constants(chip, software, precision, constants),  # type: ignore[arg-type]
+        **expert_constants(routed, chip, precision, constants),  # type: ignore[arg-type]
         **{name: constants.value(path) for name, path in SHARED.items()},  # type: ignore[arg-type]
     )
 

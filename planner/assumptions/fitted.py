@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hardware_db import Calibration, Chip
+from planner.assumptions.experts import is_blackwell
 from planner.assumptions.software import Era
 
 SHARED = {
@@ -12,8 +13,7 @@ SHARED = {
     "matmul_overhead_s": "gemm.overhead_s",
     "wave_exponent": "gemm.wave_exponent",
     "exchange_efficiency": "moe.link_efficiency",
-    "full_copy_share": "moe.full_copy_share",
-    "ep_overlap": "moe.overlap",
+    "ep_cover": "moe.overlap_cover",
     "host_s_per_tp_rank": "host_s_per_tp_rank",
     "adapter_bytes": "elementwise_bytes.adapters",
     "micro_batch_s": "micro_batch_overhead_s",
@@ -35,23 +35,6 @@ SHARED = {
 
 UNFUSED = "unfused"
 """`Chip.calibration_attention` of chips that no fused kernel is made for."""
-
-
-def expert_constants(
-    chip: Chip, era: Era, precision: str, constants: Calibration
-) -> dict[str, float]:
-    """How fast mixture-of-experts layers run: fused kernels exist for 8 and 4 bits on Blackwell."""
-    narrow = precision not in ("bf16", "fp16", "fp32")
-    fused = era.experts == "fused" and narrow and is_blackwell(chip)
-    level = era.experts if fused or era.experts != "fused" else "grouped"
-    blocks = precision in ("mxfp8", "fp4")  # their operands are quantized expert by expert
-    launch = f"moe.{level}.host_s_per_expert" + ("" if blocks else "_plain")
-    return {
-        "expert_efficiency": constants.value(f"moe.{level}.gemm_efficiency"),
-        "routing_bytes": constants.value(f"moe.{level}.routing_bytes"),
-        "moe_host_s": constants.value(f"moe.{level}.host_s_per_layer"),
-        "expert_host_s": constants.value(launch) if era.launches_experts else 0.0,
-    }
 
 
 def of_era(era: Era, constants: Calibration) -> dict[str, float]:
@@ -82,11 +65,6 @@ def fp8_kind(chip: Chip) -> str:
     if chip.vendor == "AMD":
         return "fp8_cdna"
     return "fp8_blackwell" if is_blackwell(chip) else "fp8_hopper"
-
-
-def is_blackwell(chip: Chip) -> bool:
-    """Whether a chip is of the Blackwell family."""
-    return chip.architecture.lower().startswith("blackwell")
 
 
 def byte_counts(constants: Calibration, *, fused: bool) -> dict[str, float]:

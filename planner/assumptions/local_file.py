@@ -30,6 +30,7 @@ from hardware_db import (
     load_calibration,
 )
 from planner.assumptions.assumptions import Assumptions, calibrated
+from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
 from planner.base.files import read_yaml_text
@@ -139,15 +140,17 @@ class LocalCalibration:
             return 1.0
         return self.constants[SITE_FACTOR].value if SITE_FACTOR in self.constants else 1.0
 
-    def assumptions(self, chip: Chip, era: str, precision: str) -> Assumptions:
+    def assumptions(
+        self, chip: Chip, era: str, precision: str, experts: ExpertSoftware | None = None
+    ) -> Assumptions:
         """`calibrated` with the local constants where they hold.
 
         Raises:
             InputError: The chip has no rate at that precision, or the era is unknown.
         """
         if not self.holds_for(chip):
-            return calibrated(chip, era, precision)
-        local = calibrated(chip, era, precision, self.calibration)
+            return calibrated(chip, era, precision, experts=experts)
+        local = calibrated(chip, era, precision, self.calibration, experts)
         return replace(
             local,
             name=f"calibrated with {Path(self.file).name}",

@@ -11,10 +11,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from frozen_records import dataclass
+from planner.assumptions.experts import ExpertSoftware
 
 GIB = 2.0**30
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
 PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
+_GROUPED = ExpertSoftware()
+_PERMUTED = ExpertSoftware(kernels="permuted")
+_BY_COMPILER = ExpertSoftware(launches_each=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +28,7 @@ class Era:
     Attributes:
         name: As typed by the user.
         constants: Key of the calibration file's `era` group; empty: the name.
-        experts: Key of the calibration's `moe` group: how mixture-of-experts layers are fused.
-        launches_experts: Whether the host launches the kernels of every expert.
+        experts: How layers with experts run where a run does not say.
         overlaps_p2p: Whether stages of an interleaved schedule send while they compute.
         hides_reduction: Whether gradients are reduced during the backward pass; Megatron-LM got
             `--overlap-grad-reduce` in 2023.
@@ -56,8 +59,7 @@ class Era:
     adapts_mlp: bool = False
     fp8_recipe: str = "delayed"
     constants: str = ""
-    experts: str = "grouped"
-    launches_experts: bool = True
+    experts: ExpertSoftware = _GROUPED
     overlaps_p2p: bool = False
     hides_reduction: bool = True
     hides_gather: bool = False
@@ -81,7 +83,7 @@ _MEGATRON_CORE = Era(
     hopper_attention="cudnn",
     overlaps_tp=True,
     gradient_wire_bytes=2.0,
-    experts="fused",
+    experts=ExpertSoftware(kernels="fused"),
     overlaps_p2p=True,
     hides_gather=True,
     generation="megatron-core",
@@ -128,12 +130,12 @@ ERAS = {
         Era(  # graphs of the Gaudi compiler, built anew by the host (lazy mode)
             name="gaudi", fused_attention=True, hopper_attention="fa2_hopper", adapts_mlp=True
         ),
-        replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts="permuted"),
+        replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts=_PERMUTED),
         replace(
             _MEGATRON_CORE,
             name="megatron-core-2026.04",
             constants="megatron-core",
-            experts="grouped",
+            experts=_GROUPED,
             fp8_recipe="current",
         ),
         replace(_MEGATRON_CORE, fp8_recipe="current"),  # NeMo 26.06 and later
@@ -141,14 +143,14 @@ ERAS = {
             name="jax",
             fused_attention=True,
             hopper_attention="cudnn",
-            launches_experts=False,
+            experts=_BY_COMPILER,
             hides_gather=True,
         ),
         Era(
             name="neuron",
             fused_attention=True,
             hopper_attention="cudnn",
-            launches_experts=False,
+            experts=_BY_COMPILER,
             hides_gather=True,
         ),
     )
@@ -185,7 +187,9 @@ class FrameworkProfile:
             nanotron gathers into a buffer that stays (2 B) and multiplies a gradient of full width
             before its reduce-scatter (2 B; nanotron/parallel/tensor_parallel/functional.py).
         selective: What `recompute: selective` drops: "core-attention" (the scores only: nothing
-            with fused attention) or "half-matmuls" (all but half of the matmul outputs).
+            with fused attention), "half-matmuls" (all but half of the matmul outputs) or
+            "up-projections" (those of latent attention, norms and activations: what stays are
+            inputs of norms, latents, attention's output, and what products of experts read).
         derived_from: The framework whose rules hold too; empty: none.
         most_chunks: Chunks per stage up to which interleaved plans are searched; 0: any number.
             PyTorch keeps at most three chunks of a stage gathered
@@ -234,6 +238,7 @@ class FrameworkProfile:
         takes_lists: Whether it is given the layers of every stage as a list.
         recomputes_alike: What one setting of recomputation is for, in words.
         remark: What lists of names say beside its own; empty: nothing.
+        experts: How layers with experts run; None: as the software era has it.
     """
 
     name: str
@@ -281,3 +286,4 @@ class FrameworkProfile:
     takes_lists: bool = False
     recomputes_alike: str = "all layers"
     remark: str = ""
+    experts: ExpertSoftware | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from frozen_records import dataclass
 from models_db import Model
 from planner.assumptions.assumptions import PRECISIONS
+from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, UNQUANTIZED
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
@@ -33,6 +34,7 @@ class Job:
         optimizer: A key of `planner.assumptions.optimizers.OPTIMIZERS`.
         framework: Whose memory profile and rules apply.
         era: Software era of the time constants, a key of `planner.assumptions.software.ERAS`.
+        experts: How layers with experts run; None: as the framework or the era has it.
     """
 
     model: Model
@@ -46,6 +48,7 @@ class Job:
     optimizer: str = ADAM
     framework: FrameworkProfile
     era: str
+    experts: ExpertSoftware | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.seq_len <= LONGEST_SEQUENCE:
@@ -74,6 +77,11 @@ class Job:
     def batch_tokens(self) -> float:
         """Tokens per step."""
         return self.global_batch * self.seq_len
+
+    @property
+    def expert_software(self) -> ExpertSoftware | None:
+        """How layers with experts run: as the job says, else the framework; None: as the era."""
+        return self.experts or self.framework.experts
 
     @property
     def trains_all(self) -> bool:

@@ -93,7 +93,7 @@ def layer_terms(
         recompute=x.recompute,
         clock=x.clock,
         trains_all=model.job.trains_all,
-        halves_matmuls=model.framework.selective == "half-matmuls",
+        selective=model.framework.selective,
         gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],
         cp_net=nets["cp"],

@@ -113,23 +113,32 @@ class GroupCosts:
         """Seconds to send (n,) `size_bytes` to the next member."""
         return np.asarray(self._row(10) + self._row(11) * size_bytes)
 
-    def exchange_s(
-        self, size_bytes: FloatArray, remote_share: FloatArray | float = 1.0
-    ) -> FloatArray:
-        """Seconds of an all-to-all in which each member sends (n,) `size_bytes` in total.
+    def exchange_s(self, size_bytes: FloatArray) -> FloatArray:
+        """Seconds of an all-to-all in which each member sends (n,) `size_bytes` in total."""
+        best = self._row(12) + self._row(13) * size_bytes + self._row(14) * size_bytes
+        for row in self.rows_of("exchange"):
+            inside = self._row(row) + self._row(row + 1) * size_bytes
+            best = np.minimum(best, inside + self._row(row + 2) * size_bytes)
+        return np.asarray(best)
+
+    def relay_s(self, near_bytes: FloatArray, far_bytes: FloatArray) -> FloatArray:
+        """Seconds of an all-to-all that crosses between nodes once, and goes on inside them.
+
+        What a node gets is handed on to the members in it; both go on at the same time.
 
         Args:
-            size_bytes: Bytes that leave each member if nothing is deduplicated.
-            remote_share: Share of the bytes between nodes that is really sent (experts on the same
-                remote node can share one copy).
+            near_bytes: Bytes that leave each member with one copy for each member.
+            far_bytes: The same with one copy for each node.
         """
-        inside = self._row(13) * size_bytes
-        best = self._row(12) + inside + self._row(14) * size_bytes * remote_share
+        best = self._relayed(12, near_bytes, far_bytes)
         for row in self.rows_of("exchange"):
-            inside = self._row(row + 1) * size_bytes
-            far = self._row(row + 2) * size_bytes * remote_share
-            best = np.minimum(best, self._row(row) + inside + far)
+            best = np.minimum(best, self._relayed(row, near_bytes, far_bytes))
         return np.asarray(best)
+
+    def _relayed(self, row: int, near_bytes: FloatArray, far_bytes: FloatArray) -> FloatArray:
+        """Of one algorithm, whose rows are alpha and beta inside and between nodes."""
+        inside = self._row(row + 1) * self.domains * near_bytes
+        return np.asarray(self._row(row) + np.maximum(inside, self._row(row + 2) * far_bytes))
 
     def by_algorithm(
         self, collective: str, size_bytes: FloatArray

@@ -11,6 +11,7 @@ from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
 from models_db import Model, ModelError, is_config, load_model
 from models_db.loading import CONFIG
 from planner.assumptions.assumptions import PRESETS, Assumptions, calibrated
+from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
 from planner.assumptions.overrides import overridden
 from planner.assumptions.rack_presets import rack_energy, rack_zero
@@ -197,6 +198,7 @@ def assumptions_named(
     mfu: float = 1.0,
     local: LocalCalibration | None = None,
     constants: Calibration | None = None,
+    experts: ExpertSoftware | None = None,
 ) -> Assumptions:
     """The assumptions of a preset, or those of a preset with the changes of a user's file.
 
@@ -206,6 +208,7 @@ def assumptions_named(
         mfu: Share of the peak at which `roofline` computes.
         local: Constants of a user's own measurements, where they hold.
         constants: Another set of fitted constants; default the shipped ones.
+        experts: How layers with experts run; default as the era has it.
 
     Raises:
         InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
@@ -216,9 +219,9 @@ def assumptions_named(
     elif preset in _OF_RACKS:
         base = _OF_RACKS[preset](chip, precision)
     elif local is not None:
-        base = local.assumptions(chip, era, precision)
+        base = local.assumptions(chip, era, precision, experts)
     else:
-        base = calibrated(chip, era, precision, constants)
+        base = calibrated(chip, era, precision, constants, experts)
     if name in PRESETS:
         return base
     if mistaken := _mistaken("assumptions", name):

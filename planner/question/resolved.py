@@ -295,7 +295,14 @@ def _job_of(
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
     assumptions = tried.attempt(
-        assumptions_named, request.assumptions, chip, era, precision, request.mfu or 1.0, local
+        assumptions_named,
+        request.assumptions,
+        chip,
+        era,
+        precision,
+        request.mfu or 1.0,
+        local,
+        experts=framework.experts,
     )
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)

@@ -3,7 +3,7 @@
 import math
 from statistics import NormalDist
 
-from cost.reference_layer import mean_context
+from cost.reference_layer import mean_context, up_share
 from cost.reference_memory import (
     StageSpec,
     stages_of,
@@ -93,6 +93,8 @@ def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float
         scores = matrices
         if spec.recompute == "selective" and job.framework.selective == "half-matmuls":
             matrices = 0.5
+        elif spec.recompute == "selective" and job.framework.selective == "up-projections":
+            matrices = up_share(model)
         elif spec.recompute == "selective" and not fused:
             scores = 1.0
         linear += matrices * 2 * (spec.dense * active["dense"] + spec.moe * active["moe"])

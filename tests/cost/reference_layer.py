@@ -9,6 +9,7 @@ attention from DeepSeek-V2, arXiv:2405.04434.
 
 import math
 from dataclasses import dataclass, field
+from statistics import NormalDist
 
 from cost.reference_network import Net
 from models_db import Model
@@ -33,7 +34,7 @@ def gemm_s(
     busy *= (1 + a.half_k / k) * (1 + a.half_mn / m) * (1 + a.half_mn / n)
     if a.tile_m:
         width = a.tile_n if n >= 256 else min(128, a.tile_n)
-        tiles = math.ceil(m / a.tile_m) * math.ceil(n / width)
+        tiles = copies * math.ceil(m / a.tile_m) * math.ceil(n / width)
         waves = math.ceil(tiles / a.pe_count)
         busy *= min(waves * a.pe_count / tiles, 4.0) ** a.wave_exponent
     moved = copies * a.operand_bytes * (m * k + k * n + m * n)
@@ -156,6 +157,9 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
         "cp": cp_back,
         "ep": ep,
     }
+    for one in (ahead, back):
+        kernels = one["compute"] + one["memory"]
+        one["ep"] -= min(a.ep_overlap * one["ep"], a.ep_cover * kernels)
     for cause, again in _recomputed(a, job, x, ahead, linear, (core, scores, memory)).items():
         back[cause] += again
     experts = job.model.moe.experts / x.ep if kind == "moe" else 0.0
@@ -194,7 +198,9 @@ def _expert_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> N
     moe = model.moe
     assert moe is not None
     local = moe.experts / x.ep
-    tokens = x.tokens * moe.experts_per_token * x.ep / moe.experts / x.tp * a.moe_imbalance
+    tokens = (
+        x.tokens * moe.experts_per_token * x.ep / moe.experts / x.tp * busiest_rank(a, model, x)
+    )
     up = 2 if model.mlp.gated else 1
     slow = 1 / a.expert_efficiency
     for inputs, outputs in (
@@ -287,13 +293,40 @@ def _context_exchange(
 
 def _expert_exchange(a: Assumptions, model: Model, x: Where) -> float:
     assert model.moe is not None
-    k = model.moe.experts_per_token
-    net = x.nets["ep"]
-    nodes = net.nodes()
-    once_per_node = nodes * (1 - (1 - 1 / nodes) ** k) / k
-    remote = a.full_copy_share + (1 - a.full_copy_share) * once_per_node
-    size = 2 * x.tokens / x.tp * k * model.hidden
-    return 2 * net.exchange_s(size, remote) * (1 - a.ep_overlap)
+    moe, net = model.moe, x.nets["ep"]
+    k, nodes = moe.experts_per_token, net.nodes()
+    elements = x.tokens / x.tp * model.hidden
+    if a.gathers_tokens:
+        return sum(net.gather_s(size * elements * x.ep) for size in (a.dispatch_bytes, 2))
+    busiest = busiest_rank(a, model, x)
+    both = (a.dispatch_bytes * elements * busiest, 2 * elements * busiest)
+    if a.sends_copies:
+        return sum(net.exchange_s(k * each) for each in both)
+    ranks, reached = places(model, x.ep, nodes)
+    return sum(net.relay_s(ranks * each, reached * each) for each in both)
+
+
+def places(model: Model, ep: int, nodes: float) -> tuple[float, float]:
+    """Distinct ranks and nodes that the experts of a token are expected to be on."""
+    moe = model.moe
+    assert moe is not None
+    if moe.groups > 1:
+        nodes = min(nodes, max(nodes / moe.groups, 1) * moe.groups_per_token)
+    ranks, reached = (n * (1 - (1 - 1 / n) ** moe.experts_per_token) for n in (ep, nodes))
+    return ranks, reached
+
+
+def busiest_rank(a: Assumptions, model: Model, x: Where) -> float:
+    """Blom's expected largest of ep sums of E / ep loads, over the mean load."""
+    moe = model.moe
+    assert moe is not None
+    if a.even_loads:
+        return a.moe_imbalance
+    spread = a.biased_load_spread if moe.router_bias else a.load_spread
+    chosen = max(x.tokens * moe.experts_per_token / x.tp, 1)
+    deviation = math.sqrt((1 - 1 / x.ep) * (1 / chosen + spread**2 / (moe.experts / x.ep)))
+    largest = NormalDist().inv_cdf((x.ep - 0.375) / (x.ep + 0.25))
+    return a.moe_imbalance * min(1 + deviation * largest, x.ep)
 
 
 def _recomputed(
@@ -311,7 +344,22 @@ def _recomputed(
         return {}
     if job.framework.selective == "half-matmuls":
         return {"compute": linear.forward / 2, "memory": memory}
+    if job.framework.selective == "up-projections":
+        return {"compute": up_share(job.model) * linear.forward, "memory": memory}
     return {} if a.fused_attention else {"compute": core, "memory": scores}
+
+
+def up_share(model: Model) -> float:
+    """Share of a layer's active matrices that latent attention projects up with."""
+    latent, moe = model.attention, model.moe
+    if latent.kind != "mla":
+        return 0.0
+    kind = "moe" if moe else "dense"
+    idle = (moe.experts - moe.experts_per_token) * model.expert_parameters if moe else 0
+    nope, rope = latent.qk_nope_head_dim or 0, latent.qk_rope_head_dim or 0
+    keys_values = (latent.kv_lora_rank or 0) * (nope + latent.v_head_dim)
+    up = model.heads * (keys_values + (latent.q_lora_rank or 0) * (nope + rope))
+    return up / (model.layer_parameters(kind) - idle)
 
 
 def _hosted(
@@ -324,6 +372,7 @@ def _hosted(
 ) -> Layer:
     """smoothmax4 of the device with the fixed time and of the host that feeds it."""
     host = a.host_s_per_layer + a.host_s_per_tp_rank * (x.tp - 1)
+    host *= a.launched_share if experts else 1.0
     host += a.moe_host_s + a.expert_host_s * experts if experts else 0.0
     share = a.host_forward_share
     again = share if x.recompute == "full" else 0.0

@@ -237,6 +237,12 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
         half = (qkv + up) / tp + 2 * h / rows
         out = (2 * model.heads * model.attention.v_head_dim + 4 * model.heads) / tp
         selective = min(none, full + half + out)
+    if framework.selective == "up-projections":
+        up = width * (2 if model.mlp.gated else 1)
+        out = 2 * model.heads * model.attention.v_head_dim + 4 * model.heads
+        attends = out if model.attention.kind == "mla" else core
+        selective = 4 * h / rows + latents / 2 + scores
+        selective += (attends + 2 * up + routed / 2) / tp
     working = none + 4 * width / tp + 4 * h / rows
     return {"none": none, "selective": selective, "full": full, "working": working}
 

@@ -284,14 +284,24 @@ class Net:
             rate = level.link_bandwidth_bytes_per_s / passed
         return self.host.hop_s(level) + size_bytes / (rate * self.host.share(level))
 
-    def exchange_s(self, size_bytes: float, remote_share: float = 1.0) -> float:
+    def exchange_s(self, size_bytes: float) -> float:
         """All-to-all; every member sends `size_bytes`, divided evenly over all members."""
+        start, inside, outside = self._exchanged(size_bytes)
+        return start + inside + outside
+
+    def relay_s(self, near_bytes: float, far_bytes: float) -> float:
+        """All-to-all that crosses between nodes once, and goes on inside every node."""
+        start, inside, _ = self._exchanged(near_bytes)
+        return start + max(inside * self.nodes(), self._exchanged(far_bytes)[2])
+
+    def _exchanged(self, size_bytes: float) -> tuple[float, float, float]:
+        """Seconds to start, inside nodes and between them."""
         if self.size == 1:
-            return 0.0
+            return 0.0, 0.0, 0.0
         levels = list(self.crossed())
         first = self.host.levels[0]
         near = self.inside[0]
-        total = self.host.base_s(levels[-1][0])
+        start, total = self.host.base_s(levels[-1][0]), 0.0
         if first.torus_dims:
             link = first.link_bandwidth_bytes_per_s * self.host.share(first)
             spans = [
@@ -299,16 +309,16 @@ class Net:
                 for members, spacing, ring in self.footprint
                 if members > 1
             ]
-            total += size_bytes * max(spans, default=0.0) / link
+            total = size_bytes * max(spans, default=0.0) / link
         elif near > 1:
             rate = self.own_rate(first, near) * self.host.assumptions.exchange_efficiency
-            total += size_bytes * (near - 1) / self.size / rate
+            total = size_bytes * (near - 1) / self.size / rate
         outer = [
             (self.size - lower) / self.size / (level.bandwidth_bytes_per_s * self.host.share(level))
             for level, lower, _ in levels
             if level is not first
         ]
-        return total + size_bytes * remote_share * max(outer, default=0.0)
+        return start, total, size_bytes * max(outer, default=0.0)
 
     def received(self) -> list[float]:
         """Bytes per byte of the full buffer that a member receives in a gather, by level."""

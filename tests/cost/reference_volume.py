@@ -2,7 +2,7 @@
 
 from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
-from cost.reference_layer import kv_heads_on_chip
+from cost.reference_layer import kv_heads_on_chip, places
 from cost.reference_memory import (
     StageSpec,
     local_parameters,
@@ -32,11 +32,18 @@ class Wire:
         for level, share in enumerate(net.received()):
             self.levels[level] += members * full_bytes * share
 
-    def exchange(self, net: Net, sent_bytes: float, members: float) -> None:
-        """`members` chips send `sent_bytes` each, evenly over their group."""
-        self.total += members * sent_bytes * (net.size - 1) / net.size
+    def exchange(
+        self, net: Net, sent_bytes: float, members: float, near: float = 1.0, far: float = 1.0
+    ) -> None:
+        """`members` chips send `sent_bytes` each, evenly over their group.
+
+        Inside nodes `near` times as much, between nodes `far` times.
+        """
         for level, share in enumerate(net.exchanged()):
-            self.levels[level] += members * sent_bytes * share
+            outside = net.host.levels[level].kind == "scale-out"
+            moved = members * sent_bytes * share * (far if outside else near)
+            self.levels[level] += moved
+            self.total += moved
 
     def send(self, net: Net, message_bytes: float, messages: float) -> None:
         """Point-to-point messages."""
@@ -52,7 +59,7 @@ def wire(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Wire:
     m = job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)
     specs = stages_of(plan, job.model)
     for spec in specs:
-        _activations(job, plan, spec, found, m, book)
+        _activations(job, a, plan, spec, found, m, book)
         _states(job, a, plan, spec, found, m, book)
     if plan.pp > 1:
         size = 2 * plan.micro_batch * job.seq_len / plan.cp * job.model.hidden
@@ -64,7 +71,13 @@ def wire(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Wire:
 
 
 def _activations(
-    job: Job, plan: Plan, spec: StageSpec, found: dict[str, Net], m: float, book: Wire
+    job: Job,
+    a: Assumptions,
+    plan: Plan,
+    spec: StageSpec,
+    found: dict[str, Net],
+    m: float,
+    book: Wire,
 ) -> None:
     """Tensor, context and expert traffic of one stage: forward, backward, recomputed forward."""
     model = job.model
@@ -83,8 +96,15 @@ def _activations(
             own = model.heads / plan.tp * dims
             book.exchange(found["cp"], 2 * tokens * (kv + own), members * count * passes)
         if kind == "moe" and model.moe is not None:
-            routed = 2 * tokens / plan.tp * model.moe.experts_per_token * model.hidden
-            book.exchange(found["ep"], routed, members * count * 2 * passes)
+            size = (a.dispatch_bytes + 2) / 2 * tokens / plan.tp * model.hidden
+            times, net = members * count * 2 * passes, found["ep"]
+            if a.gathers_tokens:
+                book.gather(net, size * plan.ep, times)
+            elif a.sends_copies:
+                book.exchange(net, size * model.moe.experts_per_token, times)
+            else:
+                ranks, nodes = places(model, plan.ep, net.nodes())
+                book.exchange(net, size, times, near=ranks * net.nodes(), far=nodes)
 
 
 def _states(

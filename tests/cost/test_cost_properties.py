@@ -346,7 +346,7 @@ def ideal(case: Case) -> Case:
         ),
         0.0,
     )
-    return case.assuming(**zero, operand_bytes=0.0)
+    return case.assuming(**zero, operand_bytes=0.0, even_loads=True)
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=FILTERED)

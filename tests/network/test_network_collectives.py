@@ -237,8 +237,8 @@ def test_all_to_all_between_nodes_by_hand() -> None:
     across = 8 / 16 * size / (50e9 * a.scale_out_efficiency)
     expected = a.scale_out_latency_s + inside + across
     assert math.isclose(seconds(found, "exchange", size), expected, rel_tol=1e-12)
-    half = float(found.exchange_s(np.array([size]), 0.5)[0])
-    assert math.isclose(half, expected - across / 2, rel_tol=1e-12)
+    once = float(found.relay_s(np.array([size]), np.array([size / 8]))[0])
+    assert math.isclose(once, a.scale_out_latency_s + max(2 * inside, across / 8), rel_tol=1e-12)
 
 
 def test_all_to_all_of_nodes_with_two_scale_up_levels_by_hand() -> None:
@@ -250,8 +250,8 @@ def test_all_to_all_of_nodes_with_two_scale_up_levels_by_hand() -> None:
     across = 8 / 16 * size / (25e9 * a.scale_out_efficiency)
     expected = a.scale_out_latency_s + inside + across
     assert math.isclose(seconds(found, "exchange", size), expected, rel_tol=1e-12)
-    half = float(found.exchange_s(np.array([size]), 0.5)[0])
-    assert math.isclose(half, expected - across / 2, rel_tol=1e-12)
+    once = float(found.relay_s(np.array([size]), np.array([size / 8]))[0])
+    assert math.isclose(once, a.scale_out_latency_s + max(2 * inside, across / 8), rel_tol=1e-12)
 
 
 def test_all_to_all_of_single_chip_nodes_is_remote() -> None:
@@ -260,7 +260,7 @@ def test_all_to_all_of_single_chip_nodes_is_remote() -> None:
     found = costs(fabric_of("gh200-ndr", 64), (64, 1))
     across = 63 / 64 * 1e9 / (50e9 * a.scale_out_efficiency)
     assert math.isclose(seconds(found, "exchange", 1e9), a.scale_out_latency_s + across)
-    assert float(found.exchange_s(np.array([1e9]), 0.0)[0]) == a.scale_out_latency_s
+    assert float(found.relay_s(np.array([1e9]), np.array([0.0]))[0]) == a.scale_out_latency_s
 
 
 def test_rings_of_racks_are_closed_unless_cut() -> None:

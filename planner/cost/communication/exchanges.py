@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray
+from planner.cost.kernels.routing import sent_once
 from planner.cost.kernels.shapes import Shapes
 from planner.network.collectives import GroupCosts
 from planner.plan import ALL_TO_ALL
@@ -26,8 +29,7 @@ class LayerInputs:
         cp_mode, recompute: Codes of `planner.plan.plan`.
         clock: Relative clock.
         trains_all: False when base weights get no gradient (LoRA).
-        halves_matmuls: Selective recomputation keeps half of the matmul outputs (else it drops
-            the attention scores only, which fused attention never stores).
+        selective: What selective recomputation drops, as `FrameworkProfile` has it.
         gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
         tp_net, cp_net, ep_net: Costs of the groups.
     """
@@ -41,7 +43,7 @@ class LayerInputs:
     recompute: IntArray
     clock: FloatArray
     trains_all: bool
-    halves_matmuls: bool
+    selective: str
     gathers_context: bool
     tp_net: GroupCosts
     cp_net: GroupCosts
@@ -98,15 +100,66 @@ def context_exchange_s(shapes: Shapes, x: LayerInputs) -> FloatArray:
     return np.where(x.cp_mode == ALL_TO_ALL, swaps, ring)
 
 
-def expert_exchange_s(a: Assumptions, shapes: Shapes, x: LayerInputs) -> FloatArray:
-    """Dispatch and combine of one pass: two all-to-alls of 2 T k h / tp bytes.
+def copies_sent(
+    a: Assumptions, shapes: Shapes, ep: IntArray, nodes: FloatArray
+) -> tuple[FloatArray | float, FloatArray | float]:
+    """Copies of a token over its k experts: that ranks inside nodes get, and that nodes get.
 
-    A token visits k experts; on a remote node it is sent once per expert (share
-    `full_copy_share`) or once per node (d (1 - (1 - 1/d)^k) nodes of d, uniform routing).
+    Uniform over ranks and nodes. Where experts are divided into groups, a token's experts are in a
+    few of them, and so on no more nodes than these fill (DeepSeek-V3, arXiv:2412.19437, section
+    2.1.2, node-limited routing).
     """
+    if a.sends_copies:
+        return 1.0, 1.0
     k = max(shapes.experts_per_token, 1)
-    size = expert_bytes(shapes, x.tokens, x.tp)
-    nodes = x.ep_net.domains
-    distinct = nodes * (1 - (1 - 1 / nodes) ** k) / k
-    remote = a.full_copy_share + (1 - a.full_copy_share) * distinct
-    return 2 * x.ep_net.exchange_s(size, remote)
+    reached = nodes
+    if shapes.expert_groups > 1:
+        filled = np.maximum(nodes / shapes.expert_groups, 1.0)
+        reached = np.minimum(nodes, filled * shapes.groups_per_token)
+    return sent_once(ep.astype(np.float64), k), sent_once(reached, k)
+
+
+def expert_exchange_s(
+    a: Assumptions, shapes: Shapes, x: LayerInputs, load: FloatArray | float
+) -> FloatArray:
+    """Dispatch and combine of one pass: T k h / tp elements there, and back in 2 bytes each.
+
+    A token visits k experts. Three ways:
+
+        one copy per expert     two all-to-alls
+        one copy per rank       the same of the share `copies_sent`; between nodes one copy per
+                                node, which is handed on inside it (`GroupCosts.relay_s`)
+        gathered tokens         an all-gather and a reduce-scatter over ep of all of T h / tp
+
+    All wait for the busiest rank, to which `load` times the mean goes.
+    """
+    if a.gathers_tokens:
+        all_tokens = x.tokens / x.tp * shapes.hidden * x.ep
+        there = x.ep_net.gather_s(a.dispatch_bytes * all_tokens)
+        return there + x.ep_net.gather_s(ACTIVATION_BYTES * all_tokens)
+    size = load * expert_bytes(shapes, x.tokens, x.tp)
+    there = a.dispatch_bytes / ACTIVATION_BYTES * size
+    if a.sends_copies:
+        return x.ep_net.exchange_s(there) + x.ep_net.exchange_s(size)
+    near, far = copies_sent(a, shapes, x.ep, x.ep_net.domains)
+    return x.ep_net.relay_s(near * there, far * there) + x.ep_net.relay_s(near * size, far * size)
+
+
+def expert_crossing(
+    a: Assumptions, shapes: Shapes, ep: IntArray, net: GroupCosts, kinds: Sequence[str]
+) -> list[FloatArray]:
+    """Bytes over each level per byte of `expert_bytes`.
+
+    Args:
+        a, shapes: How tokens travel.
+        ep: (n,) degrees.
+        net: Their groups.
+        kinds: Of the levels: scale-up or scale-out.
+    """
+    if a.gathers_tokens:
+        every = ep / max(shapes.experts_per_token, 1)
+        return [every * net.crossing(level) for level in range(len(kinds))]
+    near, far = copies_sent(a, shapes, ep, net.domains)
+    handed_on = near if a.sends_copies else near * net.domains
+    copies = [far if kind == "scale-out" else handed_on for kind in kinds]
+    return [some * net.exchange_crossing(level) for level, some in enumerate(copies)]

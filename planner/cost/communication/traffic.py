@@ -25,7 +25,7 @@ from planner.cost.communication.data_parallel import (
     owned_parameters,
     reduces_again,
 )
-from planner.cost.communication.exchanges import ACTIVATION_BYTES
+from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossing
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.job import Job
@@ -124,12 +124,14 @@ def repeats(model: CostModel, group: RecomputeGroup) -> Repeats:
     """What is done again of the layers of a group; see `planner.cost.kernels.layer`."""
     full = np.where(group.recompute == FULL, 1.0, 0.0)
     some = np.where(group.recompute == SELECTIVE, 1.0, 0.0)
-    halves = float(model.framework.selective == "half-matmuls")
-    scores = float(not halves and not model.assumptions.fused_attention)
+    drops = model.framework.selective
+    share = {"half-matmuls": 0.5, "up-projections": model.shapes.up_share}.get(drops, 0.0)
+    moves = float(drops != "core-attention")
+    scores = float(not moves and not model.assumptions.fused_attention)
     return Repeats(
-        linear=full + 0.5 * halves * some,
+        linear=full + share * some,
         attention=full + scores * some,
-        elementwise=full + halves * some,
+        elementwise=full + moves * some,
         exchanges=full,
     )
 
@@ -224,8 +226,9 @@ def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
     first, rows = distinct([plans.micro_batch, plans.cp, plans.tp, plans.ep])
     tp, ep = plans.tp[first, None], plans.ep[first, None]
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[first, None]
+    shares = Shares(tokens=tokens, tp=tp, ep=ep)
     linears = {
-        moe: layer_linears(model.assumptions, shapes, Shares(tokens=tokens, tp=tp, ep=ep), moe=moe)
+        moe: layer_linears(shapes, shares, moe=moe)
         for moe in (False, True)
         if ("moe" if moe else "dense") in model.job.model.layer_kinds
     }
@@ -281,9 +284,12 @@ def group_bytes(model: CostModel, x: Columns) -> dict[str, list[FloatArray]]:
     groups = {"pp": [sends * nets["pp"].send_crossing(level) for level in levels]}
     for name, volume in {**_layer_gathers(model, x), **_state_gathers(model, x)}.items():
         groups[name] = [volume * nets[name].crossing(level) for level in levels]
+    kinds = [level.kind for level in model.cluster.levels]
     for name, volume in _exchange_volumes(model, x).items():
-        crossing = [volume * nets[name].exchange_crossing(level) for level in levels]
-        groups[f"{name} swaps"] = crossing
+        shares = [nets[name].exchange_crossing(level) for level in levels]
+        if name == "ep":
+            shares = expert_crossing(model.assumptions, model.shapes, x.plans.ep, nets[name], kinds)
+        groups[f"{name} swaps"] = [volume * share for share in shares]
     return groups
 
 
@@ -351,7 +357,14 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Bytes sent in all-to-alls of a step, summed over chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    routed = ACTIVATION_BYTES * tokens / plans.tp * shapes.experts_per_token * shapes.hidden
+    routed = (
+        (model.assumptions.dispatch_bytes + ACTIVATION_BYTES)
+        / 2
+        * tokens
+        / plans.tp
+        * shapes.experts_per_token
+        * shapes.hidden
+    )
     queries = shapes.heads / plans.tp * (shapes.head_dim + shapes.value_dim)
     width = queries + _key_value_width(shapes, plans)
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width

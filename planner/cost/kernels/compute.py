@@ -23,17 +23,19 @@ _NARROW_TILE = 128
 _WORST_WAVE = 4.0
 
 
-def wave_factor(a: Assumptions, m: Number, n: Number) -> FloatArray:
+def wave_factor(a: Assumptions, m: Number, n: Number, copies: Number = 1.0) -> FloatArray:
     """Time lost because the last wave of tiles leaves PEs idle, at most 4.
 
-    tiles = ceil(m / tile_m) * ceil(n / tile_n); factor = ceil(tiles / PEs) * PEs / tiles, to the
-    power `wave_exponent`. Source: NVIDIA, Matrix Multiplication Background User's Guide, section
+    tiles = copies * ceil(m / tile_m) * ceil(n / tile_n), factor = ceil(tiles / PEs) * PEs / tiles,
+    to the power `wave_exponent`: a grouped kernel has one last wave for all copies.
+
+    Source: NVIDIA, Matrix Multiplication Background User's Guide, section
     Wave Quantization, https://docs.nvidia.com/deeplearning/performance/.
     """
     if a.tile_m == 0 or a.wave_exponent == 0:
-        return np.ones(np.broadcast(m, n).shape)
+        return np.ones(np.broadcast(m, n, copies).shape)
     width = np.where(n < _NARROW, min(_NARROW_TILE, a.tile_n), a.tile_n)
-    tiles = np.ceil(m / a.tile_m) * np.ceil(n / width)
+    tiles = copies * np.ceil(m / a.tile_m) * np.ceil(n / width)
     waste = np.ceil(tiles / a.pe_count) * a.pe_count / tiles
     return np.asarray(np.minimum(waste, _WORST_WAVE) ** a.wave_exponent)
 
@@ -61,7 +63,7 @@ def matmul_s(
         copies: Independent multiplications in the group.
     """
     shape = (1 + a.half_k / k) * (1 + a.half_mn / m) * (1 + a.half_mn / n)
-    arithmetic = copies * 2 * m * n * k / flop_per_s * shape * wave_factor(a, m, n)
+    arithmetic = copies * 2 * m * n * k / flop_per_s * shape * wave_factor(a, m, n, copies)
     moved = copies * a.operand_bytes * (m * k + k * n + m * n)
     return np.maximum(arithmetic / clock, moved / a.memory_bytes_per_s) + a.matmul_overhead_s
 

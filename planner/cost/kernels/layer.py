@@ -11,6 +11,7 @@ prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s sta
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -26,6 +27,7 @@ from planner.cost.communication.exchanges import (
 )
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
+from planner.cost.kernels.routing import busiest_rank
 from planner.cost.kernels.shapes import Shapes
 from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
 
@@ -133,8 +135,9 @@ class LayerTimes:
 
 def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> LayerTimes:
     """The times of one dense or mixture-of-experts layer."""
-    shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep)
-    operators = layer_operators(a, shapes, shares, moe=moe)
+    load = busiest_rank(a, shapes, x.tokens, x.tp, x.ep) if moe else 1.0
+    shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep, load=load)
+    operators = layer_operators(shapes, shares, moe=moe)
     linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
     core = _attention_core(a, shapes, x)
     memory = _elementwise_s(a, shapes, x, moe=moe)
@@ -147,8 +150,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         "ep": np.zeros_like(memory),
     }
     if moe:
-        sent["ep"] = expert_exchange_s(a, shapes, x)
-    tp, ep = sent["tp"] * (1 - a.tp_overlap), sent["ep"] * (1 - a.ep_overlap)
+        sent["ep"] = expert_exchange_s(a, shapes, x, load)
+    tp = sent["tp"] * (1 - a.tp_overlap)
     cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
     forward = PassTimes(
@@ -156,16 +159,18 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         memory=memory + core.forward_memory + cast_inputs,
         tp=tp,
         cp=cp_forward,
-        ep=ep,
+        ep=sent["ep"],
     )
     backward = PassTimes(
         compute=linears.input_grad + weight_grad + core.backward,
         memory=a.elementwise_backward * memory + core.backward_memory + cast_gradients,
         tp=a.tp_backward * tp,
         cp=cp_backward,
-        ep=ep,
+        ep=sent["ep"],
     )
-    backward += _recomputation(a, x, forward, linears, core, memory)
+    if moe:
+        forward, backward = _exposed_experts(a, forward), _exposed_experts(a, backward)
+    backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
@@ -263,8 +268,18 @@ def _exposed_exchange_s(
     return np.where(switched, sent, forward), np.where(switched, sent, backward)
 
 
+def _exposed_experts(a: Assumptions, one: PassTimes) -> PassTimes:
+    """The pass with the part of its expert exchange that is exposed.
+
+    Kernels hide the share `ep_overlap` of it, and no more than lasts `ep_cover` of them.
+    """
+    hidden = np.minimum(a.ep_overlap * one.ep, a.ep_cover * one.kernels)
+    return replace(one, ep=one.ep - hidden)
+
+
 def _recomputation(
     a: Assumptions,
+    shapes: Shapes,
     x: LayerInputs,
     forward: PassTimes,
     linears: MatmulSeconds,
@@ -273,13 +288,15 @@ def _recomputation(
 ) -> PassTimes:
     """What the backward pass computes again.
 
-    Full: the forward pass with its communication. Selective: the scores (unfused attention), or
-    half of the GEMMs and all element-wise work where half of the outputs were kept.
+    Full: the forward pass with its communication. Selective: the scores (unfused attention); half
+    of the GEMMs and all element-wise work where half of the outputs were kept; or the up
+    projections of latent attention, by their share of the FLOP, and all element-wise work.
     """
     full = np.where(x.recompute == FULL, 1.0, 0.0)
     some = np.where(x.recompute == SELECTIVE, 1.0, 0.0)
-    if x.halves_matmuls:
-        compute, moved = 0.5 * linears.forward, memory
+    if x.selective != "core-attention":
+        share = 0.5 if x.selective == "half-matmuls" else shapes.up_share
+        compute, moved = share * linears.forward, memory
     elif a.fused_attention:
         compute, moved = np.zeros_like(core.forward), np.zeros_like(core.forward)
     else:
@@ -294,10 +311,15 @@ def _recomputation(
 
 
 def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
-    """Seconds in which the host launches both passes: h + h_tp (tp - 1) (+ h_moe + h_e E / ep)."""
+    """Seconds in which the host launches both passes.
+
+        h + h_tp (tp - 1), or c (h + h_tp (tp - 1)) + h_moe + h_e E / ep on a layer with experts
+
+    Of attention and norms, CUDA graphs leave the share c = `launched_share`.
+    """
     host = a.host_s_per_tp_rank * (x.tp - 1) + a.host_s_per_layer
     if moe:
-        host = host + a.moe_host_s + a.expert_host_s * (shapes.experts / x.ep)
+        host = a.launched_share * host + a.moe_host_s + a.expert_host_s * (shapes.experts / x.ep)
     return np.asarray(host, dtype=np.float64)
 
 

@@ -108,27 +108,32 @@ def pass_bytes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """What the shapes depend on; broadcast to (n, s): tokens on the chip, degrees of tp and ep."""
+    """What the shapes depend on; broadcast to (n, s).
+
+    Attributes:
+        tokens: On the chip.
+        tp, ep: Degrees.
+        load: Of the experts of the chip, over the mean.
+    """
 
     tokens: FloatArray
     tp: IntArray
     ep: IntArray
+    load: FloatArray | float = 1.0
 
 
-def layer_linears(a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool) -> list[Linear]:
+def layer_linears(shapes: Shapes, x: Shares, *, moe: bool) -> list[Linear]:
     """The linears of a dense or mixture-of-experts layer, attention's scores not among them."""
-    return [one for linears in layer_operators(a, shapes, x, moe=moe).values() for one in linears]
+    return [one for linears in layer_operators(shapes, x, moe=moe).values() for one in linears]
 
 
-def layer_operators(
-    a: Assumptions, shapes: Shapes, x: Shares, *, moe: bool
-) -> dict[str, list[Linear]]:
+def layer_operators(shapes: Shapes, x: Shares, *, moe: bool) -> dict[str, list[Linear]]:
     """The same by operator.
 
     `mlp`, or `experts`, `router` and `shared experts`; the projections of `attention` if there are.
     """
     if moe:
-        operators = _expert_linears(a, shapes, x)
+        operators = _expert_linears(shapes, x)
     else:
         operators = {"mlp": _mlp(shapes, x, shapes.dense_width / x.tp)}
     return operators | ({"attention": _attention_linears(shapes, x)} if shapes.heads else {})
@@ -143,13 +148,14 @@ def _mlp(shapes: Shapes, x: Shares, width: Number) -> list[Linear]:
     ]
 
 
-def _expert_linears(a: Assumptions, shapes: Shapes, x: Shares) -> dict[str, list[Linear]]:
+def _expert_linears(shapes: Shapes, x: Shares) -> dict[str, list[Linear]]:
     """Grouped GEMMs of the local experts, router, and the shared experts.
 
-    Each of the experts / ep local experts gets tokens * k * ep / (experts * tp) tokens.
+    Each of the experts / ep local experts gets tokens * k * ep / (experts * tp) tokens, times
+    `load`.
     """
     local = shapes.experts / x.ep
-    routed = x.tokens / x.tp * shapes.experts_per_token / local * a.moe_imbalance
+    routed = x.tokens / x.tp * shapes.experts_per_token / local * x.load
     width, hidden = shapes.expert_width, shapes.hidden
     up = (1 + shapes.gated) * width
     operators = {

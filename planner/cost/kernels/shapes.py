@@ -19,6 +19,8 @@ class Shapes:
         dense_width: MLP width of a dense layer (0 without).
         expert_width, experts, experts_per_token: Routed experts (0 without).
         shared_width: Total width of the shared experts.
+        expert_groups, groups_per_token: Groups of experts; those of one token are in so many.
+        biased_router: Whether biases of the router balance the experts.
         gated: 1 when the MLP has a gate, else 0.
         keeps_gate: 1 when backward keeps the gate's output, else 0.
         tp_exchanges: All-gather or reduce-scatter operations per layer and pass on a dense layer
@@ -48,6 +50,9 @@ class Shapes:
     experts: int
     experts_per_token: int
     shared_width: int
+    expert_groups: int
+    groups_per_token: int
+    biased_router: bool
     gated: int
     keeps_gate: int
     tp_exchanges: int
@@ -64,6 +69,13 @@ class Shapes:
     def latent(self) -> bool:
         """Whether attention is multi-head latent attention (MLA)."""
         return self.kv_rank > 0
+
+    @property
+    def up_share(self) -> float:
+        """Share of a layer's matrices that are up projections of latent attention."""
+        keys_values = self.kv_rank * (self.head_dim - self.rope_dim + self.value_dim)
+        up = self.heads * (keys_values + self.query_rank * self.head_dim)
+        return up / (self.moe_parameters or self.dense_parameters) if self.latent else 0.0
 
     @property
     def active_width(self) -> int:
@@ -108,6 +120,9 @@ def shapes_of(model: Model, seq_len: float) -> Shapes:
         experts=moe.experts if moe else 0,
         experts_per_token=moe.experts_per_token if moe else 0,
         shared_width=moe.shared_experts * moe.shared_expert_hidden if moe else 0,
+        expert_groups=moe.groups if moe else 1,
+        groups_per_token=moe.groups_per_token if moe else 1,
+        biased_router=moe.router_bias if moe else False,
         gated=int(model.mlp.gated),
         keeps_gate=int(model.mlp.gated),
         sinks=model.attention.sinks,

@@ -100,10 +100,11 @@ def activation_bytes(
 
     (n norm inputs and outputs, `Shapes.kept_inputs`: 4 with two norms; queries, keys, values,
     attention output, log-sum-exp; MLP). Without fused attention 5 heads s / tp more; a
-    mixture-of-experts MLP keeps k (4 h + c_f f_e) + c_f f_shared. Selective drops the scores, or
-    all but half of the matmul outputs. `working` is what recomputing one layer holds: all of it
-    and its gradients. Inputs of matrix products take `operand` bytes; where these are not 2, the
-    projection keeps its input beside the output of attention.
+    mixture-of-experts MLP keeps k (4 h + c_f f_e) + c_f f_shared. Selective drops the scores, all
+    but half of the matmul outputs, or what up projections, norms and activations made. `working`
+    is what recomputing one layer holds: all of it and its gradients. Inputs of matrix products
+    take `operand` bytes; where these are not 2, the projection keeps its input beside the output
+    of attention.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
@@ -124,6 +125,13 @@ def activation_bytes(
     full = 2.0 * shapes.hidden / rows
     if framework.selective == "core-attention":
         selective = none - scores
+    elif framework.selective == "up-projections":
+        dropped = 2.0 * head_width * (shapes.heads + kv_heads) if shapes.latent else 0.0
+        out = 2.0 * shapes.heads * shapes.value_dim
+        held = operand * ((1 + shapes.gated) * width + (k * shapes.hidden if moe else 0.0))
+        own = attention - dropped + (out if shapes.latent else 0.0) + held
+        norms = 4.0 * shapes.hidden / rows + 2.0 * (shapes.query_rank + shapes.kv_rank)
+        selective = norms + own / ranks + scores
     else:
         columns = shapes.heads * shapes.head_dim + head_width * kv_heads
         outputs = (columns + (1 + shapes.gated) * width) / ranks + 2 * shapes.hidden / rows

@@ -86,8 +86,9 @@ class RunSet:
         """(n,) step times under a calibration, without any site factor."""
         seconds = np.empty(len(self.runs))
         for batch in self.batches:
-            a = calibrated(batch.cluster.chip, batch.job.era, batch.job.precision, constants)
-            model = CostModel.build(batch.job, batch.cluster, replace(a, site_factor=1.0))
+            job, chip = batch.job, batch.cluster.chip
+            a = calibrated(chip, job.era, job.precision, constants, job.expert_software)
+            model = CostModel.build(job, batch.cluster, replace(a, site_factor=1.0))
             seconds[batch.at] = evaluate_totals(model, batch.plans).step_time_s
         return seconds
 

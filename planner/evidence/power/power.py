@@ -307,8 +307,11 @@ def modelled_share(row: Mapping[str, str]) -> float:
     """
     run = run_of(row)
     chip = run.cluster.chip
-    assumed: Any = assumptions_named("calibrated", chip, run.job.era, run.job.precision, 1.0)
-    model = CostModel.build(run.job, run.cluster, assumed)
+    job = run.job
+    assumed: Any = assumptions_named(
+        "calibrated", chip, job.era, job.precision, experts=job.expert_software
+    )
+    model = CostModel.build(job, run.cluster, assumed)
     found = evaluate_table(model, PlanTable.from_plans([run.plan]))
     joules = float(found.energy.boundaries["chip"][0]) / run.plan.chips
     extra = joules - chip.wait_w * float(found.step_time_s[0])

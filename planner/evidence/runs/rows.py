@@ -20,6 +20,7 @@ from planner.base.errors import InputError
 from planner.cost.job import USUAL_RANK, Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
 from planner.evidence.csvfile import number_in, whole_in
+from planner.evidence.runs.experts import experts_of, runs_dualpipe
 from planner.evidence.runs.habits import Habits, frozen_weights, habits_of, offload, optimizer
 from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import with_networks
@@ -92,6 +93,7 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         optimizer=optimizer(row, filled),
         framework=habits.of(FRAMEWORKS[profile.framework]),
         era=profile.era,
+        experts=experts_of(row, profile, filled),
     )
     if habits.because:
         filled["habits"] = habits.because
@@ -180,7 +182,7 @@ def _plan(
         ep=ep,
         pp=pp,
         micro_batch=micro,
-        schedule="interleaved" if interleave > 1 else "1f1b",
+        schedule=_schedule(row, interleave),
         interleave=interleave,
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
@@ -189,6 +191,13 @@ def _plan(
         split=_split(layers, pp, interleave),
         stages=later_stages(job.model, pp) if profile.deals_by_share else None,
     )
+
+
+def _schedule(row: Mapping[str, str], interleave: int) -> str:
+    """As the flags say; else interleaved where a stage has several chunks."""
+    if runs_dualpipe(row):
+        return "dualpipe"
+    return "interleaved" if interleave > 1 else "1f1b"
 
 
 def _data_ranks(

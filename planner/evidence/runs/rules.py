@@ -234,6 +234,12 @@ RULES = (
         because="PyTorch FSDP at IBM",
     ),
     Rule(
+        pattern="deepseek-v3 technical report",
+        era="megatron-core",
+        framework="hai-llm",
+        because="DeepSeek's own framework",
+    ),
+    Rule(
         pattern="automodel",
         era="megatron-core",
         framework="torchtitan",

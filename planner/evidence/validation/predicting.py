@@ -67,8 +67,8 @@ class Constants:
         """Those of a run's software and chip."""
         chip, job = run.cluster.chip, run.job
         if self.local is not None and self.is_local(run):
-            return self.local.assumptions(chip, job.era, job.precision)
-        return calibrated(chip, job.era, job.precision, self.calibration)
+            return self.local.assumptions(chip, job.era, job.precision, job.expert_software)
+        return calibrated(chip, job.era, job.precision, self.calibration, job.expert_software)
 
     def model(self, run: Run) -> CostModel:
         """The cost model of a run's job on its cluster.

@@ -49,7 +49,14 @@ class Rebuilding:
         if local is not None and constants is not None:
             local = replace(local, calibration=constants)
         base = assumptions_named(
-            self.preset, chip, job.era, job.precision, self.mfu, local, constants
+            self.preset,
+            chip,
+            job.era,
+            job.precision,
+            self.mfu,
+            local,
+            constants,
+            job.expert_software,
         )
         kept: Any = {name: getattr(self.model.assumptions, name) for name in self.given}
         now = self.model.assumptions

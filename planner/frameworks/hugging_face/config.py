@@ -139,8 +139,8 @@ def _moe(model: Model, kind: str) -> dict[str, Any]:
         values |= {
             "n_shared_experts": moe.shared_experts,
             "first_k_dense_replace": moe.first_dense_layers,
-            "n_group": 1,
-            "topk_group": 1,
+            "n_group": moe.groups,
+            "topk_group": moe.groups_per_token,
         }
     return values
 

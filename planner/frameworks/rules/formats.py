@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hardware_db import Chip
-from planner.assumptions.fitted import is_blackwell
+from planner.assumptions.experts import is_blackwell
 
 BLOCK_SCALED = ("mxfp8", "fp4")
 """Precisions whose blocks of numbers share a scale."""

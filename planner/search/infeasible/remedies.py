@@ -183,7 +183,10 @@ def other_precision(space: UniformSpace, chips: int) -> Iterator[str]:
     job, chip, given = model.job, model.chip, model.assumptions
     if job.precision == wider or wider not in chip.peak_flop_per_s:
         return
-    shipped, others = (calibrated(chip, job.era, name) for name in (job.precision, wider))
+    shipped, others = (
+        calibrated(chip, job.era, name, experts=job.expert_software)
+        for name in (job.precision, wider)
+    )
     if given != replace(shipped, collectives=given.collectives):
         return
     assumptions = replace(others, collectives=given.collectives)

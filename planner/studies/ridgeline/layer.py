@@ -16,7 +16,6 @@ experts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -73,10 +72,10 @@ def _kind_counts(
     model: CostModel, plans: PlanTable, ridges: Sequence[Ridge], *, moe: bool
 ) -> Counts:
     """One layer, dense or a mixture of experts."""
-    a = replace(model.assumptions, moe_imbalance=1.0)
+    a = model.assumptions
     tokens = plans.micro_batch * model.job.seq_len / plans.cp
     shares = Shares(tokens=tokens, tp=plans.tp, ep=plans.ep)
-    linears = layer_operators(a, model.shapes, shares, moe=moe)
+    linears = layer_operators(model.shapes, shares, moe=moe)
     order = ("attention", *(name for name in linears if name != "attention"))
     none = np.zeros(len(plans))
     flop = {name: none + product_flop(linears[name], 3.0) for name in order}

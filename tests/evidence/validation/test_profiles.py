@@ -1,11 +1,16 @@
 """Which software and which defaults a published row gets."""
 
+from dataclasses import replace
+
 import pytest
 from support.cases import each
 
+from planner.assumptions.experts import GRAPHS
+from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.evidence.runs.profiles import profile_of
 from planner.evidence.runs.rows import run_of
+from planner.frameworks.profiles import FRAMEWORKS
 
 ROW = {
     "id": "a",
@@ -42,6 +47,45 @@ ROW = {
     "step_time_s": "1.0",
     "notes": "",
 }
+
+
+@each(
+    ("flags", "said"),
+    [
+        ("", None),
+        ("--overlap-grad-reduce", None),
+        ("--moe-token-dispatcher-type alltoall", {"dispatcher": "all-to-all"}),
+        ("--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep",
+         {"dispatcher": "hybridep"}),
+        ("dispatcher=DeepEP; recompute=norm,act", {"dispatcher": "deepep"}),
+        ("dispatcher=A2A", {"dispatcher": "all-to-all"}),
+        ("--moe-token-dispatcher-type allgather", {"dispatcher": "all-gather"}),
+        ("--moe-router-force-load-balancing", {"balance": "forced"}),
+        ("--moe-expert-capacity-factor 1.0", {"balance": "capacity"}),
+        ("deepep,capacity=1", {"dispatcher": "deepep", "balance": "capacity"}),
+        ("deepep,capacity=5", {"dispatcher": "deepep"}),
+        ("--overlap-moe-expert-parallel-comm", {"overlaps": True}),
+        ("--cuda-graph-scope attn moe_router moe_preprocess",
+         {"graphs": ("attention", "router")}),
+        ("--cuda-graph-scope moe_router moe_preprocess", {"graphs": ("router",)}),
+        ("--cuda-graph-scope full_iteration", {"graphs": GRAPHS}),
+        ("cutedsl_fused_grouped_mlp=False", {"kernels": "grouped"}),
+        ("cutedsl_fused_grouped_mlp", {"kernels": "fused"}),
+    ],
+)  # fmt: skip
+def test_flags_say_how_experts_ran(flags: str, said: dict[str, object] | None) -> None:
+    """What they leave out is that of the software era."""
+    run = run_of({**ROW, "flags": flags})
+    usual = ERAS[run.job.era].experts
+    assert run.job.experts == (None if said is None else replace(usual, **said))
+
+
+def test_flags_name_dualpipe() -> None:
+    """DualPipeV is another schedule."""
+    row = {**ROW, "source": "DeepSeek-V3 technical report", "tp": "1", "pp": "16"}
+    assert run_of({**row, "flags": "DualPipe; DeepEP"}).plan.schedule == "dualpipe"
+    assert run_of({**row, "flags": "--schedules-method dualpipev"}).plan.schedule == "1f1b"
+    assert run_of({**row, "flags": ""}).job.expert_software == FRAMEWORKS["hai-llm"].experts
 
 
 @each(

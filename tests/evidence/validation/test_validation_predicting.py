@@ -37,7 +37,9 @@ def every(both: tuple[Predictions, tuple[Skipped, ...]]) -> Predictions:
 def evaluated(measured: MeasuredRun, site_factor: float) -> tuple[float, float, float]:
     """Step time, memory and power by the function behind `planner evaluate`."""
     run = measured.run
-    assumptions = calibrated(run.cluster.chip, run.job.era, run.job.precision)
+    assumptions = calibrated(
+        run.cluster.chip, run.job.era, run.job.precision, experts=run.job.expert_software
+    )
     cost = CostModel.build(run.job, run.cluster, replace(assumptions, site_factor=site_factor))
     request = Request(model=run.job.model.name, chips=run.plan.chips)
     resolved = Resolved(

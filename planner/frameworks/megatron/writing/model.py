@@ -186,15 +186,24 @@ def _experts(launch: Launch, moe: Moe) -> tuple[Flag, ...]:
         *((flag("--moe-shared-expert-intermediate-size", shared),) if shared else ()),
         *switches(moe_shared_expert_gate=moe.shared_expert_gate),
         flag("--moe-router-topk", moe.experts_per_token),
+        *_groups(moe),
         *_router(launch.model, moe),
         flag("--moe-token-dispatcher-type", "alltoall"),
         *switches(
             moe_grouped_gemm=True,
             no_bias_dropout_fusion=_linear_bias(launch.model),
-            moe_permute_fusion=era.experts in {"permuted", "fused"},
-            moe_router_fusion=era.experts == "fused",
+            moe_permute_fusion=era.experts.kernels in {"permuted", "fused"},
+            moe_router_fusion=era.experts.kernels == "fused",
         ),
     )
+
+
+def _groups(moe: Moe) -> tuple[Flag, ...]:
+    """Groups of experts among which a token chooses."""
+    if moe.groups == 1:
+        return ()
+    chosen = flag("--moe-router-group-topk", moe.groups_per_token)
+    return (flag("--moe-router-num-groups", moe.groups), chosen)
 
 
 def _router(model: Model, moe: Moe) -> list[Flag]:

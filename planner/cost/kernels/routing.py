@@ -1,0 +1,60 @@
+"""Where tokens go on layers with experts: the busiest rank, and copies that are sent once.
+
+A token visits k of E experts; a rank holds E / ep of them, a node those of its ranks.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import FloatArray, IntArray
+from planner.cost.kernels.shapes import Shapes
+
+
+def busiest_rank(
+    a: Assumptions, shapes: Shapes, tokens: FloatArray, tp: IntArray, ep: IntArray
+) -> FloatArray:
+    """Expected load of the busiest of ep ranks over the mean, in one micro-batch.
+
+        v = (1 - 1/ep) (1/n + s^2 ep / E),    n = T k / tp choices per rank
+        busiest = 1 + sqrt(v) z(ep),          z(ep) = Phi^-1((ep - 3/8) / (ep + 1/4))
+
+    Choices fall on experts as a multinomial whose shares differ by s = `load_spread` of their mean
+    from expert to expert; ranks add up theirs. z is the expected largest of ep standard normal
+    values. All ranks wait for the busiest, since an exchange follows. 1 where loads are even.
+
+    Source: Blom, Statistical Estimates and Transformed Beta-Variables (1958), for z.
+
+    Args:
+        a: Spread; `moe_imbalance` multiplies the result.
+        shapes: Experts, and how many a token visits.
+        tokens: Of a micro-batch on a chip before tp divides them.
+        tp, ep: Degrees.
+    """
+    if a.even_loads:
+        return np.full(np.broadcast(tokens, tp, ep).shape, a.moe_imbalance)
+    spread = a.biased_load_spread if shapes.biased_router else a.load_spread
+    chosen = np.maximum(tokens * max(shapes.experts_per_token, 1) / tp, 1.0)
+    variance = (1 - 1 / ep) * (1 / chosen + spread**2 * ep / max(shapes.experts, 1))
+    load = 1 + np.sqrt(variance) * _expected_largest(ep)
+    return np.asarray(a.moe_imbalance * np.minimum(load, ep), dtype=np.float64)
+
+
+def _expected_largest(counts: IntArray) -> FloatArray:
+    """The z of each count, in its shape; there are few different ones."""
+    some, at = np.unique(counts, return_inverse=True)
+    found = [NormalDist().inv_cdf((count - 0.375) / (count + 0.25)) for count in some.tolist()]
+    return np.array(found)[at].reshape(np.shape(counts))
+
+
+def sent_once(places: FloatArray, chosen: int) -> FloatArray:
+    """Distinct places over the k experts that a token visits: p (1 - (1 - 1/p)^k) / k.
+
+    Args:
+        places: p ranks or nodes over which routing is uniform.
+        chosen: k.
+    """
+    return np.asarray(places * (1 - (1 - 1 / places) ** chosen) / chosen)

@@ -1,0 +1,117 @@
+"""Layers with experts: the busiest rank, copies that are sent once, what software does."""
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cost.cases import case_of
+from hardware_db import load_calibration, load_chip
+from models_db import load_model
+from planner.assumptions.assumptions import Assumptions, calibrated
+from planner.assumptions.experts import GRAPHS, ExpertSoftware, expert_constants
+from planner.cost.communication.exchanges import copies_sent
+from planner.cost.context import mesh_of, networks
+from planner.cost.kernels.routing import busiest_rank, sent_once
+from planner.cost.kernels.shapes import Shapes, shapes_of
+from planner.plan import Plan, PlanTable
+
+
+def _shapes(name: str, **changes: Any) -> Shapes:
+    return replace(shapes_of(load_model(name), 4096), **changes)
+
+
+def _one(a: Assumptions, shapes: Shapes, tokens: float, ep: int, tp: int = 1) -> float:
+    return float(busiest_rank(a, shapes, np.array([tokens]), np.array([tp]), np.array([ep]))[0])
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.26])
+@pytest.mark.parametrize("ep", [1, 2, 8, 64])
+def test_the_busiest_rank_is_that_of_drawn_loads(spread: float, ep: int) -> None:
+    """Multinomial choices with shares that differ from expert to expert, drawn 400 times."""
+    shapes = _shapes("qwen3-30b-a3b")
+    a = replace(case_of("qwen3-30b-a3b").assumptions, load_spread=spread)
+    rng, tokens = np.random.default_rng(7), 512
+    shares = np.maximum(1 + spread * rng.standard_normal((400, shapes.experts)), 0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    chosen = tokens * shapes.experts_per_token * ep
+    loads = np.array([rng.multinomial(chosen, one) for one in shares])
+    busiest = loads.reshape(400, ep, -1).sum(axis=2).max(axis=1).mean()
+    assert math.isclose(_one(a, shapes, tokens, ep), busiest / (chosen / ep), rel_tol=0.02)
+
+
+def test_more_tokens_and_fewer_ranks_are_better_balanced() -> None:
+    """A rank of all experts has the mean; no rank has more than all."""
+    shapes = _shapes("deepseek-v3", biased_router=False)
+    a = replace(case_of("deepseek-v3").assumptions, load_spread=0.3)
+    loads = [_one(a, shapes, 4096, ep) for ep in (1, 2, 8, 64, 256)]
+    assert loads == sorted(loads)
+    assert loads[0] == 1.0
+    assert _one(a, shapes, 1, 64) > _one(a, shapes, 4096, 64)
+    assert _one(replace(a, load_spread=1.0), shapes, 1, 2) <= 2.0
+
+
+@pytest.mark.parametrize(("places", "chosen"), [(1, 3), (2, 4), (5, 3), (8, 2)])
+def test_distinct_places_are_those_of_all_choices(places: int, chosen: int) -> None:
+    """Over every sequence of places."""
+    every = list(itertools.product(range(places), repeat=chosen))
+    distinct = sum(len(set(one)) for one in every) / len(every)
+    assert math.isclose(float(sent_once(np.array(float(places)), chosen)), distinct / chosen)
+
+
+def test_groups_of_experts_limit_the_nodes() -> None:
+    """DeepSeek-V3: 4 of 8 groups. Each fills a node of 8, and two of 16."""
+    shapes = _shapes("deepseek-v3")
+    a = replace(case_of("deepseek-v3").assumptions, sends_copies=False)
+    for nodes, reached in ((2.0, 2.0), (4.0, 4.0), (8.0, 4.0), (16.0, 8.0)):
+        _, far = copies_sent(a, shapes, np.array([64]), np.array([nodes]))
+        assert math.isclose(float(far[0]), float(sent_once(np.array(reached), 8)))
+
+
+def test_each_feature_of_the_software_makes_a_step_faster() -> None:
+    """CUDA graphs, overlap and balance; a dispatcher that sends copies once."""
+    plan = Plan(fsdp=16, ep=16, sharding="zero3")
+    case = case_of("qwen3-30b-a3b", batch=16)
+    plain = ExpertSoftware()
+
+    def step_s(software: ExpertSoftware) -> float:
+        a = calibrated(case.cluster.chip, "megatron-core", experts=software)
+        return replace(case, assumptions=a).step_time_s(plan)
+
+    captured = [step_s(replace(plain, graphs=GRAPHS[:count])) for count in range(4)]
+    assert captured == sorted(captured, reverse=True)
+    assert captured[3] < captured[0]
+    for changes in ({"overlaps": True}, {"balance": "forced"}, {"dispatcher": "deepep"}):
+        assert step_s(replace(plain, **changes)) < captured[0], changes
+    in_8_bits = replace(plain, dispatcher="deepep", dispatch_bytes=1.0)
+    assert step_s(in_8_bits) < step_s(replace(plain, dispatcher="deepep"))
+
+
+def test_gathered_tokens_travel_to_every_rank() -> None:
+    """An all-gather there and a reduce-scatter back, whatever a token chooses."""
+    case = case_of("qwen3-30b-a3b", batch=16).assuming(gathers_tokens=True, ep_overlap=0.0)
+    plan = Plan(dp=16, ep=16, sharding="zero1")
+    found = case.run([plan])
+    net = networks(case.model, mesh_of(PlanTable.from_plans([plan])))["ep"]
+    sent = 2 * case.job.seq_len * case.job.model.hidden * 16
+    seconds = 4 * case.job.model.layers * float(net.gather_s(np.array([sent]))[0])
+    assert math.isclose(found.time_parts["expert_parallel"][0], seconds, rel_tol=1e-9)
+
+
+def test_fused_kernels_need_narrow_formats_and_blackwell() -> None:
+    """Elsewhere the same software runs grouped kernels; only narrow operands are quantized."""
+    fused, grouped = ExpertSoftware(kernels="fused"), ExpertSoftware(kernels="grouped")
+    constants = load_calibration()
+    for chip, precision, same in (
+        ("b200-sxm-180", "mxfp8", False),
+        ("b200-sxm-180", "bf16", True),
+        ("h100-sxm5-80", "fp8", True),
+    ):
+        one, other = (
+            expert_constants(software, load_chip(chip), precision, constants)
+            for software in (fused, grouped)
+        )
+        assert (one == other) is same, (chip, precision)
