@@ -126,6 +126,7 @@ ERAS = {
             fused_attention=True,
             hopper_attention="fa2_hopper",
             adapts_mlp=True,
+            generation="torch-fsdp",
         ),
         Era(  # graphs of the Gaudi compiler, built anew by the host (lazy mode)
             name="gaudi", fused_attention=True, hopper_attention="fa2_hopper", adapts_mlp=True

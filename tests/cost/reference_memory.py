@@ -9,6 +9,7 @@ al., arXiv:2401.10241, table 2 (micro-batches in flight); bytes per item are the
 import math
 from dataclasses import dataclass, replace
 
+from cost.reference_frozen import frozen_bytes
 from cost.reference_layer import kv_heads_on_chip
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
@@ -279,7 +280,7 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
 
     weights = kept(framework.weight_bytes, 3)
     if job.kind == "lora":
-        frozen, ends = _frozen_bytes(job), _ends(job, plan, stage, local)
+        frozen, ends = frozen_bytes(job), _ends(job, plan, stage, local)
         split = shards if level >= 3 else (1.0, 1.0)
         rest = (dense - ends) / split[0] + experts / split[1]
         weights = frozen[0] * rest + frozen[1] * ends / split[0] + share * weights
@@ -329,15 +330,6 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
     }
 
 
-def _frozen_bytes(job: Job) -> tuple[float, float]:
-    """Bytes of a frozen weight of a layer, and of embedding and head."""
-    if job.frozen_weights == "nf4":  # 4 bits, 8 for 64 weights, 32 for 256 of these scales
-        return (4 + 8 / 64 + 32 / (64 * 256)) / 8, 2.0
-    assert job.frozen_weights == "16-bit"
-    whole = max(job.framework.weight_bytes, 2.0)
-    return whole, whole
-
-
 def _activations(
     job: Job, plan: Plan, stage: StageSpec, m: float, *, fused: bool
 ) -> tuple[float, float]:
@@ -381,7 +373,7 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
         return kept + 2 * parameters + trained * 4 * parameters
     gradients = trained * framework.gradient_bytes * layer
     live = max(2 * layer, min(framework.live_parameters, job.model.total_parameters))
-    weight = min(2.0, _frozen_bytes(job)[0]) if job.kind == "lora" else 2.0
+    weight = min(2.0, frozen_bytes(job)[0]) if job.kind == "lora" else 2.0
     return kept + weight * live + 2 * gradients + 2 * _ends(job, plan, stage, local)
 
 
