@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 from cost.reference_energy import joules, utilization
-from cost.reference_layer import Layer, Linear, Where, latest, layer, p_norm
+from cost.reference_layer import Layer, Where, latest, layer, p_norm
 from cost.reference_memory import (
     Local,
     StageSpec,
@@ -29,6 +29,7 @@ from cost.reference_memory import (
     trained_share,
 )
 from cost.reference_network import Net, machine, nets
+from cost.reference_products import Linear
 from hardware_db import Chip, Cluster
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job

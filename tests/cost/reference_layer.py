@@ -12,79 +12,12 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from cost.reference_network import Net
+from cost.reference_products import Linear
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
 
 CAUSES = ("compute", "memory", "tp", "cp", "ep")
-
-
-def gemm_s(
-    a: Assumptions,
-    m: float,
-    n: float,
-    k: float,
-    *,
-    clock: float,
-    rate: float,
-    copies: float = 1.0,
-) -> float:
-    """``copies`` products (m x k)(k x n) as one kernel."""
-    busy = copies * 2 * m * n * k / rate
-    busy *= (1 + a.half_k / k) * (1 + a.half_mn / m) * (1 + a.half_mn / n)
-    if a.tile_m:
-        width = a.tile_n if n >= 256 else min(128, a.tile_n)
-        tiles = copies * math.ceil(m / a.tile_m) * math.ceil(n / width)
-        waves = math.ceil(tiles / a.pe_count)
-        busy *= min(waves * a.pe_count / tiles, 4.0) ** a.wave_exponent
-    moved = copies * a.operand_bytes * (m * k + k * n + m * n)
-    return max(busy / clock, moved / a.memory_bytes_per_s) + a.matmul_overhead_s
-
-
-@dataclass
-class Linear:
-    """Forward, input gradient and weight gradient of linear layers, summed.
-
-    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `adapted` those
-    beside which an adapter may stand, of attention and of MLPs.
-    """
-
-    forward: float = 0.0
-    input_grad: float = 0.0
-    weight_grad: float = 0.0
-    inputs: float = 0.0
-    outputs: float = 0.0
-    weights: float = 0.0
-    adapted: dict[str, float] = field(default_factory=lambda: {"attention": 0.0, "mlp": 0.0})
-
-    def add(
-        self,
-        a: Assumptions,
-        tokens: float,
-        inputs: float,
-        outputs: float,
-        *,
-        clock: float,
-        rate: float | None = None,
-        copies: float = 1.0,
-        scale: float = 1.0,
-        of: str = "attention",
-    ) -> None:
-        """One more (tokens x inputs)(inputs x outputs), of attention, mlp, experts or router."""
-        if of != "router":
-            self.inputs += copies * tokens * inputs
-            self.outputs += copies * tokens * outputs
-            self.weights += copies * inputs * outputs
-        if of in self.adapted:
-            self.adapted[of] += tokens * (inputs + outputs)
-        speed = a.matmul_flop_per_s if rate is None else rate
-
-        def one(m: float, n: float, k: float) -> float:
-            return scale * gemm_s(a, m, n, k, clock=clock, rate=speed, copies=copies)
-
-        self.forward += one(tokens, outputs, inputs)
-        self.input_grad += one(tokens, inputs, outputs)
-        self.weight_grad += one(inputs, outputs, tokens)
 
 
 def mean_context(model: Model, seq_len: int) -> float:

@@ -146,10 +146,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe) + tensor_wait_s(a, x),
         "cp": context_exchange_s(shapes, x),
-        "ep": np.zeros_like(memory),
+        "ep": expert_exchange_s(a, shapes, x, load) if moe else np.zeros_like(memory),
     }
-    if moe:
-        sent["ep"] = expert_exchange_s(a, shapes, x, load)
     tp = sent["tp"] * (1 - a.tp_overlap)
     cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
