@@ -146,10 +146,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe) + tensor_wait_s(a, x),
         "cp": context_exchange_s(shapes, x),
-        "ep": np.zeros_like(memory),
+        "ep": expert_exchange_s(a, shapes, x, load) if moe else np.zeros_like(memory),
     }
-    if moe:
-        sent["ep"] = expert_exchange_s(a, shapes, x, load)
     tp = sent["tp"] * (1 - a.tp_overlap)
     cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
@@ -167,8 +165,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         cp=cp_backward,
         ep=sent["ep"],
     )
-    if moe:
-        forward, backward = _exposed_experts(a, forward), _exposed_experts(a, backward)
+    forward, backward = _exposed_experts(a, forward), _exposed_experts(a, backward)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
