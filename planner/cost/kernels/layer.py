@@ -165,8 +165,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         cp=cp_backward,
         ep=sent["ep"],
     )
-    if moe:
-        forward, backward = _exposed_experts(a, forward), _exposed_experts(a, backward)
+    forward, backward = _exposed_experts(a, forward), _exposed_experts(a, backward)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
