@@ -122,7 +122,7 @@ def small_case(
     framework: str = "torchtitan", *, model: str = "llama3-8b", batch: int = 48, **changes: Any
 ) -> Case:
     case = case_of(model, layers=12, batch=batch, seq_len=2048, framework=framework)
-    return case.assuming(interleaved_p2p=1.0, **changes)
+    return case.assuming(interleaved_p2p=1.0, jitter=0.0, **changes)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -319,7 +319,7 @@ class Chunked:
 def chunked(model: str, layers: int) -> Chunked:
     """Every runnable plan of a grid; the batches give 1, 2 and 8 micro-batches per stage."""
     job = case_of(model, layers=layers, batch=8 * 8 * 24, seq_len=2048, framework="torchtitan")
-    job = job.assuming(interleaved_p2p=1.0)
+    job = job.assuming(interleaved_p2p=1.0, jitter=0.0)
     plans, counts = [], []
     for pp, v, groups, (tp, size), split in itertools.product(
         (3, 4, 6, 8), (2, 3, 4), (1, 2, 8), ((1, 1), (8, 2)), ("front", "front-counted")
