@@ -243,8 +243,7 @@ def _offloaded(
     link = moved / chip.host_link_bandwidth_bytes_per_s
     shown = [link - a.host_link_overlap * min(link, own) for own in (one.forward, one.backward)]
     one.parts["offload"] = sum(shown)
-    one.forward += shown[0]
-    one.backward += shown[1]
+    one.forward, one.backward = one.forward + shown[0], one.backward + shown[1]
     return one
 
 
