@@ -172,9 +172,15 @@ def written(text: str, found: dict[str, dict[str, Any]]) -> str:
         old = node.get(name, {"unit": "1"})
         note = entry.get("note") or _kept_note(old)
         fresh = {"value": entry["value"], "unit": old["unit"], "kind": entry["kind"]}
-        fresh |= {"source": entry["source"], **({"note": note} if note else {})}
+        fresh |= {"source": _kept_source(old, entry["source"])} | ({"note": note} if note else {})
         node[name] = fresh | {"uncertainty": entry["uncertainty"], "rows": entry["rows"]}
     return str(dump_yaml(data, leaves_in_flow=True, width=100, unicode=True))
+
+
+def _kept_source(old: dict[str, Any], source: str) -> str | list[str]:
+    """Where a constant is from; the source of its prior beside the fit."""
+    known = old.get("source")
+    return known if isinstance(known, list) and source in known else source
 
 
 def _kept_note(old: dict[str, Any]) -> str:

@@ -80,9 +80,12 @@ def test_the_terminal_shows_the_interval_and_what_to_do(answer: dict[str, Any]) 
     printed = " ".join(planner("solve", *JOB, "--show", "all").out.split())
     assert "(80 %: " in printed
     assert "no local runs" in printed
-    assert "Best 3 of different mesh or micro-batch" in printed
-    ties = sum(plan["tie"] for plan in answer["candidates"]["top"])
-    assert (f"Measure these {ties} for a few steps" in printed) == (ties > 1)
+    assert "Best plans of different mesh or micro-batch" in printed
+    top = answer["candidates"]["top"]
+    measure = [f"#{number}" for number, plan in enumerate(top, start=1) if plan["measure"]]
+    assert len(measure) == (3 if any(plan["tie"] for plan in top[1:3]) else 0)
+    if measure:
+        assert f"Measure {', '.join(measure[:-1])} and {measure[-1]} for a few" in printed
 
 
 def test_no_ranking_by_memory() -> None:

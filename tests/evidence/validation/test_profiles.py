@@ -137,7 +137,7 @@ def test_the_rule_of_a_source(source: str, hardware: str, era: str, framework: s
             "torch-eager",
             "deepspeed",
         ),
-        ("fsdp", "PyTorch FSDP | 2.5.1", "torch-eager", "torchtitan"),
+        ("fsdp", "PyTorch FSDP | 2.5.1", "torch-eager", "fsdp"),
         ("fsdp", "2.5.1", "torch-fsdp", "fsdp"),
         ("megatron", "NeMo | 25.04", "megatron-core-2025", "megatron"),
         ("megatron", "NeMo | v5.1 submission", "megatron-core", "megatron"),
