@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from frozen_records import dataclass
-from hardware_db import Calibration, Chip
+
+if TYPE_CHECKING:
+    from hardware_db import Calibration, Chip
 
 KERNELS = ("permuted", "grouped", "fused")
 DISPATCHERS = ("all-to-all", "all-gather", "deepep", "hybridep")

@@ -38,7 +38,7 @@ def measure(
     ] = None,
     *,
     framework: Annotated[
-        str | None, option("What runs the launches: megatron or torchtitan.", _QUESTION)
+        str | None, option("What runs the launches: a framework whose logs are read.", _QUESTION)
     ] = None,
     asked: dict[str, Any],
     output: Annotated[
@@ -63,11 +63,11 @@ def measure(
       planner measure titan.yaml --framework torchtitan -o measurements/ --json
     """
     from planner.evidence.calibration.launches.folder import measurements  # noqa: PLC0415  (numpy; not for --help)
+    from planner.evidence.calibration.launches.measured import READERS  # noqa: PLC0415
 
     if framework is None:
-        raise InputError(
-            "framework: is missing; say what runs the launches, e.g. --framework megatron"
-        )
+        known = ", ".join(READERS)
+        raise InputError(f"framework: is missing; say what runs the launches, one of {known}")
     folder = output or _DEFAULT
     if not str(folder).strip():
         raise InputError("output: the name of the folder is empty")

@@ -160,8 +160,8 @@ def explained(offload_bytes: float | None, chips: int, chip_bytes: float | None 
 
 
 def test_the_host_is_named_beside_the_chip() -> None:
-    said = explained(None, 4)
-    assert said.startswith("memory and host memory: the leanest plan (tp 4")
+    said = explained(None, 3)
+    assert said.startswith("memory and host memory: the leanest plan (tp 3")
     assert "offload optimizer, weights, activations" in said
 
 

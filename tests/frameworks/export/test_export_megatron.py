@@ -353,7 +353,7 @@ def test_a_plan_that_it_cannot_run_is_written_as_near_as_it_can() -> None:
 def test_divided_sequences_attend_in_one_kernel() -> None:
     """Software without fused attention cannot divide sequences; with it both can."""
     cost = CASES["long"].cost()
-    early = replace(cost, job=replace(cost.job, era="megatron-2022"))
+    early = replace(cost, assumptions=replace(cost.assumptions, fused_attention=False))
     alone = replace(CASES["long"].plan, cp=1, dp=32)
     for plan, unfused in ((CASES["long"].plan, False), (alone, True)):
         one = export_plan(early, plan, TARGETS["megatron"])

@@ -7,6 +7,7 @@ import pytest
 from support.cases import each
 
 from planner.base.errors import InputError
+from planner.base.units import show_percent
 from planner.cost.communication.traffic import flop_without_repeats, model_flop_per_token
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -242,13 +243,13 @@ def test_a_level_carries_the_same_in_both_pictures(model: CostModel) -> None:
 
 
 def test_the_bound_is_told_beside_the_step(one_chip: CostModel) -> None:
-    plan = Plan(micro_batch=32, sharding="ddp")
+    plan = Plan(micro_batch=1, sharding="ddp")
     found = plan_ridgeline(one_chip, plan)
     costs = evaluate_table(one_chip, PlanTable.from_plans([plan]))
     share = costs.time_parts["compute"][0] / costs.step_time_s[0]
     assert REGIONS[found.placed.region[0]] == "memory"
     assert "at peak rates (memory, near the ridge)" in found.summary
-    assert f"{share:.1%}".replace("%", " %") + " of it compute" in found.summary
+    assert f"{show_percent(float(share))} of it compute" in found.summary
     assert "need not name the same part" in found.summary
     assert found.to_dict()["summary"] == found.summary
     assert found.summary[:40] in text_of(ridgeline_view(found), 200)
@@ -259,7 +260,7 @@ def test_points_that_coincide_have_one_name(one_chip: CostModel) -> None:
     charts = {chart.title: chart for chart in ridgeline_picture(found).charts}
     for title in ("Roofline", "Roofline of energy"):
         assert names_of(charts[title]) == ["262,144 to 64 Mi"]
-    assert [key.words for key in charts["Roofline"].legend] == ["memory-bound", "cost model"]
+    assert [key.words for key in charts["Roofline"].legend] == ["compute-bound", "cost model"]
 
 
 def names_of(chart: Chart) -> list[str]:

@@ -19,8 +19,8 @@ DIMENSIONS = {'num_hidden_layers': 61,
  'moe_intermediate_size': 2048,
  'n_shared_experts': 1,
  'first_k_dense_replace': 3,
- 'n_group': 1,
- 'topk_group': 1}
+ 'n_group': 8,
+ 'topk_group': 4}
 DTYPE = 'bfloat16'
 ATTENTION = 'flash_attention_2'
 SEQ_LEN = 4096
