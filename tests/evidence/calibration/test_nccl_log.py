@@ -157,7 +157,7 @@ def measured(truth: dict[str, float], nodes: int) -> list[CollectiveTime]:
 def test_rate_and_latency_of_the_links_come_back(nodes: int, kind: str) -> None:
     base, cluster = load_calibration(), load_cluster("h100-sxm5-80")
     rate, latency = f"network.scale_{kind}_efficiency", f"network.scale_{kind}_latency_s"
-    truth = {rate: base.value(rate) * 0.8, latency: base.value(latency) * 2.0}
+    truth = {rate: base.value(rate) * 0.85, latency: base.value(latency) * 2.0}
     times = measured(truth, nodes)
     priors = [prior_of(path, base, cluster.chip) for path in paths_of(times)]
     found = learn_collectives(times, cluster, base, priors)
