@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,7 +90,8 @@ def _plan(
     """The job and the plan of a file, or the fastest plan of a question.
 
     Raises:
-        InputError: The file is wrong, both are given, or no plan fits.
+        InputError: The file is wrong, or both are given.
+        typer.Exit: No plan fits (code 3), or none was found in time (4).
     """
     from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415  (numpy; not for --help)
     from planner.question.resolved import resolve  # noqa: PLC0415
@@ -108,11 +110,14 @@ def _plan(
     check_measured(framework)
     origin = Origin(arguments=frozenset(asked), dashes=True)
     fields = {**asked, "framework": framework, "runnable_in": [framework]}
-    request = request_from(fields, origin, needed=("model", "chips"))
+    request = request_from(fields, origin, needed=("chips",))
     with progress_bar(wanted=not as_json) as on_progress:
         found = solve_request(request, on_progress, origin)
     if found.best is None:
-        raise InputError("plan: no plan fits; planner solve says why")
+        from planner.report.tables.screen import solve_line  # noqa: PLC0415  (not for --help)
+
+        print(solve_line(found), file=sys.stderr)
+        raise typer.Exit(3 if found.status == "infeasible" else 4)
     return resolve(request, origin, found.best.plan.chips), found.best.plan
 
 
@@ -129,6 +134,7 @@ def _write(result: MeasureResult, folder: Path) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"output: {folder} is a file; name a folder")
+        _check_not_run(folder, result)
         for home in dict.fromkeys((folder, *(path.parent for path in texts))):
             made += [] if home.exists() else [home]
             home.mkdir(parents=True, exist_ok=True)
@@ -141,3 +147,17 @@ def _write(result: MeasureResult, folder: Path) -> None:
             raise
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"output: {folder} cannot be made ({reason})") from error
+
+
+def _check_not_run(folder: Path, result: MeasureResult) -> None:
+    """Refuses a folder with logs of other launches, which would be read as those of the new ones.
+
+    Raises:
+        InputError: It has them.
+    """
+    from planner.evidence.calibration.launches.manifest import LOGS, NAME, PLAN  # noqa: PLC0415  (not for --help)
+
+    old = [folder / name for name in (NAME, PLAN)]
+    same = all(one.is_file() and one.read_text("utf-8") == result.texts[one.name] for one in old)
+    if not same and (log := next(folder.glob(f"*/{LOGS}"), None)):
+        raise InputError(f"output: {log} is the log of another launch; name another folder")

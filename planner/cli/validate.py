@@ -17,7 +17,8 @@ FEW = {
     "data": "CSV file of your runs (default: the published runs that come with planner).",
     "template": "",
     "source": "",
-    "what": "",
+    "what": "runs, collectives, microbench, failures, energy, memory, left-out, transfer or all; "
+    "with --data, which kind of file it is.",
     "calibration": "",
     "plot": "",
     "as_json": "",

@@ -106,6 +106,21 @@ class MeasuredFolder:
         """The launches that were run."""
         return tuple(one.run for one in self.launches if one.is_logged)
 
+    def check_ran_with(self, chip: str, era: str) -> None:
+        """Refuses another chip or software era than that of the launches.
+
+        Raises:
+            InputError: It is another one.
+        """
+        ran = {"hardware": self.job.cluster.chip.name, "era": self.job.job.era}
+        lines = [
+            f"{name}: the launches ran with {ran[name]}, not with {given}; leave it out"
+            for name, given in (("hardware", chip), ("era", era))
+            if given != ran[name]
+        ]
+        if lines:
+            raise InputError("\n".join(lines))
+
 
 @dataclass(slots=True)
 class _Reading:
