@@ -24,6 +24,16 @@ _ASKED = (
     "model", "hardware", "chips", "seq_len", "batch_tokens", "precision", "era", "fix",
 )  # fmt: skip
 _DEFAULT = Path("measurements")
+FEW = {
+    "plan_file": "Plan (planner solve -o); else the fastest of --model.",
+    "framework": "",
+    "model": "Model (planner models list) or YAML file.",
+    "hardware": "Cluster or chip (planner hardware list), or file.",
+    "chips": "Chips to plan for.",
+    "output": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 @with_fields(*_ASKED)
@@ -50,18 +60,18 @@ def measure(
 ) -> None:
     """Short launches of a plan on one or two nodes, to be run and read by planner calibrate.
 
-    Every launch has a few layers and the shapes of the plan, takes 20 steps, and is recorded by
-    PyTorch's profiler.
+    Each has a few layers, the shapes of the plan and 20 steps, and is profiled.
 
     Examples:
-      planner measure --framework megatron --model llama3-8b --hardware h100-sxm5-80 --chips 64
+      planner measure --framework megatron --model llama3-8b --hardware h100-sxm5-80
+        --chips 64 -o llama/
 
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
         --runnable-in torchtitan -o titan.yaml
 
-      planner measure titan.yaml --framework torchtitan -o measurements/
+      planner measure titan.yaml --framework torchtitan -o titan/
 
-      planner measure titan.yaml --framework torchtitan -o measurements/ --json
+      planner measure titan.yaml --framework torchtitan -o titan/ --json
     """
     from planner.evidence.calibration.launches.folder import measurements  # noqa: PLC0415  (numpy; not for --help)
     from planner.evidence.calibration.launches.measured import READERS  # noqa: PLC0415
@@ -157,7 +167,7 @@ def _check_not_run(folder: Path, result: MeasureResult) -> None:
     """
     from planner.evidence.calibration.launches.manifest import LOGS, NAME, PLAN  # noqa: PLC0415  (not for --help)
 
-    old = [folder / name for name in (NAME, PLAN)]
-    same = all(one.is_file() and one.read_text("utf-8") == result.texts[one.name] for one in old)
+    old = [path for name in (NAME, PLAN) if (path := folder / name).is_file()]
+    same = all(path.read_text(encoding="utf-8") == result.texts[path.name] for path in old)
     if not same and (log := next(folder.glob(f"*/{LOGS}"), None)):
         raise InputError(f"output: {log} is the log of another launch; name another folder")
