@@ -200,6 +200,7 @@ def test_no_plan_to_measure(
 @each(("change", "words"), [
     ("nothing", "has no log yet; run bash 2-layers/measure.sh there"),
     ("empty log", "log-*.txt: is empty"),
+    ("early end", "ends with step 3; the first 5 warm up, run all of them"),
     ("cut trace", "not a whole gzip file"),
     ("no manifest", "has no manifest.yaml; planner measure -o"),
     ("no folder", "is no folder; planner measure -o"),
@@ -214,6 +215,8 @@ def test_wrong_folders(written: Path, tmp_path: Path, change: str, words: str) -
     text = manifest.read_text(encoding="utf-8")
     if change == "empty log":
         log.write_text("", encoding="utf-8")
+    elif change == "early end":
+        log.write_text(megatron_log(0.2, steps=3), encoding="utf-8")
     elif change == "out of memory":
         log.write_text("torch.OutOfMemoryError: CUDA out of memory.", encoding="utf-8")
     elif change == "cut trace":
