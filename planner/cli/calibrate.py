@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 _MEASURED = "Measurements"
 _DEFAULT = Path("local.yaml")
+FEW = {
+    "runs": "CSV of your training runs (repeatable).",
+    "nccl": "Output of nccl-tests or rccl-tests.",
+    "measurements": "Folder of planner measure, after it ran.",
+    "gemm": "CSV or log of matrix multiplications.",
+    "measure": "Measure the GPU of this machine.",
+    "hardware": "What was measured (default: as logs and runs say).",
+    "output": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def calibrate(
@@ -105,9 +116,7 @@ def calibrate(
 
     Use the file with --calibration in solve, evaluate and feasible.
 
-    With a GPU and PyTorch, --measure takes about two minutes.
-
-    Under torchrun it also measures collectives.
+    --measure takes about two minutes; under torchrun it measures collectives too.
 
     Examples:
       planner calibrate --runs runs.csv -o local.yaml

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,16 @@ _ASKED = (
     "model", "hardware", "chips", "seq_len", "batch_tokens", "precision", "era", "fix",
 )  # fmt: skip
 _DEFAULT = Path("measurements")
+FEW = {
+    "plan_file": "Plan (planner solve -o); else the fastest of --model.",
+    "framework": "",
+    "model": "Model (planner models list) or YAML file.",
+    "hardware": "Cluster or chip (planner hardware list), or file.",
+    "chips": "Chips to plan for.",
+    "output": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 @with_fields(*_ASKED)
@@ -49,18 +60,18 @@ def measure(
 ) -> None:
     """Short launches of a plan on one or two nodes, to be run and read by planner calibrate.
 
-    Every launch has a few layers and the shapes of the plan, takes 20 steps, and is recorded by
-    PyTorch's profiler.
+    Each has a few layers, the shapes of the plan and 20 steps, and is profiled.
 
     Examples:
-      planner measure --framework megatron --model llama3-8b --hardware h100-sxm5-80 --chips 64
+      planner measure --framework megatron --model llama3-8b --hardware h100-sxm5-80
+        --chips 64 -o llama/
 
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
         --runnable-in torchtitan -o titan.yaml
 
-      planner measure titan.yaml --framework torchtitan -o measurements/
+      planner measure titan.yaml --framework torchtitan -o titan/
 
-      planner measure titan.yaml --framework torchtitan -o measurements/ --json
+      planner measure titan.yaml --framework torchtitan -o titan/ --json
     """
     from planner.evidence.calibration.launches.folder import measurements  # noqa: PLC0415  (numpy; not for --help)
     from planner.evidence.calibration.launches.measured import READERS  # noqa: PLC0415
@@ -89,7 +100,8 @@ def _plan(
     """The job and the plan of a file, or the fastest plan of a question.
 
     Raises:
-        InputError: The file is wrong, both are given, or no plan fits.
+        InputError: The file is wrong, or both are given.
+        typer.Exit: No plan fits (code 3), or none was found in time (4).
     """
     from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415  (numpy; not for --help)
     from planner.question.resolved import resolve  # noqa: PLC0415
@@ -108,11 +120,14 @@ def _plan(
     check_measured(framework)
     origin = Origin(arguments=frozenset(asked), dashes=True)
     fields = {**asked, "framework": framework, "runnable_in": [framework]}
-    request = request_from(fields, origin, needed=("model", "chips"))
+    request = request_from(fields, origin, needed=("chips",))
     with progress_bar(wanted=not as_json) as on_progress:
         found = solve_request(request, on_progress, origin)
     if found.best is None:
-        raise InputError("plan: no plan fits; planner solve says why")
+        from planner.report.tables.screen import solve_line  # noqa: PLC0415  (not for --help)
+
+        print(solve_line(found), file=sys.stderr)
+        raise typer.Exit(3 if found.status == "infeasible" else 4)
     return resolve(request, origin, found.best.plan.chips), found.best.plan
 
 
@@ -129,6 +144,7 @@ def _write(result: MeasureResult, folder: Path) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"output: {folder} is a file; name a folder")
+        _check_not_run(folder, result)
         for home in dict.fromkeys((folder, *(path.parent for path in texts))):
             made += [] if home.exists() else [home]
             home.mkdir(parents=True, exist_ok=True)
@@ -141,3 +157,17 @@ def _write(result: MeasureResult, folder: Path) -> None:
             raise
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"output: {folder} cannot be made ({reason})") from error
+
+
+def _check_not_run(folder: Path, result: MeasureResult) -> None:
+    """Refuses a folder with logs of other launches, which would be read as those of the new ones.
+
+    Raises:
+        InputError: It has them.
+    """
+    from planner.evidence.calibration.launches.manifest import LOGS, NAME, PLAN  # noqa: PLC0415  (not for --help)
+
+    old = [path for name in (NAME, PLAN) if (path := folder / name).is_file()]
+    same = all(path.read_text(encoding="utf-8") == result.texts[path.name] for path in old)
+    if not same and (log := next(folder.glob(f"*/{LOGS}"), None)):
+        raise InputError(f"output: {log} is the log of another launch; name another folder")

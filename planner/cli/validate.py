@@ -17,7 +17,8 @@ FEW = {
     "data": "CSV file of your runs (default: the published runs that come with planner).",
     "template": "",
     "source": "",
-    "what": "",
+    "what": "runs, collectives, microbench, failures, energy, memory, left-out, transfer or all; "
+    "with --data, which kind of file it is.",
     "calibration": "",
     "plot": "",
     "as_json": "",
@@ -120,7 +121,8 @@ def validate(
     if template is not None:
         from planner.evidence.own_columns import template as text  # noqa: PLC0415  (not for --help)
 
-        if data or source or plot or as_json or calibration:
+        others = (data, source, plot, as_json, calibration, assume_network, site_factors, rules)
+        if any(others) or what != "runs":
             raise InputError("template: writes an empty file; leave out the other options")
         print(text(template), end="")
         return
@@ -132,6 +134,9 @@ def validate(
     from planner.report.pages.picture_file import write_picture  # noqa: PLC0415  (numpy; not for --help)
 
     check_runs_plot(plot, what)
+    for name, given in (("site-factors", site_factors), ("rules", rules)):
+        if given and what not in ("runs", "all"):
+            raise InputError(f"{name}: is of training runs, not of {what}; leave it out")
     with progress_bar(wanted=not as_json, verb="predicting") as on_progress:
         answer = ask(
             data=data,

@@ -134,7 +134,7 @@ def situation(
         high = max(high, entries["unseen.high"])
         rows, sources = entries["unseen.rows"], entries["unseen.sources"]
     return Situation(
-        name=name if seen or local else f"{name}, unseen",
+        name=name if seen or local else name + UNSEEN,
         words=_words(job, cluster, seen=seen, runs=local_runs),
         low=low,
         high=high,
@@ -143,6 +143,8 @@ def situation(
     )
 
 
+UNSEEN = ", unseen"
+"""Ends the name of a class: no run of such a job with its framework on its chip is published."""
 _TIME, _ANY, _SEEN = "intervals.time", "dense.any", "intervals.seen"
 _KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.frozen import freeze, thawed
+from planner.cost.intervals import UNSEEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +167,11 @@ class Spread:
     rows: int
     sources: int
     tie_factor: float
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether runs of such a job with its framework on its chip count among those behind it."""
+        return not self.situation.endswith(UNSEEN)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""

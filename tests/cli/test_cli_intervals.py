@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import each
 
 import planner as package
 from cli.command import planner, solve
@@ -86,6 +87,14 @@ def test_the_terminal_shows_the_interval_and_what_to_do(answer: dict[str, Any]) 
     assert len(measure) == (3 if any(plan["tie"] for plan in top[1:3]) else 0)
     if measure:
         assert f"Measure {', '.join(measure[:-1])} and {measure[-1]} for a few" in printed
+
+
+@each(("chip", "seen"), [("gaudi2", False), ("h100-sxm5-80", True)])
+def test_the_screen_says_where_no_run_of_such_a_job_is_published(chip: str, seen: bool) -> None:
+    asked = ("--model", "llama3-8b", "--hardware", chip, "--chips", "8", "--batch-tokens", "128Ki")
+    printed = " ".join(planner("solve", *asked).out.split())
+    assert "interval from " in printed
+    assert (", none of such a job with this framework and chip" in printed) != seen
 
 
 def test_no_ranking_by_memory() -> None:

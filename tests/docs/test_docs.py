@@ -191,7 +191,9 @@ def test_links_inside_the_repository(page: Path) -> None:
     assert not missing
 
 
-WHOLE = (("solve",), ("evaluate",), ("feasible",), ("validate",))
+WHOLE = tuple(
+    (name,) for name in ("solve", "evaluate", "feasible", "validate", "measure", "calibrate")
+)
 """Commands whose `--help` shows few flags."""
 
 

@@ -127,6 +127,8 @@ def calibrate(question: Question) -> CalibrationResult:
     read = _read(question)
     cluster, notes = _cluster(question, read)
     era = question.era or (read.folder.job.job.era if read.folder else _era(cluster))
+    if read.folder is not None:
+        read.folder.check_ran_with(cluster.chip.name, era)
     base = load_calibration(BASE)
     known = Knowledge.of(base, cluster.chip, era)
     if read.gemms:

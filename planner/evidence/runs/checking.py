@@ -144,7 +144,8 @@ def _word_faults(cells: Mapping[str, str]) -> Iterator[str]:
         if cells[name] not in ("", "0", "1"):
             yield f"{name}: {shown(cells[name])} is not 0 or 1"
     for name, allowed in _CHOICES.items():
-        if cells[name] and cells[name] not in allowed:
+        said = cells[name].lower() if name == "optimizer" else cells[name]
+        if said and said not in allowed:
             yield f"{name}: {not_one_of(cells[name], allowed)}"
     if cells["framework"] and (wrong := framework_fault(cells["framework"])):
         yield f"framework: {wrong}"

@@ -208,6 +208,8 @@ def _check_asked(
         raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
     if data is not None and what not in OF_FILES:
         raise InputError(f"what: --data is a file of one kind; give one of {', '.join(OF_FILES)}")
+    if local is not None and what == "transfer":
+        raise InputError(f"what: {what!r} uses the shipped constants; leave out --calibration")
     if (sources and what not in _BY_SOURCE) or (local is not None and what != "runs"):
         raise InputError(
             f"what: {what!r} uses the shipped constants and all sources; leave out --source and "

@@ -53,31 +53,39 @@ def export_plan(
     refused = tuple(dict.fromkeys(Lost(rule.field, line) for rule, line in wrong))
     if refused and not allow_lossy:
         lines = [f"{lost.field}: {lost.reason}" for lost in refused]
-        raise InputError("\n".join((*lines, _way_out(cost, table, target, version))))
+        raise InputError("\n".join((*lines, _way_out(cost, table, target, version, profiled))))
     launch = Launch(cost=cost, plan=plan, version=version, profiled=profiled)
     export = framework_of_target(target).write(launch, target)
     lossy = (*lost_prediction(launch), *export.lossy)
     return replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
 
 
-def _way_out(cost: CostModel, table: PlanTable, target: Target, version: str) -> str:
+def _way_out(
+    cost: CostModel,
+    table: PlanTable,
+    target: Target,
+    version: str,
+    profiled: Profiled | None,
+) -> str:
     """What to do about a plan that a version of a target does not run.
 
     A search asks the rules of the default version, so that it finds nothing where those about the
-    job are broken, and perhaps the same plan where only those of another version are.
+    job are broken, and perhaps the same plan where only those of another version are. A
+    launch that is to be measured is of the default version, and of the plan itself.
     """
     default = target.versions[0]
     broken_by = {v: broken(cost, table, target=target, version=v) for v in target.versions}
     of_job = {v: any(rule.of_job for rule, _ in found) for v, found in broken_by.items()}
     ways = []
-    if others := [name for name, found in broken_by.items() if not found]:
+    others = [name for name, found in broken_by.items() if not found]
+    if others and profiled is None:
         ways.append(f"--target-version {' or '.join(others)} writes this one")
     if broken_by[default] and not of_job[default]:
         whose = "it" if version == default else f"{target.title} {default}"
         search = f"planner solve --runnable-in {target.name}"
         ways.append(f"{search} finds the best one that {whose} can run")
-    ways.append("--allow-lossy writes what it would run in place of this one")
+    if profiled is None:
+        ways.append("--allow-lossy writes what it would run in place of this one")
     named = f"{target.title} {version}".strip()
-    if of_job[version]:
-        return f"{named} runs no plan of this job: {', '.join(ways)}"
-    return f"{named} cannot run this plan as it is: {', '.join(ways)}"
+    what = "runs no plan of this job" if of_job[version] else "cannot run this plan as it is"
+    return f"{named} {what}" + (f": {', '.join(ways)}" if ways else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from planner.base.units import show_bytes
+from planner.base.units import plural, show_bytes
 from planner.evidence.validation.failures import FailuresTable, Flagged, OfModel, OfSize
 from planner.evidence.validation.memory import MemoryTable
 from planner.evidence.validation.risk import Refused, RiskTable
@@ -40,8 +40,8 @@ def failure_tables(found: FailuresTable) -> list[Table]:
     ]  # fmt: skip
     return [
         (
-            f"{found.failed:,} configurations that failed and {found.succeeded:,} that ran, "
-            f"flagged by a limit of the memory (AUC {found.auc:.3f})",
+            f"{plural(found.failed, 'configuration')} that failed and {found.succeeded:,} that "
+            f"ran, flagged by a limit of the memory (AUC {found.auc:.3f})",
             ("gathered inputs", "memory margin", "limit GiB", "failed, flagged %",
              "ran, flagged %"),
             [_flagged_cells(row) for row in found.margins],

@@ -22,7 +22,7 @@ def measure_view(result: MeasureResult, folder: Path) -> RenderableType:
             f"{one.layers}",
             f"{one.sequences}",
             show_seconds(one.step_time_s),
-            one.tells or "all others",
+            one.tells or "base of the others",
         )
         for one in result.launches
     ]

@@ -90,7 +90,8 @@ def _evidence(notes: Notes) -> list[str]:
     if spread is None:
         return ["a bound under these assumptions, not a prediction: no interval"]
     runs = f"{plural(spread.rows, 'published run')} of {plural(spread.sources, 'source')}"
-    return [f"interval from {runs} (--show evidence)"]
+    none = "" if spread.is_seen else ", none of such a job with this framework and chip"
+    return [f"interval from {runs}{none} (--show evidence)"]
 
 
 def _of_limit(held_bytes: float, limit_bytes: float) -> str:

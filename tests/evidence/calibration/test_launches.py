@@ -161,9 +161,46 @@ def test_logs_alone_give_a_site_factor(folder: Path) -> None:
     assert document["candidates"][0]["sigma_before"] > 0
 
 
+def test_what_the_launches_did_not_run_with_is_refused(folder: Path) -> None:
+    write_run(folder, {}, factor=1.2, traces=False)
+    asked = ("calibrate", "--measurements", folder, "-o", folder.parent / "x.yaml")
+    lines = refused(*asked, "--hardware", "a100-sxm4-80", "--era", "neuron")
+    assert [line.partition(":")[0] for line in lines] == ["hardware", "era"]
+    assert all("the launches ran with" in line for line in lines)
+    assert planner(*asked, "--hardware", "h100-sxm5-80").code == 0
+
+
+def test_logs_of_another_plan_are_never_taken_for_the_new_ones(written: Path, folder: Path) -> None:
+    write_run(folder, {}, factor=1.2, traces=False)
+    mine = written.parent / "my-plan.yaml"
+    again = ("measure", mine, "--framework", "megatron", "-o", folder)
+    assert planner(*again).code == 0
+    other = folder.parent / "other.yaml"
+    other.write_text(PLAN.replace("sharding: zero1", "sharding: zero2"), encoding="utf-8")
+    before = (folder / "manifest.yaml").read_bytes()
+    (line,) = refused("measure", other, "--framework", "megatron", "-o", folder)
+    assert "is the log of another launch; name another folder" in line
+    assert (folder / "manifest.yaml").read_bytes() == before
+
+
+@each(("flags", "code", "words"), [
+    (("--hardware", "ascend-910b", "--chips", 64), 3, "runs on GPUs of NVIDIA and AMD, not on"),
+    (("--hardware", "h100-sxm5-80", "--chips", 1), 3, "No plan fits (proved): "),
+])  # fmt: skip
+def test_no_plan_to_measure(
+    flags: tuple[object, ...], code: int, words: str, tmp_path: Path
+) -> None:
+    asked = ("measure", "--framework", "megatron", "--model", "llama3-8b", "-o", tmp_path / "m")
+    outcome = planner(*asked, *flags)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert words in outcome.err
+    assert not (tmp_path / "m").exists()
+
+
 @each(("change", "words"), [
     ("nothing", "has no log yet; run bash 2-layers/measure.sh there"),
     ("empty log", "log-*.txt: is empty"),
+    ("early end", "ends with step 3; the first 5 warm up, run all of them"),
     ("cut trace", "not a whole gzip file"),
     ("no manifest", "has no manifest.yaml; planner measure -o"),
     ("no folder", "is no folder; planner measure -o"),
@@ -178,6 +215,8 @@ def test_wrong_folders(written: Path, tmp_path: Path, change: str, words: str) -
     text = manifest.read_text(encoding="utf-8")
     if change == "empty log":
         log.write_text("", encoding="utf-8")
+    elif change == "early end":
+        log.write_text(megatron_log(0.2, steps=3), encoding="utf-8")
     elif change == "out of memory":
         log.write_text("torch.OutOfMemoryError: CUDA out of memory.", encoding="utf-8")
     elif change == "cut trace":

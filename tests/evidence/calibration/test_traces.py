@@ -127,6 +127,10 @@ def test_wrong_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         b"[1, 2": "is no whole JSON",
         b'{"a": 1}': "traceEvents is missing",
         b'{"traceEvents": []}': "has no kernel",
+        **{
+            b'[{"cat": "kernel", "name": "gemm", "ts": 1, "dur": %b}]' % length: "has no kernel"
+            for length in (b"0", b"-5", b"NaN")
+        },
         b'{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": "now"}]}': "no kernel",
         whole[: len(whole) // 2]: "not a whole gzip file",
         gzip.decompress(whole)[:-50]: "is no whole JSON; was the run stopped early?",

@@ -46,6 +46,9 @@ def test_torchtitan() -> None:
     (megatron_line(3, 0.2).replace("iterations:   0 | number of nan", "iterations:   1 | number"),
      "has no line of a step"),
     ("iteration 1/ 20 | elapsed time per iteration (ms): 0.0 |", "has no line of a step"),
+    ("iteration 1/ 20 | elapsed time per iteration (ms): 1e9 |", "has no line of a step"),
+    ("iteration 1/ 20 | elapsed time per iteration (ms): 1.2.3 |", "has no line of a step"),
+    ("step:  1  loss:  8.0  memory: 1.2.3GiB(3%)  tps: ,", "has no line of a step"),
 ])  # fmt: skip
 def test_logs_without_a_step(text: str, words: str) -> None:
     for parse in (parse_megatron, parse_torchtitan):

@@ -127,6 +127,11 @@ def test_failures_need_both_sides(tmp_path: Path) -> None:
     assert line.endswith("has 0 rows that failed and 3 that ran; needs both")
 
 
+def test_an_optimizer_may_be_written_as_it_is_printed(tmp_path: Path) -> None:
+    path = filled("memory", tmp_path, *[{"optimizer": "AdamW"}] * 3)
+    assert len(document("memory", path)["memory"]["rows"]) == 3
+
+
 def test_published_rows_as_an_own_file_are_predicted_alike(tmp_path: Path) -> None:
     own = document("memory", filled("memory", tmp_path))["memory"]["rows"]
     published = planner("validate", "--what", "memory", "--json").document["memory"]["rows"]
@@ -140,8 +145,15 @@ def test_published_rows_as_an_own_file_are_predicted_alike(tmp_path: Path) -> No
     [
         (["--template", "run"], "did you mean 'runs'?"),
         (["--template", "runs", "--json"], "leave out the other options"),
+        (["--template", "runs", "--what", "energy"], "leave out the other options"),
         (["--what", "all", "--data", "x.csv"], "--data is a file of one kind"),
         (["--what", "energy", "--source", "x"], "leave out --source and --calibration"),
+        (["--what", "transfer", "--calibration", "x"], "the shipped constants; leave out --cal"),
+        (
+            ["--what", "energy", "--site-factors"],
+            "site-factors: is of training runs, not of energy",
+        ),
+        (["--what", "failures", "--rules"], "rules: is of training runs, not of failures"),
         (["--what", "energy", "--data", "x.csv", "--assume-network"], "has no effect"),
     ],
 )

@@ -28,7 +28,7 @@ from planner.evidence.calibration.logs.nccl_log import CollectiveTime, read_nccl
 from planner.evidence.calibration.logs.nsight import read_nsight
 from planner.evidence.calibration.logs.torchtitan_log import parse_torchtitan
 from planner.evidence.calibration.logs.trace import DeviceTime, mean_time
-from planner.evidence.calibration.logs.training_log import TrainingLog
+from planner.evidence.calibration.logs.training_log import WARM_UP, TrainingLog
 from planner.evidence.runs.habits import COMMON
 from planner.evidence.runs.profiles import Profile
 from planner.evidence.runs.rows import Run
@@ -105,6 +105,21 @@ class MeasuredFolder:
     def runs(self) -> tuple[Run, ...]:
         """The launches that were run."""
         return tuple(one.run for one in self.launches if one.is_logged)
+
+    def check_ran_with(self, chip: str, era: str) -> None:
+        """Refuses another chip or software era than that of the launches.
+
+        Raises:
+            InputError: It is another one.
+        """
+        ran = {"hardware": self.job.cluster.chip.name, "era": self.job.job.era}
+        lines = [
+            f"{name}: the launches ran with {ran[name]}, not with {given}; leave it out"
+            for name, given in (("hardware", chip), ("era", era))
+            if given != ran[name]
+        ]
+        if lines:
+            raise InputError("\n".join(lines))
 
 
 @dataclass(slots=True)
@@ -218,7 +233,12 @@ def _log(
         return None
     try:
         text = "\n".join(read_text(path) for path in paths)
-        log = READERS[manifest.framework].parse(text, one_line(str(home / launch.logs)))
+        label = one_line(str(home / launch.logs))
+        log = READERS[manifest.framework].parse(text, label)
+        if log.last <= WARM_UP:
+            raise InputError(
+                f"{label}: ends with step {log.last}; the first {WARM_UP} warm up, run all of them"
+            )
     except InputError as error:
         reading.faults += str(error).split("\n")
         return None

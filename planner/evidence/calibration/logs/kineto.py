@@ -15,6 +15,7 @@ Sources: pytorch/kineto libkineto/src/output_json.cpp and PyTorch 2.13.0 torch/p
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,7 @@ def _events(content: bytes, label: str) -> list[dict[str, Any]]:
 
 
 def _is_whole(event: dict[str, Any]) -> bool:
-    """Whether an event has a name, a beginning and a duration."""
+    """Whether an event has a name, a beginning and a duration that is not below zero."""
     numbers = (event.get("ts"), event.get("dur"))
-    return "name" in event and all(isinstance(one, int | float) for one in numbers)
+    real = all(isinstance(one, int | float) and math.isfinite(one) for one in numbers)
+    return "name" in event and real and event["dur"] >= 0

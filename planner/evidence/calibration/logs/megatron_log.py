@@ -24,9 +24,11 @@ from planner.evidence.calibration.logs.training_log import (
     plain_lines,
 )
 
-_STEP = re.compile(r"iteration\s+(\d+)/\s*\d+ \|.*?elapsed time per iteration \(ms\): ([\d.]+)")
+_STEP = re.compile(
+    r"iteration\s+(\d+)/\s*\d+ \|.*?elapsed time per iteration \(ms\): (\d+\.?\d*) \|"
+)
 _SKIPPED = re.compile(r"number of skipped iterations:\s+(\d+)")
-_MEMORY = re.compile(r"memory \(MB\) \|.*?max allocated: ([\d.]+)")
+_MEMORY = re.compile(r"memory \(MB\) \|.*?max allocated: (\d+\.?\d*)")
 _MIB = 2.0**20
 
 

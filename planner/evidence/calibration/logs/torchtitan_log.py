@@ -22,7 +22,7 @@ from planner.evidence.calibration.logs.training_log import (
 )
 
 _STEP = re.compile(
-    r"(?<!validate )step:\s+(\d+)\s+loss:.*?memory:\s*([\d.]+)GiB\(.*?\)\s+tps:\s+([\d,]+)"
+    r"(?<!validate )step:\s+(\d+)\s+loss:.*?memory:\s*(\d+\.?\d*)GiB\(.*?\)\s+tps:\s+(\d[\d,]*)"
 )
 _GIB = 2.0**30
 

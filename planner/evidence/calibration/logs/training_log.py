@@ -40,6 +40,11 @@ class TrainingLog:
     steps: tuple[LoggedStep, ...]
     memory_bytes: float | None
 
+    @property
+    def last(self) -> int:
+        """Number of its last step."""
+        return max(one.step for one in self.steps)
+
     def step_time_s(self, tokens: float, chips: int) -> float:
         """Median seconds of a step after the first `WARM_UP`; of the later half of a short run.
 
@@ -49,8 +54,7 @@ class TrainingLog:
             tokens: Per step, over all chips.
             chips: Of the run.
         """
-        last = max(one.step for one in self.steps)
-        first = WARM_UP if last > 2 * WARM_UP else last // 2
+        first = WARM_UP if self.last > 2 * WARM_UP else self.last // 2
         counted = [one for one in self.steps if one.step > first]
         return median(_seconds(one, tokens, chips) for one in counted)
 
