@@ -12,7 +12,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from hardware_db import Calibration, load_calibration
+from hardware_db import Calibration, HardwareError, load_calibration
 from planner.assumptions.local_file import SITE_FACTOR
 from planner.base.errors import InputError
 from planner.evidence.calibration.runs import RunSet, fit_runs, with_values
@@ -33,7 +33,7 @@ def runs_by_set() -> dict[str, list[Run]]:
             continue
         try:
             found[entry["set"]].append(run_of(row))
-        except InputError:
+        except (InputError, HardwareError):
             continue
     return found
 
