@@ -2,12 +2,13 @@
 
 The interval of a step time is data: measured over predicted time of the published runs, its 10 %
 and 90 % quantiles for each class of situation (`planner.evidence.left_out.interval_fit` makes
-them and says how). A rule with three questions chooses the class; its words are part of every
+them and says how). A rule with four questions chooses the class; its words are part of every
 answer:
 
     local calibration from 3 runs or more?  -> `local`: what is left within one installation,
                                                dense models by era
     adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
+    V100, or a chip of AMD, Intel, Huawei?  -> the wider end of that class and `other_chips`
     no published run of such a kind of job
     with this framework on such a chip?     -> the wider end of that class and `unseen`: sources
                                                of which the others had none like it
@@ -99,6 +100,14 @@ def kind_of(job: Job) -> str:
     return "adapters" if job.kind == "lora" else "experts" if job.model.moe else "dense"
 
 
+def is_other_chip(chip: Chip) -> bool:
+    """Whether little is published of a chip and its like: other vendors' GPUs and NPUs, and V100.
+
+    TPUs and Trainium are left out: their few sources are by those who make them.
+    """
+    return chip.vendor not in _WELL_KNOWN or chip.name.startswith("v100")
+
+
 def is_seen(job: Job, chip: Chip, calibration: Calibration) -> bool:
     """Whether a published run is of such a job with its framework on such a chip.
 
@@ -129,12 +138,13 @@ def situation(
     name = _narrowest(kind, job.era, entries, local=local)
     low, high = entries[f"{name}.low"], entries[f"{name}.high"]
     rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
-    if not seen and not local:
-        low = min(low, entries["unseen.low"])
-        high = max(high, entries["unseen.high"])
-        rows, sources = entries["unseen.rows"], entries["unseen.sources"]
+    other = is_other_chip(cluster.chip)
+    wider = () if local else ("other_chips",) * other + (UNSEEN,) * (not seen)
+    for one in wider:
+        low, high = min(low, entries[f"{one}.low"]), max(high, entries[f"{one}.high"])
+        rows, sources = entries[f"{one}.rows"], entries[f"{one}.sources"]
     return Situation(
-        name=name if seen or local else name + UNSEEN,
+        name=", ".join((name, *wider)),
         words=_words(job, cluster, seen=seen, runs=local_runs),
         low=low,
         high=high,
@@ -143,9 +153,10 @@ def situation(
     )
 
 
-UNSEEN = ", unseen"
+UNSEEN = "unseen"
 """Ends the name of a class: no run of such a job with its framework on its chip is published."""
 _TIME, _ANY, _SEEN = "intervals.time", "dense.any", "intervals.seen"
+_WELL_KNOWN = ("NVIDIA", "Google", "AWS", "none")  # none: of textbooks and reports
 _KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
 
 
@@ -171,7 +182,7 @@ def _with_intervals(calibration: Calibration | None) -> Calibration:
 
 
 def _words(job: Job, cluster: Cluster, *, seen: bool, runs: int) -> str:
-    """The answers to the three questions of the rule."""
+    """The answers to the questions of the rule."""
     name, framework = cluster.chip.name, job.framework.name
     which = f"{framework} on {name} is published"
     if not seen:

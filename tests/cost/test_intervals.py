@@ -83,7 +83,7 @@ def test_the_rule_names_the_class() -> None:
     mixed = cost_model(moe_model(6, 8), "dgx-h100-ndr", global_batch=8)
     assert situation(mixed.job, mixed.cluster).name == "experts"
     amd = job("mi300x-8way")
-    assert situation(amd.job, amd.cluster).name == "dense.megatron-core, unseen"
+    assert situation(amd.job, amd.cluster).name == "dense.megatron-core, other_chips, unseen"
     words = situation(amd.job, amd.cluster).words
     assert "no published run of such a job with megatron on mi300x" in words
 
@@ -99,13 +99,18 @@ def test_what_no_run_was_published_of_has_a_wider_interval() -> None:
 
 def test_a_scaled_chip_is_outside_the_fit_and_knows_no_local_runs() -> None:
     """No published run is of a chip that does not exist."""
-    h100, mi300x = job(), job("mi300x-8way")
-    unknown = situation(mi300x.job, mi300x.cluster)
+    h100 = job()
+    known, unseen = (
+        situation(h100.job, h100.cluster),
+        load_calibration().group("intervals.time.unseen"),
+    )
     assert situation(h100.job, with_pes(h100.cluster, 132)) == situation(h100.job, h100.cluster)
     scaled = with_pes(h100.cluster, 264)
     for runs in (0, 3):
         found = situation(h100.job, scaled, local_runs=runs)
-        assert (found.low, found.high, found.rows) == (unknown.low, unknown.high, unknown.rows)
+        assert found.low == min(known.low, unseen["low"])
+        assert found.high == max(known.high, unseen["high"])
+        assert found.rows == unseen["rows"]
         assert found.name == "dense.megatron-core, unseen"
         assert "h100-sxm5-80 scaled to 264 SMs (record: 132) does not exist" in found.words
     twice = with_pes(with_pes(h100.cluster, 66), 264).chip

@@ -23,7 +23,7 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.base.files import read_text, write_atomically, write_bytes
 from planner.base.progress import Progress
-from planner.cost.intervals import choices_of, kind_of, seen_path
+from planner.cost.intervals import choices_of, is_other_chip, kind_of, seen_path
 from planner.evidence.csvfile import published
 from planner.evidence.left_out.constants import (
     INTERVALS,
@@ -92,6 +92,7 @@ def _outcome(measured: MeasuredRun, cell: str, table: Costed, at: int) -> Outcom
         era=run.job.era,
         kind=kind,
         seen=seen_path(kind, run.job.framework.name, table.model.chip),
+        other_chip=is_other_chip(table.model.chip),
         choices=tuple(choices_of(table.plans)[at].tolist()),
         measured_s=run.measured_step_time_s,
         predicted_s=float(table.costs.step_time_s[at]),

@@ -71,7 +71,7 @@ def classes(outcomes: Iterable[Outcome]) -> dict[str, tuple[float, float, list[O
     of_seen = sources_by_seen(rows)
     alone = [o for o in rows if len(of_seen[o.seen]) == 1]
     shared = [o for o in rows if len(of_seen[o.seen]) > 1]
-    dense = [o for o in shared if o.kind == "dense"]
+    dense = [o for o in shared if o.kind == "dense" and not o.other_chip]
     found: dict[str, tuple[float, float, list[Outcome]]] = {}
     for era in sorted({o.era for o in dense}):
         own = [o for o in dense if o.era == era]
@@ -80,6 +80,7 @@ def classes(outcomes: Iterable[Outcome]) -> dict[str, tuple[float, float, list[O
     found["dense.any"] = (*map(float, pooled(dense, None)), dense)  # type: ignore[assignment]
     between = between_sources(dense)
     few = {kind: _of_kind(kind, shared, rows) for kind in ("experts", "adapters")}
+    few["other_chips"] = [o for o in rows if o.other_chip]
     few["unseen"] = alone
     for name, some in few.items():
         if some:
@@ -108,8 +109,9 @@ def ends_of(
     """
     name = f"dense.{outcome.era}" if outcome.kind == "dense" else outcome.kind
     low, high, _ = found[name if name in found else "dense.any"]
-    if outcome.seen not in seen and "unseen" in found:
-        low, high = min(low, found["unseen"][0]), max(high, found["unseen"][1])
+    wider = {"other_chips": outcome.other_chip, "unseen": outcome.seen not in seen}
+    for name in (one for one, holds in wider.items() if holds and one in found):
+        low, high = min(low, found[name][0]), max(high, found[name][1])
     return low, high
 
 

@@ -31,6 +31,7 @@ class Outcome:
         kind: `adapters`, `experts` or `dense`.
         seen: Where published sources of its kind of job, framework and chip are counted, of
             `planner.cost.intervals.seen_path`.
+        other_chip: Whether its chip is of `planner.cost.intervals.is_other_chip`.
         choices: Of its plan, as `planner.cost.intervals.choices_of` has them.
         measured_s, predicted_s: Step time; predicted by constants that do not rest on the source.
     """
@@ -44,6 +45,7 @@ class Outcome:
     era: str
     kind: str
     seen: str
+    other_chip: bool
     choices: tuple[int, ...]
     measured_s: float
     predicted_s: float

@@ -26,7 +26,7 @@ from strict_yaml.reading import load as load_yaml
 
 ROW = Outcome(
     line=1, source="a", cell="1", split="fit", gold=True, job="j", era="jax", kind="dense",
-    seen="dense.jax.tpu", choices=(1, 1), measured_s=1.0, predicted_s=1.0,
+    seen="dense.jax.tpu", other_chip=False, choices=(1, 1), measured_s=1.0, predicted_s=1.0,
 )  # fmt: skip
 
 

@@ -39,6 +39,8 @@ def test_constants_without_a_source_are_physical_and_near_those_with_it() -> Non
     sources = [name for name in {run.set_name for run in read_runs().runs} if in_the_fit(name)]
     for name in sources:
         values = without(name).values
-        assert set(values) == set(shipped)
-        ratio = np.array([values[path] / shipped[path] for path in shipped if shipped[path]])
+        lost = set(shipped) - set(values)
+        assert all(path.startswith("intervals.seen.") for path in lost)
+        assert set(values) <= set(shipped)
+        ratio = np.array([values[path] / shipped[path] for path in values if shipped[path]])
         assert np.all((ratio > 0.1) & (ratio < 10))
