@@ -348,7 +348,7 @@ def test_fields_as_flags(fields: dict[str, object], words: list[str]) -> None:
 def test_a_long_answer_leaves_out_what_show_has_in_full() -> None:
     flags = ("--model", "llama3-8b", "--hardware", "h100-sxm5-80", "--chips", "8", "--max-power",
              "3kW", "--train-tokens", "1e12", "--carbon-intensity", "300",
-             "--price-per-chip-hour", "2")  # fmt: skip
+             "--price-per-chip-hour", "2", "--electricity-price", "0.1")  # fmt: skip
     seen: list[tuple[SolveResult, Asking]] = []
     with patch("planner.cli.solving.print_solved", lambda *said, **_: seen.append(said[:2])):
         assert planner("solve", *flags).code == 0

@@ -39,7 +39,7 @@ def test_the_difference_that_is_explained_is_that_of_the_table() -> None:
     """The table itself is an example that runs."""
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     row = re.search(
-        r"^1f1b, 17 .* m =  8  simulated +([\d.]+) s  formula +([\d.]+) s", text, re.MULTILINE
+        r"^1f1b, 17 .* m = 64  simulated +([\d.]+) s  formula +([\d.]+) s", text, re.MULTILINE
     )
     said = re.search(r"which is all of the (\d+) ms", text)
     assert row is not None
