@@ -8,7 +8,7 @@ import pytest
 
 from browser.conftest import Open, answer_of
 
-LAST = 7
+LAST = 6
 """Plans of the front; `test_the_best_plan_is_shown_first` counts them."""
 
 
