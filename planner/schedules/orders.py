@@ -116,7 +116,9 @@ def alternating(pp: int, m: int, v: int, warm_up: int) -> IntArray:
 def chunks_in_flight(pp: int, v: int, m: int) -> IntArray:
     """(pp, k, v) micro-batches of each chunk that each stage holds at the moments that matter.
 
-    Chunks are visited in groups of pp micro-batches: `planner.schedules.interleaved` has why.
+    At another moment a stage holds no more of any chunk than at one of these; a stage with fewer
+    of them than others repeats its first. Chunks are visited in groups of pp micro-batches:
+    `planner.schedules.interleaved` has why.
 
     Args:
         pp, v: Stages, chunks per stage.
@@ -129,7 +131,18 @@ def chunks_in_flight(pp: int, v: int, m: int) -> IntArray:
     done = np.clip(done, ahead + 1, m * v)[:, :, None]
     chunk = np.arange(v)
     held = _visits(done, chunk, pp, v) - _visits(done - 1 - ahead[:, :, None], v - 1 - chunk, pp, v)
-    return np.asarray(held)
+    kept = [_undominated(of_stage) for of_stage in held]
+    most = max(map(len, kept))
+    return np.stack(
+        [np.concatenate([one, one[:1].repeat(most - len(one), axis=0)]) for one in kept]
+    )
+
+
+def _undominated(rows: IntArray) -> IntArray:
+    """The distinct rows that no other row reaches in every column."""
+    rows = np.unique(rows, axis=0)
+    reached = (rows[:, None, :] <= rows[None, :, :]).all(axis=2)
+    return np.asarray(rows[reached.sum(axis=1) == 1])
 
 
 def _visits(passes: IntArray, chunk: IntArray, pp: int, v: int) -> IntArray:
