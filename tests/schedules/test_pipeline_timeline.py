@@ -115,15 +115,18 @@ def uneven(schedule: str, *layers: int, **choices: Any) -> Plan:
 @each("layers", [(4, 4, 4), (2, 5, 5), (6, 3, 3), (1, 1, 10), (0, 6, 6)])
 @each("batch", [2, 6, 24])
 def test_uneven_stages_stand_as_the_cost_model_says(layers: tuple[int, ...], batch: int) -> None:
-    """GPipe exact; 1F1B never below the simulation, and up to 11 % above; zero-bubble 8 %."""
-    job = case(batch=batch)
+    """GPipe exact; 1F1B never below the simulation; zero-bubble here up to 8 % above.
+
+    What a layer costs beside the head is fixed, so that no fit of constants moves the bounds.
+    """
+    job = case(batch=batch, elementwise=1.0)
     gaps = {}
     for schedule in ("gpipe", "1f1b", "zero-bubble"):
         timeline = timeline_of(job.model, uneven(schedule, *layers))
         check(timeline)
         gaps[schedule] = timeline.difference
     assert abs(gaps["gpipe"]) <= 1e-9
-    assert -1e-9 <= gaps["1f1b"] <= 0.11
+    assert -1e-9 <= gaps["1f1b"] <= 0.1
     assert -1e-9 <= gaps["zero-bubble"] <= 0.08
 
 

@@ -6,7 +6,7 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 from support.cases import each
 
 from hardware_db import load_calibration
@@ -210,11 +210,19 @@ def test_the_shipped_section_is_what_the_data_give(found: list[Outcome]) -> None
 @pytest.mark.slow
 def test_the_test_split_is_covered_as_often_as_it_says(found: list[Outcome]) -> None:
     covered = {one.name: one for one in page.coverage(found)}
-    for name in ("dense", "gold"):
-        one = covered[name]
-        assert one.test is not None
-        assert one.test_rows >= 180
-        assert 0.75 <= one.test <= 0.95, (name, one.test)
-    left_out = covered["gold"].left_out
-    assert left_out is not None
-    assert 0.72 <= left_out <= 0.90
+    dense, gold = covered["dense"], covered["gold"]
+    assert dense.test is not None
+    assert dense.test_rows >= 180
+    assert 0.75 <= dense.test <= 0.85
+    assert gold.left_out is not None
+    assert 0.72 <= gold.left_out <= 0.88
+
+
+@pytest.mark.slow
+def test_experts_are_covered_as_often_as_it_says(found: list[Outcome]) -> None:
+    """Of 32 rows one is 3 %: no more can be told than a binomial test does."""
+    rows = [o for o in found if o.split == "test" and o.source.startswith("mbridge")]
+    experts = [o for o in rows if o.kind == "experts"]
+    shipped = load_calibration().group("intervals.time.experts")
+    inside = [shipped["low"] <= exp(o.error) <= shipped["high"] for o in experts]
+    assert binomtest(sum(inside), len(inside), 0.8).pvalue > 0.2
