@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.cases import each
 
 from cli.command import planner, refused, solve
@@ -152,6 +153,12 @@ def test_a_plan_of_the_front_is_evaluated_again(tmp_path: Path, name: str) -> No
     assert outcome.code == 0, outcome.err
     assert outcome.document["mesh"] == old["front"][0]["mesh"]
     assert outcome.document["micro_batch"] == old["front"][0]["micro_batch"]
+    job = tmp_path / "job.yaml"
+    job.write_text(dump_yaml(as_parts(old)["question"]["asked"]), encoding="utf-8")
+    today = of_version_1(solve(job))
+    again = planner("evaluate", written(tmp_path, today), "--row", 1, "--json")
+    assert again.code == 0, again.err
+    assert again.document["step_time_s"] == pytest.approx(today["front"][0]["step_time_s"])
 
 
 def test_what_was_edited_is_refused_by_its_new_name(tmp_path: Path) -> None:
