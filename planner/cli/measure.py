@@ -74,7 +74,7 @@ def measure(
       planner measure titan.yaml --framework torchtitan -o titan/ --json
     """
     from planner.evidence.calibration.launches.folder import measurements  # noqa: PLC0415  (numpy; not for --help)
-    from planner.evidence.calibration.launches.measured import READERS  # noqa: PLC0415
+    from planner.evidence.calibration.launches.measured import READERS  # noqa: PLC0415  (numpy; not for --help)
 
     if framework is None:
         known = ", ".join(READERS)
