@@ -9,7 +9,6 @@ than it is. Every published run with a step time counts, without site factors.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,11 +20,24 @@ from measuring import Report, Table
 
 from hardware_db import load_calibration
 from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.evidence.left_out.outcomes import FAULTY
 from planner.evidence.runs.reading import MeasuredRun, read_runs
 from planner.evidence.runs.rows import Run
-from planner.evidence.validation.predicting import Constants, Costed, costs_by_table
-from planner.evidence.validation.scores import LEAST_PLANS, regret
+from planner.evidence.validation.predicting import (
+    Constants,
+    Costed,
+    Predictions,
+    costs_by_table,
+    predict,
+)
+from planner.evidence.validation.scores import (
+    choice_groups,
+    choice_of,
+    is_moe,
+    names_of,
+    of_sources,
+)
 
 TERMS: dict[str, dict[str, float | bool | tuple[str, ...]]] = {
     "nothing": {},
@@ -67,7 +79,7 @@ class _Without(Constants):
         return replace(Constants.assumptions(self, run), **self.fields)  # type: ignore[arg-type]
 
 
-def step_times(runs: Sequence[MeasuredRun], fields: Mapping[str, object]) -> np.ndarray:
+def step_times(runs: Sequence[MeasuredRun], fields: Mapping[str, object]) -> FloatArray:
     """(n,) predicted seconds; NaN where the model refuses the plan."""
     found = np.full(len(runs), np.nan)
     for rows, costed in costs_by_table(
@@ -78,28 +90,28 @@ def step_times(runs: Sequence[MeasuredRun], fields: Mapping[str, object]) -> np.
     return found
 
 
-def scores(runs: Sequence[MeasuredRun], predicted: np.ndarray) -> list[float]:
-    """Mean error of dense sources and of those with experts, in %, and mean regret, in %."""
-    measured = np.array([one.run.measured_step_time_s for one in runs])
-    errors: dict[tuple[bool, str], list[float]] = defaultdict(list)
-    jobs: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    for row, one in enumerate(runs):
-        if not np.isfinite(predicted[row]) or one.set_name in FAULTY:
-            continue
-        errors[one.run.job.model.moe is not None, one.set_name].append(
-            abs(predicted[row] / measured[row] - 1)
-        )
-        jobs[one.job_key].append(row)
-    means = [
-        100 * float(np.mean([np.mean(some) for (moe, _), some in errors.items() if moe is kind]))
-        for kind in (False, True)
-    ]
-    chosen = [
-        regret(predicted[rows], measured[rows], 1)
-        for rows in jobs.values()
-        if len({runs[row].run.plan for row in rows}) >= LEAST_PLANS
-    ]
-    return [*means, 100 * float(np.mean(chosen))]
+def scores(
+    p: Predictions,
+    sources: Sequence[BoolArray],
+    groups: Sequence[np.ndarray],
+    predicted: FloatArray,
+) -> list[float]:
+    """Mean error of dense sources and of those with experts, in %, and mean regret, in %.
+
+    Args:
+        p: n runs.
+        sources: (n,) rows of each source that counts.
+        groups: Rows of each job that was measured with several plans.
+        predicted: (n,) seconds.
+    """
+    errors, experts = np.abs(predicted / p.measured_s - 1), is_moe(p)
+    means = []
+    for kind in (~experts, experts):
+        rows = [of_source & kind for of_source in sources]
+        means.append(100 * float(np.mean([errors[some].mean() for some in rows if some.any()])))
+    found = choice_of(predicted, p.measured_s, groups)
+    assert found is not None
+    return [*means, 100 * found.regret_1]
 
 
 def main() -> None:
@@ -107,10 +119,13 @@ def main() -> None:
     parser = measuring.parser(__doc__ or "")
     parser.add_argument("--page", type=Path, help="page whose region `ablations` gets the table")
     options = parser.parse_args()
-    runs = [measured for measured in read_runs().runs if measured.split]
+    p, _ = predict(read_runs())
+    names = [name for name in names_of(p) if name not in FAULTY]
+    sources = [of_sources(p, [name]) for name in names]
+    groups = choice_groups(p, of_sources(p, names))
     rows: list[dict[str, measuring.Cell]] = []
     for name, fields in TERMS.items():
-        dense, experts, chosen = scores(runs, step_times(runs, fields))
+        dense, experts, chosen = scores(p, sources, groups, step_times(p.runs, fields))
         rows.append({"switched off": name, "dense, %": dense, "experts, %": experts,
                      "regret, %": chosen})  # fmt: skip
     report = Report(name="ablations")
