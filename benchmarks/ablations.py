@@ -20,7 +20,7 @@ from measuring import Report, Table
 
 from hardware_db import load_calibration
 from planner.assumptions.assumptions import Assumptions
-from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray
 from planner.evidence.left_out.outcomes import FAULTY
 from planner.evidence.runs.reading import MeasuredRun, read_runs
 from planner.evidence.runs.rows import Run
