@@ -226,7 +226,7 @@ def _interleaved_columns(
     added, paced = weights.forms[0]
     time = (Form(constant=constant, sums=(*added, 0), peaks=(*paced, v, v)),)
     slack = (round(one.m) + 2) * v + packing.devices + 8
-    return _device_columns(one, row.layout, found, time, units, slack, 1, energy=energy)
+    return _device_columns(one, row.chunks.layout, found, time, units, slack, 1, energy=energy)
 
 
 def _pair_columns(pairs: Pairs, units: Units, *, energy: bool) -> RowColumns | None:

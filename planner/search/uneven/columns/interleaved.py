@@ -10,67 +10,22 @@ fit.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import ArrayRecord, BoolArray, IntArray, ranges
+from planner.base.arrays import IntArray, ranges
 from planner.plan import FULL, NO_RECOMPUTE
-from planner.search.uneven.aligned import dealt, device_sizes, given_sizes, spread
+from planner.search.uneven.aligned import dealt, spread
+from planner.search.uneven.columns.chunks import MOST_COLUMNS, Chunks, Contents, chunks_of
 from planner.search.uneven.columns.integers import Units
 from planner.search.uneven.columns.selection import Offer, Packing, place_of, ways
 from planner.search.uneven.columns.stage_choices import OneRow, StageChoices
-from planner.search.uneven.terms import KINDS
 from solvers.stages.device_columns import joined
-from solvers.stages.devices import DeviceColumns, Layout
+from solvers.stages.devices import DeviceColumns
 from solvers.stages.problem import Columns, TooManyColumnsError
-from solvers.stages.sequence import LayerStates, StateSegments, layer_states
-
-MOST_COLUMNS = 5_000_000
-"""Of one device, beyond which memory does not suffice."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents(ArrayRecord):
-    """Layers that the chunks of a device may have.
-
-    Attributes:
-        starts, ends: (g, v) states before the first layer of each chunk and after its last.
-        use: (g, u) layers of each repeating stretch.
-        kinds: (g, v, 2) layers of each kind.
-    """
-
-    starts: IntArray
-    ends: IntArray
-    use: IntArray
-    kinds: IntArray
-
-    def with_chunk(self, segments: StateSegments) -> Contents:
-        """Each with every way to take the layers of one more chunk.
-
-        Raises:
-            TooManyColumnsError: There are too many.
-        """
-        one, more = len(self.use), len(segments)
-        if one * more > MOST_COLUMNS:
-            raise TooManyColumnsError(
-                f"{one * more} contents of one device are too many; allowed: {MOST_COLUMNS} (give "
-                "a smaller interleave)"
-            )
-        old, new = np.repeat(np.arange(one), more), np.tile(np.arange(more), one)
-        pairs = (
-            (self.starts, segments.start),
-            (self.ends, segments.end),
-            (self.kinds, segments.counts),
-        )
-        starts, ends, kinds = (
-            np.concatenate([held[old], added[new][:, None]], axis=1) for held, added in pairs
-        )
-        return Contents(
-            starts=starts, ends=ends, use=self.use[old] + segments.use[new], kinds=kinds
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +41,6 @@ class InterleavedRow:
     packing: Packing
     units: Units
     energy: bool
-    _of_size: dict[int, StateSegments] = field(init=False, default_factory=dict)
 
     @property
     def one(self) -> OneRow:
@@ -94,57 +48,9 @@ class InterleavedRow:
         return self.packing.one
 
     @cached_property
-    def states(self) -> LayerStates:
-        """The layers of the model in order."""
-        kinds = self.one.model.job.model.layer_kinds
-        return layer_states(tuple(KINDS.index(kind) for kind in kinds), kinds=len(KINDS))
-
-    @cached_property
-    def sizes(self) -> list[IntArray]:
-        """Per device (o, v) layers that its chunks may have."""
-        given, pp, v = self.one.rows.layers, self.one.pp, self.one.v
-        if given is not None:
-            return [given_sizes(given, pp, device) for device in range(pp)]
-        layers, fullest = self.states.layers, int(self.one.rows.fullest[0])
-        return [device_sizes(layers, pp, v, fullest, device) for device in range(pp)]
-
-    @property
-    def layout(self) -> Layout:
-        """Which chunks are on which device."""
-        pp, v = self.one.pp, self.one.v
-        return Layout(
-            states=self.states,
-            chunks=np.arange(pp * v).reshape(v, pp).T.copy(),
-            most_layers=max(int(sizes.max()) for sizes in self.sizes),
-        )
-
-    @cached_property
-    def boundaries(self) -> BoolArray:
-        """(pp v + 1, states + 1) the states that each boundary between chunks may have."""
-        fewest, most = (
-            np.array([pick(sizes, axis=0) for sizes in self.sizes]).T.ravel()
-            for pick in (np.min, np.max)
-        )
-        before = [np.concatenate([[0], np.cumsum(sizes)]) for sizes in (fewest, most)]
-        after = [sizes[-1] - sizes for sizes in before]
-        layers = self.states.layers
-        earliest = np.maximum(before[0], layers - after[1])[:, None]
-        latest = np.minimum(before[1], layers - after[0])[:, None]
-        place = np.arange(layers + 1)
-        inside = (place >= earliest) & (place <= latest)
-        found = np.zeros((len(inside), self.states.end + 1), dtype=np.bool_)
-        boundary, at = np.nonzero(inside)
-        found[boundary, self._state[at]] = True
-        return found
-
-    @cached_property
-    def _state(self) -> IntArray:
-        """(L + 1,) the state at each position."""
-        parts = [
-            stretch.state + np.arange(stretch.length) % len(stretch.pattern)
-            for stretch in self.states.stretches
-        ]
-        return np.concatenate([*parts, [self.states.end]])
+    def chunks(self) -> Chunks:
+        """Which layers they may have."""
+        return chunks_of(self.one)
 
     def columns(self) -> DeviceColumns | None:
         """The columns of all devices, `setting` sharding and clock; None where one has none.
@@ -166,11 +72,9 @@ class InterleavedRow:
     def _device(self, device: int) -> DeviceColumns | None:
         """The columns of a device."""
         self.packing.deadline.check()
-        contents = self._contents(device)
-        rows = contents.kinds.reshape(len(contents.kinds), -1)
-        kinds, content = np.unique(rows, axis=0, return_inverse=True)
-        offer = self._offer(device, kinds.reshape(len(kinds), self.one.v, len(KINDS)))
-        times = np.bincount(content.ravel(), minlength=len(kinds))[offer.vector]
+        found = self.chunks.of_device(device, self.packing.deadline)
+        offer = self._offer(device, found.kinds)
+        low, times = found.first[offer.vector], np.diff(found.first)[offer.vector]
         if times.sum() == 0:
             return None
         if times.sum() > MOST_COLUMNS:
@@ -178,36 +82,9 @@ class InterleavedRow:
                 f"{times.sum()} columns of one device are too many; allowed: {MOST_COLUMNS} (give "
                 "a tighter time limit)"
             )
-        order = np.argsort(content.ravel(), kind="stable")
-        low = np.searchsorted(content.ravel()[order], offer.vector)
-        at = order[ranges(low, times)]
+        at = found.order[ranges(low, times)]
         offer = offer.take(np.repeat(np.arange(len(times)), times))
-        return self._whole_columns(device, contents, at, offer)
-
-    def _contents(self, device: int) -> Contents:
-        """All contents of a device that lie within the boundaries of its chunks."""
-        stretches = len(self.states.lengths)
-        parts = []
-        for sizes in self.sizes[device].tolist():
-            found = Contents(
-                starts=np.zeros((1, 0), dtype=np.int64),
-                ends=np.zeros((1, 0), dtype=np.int64),
-                use=np.zeros((1, stretches), dtype=np.int64),
-                kinds=np.zeros((1, 0, len(KINDS)), dtype=np.int64),
-            )
-            for chunk, size in enumerate(sizes):
-                self.packing.deadline.check()
-                found = found.with_chunk(self._segments(chunk * self.one.pp + device, size))
-            parts.append(found)
-        return Contents.joined(parts)
-
-    def _segments(self, chunk: int, size: int) -> StateSegments:
-        """The layers that a chunk of some size may have."""
-        if size not in self._of_size:
-            self._of_size[size] = self.states.segments(size, size)
-        segments = self._of_size[size]
-        inside = self.boundaries[chunk, segments.start] & self.boundaries[chunk + 1, segments.end]
-        return segments.take(np.flatnonzero(inside))
+        return self._whole_columns(device, found.contents, at, offer)
 
     def _offer(self, device: int, kinds: IntArray) -> Offer:
         """The choices of a device; `vector` is the row of (g, v, 2) `kinds` that they divide."""

@@ -63,6 +63,7 @@ class Kinds:
     of: IntArray
 
     @staticmethod
+    @lru_cache(maxsize=32)
     def build(layer_kinds: tuple[str, ...], first: int = 0) -> Kinds:
         """Of the layers of a model, the `first` of every run told apart."""
         is_kind = np.array([[kind == name for name in KINDS] for kind in layer_kinds])
