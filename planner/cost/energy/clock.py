@@ -42,18 +42,19 @@ def extra_w(chip: Chip, clock: FloatArray) -> FloatArray:
     return np.maximum(busy_w(chip, clock) - chip.wait_w, 0.0)
 
 
-def clock_at(slope: float, floor: float, activity: FloatArray) -> FloatArray:
-    """The relative clock f in [0, 1] at which f V(f)^2 is `activity`; inverse of the law.
+def clock_at(slope: float, floor: float, activity: FloatArray, most: float = 1.0) -> FloatArray:
+    """The relative clock f at which f V(f)^2 is `activity`, cut to [0, most]; inverse of the law.
 
     On the floor f = activity / floor^2. Above it g(f) = f (1 + k (f - 1))^2 rises and is convex,
-    so that Newton's method from f = 1 comes down to the root without passing it.
+    so that Newton's method comes down to the root without passing it, from f = 1 or a first step.
 
     Args:
         slope: k, from 0 to 1.
         floor: v_min, above 0.
-        activity: Dynamic power over that at full clock, (n,), from 0 to 1.
+        activity: Dynamic power over that at full clock, (n,), from 0.
+        most: The most that counts.
     """
-    wanted = np.clip(np.asarray(activity, dtype=np.float64), 0.0, 1.0)
+    wanted = np.clip(np.asarray(activity, dtype=np.float64), 0.0, most)
     clock = np.ones_like(wanted)
     for _ in range(_STEPS):
         volts = 1 + slope * (clock - 1)
@@ -74,6 +75,18 @@ def clock_under_cap(chip: Chip, cap_w: FloatArray) -> FloatArray:
     span = max(chip.busy_w - chip.idle_w, 1e-9)
     activity = (np.asarray(cap_w, dtype=np.float64) - chip.idle_w) / span
     return clock_at(chip.voltage_slope, chip.voltage_floor, activity)
+
+
+def sustained_clock(chip: Chip, limit_w: float, most: float = 4.0) -> float:
+    """The relative clock, above 1 too, at which a busy chip draws `limit_w`.
+
+    Args:
+        chip: The chip.
+        limit_w: Watts, above the chip's idle power.
+        most: Dynamic power over that at full clock beyond which the law says nothing.
+    """
+    activity = np.array((limit_w - chip.idle_w) / max(chip.busy_w - chip.idle_w, 1e-9))
+    return float(clock_at(chip.voltage_slope, chip.voltage_floor, activity, most))
 
 
 def check_cap(chip: Chip, cap_w: float, field: str = "power-cap") -> None:
