@@ -17,8 +17,8 @@ FEW = {
     "data": "CSV file of your runs (default: the published runs that come with planner).",
     "template": "",
     "source": "",
-    "what": "runs, collectives, microbench, failures, energy, memory, left-out, transfer or all; "
-    "with --data, which kind of file it is.",
+    "what": "runs, collectives, microbench, failures, energy, memory, left-out, transfer, families "
+    "or all; with --data, which kind of file it is.",
     "calibration": "",
     "plot": "",
     "as_json": "",
@@ -49,7 +49,8 @@ def validate(
         option(
             "runs, collectives, microbench, failures, energy, memory, left-out (every source "
             "predicted without itself), transfer (larger runs from the smallest of their "
-            "installation) or all; with --data, which kind of file it is.",
+            "installation), families (newer chips from older ones) or all; with --data, which "
+            "kind of file it is.",
             _QUESTION,
         ),
     ] = "runs",

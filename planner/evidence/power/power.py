@@ -178,15 +178,20 @@ def having(rows: Sequence[Row], wanted: Mapping[str, object]) -> list[Row]:
     return found
 
 
-def power_table() -> PowerTable:
-    """Every published power figure: those that were measured with predictions, the rest refused."""
+def power_table(instead: Mapping[str, Chip] | None = None) -> PowerTable:
+    """Every published power figure: those that were measured with predictions, the rest refused.
+
+    Args:
+        instead: Chips to predict with in place of the records of these names.
+    """
     rows, refused = [], []
     for key, watts, row in _figures():
         rule = meter_of(row)
         if rule.meter is None:
             refused.append(Refused(key=key, source=row["source"], because=rule.because))
         else:
-            found = _predicted(key, watts, row, rule.meter, rule.because, chip_of(rule.meter))
+            chip = chip_of(rule.meter, instead)
+            found = _predicted(key, watts, row, rule.meter, rule.because, chip)
             rows.append(replace(found, split=split_of(row)))
     return PowerTable(rows=tuple(rows), refused=tuple(refused))
 
@@ -235,9 +240,10 @@ def _figures() -> Iterator[tuple[str, float, Mapping[str, str]]]:
             yield row["id"], float(row["power_w_per_chip"]), row
 
 
-def chip_of(meter: Meter) -> Chip:
+def chip_of(meter: Meter, instead: Mapping[str, Chip] | None = None) -> Chip:
     """The chip of a meter, with the host share of its cooling, its own limit and its own clock."""
-    return _limited(_cooled(load_chip(meter.chip), meter.cooling), meter)
+    chip = (instead or {}).get(meter.chip) or load_chip(meter.chip)
+    return _limited(_cooled(chip, meter.cooling), meter)
 
 
 def _limited(chip: Chip, meter: Meter) -> Chip:

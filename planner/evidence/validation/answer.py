@@ -32,6 +32,7 @@ from planner.evidence.validation.collectives import (
     predicted_calls,
 )
 from planner.evidence.validation.failures import FailuresTable, failures_table, own_failures
+from planner.evidence.validation.families import FamilyTable, family_table
 from planner.evidence.validation.measured_runs import (
     Runs,
     left_out_rows,
@@ -60,6 +61,7 @@ KINDS = (
     "memory",
     "left-out",
     "transfer",
+    "families",
 )
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
@@ -95,6 +97,7 @@ class Validation:
         memory: Peak memory of all rows that have one.
         sources_left_out: Each published source, predicted without itself.
         transfer: Larger runs predicted from the smallest ones of their installation.
+        families: Newer chips predicted from older ones.
         own: A user's file of another kind than runs; None: the data of the package.
         seconds: Wall time.
     """
@@ -109,6 +112,7 @@ class Validation:
     memory: MemoryTable | None = None
     sources_left_out: LeftOutTable | None = None
     transfer: TransferTable | None = None
+    families: FamilyTable | None = None
     own: OwnFile | None = None
     seconds: float
 
@@ -126,14 +130,10 @@ class Validation:
             ]
         if self.failures is not None:
             document["failures"] = plain(asdict(self.failures))
-        if self.energy is not None:
-            document["energy"] = self.energy.to_dict()
-        if self.memory is not None:
-            document["memory"] = self.memory.to_dict()
-        if self.sources_left_out is not None:
-            document["sources_left_out"] = self.sources_left_out.to_dict()
-        if self.transfer is not None:
-            document["transfer"] = self.transfer.to_dict()
+        for name in ("energy", "memory", "sources_left_out", "transfer", "families"):
+            table = getattr(self, name)
+            if table is not None:
+                document[name] = table.to_dict()
         if self.own is not None:
             document |= {"data": self.own.name, **left_out_rows(self.own.skipped, self.own.notes)}
         return {**document, "seconds": self.seconds, "versions": versions()}
@@ -192,6 +192,7 @@ def validate(
         memory=published_memory() if "memory" in wanted else None,
         sources_left_out=left_out_table(on_progress) if "left-out" in wanted else None,
         transfer=transfer_table(sources, on_progress) if "transfer" in wanted else None,
+        families=family_table(on_progress) if "families" in wanted else None,
         seconds=time.perf_counter() - started,
     )
 
@@ -208,7 +209,7 @@ def _check_asked(
         raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
     if data is not None and what not in OF_FILES:
         raise InputError(f"what: --data is a file of one kind; give one of {', '.join(OF_FILES)}")
-    if local is not None and what == "transfer":
+    if local is not None and what in ("transfer", "families"):
         raise InputError(f"what: {what!r} uses the shipped constants; leave out --calibration")
     if (sources and what not in _BY_SOURCE) or (local is not None and what != "runs"):
         raise InputError(
@@ -223,7 +224,7 @@ def _check_asked(
 
 _BY_SOURCE = ("runs", "transfer")
 _OF_RUNS = ("runs", "failures", "memory")
-OF_FILES = tuple(kind for kind in KINDS if kind not in ("left-out", "transfer"))
+OF_FILES = tuple(kind for kind in KINDS if kind not in ("left-out", "transfer", "families"))
 """Kinds of which a user may have a file."""
 _NOTHING = Validation(
     runs=None, calls=None, collectives=None, left_out={}, microbench=None, failures=None,

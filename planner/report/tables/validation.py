@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -16,6 +17,7 @@ from planner.evidence.validation.collectives import LARGE_BYTES
 from planner.evidence.validation.measured_runs import Runs
 from planner.report.tables.energy import energy_tables
 from planner.report.tables.failure_tables import failure_tables, memory_tables
+from planner.report.tables.families import family_tables
 from planner.report.tables.fitted import EASY, Fitted
 from planner.report.tables.left_out import left_out_tables
 from planner.report.tables.tables import indented, section
@@ -50,6 +52,15 @@ _LESS_OF_CALLS = ("large rows", "large bias %", "mean %", "bias %", "large media
 _SYSTEM = 30
 """Columns of the name of a system that are easy to read."""
 _NAMED = 6
+_WHOLE: dict[str, Callable[[Any], Iterable[Table]]] = {
+    "failures": failure_tables,
+    "energy": energy_tables,
+    "memory": memory_tables,
+    "sources_left_out": left_out_tables,
+    "transfer": transfer_tables,
+    "families": family_tables,
+}
+"""Field of `Validation` to the tables that it is printed as."""
 
 
 def validation_view(answer: Validation, *, rules: bool = False) -> RenderableType:
@@ -79,16 +90,10 @@ def _tables(answer: Validation, *, rules: bool) -> Iterator[Table]:
         yield from (collective_table(answer), nccl_table(answer))
     if answer.microbench is not None:
         yield microbench_table(answer)
-    if answer.failures is not None:
-        yield from failure_tables(answer.failures)
-    if answer.energy is not None:
-        yield from energy_tables(answer.energy)
-    if answer.memory is not None:
-        yield from memory_tables(answer.memory)
-    if answer.sources_left_out is not None:
-        yield from left_out_tables(answer.sources_left_out)
-    if answer.transfer is not None:
-        yield from transfer_tables(answer.transfer)
+    for name, tables in _WHOLE.items():
+        found = getattr(answer, name)
+        if found is not None:
+            yield from tables(found)
 
 
 def _about_collectives(answer: Validation) -> Iterator[RenderableType]:

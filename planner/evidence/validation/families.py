@@ -1,0 +1,218 @@
+"""Newer chips of a family, predicted from the older one's constants and what was disclosed.
+
+The newer chip is the older one with the fields of `DISCLOSED` at the newer record's values, which
+are of data sheets. Efficiencies, joules per operation and powers are the older chip's;
+`planner.cost.energy.silicon` says what follows. No constant is fitted to the newer chip. Beside the
+error stands that of the newer chip's own record, whose constants were fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from frozen_records import dataclass
+from hardware_db import Chip, load_chip, load_cluster
+from planner.assumptions.assumptions import calibrated
+from planner.base.arrays import FloatArray
+from planner.base.progress import Progress
+from planner.cost.context import CostModel
+from planner.cost.energy.silicon import Followed, follow
+from planner.evidence.power.power import PowerRow, power_table
+from planner.evidence.runs.reading import MeasuredRun, read_runs
+from planner.evidence.runs.rows import Run
+from planner.evidence.validation.predicting import Constants, Costed, costs_by_table
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+
+FAMILIES = (
+    ("a100-sxm4-40", "a100-sxm4-80"),
+    ("h100-sxm5-80", "h200-sxm5-141"),
+    ("mi300x", "mi325x"),
+    ("b200-sxm-180", "b300-sxm-288"),
+    ("tpu-v5e", "tpu-v6e"),
+)
+"""The older chip and the newer one."""
+DISCLOSED = (
+    "peak_flop_per_s",
+    "flop_per_pe_per_clock",
+    "pe_count",
+    "clock_hz",
+    "memory_bytes",
+    "memory_bandwidth_bytes_per_s",
+    "l2_bytes",
+    "scale_up_link_bytes_per_s",
+    "scale_up_bytes_per_s",
+    "tdp_w",
+)
+"""Fields of `Chip` that the newer chip's data sheet has."""
+TIME_BOUND, POWER_BOUND = 0.08, 0.10
+"""Errors of step time and power that a family should keep to."""
+_JOB = "llama3-8b"  # the step whose components the power of a chip is divided by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A newer chip predicted from an older one.
+
+    Attributes:
+        older, newer: Keys of the chips.
+        changes: Field of `Chip` to its values on both; a peak is that of 16 bits.
+        clock: Of the newer chip's busy kernels, relative to those of the older one.
+        runs: Published runs on the newer chip.
+        time_error, time_bias: Mean size of the errors of their step times, and mean error; None:
+            there are no runs.
+        own_time_error: Mean size with the newer chip's own record.
+        busy_w, own_busy_w: Watts of a busy newer chip as predicted, and of its record.
+        meters: Power figures of meters on the newer chip.
+        power_error, own_power_error: Mean size of their errors, as those of time.
+    """
+
+    older: str
+    newer: str
+    changes: dict[str, tuple[float | None, float | None]]
+    clock: float
+    runs: int
+    time_error: float | None
+    time_bias: float | None
+    own_time_error: float | None
+    busy_w: float
+    own_busy_w: float
+    meters: int
+    power_error: float | None
+    own_power_error: float | None
+
+    @property
+    def within(self) -> bool:
+        """Whether every error that is known keeps to its bound."""
+        time, power = self.time_error or 0.0, self.power_error or 0.0
+        return time <= TIME_BOUND and power <= POWER_BOUND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyTable:
+    """Every pair of `FAMILIES`."""
+
+    families: tuple[Family, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document: fractions and watts."""
+        rows = [{**asdict(one), "within": one.within} for one in self.families]
+        return {"time_bound": TIME_BOUND, "power_bound": POWER_BOUND, "families": rows}
+
+
+def family_table(on_progress: Progress | None = None) -> FamilyTable:
+    """The table of the published runs and meters."""
+    runs, own = read_runs().runs, power_table().rows
+    found = []
+    for done, (older, newer) in enumerate(FAMILIES):
+        if on_progress is not None:
+            on_progress("families", done, len(FAMILIES))
+        mine = [one for one in runs if one.run.cluster.chip.name == newer]
+        found.append(_family(load_chip(older), load_chip(newer), mine, own))
+    return FamilyTable(families=tuple(found))
+
+
+def disclosed(older: Chip, newer: Chip) -> dict[str, Any]:
+    """Fields of `DISCLOSED` in which the newer chip differs, with its values."""
+    fields = {name: getattr(newer, name) for name in DISCLOSED}
+    return {name: value for name, value in fields.items() if value != getattr(older, name)}
+
+
+def like_older(own: CostModel, older: Chip, newer: Chip) -> Followed:
+    """The cost model of a job on the newer chip, made from the older one.
+
+    Args:
+        own: On the newer chip's own record.
+        older, newer: The chips.
+
+    Raises:
+        InputError: The older chip has no rate at the job's precision.
+    """
+    job, changed = own.job, replace(older, **disclosed(older, newer))
+    first, then = (
+        CostModel.build(
+            job,
+            replace(own.cluster, chip=chip),
+            calibrated(chip, job.era, job.precision, experts=job.expert_software),
+        )
+        for chip in (older, changed)
+    )
+    return follow(first, then, ("tdp_w",))
+
+
+def _family(
+    older: Chip, newer: Chip, runs: list[MeasuredRun], meters: tuple[PowerRow, ...]
+) -> Family:
+    times, own_times = _errors(older, newer, runs)
+    asked = {"model": _JOB, "hardware": newer.name, "chips": load_cluster(newer.name).node_chips}
+    busy = like_older(resolve(request_from(asked)).cost, older, newer)
+    chip = busy.model.chip
+    own = [row.error for row in meters if row.chip == newer.name]
+    moved = [row.error for row in power_table({newer.name: chip}).rows if row.chip == newer.name]
+    return Family(
+        older=older.name,
+        newer=newer.name,
+        changes={name: _values(older, newer, name) for name in disclosed(older, newer)},
+        clock=busy.clock,
+        runs=len(times),
+        time_error=_size(times),
+        time_bias=float(times.mean()) if len(times) else None,
+        own_time_error=_size(own_times),
+        busy_w=chip.busy_w,
+        own_busy_w=newer.busy_w,
+        meters=len(own),
+        power_error=_size(moved),
+        own_power_error=_size(own),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LikeOlder(Constants):
+    """Those of the older chip for runs on the newer one."""
+
+    older: Chip
+    newer: Chip
+
+    def model(self, run: Run) -> CostModel:
+        """See `like_older`."""
+        return like_older(Constants.model(self, run), self.older, self.newer).model
+
+
+def _errors(older: Chip, newer: Chip, runs: Sequence[MeasuredRun]) -> FloatArray:
+    """(2, n) errors of the step times of runs, from the older chip and from the newer's record.
+
+    Runs at a precision that the older chip does not have are left out.
+    """
+    own = Constants.of()
+    like = _LikeOlder(calibration=own.calibration, older=older, newer=newer)
+    seconds = np.stack([_seconds(runs, constants) for constants in (like, own)])
+    known = np.flatnonzero(np.isfinite(seconds).all(axis=0))
+    seconds, kept = seconds[:, known], [runs[row].run for row in known]
+    sites = [own.site_factor(run, float(s)) for run, s in zip(kept, seconds[1], strict=True)]
+    measured = np.array([run.measured_step_time_s for run in kept])
+    return np.asarray(seconds * sites / measured - 1)
+
+
+def _seconds(runs: Sequence[MeasuredRun], constants: Constants) -> FloatArray:
+    """(n,) step times; NaN where the model refuses one."""
+    found = np.full(len(runs), np.nan)
+    for rows, costed in costs_by_table(runs, constants):
+        if isinstance(costed, Costed):
+            found[rows] = costed.costs.step_time_s
+    return found
+
+
+def _values(older: Chip, newer: Chip, name: str) -> tuple[float | None, float | None]:
+    return _value(getattr(older, name)), _value(getattr(newer, name))
+
+
+def _value(value: Mapping[str, float] | float | None) -> float | None:
+    return value.get("bf16") if isinstance(value, Mapping) else value
+
+
+def _size(errors: FloatArray | list[float]) -> float | None:
+    return float(np.abs(errors).mean()) if len(errors) else None
