@@ -190,7 +190,7 @@ def _errors(older: Chip, newer: Chip, runs: Sequence[MeasuredRun]) -> FloatArray
     own = Constants.of()
     like = _LikeOlder(calibration=own.calibration, older=older, newer=newer)
     seconds = np.stack([_seconds(runs, constants) for constants in (like, own)])
-    known = np.flatnonzero(np.isfinite(seconds).all(axis=0))
+    known = np.flatnonzero(np.isfinite(seconds).all(axis=0)).tolist()
     seconds, kept = seconds[:, known], [runs[row].run for row in known]
     sites = [own.site_factor(run, float(s)) for run, s in zip(kept, seconds[1], strict=True)]
     measured = np.array([run.measured_step_time_s for run in kept])
