@@ -36,6 +36,7 @@ app = typer.Typer(
         export="export:export",
         feasible="feasible:feasible",
         ridgeline="ridgeline:ridgeline",
+        reproduce="reproduce:reproduce",
         report="report:report",
         validate="validate:validate",
         measure="measure:measure",
