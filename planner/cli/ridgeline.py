@@ -118,8 +118,9 @@ def ridgeline(
     figure: Annotated[
         str | None,
         option(
-            "Charts of --plot, some of ridgeline,roofline,intensity,times,projected,energy, or of "
-            "the paper's 4a,4b,4c,6a,6b (default: all that the points have).",
+            "Charts of --plot, some of ridgeline,roofline,intensity,times,projected,energy (default: "
+            "all that the points have); how a ridgeline comes about: naive,surface,arithmetic,"
+            "bandwidth,quadrants,products; or of the paper's 1,2a-2e,3,4a-4c,6a,6b, each by name.",
             OUTPUT,
         ),
     ] = None,

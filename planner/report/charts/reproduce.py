@@ -10,9 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from planner.report.charts.feasible import feasible_picture
+from planner.report.charts.ridgeline import ridgeline_picture
 from planner.report.drawing.chart import Picture
 from planner.studies.feasibility.pictured import Pictured
 from planner.studies.reproduce.found import Found, Shown
+from planner.studies.ridgeline.answer import RidgelineResult
 
 
 def pictures_of(found: Found) -> tuple[Picture, ...]:
@@ -23,14 +25,17 @@ def pictures_of(found: Found) -> tuple[Picture, ...]:
 def _drawn(shown: Shown) -> Picture:
     draw = next(draw for kind, draw in _DRAW.items() if isinstance(shown.answer, kind))
     picture = draw(shown.answer, shown.panels)
-    if not shown.labels:
-        return picture
-    charts = zip(shown.labels, picture.charts, strict=True)
-    titled = tuple(replace(one, title=f"{label}: {one.title}") for label, one in charts)
-    return replace(picture, charts=titled)
+    charts = picture.charts
+    if shown.labels:
+        labelled = zip(shown.labels, charts, strict=True)
+        charts = tuple(replace(one, title=f"{label}: {one.title}") for label, one in labelled)
+    if shown.note:
+        charts = tuple(replace(one, notes=(*one.notes, shown.note)) for one in charts)
+    return replace(picture, charts=charts)
 
 
 _DRAW: dict[type, Callable[[Any, Sequence[str]], Picture]] = {
     Pictured: feasible_picture,
+    RidgelineResult: ridgeline_picture,
 }
 """By the type of an answer, and its panels."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.base.arrays import BoolArray, FloatArray
 from planner.base.units import plain, plural, show_bytes, show_seconds
+from planner.report.charts.ridgeline_figures import OF_ANSWERS, PRINCIPLES, SURFACES
 from planner.report.charts.ridgeline_labels import (
     HEIGHT,
     SHAPES,
@@ -21,7 +22,9 @@ from planner.report.charts.ridgeline_labels import (
     region_keys,
 )
 from planner.report.charts.ridgeline_paths import path_charts
+from planner.report.charts.ridgeline_principles import principle
 from planner.report.charts.ridgeline_roofline import ends, energy, quotients, rate_words, roofline
+from planner.report.charts.ridgeline_surface import surface
 from planner.report.drawing.chart import (
     Area,
     Axis,
@@ -51,10 +54,11 @@ def ridgeline_picture(result: RidgelineResult, figures: Sequence[str] = ()) -> P
 
     Args:
         result: The answer.
-        figures: Some of `planner.report.charts.ridgeline_figures.FIGURES`; empty: all that it has.
+        figures: Some of `planner.report.charts.ridgeline_figures.FIGURES`; empty: all `OF_ANSWERS`
+            that it has.
             Where nothing crosses a network, a roofline stands for the plane.
     """
-    wanted = figures or ("ridgeline", "roofline", "intensity", "times", "projected", "energy")
+    wanted = figures or OF_ANSWERS
     charts: list[Chart] = []
     for name in wanted:
         if name == "ridgeline":
@@ -63,6 +67,10 @@ def ridgeline_picture(result: RidgelineResult, figures: Sequence[str] = ()) -> P
             charts += [roofline(result)]
         elif name == "energy":
             charts += [energy(result)]
+        elif name in SURFACES:
+            charts += [surface(result, name)]
+        elif name in PRINCIPLES:
+            charts += [principle(result, name)]
         else:
             charts += path_charts(result, name)
     charts = charts or [roofline(result)]

@@ -10,8 +10,19 @@ from planner.base.units import texts_of
 from planner.report.pages.picture_file import check_picture
 
 OF_PATHS = ("intensity", "times", "projected")
-FIGURES = ("ridgeline", "roofline", *OF_PATHS, "energy")
+SURFACES = ("naive", "surface")
+PRINCIPLES = ("arithmetic", "bandwidth", "quadrants", "products")
+OF_ANSWERS = ("ridgeline", "roofline", *OF_PATHS, "energy")
+"""What is drawn where nothing is named; the others show how a ridgeline comes about."""
+FIGURES = (*OF_ANSWERS, *SURFACES, *PRINCIPLES)
 OF_THE_PAPER = {
+    "1": "naive",
+    "2a": "arithmetic",
+    "2b": "bandwidth",
+    "2c": "quadrants",
+    "2d": "products",
+    "2e": "ridgeline",
+    "3": "surface",
     "4a": "intensity",
     "4b": "roofline",
     "4c": "times",

@@ -17,11 +17,13 @@ class Shown:
         answer: Of one of the types that `planner.report.charts.reproduce` knows.
         panels: Charts of it; empty: all.
         labels: Numbers of the document's figures, one for each chart; empty: none.
+        note: What is said below the charts, beside their own words; empty: nothing.
     """
 
     answer: object
     panels: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from planner.studies.reproduce.documents import Document, Item, document_named, 
 from planner.studies.reproduce.found import Found, Reproduced
 
 MODULES = {
+    "001": "ridgeline",
     "003": "chapter",
 }
 """Where the functions of a document are: `RUNS`, by the names of its items."""

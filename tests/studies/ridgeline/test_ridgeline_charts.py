@@ -12,7 +12,7 @@ from planner.plan import Plan
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.report.charts.ridgeline import ridgeline_picture
-from planner.report.charts.ridgeline_figures import FIGURES, OF_THE_PAPER
+from planner.report.charts.ridgeline_figures import OF_ANSWERS, OF_THE_PAPER
 from planner.report.charts.ridgeline_labels import TONES, LabelSpace
 from planner.report.drawing.chart import Area, Chart, Dot, Line, Words
 from planner.report.drawing.geometry.chart_frame import frame_of
@@ -35,7 +35,7 @@ def charts_of(result: RidgelineResult, *figures: str) -> dict[str, Chart]:
 def test_one_chart_per_figure_of_the_paper(paper: RidgelineResult) -> None:
     for figure in OF_THE_PAPER.values():
         assert len(charts_of(paper, figure)) == 1
-    assert len(charts_of(paper)) == len(FIGURES)
+    assert len(charts_of(paper)) == len(OF_ANSWERS)
 
 
 def test_the_regions_meet_at_the_knee(paper: RidgelineResult) -> None:
