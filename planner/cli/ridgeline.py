@@ -118,9 +118,10 @@ def ridgeline(
     figure: Annotated[
         str | None,
         option(
-            "Charts of --plot, some of ridgeline,roofline,intensity,times,projected,energy (default: "
-            "all that the points have); how a ridgeline comes about: naive,surface,arithmetic,"
-            "bandwidth,quadrants,products; or of the paper's 1,2a-2e,3,4a-4c,6a,6b, each by name.",
+            "Charts of --plot, some of ridgeline,roofline,intensity,times,projected,energy "
+            "(default: all that the points have); how a ridgeline comes about: naive,surface,"
+            "arithmetic,bandwidth,quadrants,products; or the paper's, with commas: 1, 2a to 2e, 3, "
+            "4a to 4c, 6a, 6b.",
             OUTPUT,
         ),
     ] = None,
