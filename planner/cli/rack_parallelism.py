@@ -12,6 +12,7 @@ from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 
 _RACK = "Rack"
+_WORK = "Workload"
 _READINGS = "Readings of the report"
 
 
@@ -33,9 +34,28 @@ def parallelism(
         str | None,
         option("Threads of a block in the sweeps over GPUs, 1 to 1024 (default: 64).", _RACK),
     ] = None,
+    block_sizes: Annotated[
+        str | None,
+        option(
+            "Threads of a block in the sweeps over blocks (default: 64,128,256,512,1024).", _RACK
+        ),
+    ] = None,
     micro_batches: Annotated[
         str | None, option("Micro-batches of a pipeline (default: 16).", _RACK)
     ] = None,
+    pes: Annotated[
+        str | None, option("PEs of a GPU; its SRAM grows with them (default: the chip's).", _RACK)
+    ] = None,
+    sram: Annotated[
+        str | None,
+        option("SRAM of a GPU with the chip's own PEs, e.g. 64KiB (default: the chip's).", _RACK),
+    ] = None,
+    sequences: Annotated[str | None, option("Of the batch (default: 16).", _WORK)] = None,
+    seq_len: Annotated[str | None, option("Tokens of a sequence (default: 2048).", _WORK)] = None,
+    hidden: Annotated[
+        str | None, option("Of the model, a multiple of its 32 heads (default: 4096).", _WORK)
+    ] = None,
+    width: Annotated[str | None, option("Of the MLP (default: 14336).", _WORK)] = None,
     ring: Annotated[
         str | None,
         option(
@@ -67,6 +87,22 @@ def parallelism(
         str | None,
         option("Attention scores: cross stages, or stay within one (default: cross).", _READINGS),
     ] = None,
+    weight_loads: Annotated[
+        str | None,
+        option(
+            "Pipelines load weights from main memory once, per_micro_batch or per_row (default: "
+            "once).",
+            _READINGS,
+        ),
+    ] = None,
+    memory_chips: Annotated[
+        str | None,
+        option(
+            "GPUs that main memory feeds at their own rate; more share it (default: 0, loading "
+            "takes no time).",
+            _READINGS,
+        ),
+    ] = None,
     beyond: Annotated[
         bool,
         typer.Option(
@@ -89,18 +125,29 @@ def parallelism(
 
       planner rack parallelism --figure 11 --ring chunk_path --json
 
+      planner rack parallelism --figure 2,3 --weight-loads per_row --memory-chips 8
+
       planner rack parallelism --beyond
     """
     settings = {
         "hardware": hardware,
         "rack_chips": rack_chips,
         "block_size": block_size,
+        "block_sizes": block_sizes,
         "micro_batches": micro_batches,
+        "pes": pes,
+        "sram": sram,
+        "sequences": sequences,
+        "seq_len": seq_len,
+        "hidden": hidden,
+        "width": width,
         "ring": ring,
         "transfers": transfers,
         "tensor": tensor,
         "in_stage": in_stage,
         "scores": scores,
+        "weight_loads": weight_loads,
+        "memory_chips": memory_chips,
     }
     if beyond:
         _beyond(figure, settings, plot, as_json=as_json)

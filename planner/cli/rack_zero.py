@@ -20,8 +20,8 @@ def zero(
     workload: Annotated[
         str | None,
         option(
-            "fc, conv, ffn, attention, attention-mha or YAML files of einsums, with commas; the "
-            "first is that of figures 5 to 8 (default: fc,conv).",
+            "fc, conv, ffn, attention, attention-mha, with sizes as in fc:96x80, or YAML files of "
+            "einsums, with commas; the first is that of figures 5 to 8 (default: fc,conv).",
             _SWEEP,
         ),
     ] = None,
@@ -78,6 +78,14 @@ def zero(
             _RACK,
         ),
     ] = None,
+    memory_energy: Annotated[
+        str | None,
+        option(
+            "Of a byte of a GPU's memory: 1.6e-10 (J/B), 146pJ/B or 20pJ/bit (default: the "
+            "hardware's).",
+            _RACK,
+        ),
+    ] = None,
     sram: Annotated[
         str | None,
         option("SRAM of a GPU with the chip's own PEs, e.g. 64KiB (default: the chip's).", _RACK),
@@ -116,6 +124,7 @@ def zero(
         "basis": basis,
         "bandwidth": bandwidth,
         "energy_per_hop": energy_per_hop,
+        "memory_energy": memory_energy,
         "sram": sram,
     }
     _run({name: value for name, value in asked.items() if value is not None}, plot, as_json=as_json)

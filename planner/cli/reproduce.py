@@ -100,7 +100,7 @@ def _run(document: str | None, item: str | None, html: Path | None, *, as_json: 
 
 def _list(document: str | None, *, as_json: bool) -> None:
     """Prints the documents, or the items of one."""
-    from planner.studies.reproduce.documents import document_named, documents  # noqa: PLC0415
+    from planner.studies.reproduce.documents import document_named, documents  # noqa: PLC0415  (reads files; not for --help)
 
     chosen = documents() if document is None else (document_named(document),)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -39,13 +39,20 @@ def parallelism_view(answer: ParallelismAnswer) -> RenderableType:
     lines = [
         f"{words['hardware']}, racks of {words['rack_chips']:,}; "
         f"blocks of {words['block_size']:,} threads, {words['micro_batches']} micro-batches",
-        "readings: " + ", ".join(f"--{n.replace('_', '-')} {words[n]}" for n in _READ),
+        "readings: " + ", ".join(f"--{n.replace('_', '-')} {words[n]}" for n in _read(words)),
         "Energy is that of all GPUs over one batch; computing is that of the forward pass.",
     ]
     return Group(*parts, indented(lines, by=0))
 
 
 _READ = ("ring", "transfers", "tensor", "in_stage", "scores")
+_IF_ASKED = {"weight_loads": "once", "memory_chips": 0}
+"""Readings that are told where they are not these."""
+
+
+def _read(words: Mapping[str, object]) -> tuple[str, ...]:
+    """The readings that are told."""
+    return (*_READ, *(name for name, usual in _IF_ASKED.items() if words[name] != usual))
 
 
 def figure_table(figure: Figure) -> SplitTable:

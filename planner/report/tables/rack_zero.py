@@ -65,6 +65,8 @@ def _inputs(answer: ZeroAnswer, cluster: Cluster) -> list[tuple[str, str]]:
                      f"{'SRAM' if machine.chip.sram_bytes else 'L2'}, {machine.precision}"),
         ("network", f"{plain(rate)} B per cycle ({question.assumptions.basis}), "
                     f"{machine.inner.j_per_byte:g} J per byte and hop" + _between(machine)),
+        *([] if machine.chip.memory_j_per_byte == cluster.chip.memory_j_per_byte else
+          [("memory", f"{machine.chip.memory_j_per_byte:g} J per byte")]),
         *(("workload", f"{work.name}: {work.title}; {work.weight_bytes:,.0f} B of weights, "
                        f"{work.macs_per_item:,} multiply-accumulates per item ({work.note})")
           for work in question.workloads),

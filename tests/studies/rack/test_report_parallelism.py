@@ -22,8 +22,8 @@ from planner.studies.rack.model.evaluate import BACKWARD, FORWARD, RackCost, eva
 from planner.studies.rack.model.machine import Machine, machine_of, with_threads
 from planner.studies.rack.model.plans import RackPlans, rack_plans
 from planner.studies.rack.model.workloads import Workload, attention, feed_forward
-from planner.studies.rack.parallelism.figures import BLOCK_SIZES, GPUS, figures, plans_for
-from planner.studies.rack.parallelism.setting import Setting
+from planner.studies.rack.parallelism.figures import GPUS, figures, plans_for
+from planner.studies.rack.parallelism.setting import BLOCK_SIZES, Setting
 
 RACKS = (4, 8, 16, 32)
 TOKENS, HIDDEN, WIDTH = 32_768, 4096, 14_336
@@ -48,7 +48,7 @@ def with_sram(machine: Machine, size: float) -> Machine:
 
 
 def plans(strategy: str, gpus: tuple[int, ...] | list[int], workload: Workload) -> RackPlans:
-    return plans_for(strategy, workload, machine_of(load_cluster("c2c-ndr400-rack")), gpus, 16)
+    return plans_for(strategy, workload, load_cluster("c2c-ndr400-rack").chip.pe_count, gpus, 16)
 
 
 def cost_of(

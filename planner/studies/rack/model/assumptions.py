@@ -10,6 +10,7 @@ BASES = ("per_gpu", "network", "per_link")
 RING_READINGS = ("slowest_link", "chunk_path")
 TENSOR_SPLITS = ("columns", "megatron")
 STAGE_TRANSFERS = ("sharded", "copies")
+WEIGHT_LOADS = ("once", "per_micro_batch", "per_row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,11 @@ class RackAssumptions:
         backward: Whether the communication of the backward pass counts.
         backward_compute: Arithmetic of the backward pass over that of the forward pass.
         main_memory: Whether weights and inputs come from the host's memory, and results go there.
+        weight_loads: How often a pipeline of several stages loads its weights from main memory:
+            once, as chips that keep their stage do; anew for each micro-batch; or anew for each
+            row, as where nothing is kept between two rows.
+        shared_memory_chips: Chips that main memory feeds at their own rate, beside computing; more
+            chips share that rate. 0: loading takes no time.
         latencies: Whether messages take time before their first byte.
         static_power: Whether chips draw their idle power all the time.
     """
@@ -56,6 +62,8 @@ class RackAssumptions:
     backward: bool = False
     backward_compute: float = 0.0
     main_memory: bool = False
+    weight_loads: str = "once"
+    shared_memory_chips: int = 0
     latencies: bool = False
     static_power: bool = False
 
@@ -65,6 +73,7 @@ class RackAssumptions:
             ("ring_reading", RING_READINGS),
             ("tensor_split", TENSOR_SPLITS),
             ("stage_transfers", STAGE_TRANSFERS),
+            ("weight_loads", WEIGHT_LOADS),
         ):
             if (given := getattr(self, name)) not in allowed:
                 raise InputError(f"{name.replace('_', '-')}: {not_one_of(given, allowed)}")

@@ -30,6 +30,7 @@ class RackCost:
 
     Attributes:
         latency_s: Of the batch.
+        busy_s: Of computing, and of loading from main memory where that takes time, at once.
         energy_j: Joules of all chips by part: those of computing (`mac`, `dram`, `sram`,
             `registers`), `main memory`, `network` (inside racks), `network between racks` and
             `static`.
@@ -39,6 +40,7 @@ class RackCost:
     """
 
     latency_s: FloatArray
+    busy_s: FloatArray
     energy_j: dict[str, FloatArray]
     compute: Compute
     loading: Loading | None
@@ -76,9 +78,12 @@ def evaluate(
     """
     computed = compute(workload, plans, machine, assumptions)
     transfers = _transfers(workload, plans, machine, assumptions)
-    latency = _latency(computed, transfers, assumptions)
     energy = dict(computed.energy_j)
-    loaded = loading(workload, plans, machine) if assumptions.main_memory else None
+    loaded = loading(workload, plans, machine, assumptions) if assumptions.main_memory else None
+    busy = (
+        computed.latency_s if loaded is None else np.maximum(computed.latency_s, loaded.latency_s)
+    )
+    latency = _latency(busy, transfers, assumptions)
     if loaded is not None:
         energy["main memory"] = loaded.read_j + loaded.write_j
         energy["dram"] = energy["dram"] + loaded.chip_read_j + loaded.chip_write_j
@@ -88,6 +93,7 @@ def evaluate(
         energy["static"] = plans.chips * machine.chip.idle_w * latency
     return RackCost(
         latency_s=latency,
+        busy_s=busy,
         energy_j=energy,
         compute=computed,
         loading=loaded,
@@ -116,11 +122,10 @@ def _transfers(
 
 
 def _latency(
-    computed: Compute, transfers: dict[str, Transfer], assumptions: RackAssumptions
+    busy: FloatArray, transfers: dict[str, Transfer], assumptions: RackAssumptions
 ) -> FloatArray:
     """Computing and communication, hidden behind each other where the assumptions say so."""
     fetch = transfers["weight fetch"].latency_s
     others = np.asarray(sum(t.latency_s for name, t in transfers.items() if name != "weight fetch"))
-    busy = computed.latency_s
     busy = np.maximum(busy, fetch) if assumptions.hides_fetch else busy + fetch
     return np.asarray(np.maximum(busy, others) if assumptions.hides_collectives else busy + others)

@@ -10,8 +10,11 @@ from fractions import Fraction
 from frozen_records import dataclass
 from hardware_db import Chip, Cluster, FrozenMap, Level
 from planner.base.errors import InputError
+from planner.base.messages import shown
+from planner.base.units import parse_bytes
 from planner.network.topology.fit import fits
 
+_MOST_SRAM = 1e15
 FULL_BLOCK = 1024
 """Threads of a block that keep all multipliers of a PE busy: the largest block of the report."""
 
@@ -126,6 +129,19 @@ def machine_of(cluster: Cluster, precision: str | None = None) -> Machine:
         rack_chips=inner.domain_chips or cluster.max_chips,
         topologies=("fully-connected" if inner.topology == "switch" else inner.topology,),
     )
+
+
+def parse_sram(given: object) -> float:
+    """Bytes of SRAM such as `64KiB`.
+
+    Raises:
+        InputError: It is no size above 0.
+    """
+    held = parse_bytes(str(given), "sram")
+    if not 0 < held <= _MOST_SRAM:
+        rule = "greater than 0" if held <= 0 else f"at most {_MOST_SRAM:g} bytes"
+        raise InputError(f"sram: {shown(given)}: must be {rule}")
+    return held
 
 
 def _link(level: Level) -> Link:

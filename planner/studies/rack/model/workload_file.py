@@ -102,7 +102,7 @@ def workload_from(name: str) -> Workload:
     if not name.strip():
         raise InputError(f"workload: is empty; use {', '.join(sorted(WORKLOADS))} or a YAML file")
     if not (name.endswith(YAML_SUFFIXES) or "/" in name or "\\" in name):
-        if name in WORKLOADS:
+        if name in WORKLOADS or ":" in name:
             return workload_named(name)
         raise InputError(f"workload: {not_one_of(name, (*sorted(WORKLOADS), 'FILE.yaml'))}")
     return read_workload(Path(name))

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.messages import not_one_of
+from planner.base.messages import not_one_of, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,14 +222,37 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "attention-mha": lambda: attention(kv_heads=32),
 }
 """Makers of the named workloads."""
+SIZES: dict[str, tuple[Callable[..., Workload], str]] = {
+    "fc": (fully_connected, "INPUTSxOUTPUTS"),
+    "conv": (convolution, "INxOUTxKERNELxSIZE"),
+    "ffn": (feed_forward, "TOKENSxHIDDENxWIDTH"),
+    "attention": (attention, "SEQUENCESxTOKENSxHIDDEN"),
+}
+"""Those whose sizes may follow their name, `fc:96x80`: their makers, and which sizes."""
+_HEADS = 32
 
 
 def workload_named(name: str) -> Workload:
-    """A workload of `WORKLOADS`.
+    """A workload of `WORKLOADS`, or one of `SIZES` with its sizes.
 
     Raises:
-        InputError: There is none of that name.
+        InputError: There is none of that name, or its sizes are no sizes.
     """
-    if name not in WORKLOADS:
-        raise InputError(f"workload: {not_one_of(name, sorted(WORKLOADS))}")
-    return WORKLOADS[name]()
+    kind, colon, text = name.partition(":")
+    if not colon:
+        if name not in WORKLOADS:
+            raise InputError(f"workload: {not_one_of(name, sorted(WORKLOADS))}")
+        return WORKLOADS[name]()
+    if kind not in SIZES:
+        raise InputError(f"workload: with sizes, {not_one_of(kind, sorted(SIZES))}")
+    make, form = SIZES[kind]
+    sizes = [int(part) for part in text.split("x") if part.isdecimal() and len(part) < 10]
+    if len(sizes) != form.count("x") + 1 or text.count("x") != form.count("x") or min(sizes) < 1:
+        raise InputError(f"workload: {shown(name)}: write {kind}:{form} in whole numbers from 1")
+    if kind == "attention" and sizes[-1] % _HEADS:
+        near = max(round(sizes[-1] / _HEADS), 1) * _HEADS
+        raise InputError(
+            f"workload: {shown(name)}: {sizes[-1]:,} is no multiple of the {_HEADS} heads; "
+            f"nearest: {near:,}"
+        )
+    return replace(make(*sizes), name=name, note="sizes as asked")

@@ -12,11 +12,15 @@ from planner.base.units import parse_whole
 from planner.question.provenance import stamped
 from planner.question.records import cluster_named
 from planner.studies.rack.model.lists import whole_list
+from planner.studies.rack.model.machine import FULL_BLOCK, parse_sram
 from planner.studies.rack.parallelism.figures import FIGURES, Figure, figures
 from planner.studies.rack.parallelism.setting import READINGS, Setting
 
 HARDWARE = "c2c-ndr400-rack"
-_NUMBERS = ("rack_chips", "block_size", "micro_batches")
+_NUMBERS = (
+    "rack_chips", "memory_chips", "block_size", "micro_batches", "sequences", "seq_len", "hidden",
+    "width", "pes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +43,17 @@ class ParallelismAnswer:
 
 def setting_words(setting: Setting) -> dict[str, Any]:
     """The setting as the command's flags name it."""
-    names = ("block_size", "micro_batches", *READINGS)
+    names = (
+        "block_size", "micro_batches", "sequences", "seq_len", "hidden", "width", "memory_chips",
+        *READINGS,
+    )  # fmt: skip
+    chip = setting.machine.chip
     return {
         "hardware": setting.cluster.name,
         "rack_chips": setting.machine.rack_chips,
+        "pes": setting.gpu_pes,
+        "sram_bytes": chip.sram_bytes,
+        "block_sizes": list(setting.block_sizes),
     } | {name: getattr(setting, name) for name in names}
 
 
@@ -80,6 +91,11 @@ def _setting(given: Mapping[str, str | None], tried: Attempts) -> Setting | None
         if name in known:
             number = tried.attempt(parse_whole, known.pop(name), name.replace("_", "-"))
             known |= {} if number is None else {name: number}
+    if "sram" in known:
+        known["sram_bytes"] = tried.attempt(parse_sram, known.pop("sram"))
+    if "block_sizes" in known:
+        sizes = tried.attempt(whole_list, known.pop("block_sizes"), "block-sizes", 1, FULL_BLOCK)
+        known |= {} if sizes is None else {"block_sizes": sizes}
     if cluster is None:
         return None
     assert set(known) <= {field.name for field in fields(Setting)}

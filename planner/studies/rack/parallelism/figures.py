@@ -18,14 +18,13 @@ from frozen_records import dataclass
 from planner.base.arrays import IntArray
 from planner.base.errors import InputError
 from planner.studies.rack.model.evaluate import BACKWARD, FORWARD, RackCost, evaluate
-from planner.studies.rack.model.machine import Machine, with_threads
+from planner.studies.rack.model.machine import with_threads
 from planner.studies.rack.model.plans import RackPlans, rack_plans
-from planner.studies.rack.model.workloads import Workload, workload_named
+from planner.studies.rack.model.workloads import Workload
 from planner.studies.rack.parallelism.setting import Setting
 
 GPUS = (4, 6, 8, 10, 16, 32)
 PIPELINE_GPUS = (12, 24, 48)
-BLOCK_SIZES = (64, 128, 256, 512, 1024)
 BREAKDOWN_GPUS, BLOCK_GPUS = 16, 4
 STRATEGIES = ("dp", "tp", "pp+tp")
 PARTS = {
@@ -54,7 +53,8 @@ class Point:
         strategy, workload: One of `STRATEGIES`; name of the workload.
         plan: dp, tp, pp and micro-batches.
         direction: `forward` or `backward` where the figure shows a pass; else None.
-        latency_s: Seconds of computing; in figures of a pass, of its communication.
+        latency_s: Seconds of computing, and of loading from main memory where that takes time, at
+            once; in figures of a pass, of its communication.
         forward_communication_s, backward_communication_s: Seconds of each pass's communication.
         energy_j: Joules of all GPUs by part (`PARTS`); in figures of a pass, of its communication.
         wire_bytes: Bytes sent by all GPUs, both passes, or the pass.
@@ -111,7 +111,7 @@ class Figure:
 
 
 def plans_for(
-    strategy: str, workload: Workload, machine: Machine, gpus: Sequence[int], micro_batches: int
+    strategy: str, workload: Workload, pes: int, gpus: Sequence[int], micro_batches: int
 ) -> RackPlans:
     """One plan per GPU count.
 
@@ -122,7 +122,6 @@ def plans_for(
         InputError: GPUs that do not divide into the stages.
     """
     n = np.asarray(gpus, dtype=np.int64)
-    pes = machine.chip.pe_count
     if strategy == "dp":
         return rack_plans(pes=pes, dp=n)
     if strategy == "tp":
@@ -138,9 +137,9 @@ def points(
     setting: Setting, strategy: str, workload_name: str, gpus: Sequence[int], block_size: int
 ) -> list[Point]:
     """The plans of a strategy over GPU counts, costed; both passes of communication."""
-    workload = workload_named(workload_name)
+    workload = setting.workload(workload_name)
     machine = with_threads(setting.machine, block_size)
-    plans = plans_for(strategy, workload, machine, gpus, setting.micro_batches)
+    plans = plans_for(strategy, workload, setting.gpu_pes, gpus, setting.micro_batches)
     cost = evaluate(workload, plans, machine, setting.assumptions)
     seconds = {kind: _seconds(cost, kinds) for kind, kinds in _PASSES.items()}
     sent = sum(t.wire_bytes for t in cost.transfers.values())
@@ -152,7 +151,7 @@ def points(
             workload=workload_name,
             plan=_plan(plans, row),
             direction=None,
-            latency_s=float(cost.compute.latency_s[row]),
+            latency_s=float(cost.busy_s[row]),
             forward_communication_s=float(seconds["forward"][row]),
             backward_communication_s=float(seconds["backward"][row]),
             energy_j={
@@ -181,8 +180,8 @@ def _plan(plans: RackPlans, row: int) -> dict[str, int]:
 
 def communication(setting: Setting, strategy: str, workload_name: str) -> list[Point]:
     """The communication of each pass over GPU counts (figures 10 and 11)."""
-    workload, machine = workload_named(workload_name), setting.machine
-    plans = plans_for(strategy, workload, machine, GPUS, setting.micro_batches)
+    workload, machine = setting.workload(workload_name), setting.machine
+    plans = plans_for(strategy, workload, setting.gpu_pes, GPUS, setting.micro_batches)
     cost = evaluate(workload, plans, machine, setting.assumptions)
     found = []
     for direction, kinds in _PASSES.items():
@@ -235,7 +234,7 @@ def _by_blocks(strategies: Sequence[str], workload: str) -> Callable[[Setting], 
     return lambda setting: [
         point
         for strategy in strategies
-        for threads in BLOCK_SIZES
+        for threads in setting.block_sizes
         for point in points(setting, strategy, workload, (BLOCK_GPUS,), threads)
     ]
 

@@ -247,6 +247,7 @@ def _inputs(question: ZeroQuestion, cluster: Cluster) -> dict[str, Any]:
         "clock_hz": question.clock_hz,
         "bytes_per_cycle_per_gpu": machine.inner.bytes_per_s / question.clock_hz,
         "energy_per_hop_j_per_byte": machine.inner.j_per_byte,
+        "memory_energy_j_per_byte": machine.chip.memory_j_per_byte,
         "sram_bytes": question.sram_bytes,
         "pe_rows": question.rows,
         "pes": question.pes,

@@ -12,7 +12,7 @@ import numpy as np
 from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin, not_one_of, shown
-from planner.base.units import parse_bytes, parse_whole, plural, texts_of
+from planner.base.units import parse_whole, plural, texts_of
 from planner.cost.chip.chip_array import WORD_BYTES
 from planner.cost.chip.pes import on_chip_at, unfilled_rows
 from planner.cost.chip.tiling import LEAST_ELEMENTS
@@ -22,7 +22,7 @@ from planner.network.topology.kinds import MOST_CHIPS
 from planner.question.records import cluster_named
 from planner.studies.rack.model.assumptions import BASES, RACK_ZERO
 from planner.studies.rack.model.lists import whole_list
-from planner.studies.rack.model.machine import Machine, machine_of
+from planner.studies.rack.model.machine import Machine, machine_of, parse_sram
 from planner.studies.rack.model.wired import Wired, wired
 from planner.studies.rack.model.workload_file import workload_from
 from planner.studies.rack.model.workloads import Workload
@@ -31,7 +31,7 @@ from planner.studies.rack.zero.json import key_of
 
 FIELDS = (
     "hardware", "workload", "figure", "gpus", "pes", "pe_columns", "column_gpus", "topology",
-    "graph", "basis", "bandwidth", "energy_per_hop", "sram",
+    "graph", "basis", "bandwidth", "energy_per_hop", "memory_energy", "sram",
 )  # fmt: skip
 DEFAULTS: dict[str, Any] = {
     "hardware": "report1-rack",
@@ -42,9 +42,8 @@ DEFAULTS: dict[str, Any] = {
     "basis": "per_gpu",
 }
 _GPUS, _COLUMN_GPUS = "2-12", 4
-_BOUNDS = {"bandwidth": (1e-6, 1e12), "energy-per-hop": (0.0, 1.0)}
-"""In bytes per cycle, and joules per byte and hop."""
-_MOST_SRAM = 1e15
+_BOUNDS = {"bandwidth": (1e-6, 1e12), "energy-per-hop": (0.0, 1.0), "memory-energy": (0.0, 1.0)}
+"""In bytes per cycle, joules per byte and hop, and joules per byte."""
 _MOST_COLUMNS = 1_000_000
 _MOST_PES = 1_000_000
 
@@ -142,18 +141,12 @@ def _machine(cluster: Cluster, fields: dict[str, Any]) -> Machine:
             raise InputError(f"hardware: {chip.name} has no clock in its record")
         inner = replace(inner, bytes_per_s=_bytes_per_cycle(rate, chip.clock_hz) * chip.clock_hz)
     if (joules := fields.get("energy_per_hop")) is not None:
-        inner = replace(inner, j_per_byte=_j_per_byte(joules))
+        inner = replace(inner, j_per_byte=_j_per_byte(joules, "energy-per-hop"))
+    if (joules := fields.get("memory_energy")) is not None:
+        chip = replace(chip, memory_j_per_byte=_j_per_byte(joules, "memory-energy"))
     if (held := fields.get("sram")) is not None:
-        chip = replace(chip, sram_bytes=_sram(held))
+        chip = replace(chip, sram_bytes=parse_sram(held))
     return replace(machine, inner=inner, chip=chip)
-
-
-def _sram(given: object) -> float:
-    held = parse_bytes(str(given), "sram")
-    if not 0 < held <= _MOST_SRAM:
-        rule = "greater than 0" if held <= 0 else f"at most {_MOST_SRAM:g} bytes"
-        raise InputError(f"sram: {shown(given)}: must be {rule}")
-    return held
 
 
 def _bytes_per_cycle(given: object, clock_hz: float) -> float:
@@ -164,13 +157,13 @@ def _bytes_per_cycle(given: object, clock_hz: float) -> float:
     return _within(parse_bandwidth(text) / clock_hz, text, "bandwidth", unit, "is {:g} {}")
 
 
-def _j_per_byte(given: object) -> float:
+def _j_per_byte(given: object, what: str) -> float:
     """`1.6e-10`, `160pJ/B` or `20pJ/bit`."""
     text, unit = str(given).strip(), "J per byte"
     if text[-1:].isdigit() or not text[:1].isdigit():
-        value = _number(text, "energy-per-hop", unit, "1.6e-10, 160pJ/B or 20pJ/bit")
-        return _within(value, text, "energy-per-hop", unit)
-    return _within(parse_energy_per_byte(text), text, "energy-per-hop", unit, "is {:g} {}")
+        value = _number(text, what, unit, "1.6e-10, 160pJ/B or 20pJ/bit")
+        return _within(value, text, what, unit)
+    return _within(parse_energy_per_byte(text, what), text, what, unit, "is {:g} {}")
 
 
 def _number(text: str, what: str, unit: str, example: str) -> float:
