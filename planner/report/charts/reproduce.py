@@ -10,9 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from planner.report.charts.feasible import feasible_picture
+from planner.report.charts.rack_parallelism import parallelism_picture
+from planner.report.charts.rack_zero import zero_picture
 from planner.report.charts.ridgeline import ridgeline_picture
 from planner.report.drawing.chart import Picture
 from planner.studies.feasibility.pictured import Pictured
+from planner.studies.rack.parallelism.asking import ParallelismAnswer
+from planner.studies.rack.zero.figures import ZeroAnswer
 from planner.studies.reproduce.found import Found, Shown
 from planner.studies.ridgeline.answer import RidgelineResult
 
@@ -37,5 +41,7 @@ def _drawn(shown: Shown) -> Picture:
 _DRAW: dict[type, Callable[[Any, Sequence[str]], Picture]] = {
     Pictured: feasible_picture,
     RidgelineResult: ridgeline_picture,
+    ZeroAnswer: lambda answer, _: zero_picture(answer),
+    ParallelismAnswer: lambda answer, _: parallelism_picture(answer.figures),
 }
 """By the type of an answer, and its panels."""

@@ -10,7 +10,9 @@ from planner.studies.reproduce.documents import Document, Item, document_named, 
 from planner.studies.reproduce.found import Found, Reproduced
 
 MODULES = {
+    "000": "zero",
     "001": "ridgeline",
+    "002": "parallelism",
     "003": "chapter",
 }
 """Where the functions of a document are: `RUNS`, by the names of its items."""
