@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.base.errors import InputError
 from planner.cli.collective_options import (
     QUESTION,
     Bandwidth,
@@ -65,6 +66,15 @@ def synthesize(
         ),
     ] = None,
     method: Method = None,
+    table: Annotated[
+        str | None,
+        option(
+            "Every collective of a topology instead, as one table beside published ones; only "
+            "--time-limit, of each, and --json go with it.",
+            QUESTION,
+            metavar="TOPOLOGY",
+        ),
+    ] = None,
     time_limit: TimeLimit = None,
     output: Annotated[
         Path | None,
@@ -88,6 +98,8 @@ def synthesize(
       planner collective synthesize --topology torus:4x4 --chunks 4 --steps 4 -o allgather.json
 
       planner collective synthesize --topology ring:4 --collective broadcast --root 2 --steps 3
+
+      planner collective synthesize --table dgx-1
     """
     asked = {
         "topology": topology,
@@ -107,7 +119,35 @@ def synthesize(
         "method": method,
         "time_limit": time_limit,
     }
-    _run(asked, output, as_json=as_json)
+    if table is not None:
+        _table(table, {**asked, "output": output}, as_json=as_json)
+    else:
+        _run(asked, output, as_json=as_json)
+
+
+def _table(topology: str, asked: dict[str, Any], *, as_json: bool) -> None:
+    """Asks for every collective, then prints."""
+    given = [name for name, value in asked.items() if value not in (None, False)]
+    lines = [
+        f"{name.replace('_', '-')}: has no effect with --table; leave it out"
+        for name in given
+        if name != "time_limit"
+    ]
+    if lines:
+        raise InputError("\n".join(lines))
+    from planner.collectives.questions.table import collective_table  # noqa: PLC0415  (numpy; not for --help)
+
+    with standing_bar(wanted=not as_json, verb="synthesizing") as on_progress:
+        found = collective_table(topology, time_limit=asked["time_limit"], on_progress=on_progress)
+    if as_json:
+        from planner.question.provenance import stamped  # noqa: PLC0415
+
+        print_json(stamped(found.to_fields()))
+        return
+    from planner.report.tables.collective_table import table_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+
+    print_view(table_view(found))
 
 
 def _run(asked: dict[str, Any], output: Path | None, *, as_json: bool) -> None:
