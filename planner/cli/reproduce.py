@@ -36,6 +36,12 @@ def reproduce(
         bool,
         typer.Option("--all", help="Run every item of the document, or of all documents."),
     ] = False,
+    resynthesize: Annotated[
+        bool,
+        typer.Option(
+            "--resynthesize", help="Make the schedules of 004 anew, in place of reading its files."
+        ),
+    ] = False,
     html: Annotated[
         Path | None,
         option("Write one page with all numbers and pictures of what is run (.html).", OUTPUT),
@@ -56,10 +62,12 @@ def reproduce(
     if every and item is not None:
         raise InputError(f"all: runs every item, and {item} is one; leave one of the two out")
     runs = every or item is not None
+    if resynthesize and not runs:
+        raise InputError("resynthesize: nothing is run; name an item, such as 004 fronts, or --all")
     if html is not None:
         _check_page(html, runs=runs)
     if runs:
-        _run(document, item, html, as_json=as_json)
+        _run(document, item, html, anew=resynthesize, as_json=as_json)
     else:
         _list(document, as_json=as_json)
 
@@ -73,16 +81,18 @@ def _check_page(html: Path, *, runs: bool) -> None:
     check_writable(html)
 
 
-def _run(document: str | None, item: str | None, html: Path | None, *, as_json: bool) -> None:
+def _run(
+    document: str | None, item: str | None, html: Path | None, *, anew: bool, as_json: bool
+) -> None:
     """Runs an item or all, writes the page, then prints."""
     from planner.studies.reproduce import running  # noqa: PLC0415  (numpy; not for --help)
 
     found: tuple[Reproduced, ...]
     if item is not None:
-        found = (running.reproduce(document or "", item),)
+        found = (running.reproduce(document or "", item, anew=anew),)
     else:
         with progress_bar(wanted=not as_json, verb="reproducing") as told:
-            found = running.reproduce_all(document, told)
+            found = running.reproduce_all(document, told, anew=anew)
     if html is not None:
         from planner.report.pages.reproduce import reproduced_page  # noqa: PLC0415  (jinja2)
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from planner.collectives.runs.times import TimeComparison
+from planner.report.charts.collective_time import time_picture
 from planner.report.charts.feasible import feasible_picture
 from planner.report.charts.rack_parallelism import parallelism_picture
 from planner.report.charts.rack_zero import zero_picture
@@ -41,6 +43,7 @@ def _drawn(shown: Shown) -> Picture:
 _DRAW: dict[type, Callable[[Any, Sequence[str]], Picture]] = {
     Pictured: feasible_picture,
     RidgelineResult: ridgeline_picture,
+    TimeComparison: lambda answer, _: time_picture(answer),
     ZeroAnswer: lambda answer, _: zero_picture(answer),
     ParallelismAnswer: lambda answer, _: parallelism_picture(answer.figures),
 }

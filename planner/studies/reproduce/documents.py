@@ -12,7 +12,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from strict_yaml.cache import load_shipped
 
-NUMBERS = ("000", "001", "002", "003")
+NUMBERS = ("000", "001", "002", "003", "004")
 """Documents, and the names of their files."""
 Value = float | bool | str
 
