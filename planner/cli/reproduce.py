@@ -114,7 +114,9 @@ def _list(document: str | None, *, as_json: bool) -> None:
 
     chosen = documents() if document is None else (document_named(document),)
     if as_json:
-        print_json({"documents": [_fields(one) for one in chosen]})
+        from planner.question.provenance import stamped  # noqa: PLC0415  (not for --help)
+
+        print_json(stamped({"documents": [_fields(one) for one in chosen]}))
         return
     from planner.report.tables.reproduce import documents_view, items_view  # noqa: PLC0415
     from planner.report.tables.tables import print_view  # noqa: PLC0415

@@ -78,7 +78,7 @@ class CollectiveTable:
                 for one in self.fronts
                 for row in one.rows
             ],
-            "complete": {one.question.collective: one.front.complete for one in self.fronts},
+            "complete": [one.question.collective for one in self.fronts if one.front.complete],
             "published": [
                 {name: getattr(row, name) for name in row.__slots__} for row in self.published
             ],

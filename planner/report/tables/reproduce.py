@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,7 +13,7 @@ from planner.studies.reproduce.documents import Document, Item, Value
 from planner.studies.reproduce.found import Line, Reproduced
 
 HEADER = ("what", "document", "ours", "difference")
-_SHOWN = {
+_SHOWN: dict[str, Callable[[float], str]] = {
     "B": show_bytes,
     "B/s": lambda value: f"{show_bytes(value)}/s",
     "s": show_seconds,

@@ -21,7 +21,7 @@ from planner.studies.reproduce.found import Found, Rows, Shown
 
 PER_ROW = {"weight_loads": "per_row", "memory_chips": 8}
 PER_MICRO_BATCH = {"weight_loads": "per_micro_batch"}
-_WORDS = {
+_WORDS: Mapping[str, Mapping[str, object]] = {
     "as recorded": {},
     "weights per micro-batch": {**PER_MICRO_BATCH, "memory_chips": 8},
     "weights per row, memory of one GPU for all": {"weight_loads": "per_row", "memory_chips": 1},
@@ -29,7 +29,7 @@ _WORDS = {
     "one micro-batch": {"micro_batches": 1},
 }
 """Assumptions tried for figures 3 and 6."""
-_FOR_FIGURE_7 = {
+_FOR_FIGURE_7: Mapping[str, tuple[Mapping[str, object], bool]] = {
     "as recorded": ({}, False),
     "communication counts": ({}, True),
     "the same, 4 sequences": ({"sequences": 4}, True),

@@ -129,12 +129,14 @@ def fronts() -> Found:
 def fronts_anew() -> Found:
     """The same fronts synthesized anew, and compared with the shipped ones."""
     shipped = [one for machine in MACHINES for one in shipped_fronts(machine)]
-    triples: dict[str, set[tuple[int, int, int]]] = {}
-    for machine in MACHINES:
-        for name in dict.fromkeys(one.collective for one in shipped):
-            rows = collective_front(topology=machine, collective=name, pareto=True).rows
-            triples[name] = {(row.chunks, row.steps, row.rounds) for row in rows}
-    same = [one for one in shipped if one.triple in triples[one.collective]]
+    triples = {
+        (machine, name): {
+            (row.chunks, row.steps, row.rounds)
+            for row in collective_front(topology=machine, collective=name, pareto=True).rows
+        }
+        for machine, name in dict.fromkeys((one.machine, one.collective) for one in shipped)
+    }
+    same = [one for one in shipped if one.triple in triples[one.machine, one.collective]]
     rows = tuple(_row(one) for one in same)
     held = len(same) == len(shipped)
     return Found(values={"hold": held, **_proofs(same)}, tables=(_listed(rows),))
