@@ -67,6 +67,15 @@ def test_some_figures_and_other_readings() -> None:
         (("--scores", "stay"), 5, "latency_s"),
         (("--micro-batches", 1), 3, "latency_s"),
         (("--block-size", 256), 2, "latency_s"),
+        (("--block-sizes", "32-36"), 8, "latency_s"),
+        (("--sequences", 8), 2, "latency_s"),
+        (("--seq-len", 1024), 4, "latency_s"),
+        (("--hidden", 2048), 4, "latency_s"),
+        (("--width", 8192), 2, "latency_s"),
+        (("--pes", 66), 2, "latency_s"),
+        (("--sram", "1MiB"), 6, "total_j"),
+        (("--weight-loads", "per_micro_batch"), 6, "total_j"),
+        (("--memory-chips", 1, "--weight-loads", "per_row"), 3, "latency_s"),
     ],
 )
 def test_every_reading_changes_its_figure(flags: tuple[object, ...], number: int, key: str) -> None:
@@ -129,6 +138,17 @@ def test_what_the_report_leaves_out() -> None:
         (("--block-size", 2048), ["block-size: 2,048 is not from 1 to 1,024; nearest: 1,024"]),
         (("--micro-batches", "1.5"), ["micro-batches: '1.5' is not a whole number; nearest: 2"]),
         (("--ring", "slow"), ["ring: 'slow' is not one of slowest_link, chunk_path"]),
+        (("--hidden", 100), ["hidden: 100 is no multiple of the 32 heads; nearest: 96"]),
+        (("--block-sizes", "64,2048"), ["block-sizes: 2048: must be at most 1,024"]),
+        (("--sram", "0"), ["sram: '0': must be greater than 0"]),
+        (
+            ("--pes", 0, "--memory-chips", -1, "--weight-loads", "twice"),
+            [
+                "weight-loads: 'twice' is not one of once, per_micro_batch, per_row",
+                "memory-chips: -1 is not from 0 to 1,000,000; nearest: 0",
+                "pes: 0 is not from 1 to 1,000,000; nearest: 1",
+            ],
+        ),
         (
             ("--tensor", "colums", "--scores", "go"),
             [

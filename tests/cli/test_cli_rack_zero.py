@@ -71,6 +71,7 @@ def test_every_option_changes_the_answer() -> None:
         ("--bandwidth", 64), ("--energy-per-hop", 2e-10), ("--sram", 300), ("--pes", 32),
         ("--workload", "conv,fc"), ("--topology", "ring"), ("--column-gpus", 6),
         ("--pe-columns", "2-6"), ("--hardware", "c2c-ndr400-rack"), ("--gpus", "2-8"),
+        ("--memory-energy", "146pJ/B"), ("--workload", "fc:192x80,conv:16x16x3x28"),
     ):  # fmt: skip
         changed = answer(*flags)
         assert changed["inputs"] != usual["inputs"], flags
@@ -291,6 +292,14 @@ def test_a_picture_of_one_figure_with_holes(tmp_path: Path) -> None:
     (("--energy-per-hop", "inf"), "energy-per-hop: 'inf' is not a finite number of J per byte; "
                                   "write it like 1.6e-10, 160pJ/B or 20pJ/bit"),
     (("--sram", 0), "sram: '0': must be greater than 0"),
+    (("--memory-energy", "x"), "memory-energy: 'x' is not a finite number of J per byte; write it "
+                               "like 1.6e-10, 160pJ/B or 20pJ/bit"),
+    (("--workload", "fc:96"),
+     "workload: 'fc:96': write fc:INPUTSxOUTPUTS in whole numbers from 1"),
+    (("--workload", "mlp:1x1"),
+     "workload: with sizes, 'mlp' is not one of attention, conv, fc, ffn"),
+    (("--workload", "attention:1x8x33"),
+     "workload: 'attention:1x8x33': 33 is no multiple of the 32 heads; nearest: 32"),
     (("--basis", "gpu"), "basis: 'gpu' is not one of per_gpu, network, per_link; did you mean "
                          "'per_gpu'?"),
     (("--figure", 2), "figure: 2: must be at least 3"),

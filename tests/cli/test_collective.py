@@ -9,6 +9,7 @@ from support.cases import each
 
 from cli.collective_asking import DGX1, answer, asked
 from cli.command import planner, refused
+from planner.collectives.questions.table import collective_table, published_beside
 
 
 def front(*arguments: object) -> list[tuple[int, int, int]]:
@@ -40,6 +41,35 @@ def test_the_table_of_the_front() -> None:
     assert "7/6 = 1.167" in text
     assert "up to 52.5 kB" in text
     assert "L is what each member contributes" in text
+
+
+def test_the_table_of_every_collective() -> None:
+    """Each front as it is asked for alone; published rows are had, beaten, or missing."""
+    found = answer("synthesize", "--table", "dgx-1")
+    rows = [row for row in found["rows"] if row["collective"] == "alltoall"]
+    assert [(row["chunks"], row["chunks_sccl"], row["steps"], row["rounds"]) for row in rows] == [
+        (3, 24, 2, 8)
+    ]
+    gathered = [row for row in found["rows"] if row["collective"] == "allgather"]
+    assert [(row["chunks"], row["steps"], row["rounds"]) for row in gathered] == front(
+        *DGX1, "allgather"
+    )
+    assert [row["optimal"] for row in gathered] == ["latency", "bandwidth"]
+    verdicts = {(row["collective"], row["chunks"]): row["verdict"] for row in found["published"]}
+    assert verdicts["allgather", 6] == verdicts["alltoall", 3] == "had"
+    assert verdicts["allreduce", 8] == verdicts["allgather", 3] == "beaten"
+    assert "missing" not in verdicts.values()
+    text = planner("collective", "synthesize", "--table", "dgx-1").out
+    assert "Every published row is had or beaten" in text
+    ring = answer("synthesize", "--table", "ring:3")
+    assert (ring["machine"], ring["published"]) == ("ring:3", [])
+
+
+def test_a_published_schedule_that_no_row_reaches_is_missing() -> None:
+    fronts = tuple(collective_table("ring:3").fronts)
+    assert published_beside("ring:3", fronts) == ()
+    missing = [one.verdict for one in published_beside("dgx-1", fronts)]  # as if it were a DGX-1
+    assert set(missing) == {"beaten", "missing"}
 
 
 def test_both_families_of_an_allreduce() -> None:
@@ -235,6 +265,8 @@ BAD = [
     ),
     (("--topology", "ring:8", "--pareto", "--chunks", "2"), "chunks: asks for one schedule and"),
     (("--topology", "ring:8", "--graph", "x.yaml"), "topology: give one of --topology and --graph"),
+    (("--table", "ring:4", "--chunks", "2"), "chunks: has no effect with --table; leave it out"),
+    (("--table", "rign:4"), "topology: 'rign' is not one of .*did you mean 'ring'"),
     (("--topology", "ring:8", "-o", "schedule.txt"), "output: schedule.txt: schedules are written"),
     (
         ("--topology", "ring:4", "--collective", "allreduce", "--chunks", "6", "--steps", "3"),

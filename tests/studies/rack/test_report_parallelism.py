@@ -387,3 +387,14 @@ def test_11_block_sizes(machine: Machine) -> None:
     }
     np.testing.assert_allclose(seconds["dp"], seconds["tp"], rtol=1e-3)
     np.testing.assert_allclose(seconds["tp"][:-1] / seconds["tp"][1:], 2.0, rtol=1e-3)
+
+
+def test_12_weights_loaded_per_row_from_a_shared_memory() -> None:
+    """PP + TP on the feed-forward network: rows x weights over the links of at most 8 GPUs."""
+    usual, rows = Setting(cluster=load_cluster("c2c-ndr400-rack")), 32_768
+    setting, weights = replace(usual, weight_loads="per_row", memory_chips=8), 4 * 4096 * 14_336
+    for point in figures(setting, (3,))[0].series:
+        read_s = rows * (weights + 2 * 4096) / (512e9 * min(point.gpus, 8))
+        assert point.latency_s == pytest.approx(read_s, rel=1e-12)
+    before, after = (figures(one, (2,))[0].series for one in (usual, setting))
+    assert [point.latency_s for point in before] == [point.latency_s for point in after]
