@@ -131,7 +131,8 @@ def copies_sent(
     if shapes.expert_groups > 1:
         filled = np.maximum(nodes / shapes.expert_groups, 1.0)
         reached = np.minimum(nodes, filled * shapes.groups_per_token)
-    return sent_once(ep.astype(np.float64), k), sent_once(reached, k)
+    ranks, experts = ep.astype(np.float64), max(shapes.experts, 1)
+    return sent_once(ranks, k, experts), sent_once(reached, k, experts * reached / nodes)
 
 
 def expert_exchange_s(
@@ -146,7 +147,8 @@ def expert_exchange_s(
                                 node, which is handed on inside it (`GroupCosts.relay_s`)
         gathered tokens         an all-gather and a reduce-scatter over ep of all of T h / tp
 
-    All wait for the busiest rank, to which `load` times the mean goes.
+    All wait for the busiest rank, to which `load` times the mean goes, but no token twice where
+    copies are sent once.
     """
     if a.gathers_tokens:
         all_tokens = x.tokens / x.tp * shapes.hidden * x.ep
@@ -157,6 +159,8 @@ def expert_exchange_s(
     if a.sends_copies:
         return x.ep_net.exchange_s(there) + x.ep_net.exchange_s(size)
     near, far = copies_sent(a, shapes, x.ep, x.ep_net.domains)
+    k = max(shapes.experts_per_token, 1)
+    near, far = np.minimum(near, x.ep / k / load), np.minimum(far, x.ep_net.domains / k / load)
     return x.ep_net.relay_s(near * there, far * there) + x.ep_net.relay_s(near * size, far * size)
 
 
