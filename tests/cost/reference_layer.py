@@ -191,14 +191,20 @@ def _elementwise(a: Assumptions, model: Model, x: Where, kind: str) -> float:
 
 
 def _tensor_exchange(a: Assumptions, model: Model, x: Where, kind: str) -> float:
-    """4 gathers or 2 all-reduces a pass; half of it on moe layers or with parallel blocks."""
-    gathers = 2 if model.parallel_block or kind == "moe" else 4
+    """4 gathers or 2 all-reduces a pass; see `tp_gathers`."""
+    gathers = tp_gathers(model, kind)
     size = 2 * x.tokens * model.hidden
     net = x.nets["tp"]
     whole = (
         gathers * net.gather_s(size) if x.sequence_parallel else gathers / 2 * net.reduce_s(size)
     )
     return whole * (1 - a.tp_overlap)
+
+
+def tp_gathers(model: Model, kind: str) -> int:
+    """Half with parallel blocks, and on layers whose experts are all routed."""
+    routed = kind == "moe" and model.moe is not None and not model.moe.shared_experts
+    return 2 if model.parallel_block or routed else 4
 
 
 def kv_heads_on_chip(model: Model, tp: int) -> float:

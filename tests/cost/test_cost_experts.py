@@ -138,3 +138,18 @@ def test_fused_kernels_need_narrow_formats_and_blackwell() -> None:
             for software in (fused, grouped)
         )
         assert (one == other) is same, (chip, precision)
+
+
+def test_shared_experts_exchange_over_tp_like_an_mlp() -> None:
+    """Twice what attention exchanges alone, in seconds and in bytes."""
+    case = case_of("deepseek-v2-lite", layers=8).assuming(tp_overlap=0.0)
+    model, plan = case.job.model, Plan(dp=8, tp=4, ep=8, micro_batch=1, sharding="zero1")
+    assert model.moe is not None
+    routed = replace(model, moe=replace(model.moe, shared_experts=0))
+    found = case.run([plan])
+    alone = replace(case, job=replace(case.job, model=routed)).run([plan])
+    dense = model.moe.first_dense_layers
+    expected = (4 * dense + 4 * (8 - dense)) / (4 * dense + 2 * (8 - dense))
+    times = [x.time_parts["tensor_parallel"][0] for x in (found, alone)]
+    assert math.isclose(times[0] / times[1], expected, rel_tol=1e-9)
+    assert found.wire_bytes["nvlink"][0] > alone.wire_bytes["nvlink"][0]

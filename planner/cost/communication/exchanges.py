@@ -80,11 +80,11 @@ def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArra
     """Tensor-parallel collectives of the forward pass over one layer.
 
     With sequence parallelism 4 all-gathers or reduce-scatters of 2 T h bytes, without it 2
-    all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); half of that on a
-    mixture-of-experts layer, whose tokens travel with the expert exchange.
+    all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); on a mixture-of-experts layer
+    those of `moe_tp_exchanges`.
     """
     size = tensor_bytes(shapes, x.tokens)
-    exchanges = shapes.tp_exchanges * (0.5 if moe and shapes.tp_exchanges == 4 else 1.0)
+    exchanges = shapes.moe_tp_exchanges if moe else shapes.tp_exchanges
     split = exchanges * x.tp_net.gather_s(size)
     whole = exchanges / 2 * x.tp_net.reduce_s(size)
     return np.where(x.sequence_parallel, split, whole)

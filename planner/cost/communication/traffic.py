@@ -303,10 +303,9 @@ def _tokens(model: CostModel, x: Columns) -> FloatArray:
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    blocks = shapes.tp_exchanges, min(shapes.tp_exchanges, 2)
 
     def exchanges(group: RecomputeGroup) -> FloatArray:
-        per_layer = group.dense * blocks[0] + group.moe * blocks[1]
+        per_layer = group.dense * shapes.tp_exchanges + group.moe * shapes.moe_tp_exchanges
         return per_layer * (2.0 + repeats(model, group).exchanges)
 
     def turns(group: RecomputeGroup) -> FloatArray:
