@@ -24,6 +24,7 @@ from planner.assumptions.fitted import (
     quantized_bytes,
 )
 from planner.assumptions.number_formats import operand_bytes
+from planner.assumptions.recipes import FP8, check_architecture, recipe_of
 from planner.assumptions.software import ERAS, Era
 from planner.assumptions.textbook import ALONE, SWITCHED_OFF, WHOLE
 from planner.base.errors import InputError
@@ -143,6 +144,9 @@ class Assumptions:
     bucket_hop_s: Annotated[Seconds, "Seconds per hop and bucket of gradients."]
     bucket_bytes: Annotated[Bytes, "Bytes of a bucket of gradients."]
     gradient_wire_bytes: Annotated[PerElement, "Bytes per gradient element on the wire."]
+    weight_wire_bytes: Annotated[
+        PerElement, "Bytes per weight that zero1 gathers once it is updated."
+    ] = 2.0
     splits_p2p: Annotated[bool, "Tensor ranks send parts of what goes to the next stage."]
     collective_algorithms: Annotated[Algorithms, "Those to choose from."] = _ALL_ALGORITHMS
     asymptotic_volume: Annotated[bool, "A ring of n moves all, not (n - 1) / n."] = False
@@ -287,6 +291,7 @@ def calibrated(
     precision: str = "bf16",
     calibration: Calibration | None = None,
     experts: ExpertSoftware | None = None,
+    recipe: str = "",
 ) -> Assumptions:
     """The constants fitted to published runs, for one chip, software era and precision.
 
@@ -296,9 +301,11 @@ def calibrated(
         precision: One of `PRECISIONS`.
         calibration: Another set of constants; default the shipped one.
         experts: How layers with experts run; default as the era has it.
+        recipe: How operands are scaled at fp8; default as the era has it.
 
     Raises:
-        InputError: The chip has no peak rate at that precision, or a name is unknown.
+        InputError: The chip has no peak rate at that precision, or does not run the recipe, or a
+            name is unknown.
     """
     constants = calibration or load_calibration()
     software = _era_named(era)
@@ -320,7 +327,8 @@ def calibrated(
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
         adapts_mlp=software.adapts_mlp,
-        quantized_bytes=quantized_bytes(chip, software, precision, constants),
+        quantized_bytes=_cast_bytes(chip, precision, recipe or software.fp8_recipe, constants),
+        weight_wire_bytes=1.0 if precision == FP8 and software.gathers_quantized else 2.0,
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
@@ -329,6 +337,15 @@ def calibrated(
         **expert_constants(routed, chip, precision, constants),  # type: ignore[arg-type]
         **of_era(software, constants),  # type: ignore[arg-type]
     )
+
+
+def _cast_bytes(chip: Chip, precision: str, named: str, constants: Calibration) -> float:
+    """Bytes per element of casting operands; 0 where they have 16 bits and more."""
+    recipe = recipe_of(precision, named)
+    if recipe is None:
+        return 0.0
+    check_architecture(recipe, chip)
+    return quantized_bytes(chip, recipe, constants)
 
 
 def _era_named(name: str) -> Era:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hardware_db import Calibration, Chip
 from planner.assumptions.experts import is_blackwell
+from planner.assumptions.recipes import Recipe
 from planner.assumptions.software import Era
 
 SHARED = {
@@ -58,17 +59,15 @@ def of_era(era: Era, constants: Calibration) -> dict[str, float]:
     return found | {"interleaved_p2p": felt if era.overlaps_p2p else 1.0}
 
 
-def quantized_bytes(chip: Chip, era: Era, precision: str, constants: Calibration) -> float:
-    """Bytes per element of casting operands: what the recipe of that format reads and writes.
+def quantized_bytes(chip: Chip, recipe: Recipe, constants: Calibration) -> float:
+    """Bytes per element of casting operands: what a recipe reads and writes.
 
     Chips whose 8-bit products take operands in one layout only need a transposed copy beside it.
     """
-    if precision in ("bf16", "fp16", "fp32"):
-        return 0.0
-    recipe = {"mxfp8": "mxfp8", "fp4": "nvfp4"}.get(precision, era.fp8_recipe)
-    moved = constants.value(f"quantization.{recipe}")
+    moved = constants.value(f"quantization.{recipe.name}")
     one_layout = chip.architecture.lower().startswith(("hopper", "ada", "cdna3"))
-    return moved + one_layout * constants.value("quantization.transposed_copy")
+    copied = one_layout and recipe.transposed_apart
+    return moved + copied * constants.value("quantization.transposed_copy")
 
 
 def fp8_kind(chip: Chip) -> str:

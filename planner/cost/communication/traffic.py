@@ -24,6 +24,7 @@ from planner.cost.communication.data_parallel import (
     gathers_once,
     owned_parameters,
     reduces_again,
+    updated_bytes,
 )
 from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossing
 from planner.cost.communication.replicas import copied_bytes
@@ -341,7 +342,8 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
         weights = WEIGHT_BYTES * parameters
-        plain = zero2_scatters * gradients + share * weights
+        updated = share * updated_bytes(model.assumptions, x.sharding) * parameters
+        plain = zero2_scatters * gradients + updated
         plain = np.where(x.sharding == DDP, reductions * gradients, plain)
         across = reductions * gradients / x.nets[f"{prefix}shard"].size
         for group, table in (
