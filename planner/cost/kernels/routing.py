@@ -54,7 +54,7 @@ def _expected_largest(counts: IntArray) -> FloatArray:
     return np.array(found)[at].reshape(np.shape(counts))
 
 
-def sent_once(places: FloatArray, chosen: int, experts: FloatArray) -> FloatArray:
+def sent_once(places: FloatArray, chosen: int, experts: FloatArray | float) -> FloatArray:
     """Distinct places over the k different experts that a token visits.
 
         p (1 - q) / k,    q = product over i < k of 1 - (E / p) / (E - i)
