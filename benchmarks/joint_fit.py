@@ -112,9 +112,11 @@ def log_times(rows: Sequence[Row], constants: Calibration) -> Floats:
     times = np.empty(len(rows))
     for index, row in enumerate(rows):
         job, chip = row.run.job, row.run.cluster.chip
-        key = (chip.name, job.era, job.precision, job.expert_software)
+        key = (chip.name, job.era, job.precision, job.expert_software, job.recipe)
         if key not in found:
-            plain = calibrated(chip, job.era, job.precision, constants, job.expert_software)
+            plain = calibrated(
+                chip, job.era, job.precision, constants, job.expert_software, job.recipe
+            )
             found[key] = replace(plain, site_factor=1.0)
         times[index] = row.log_time(found[key])
     return times

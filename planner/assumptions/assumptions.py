@@ -16,14 +16,17 @@ from frozen_records import dataclass
 from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.experts import ExpertSoftware, expert_constants
 from planner.assumptions.fitted import (
+    PROTOCOLS,
     UNFUSED,
     attention_efficiency,
     byte_counts,
     fp8_kind,
     of_era,
+    of_nccl,
     quantized_bytes,
 )
 from planner.assumptions.number_formats import operand_bytes
+from planner.assumptions.recipes import FP8
 from planner.assumptions.software import ERAS, Era
 from planner.assumptions.textbook import ALONE, SWITCHED_OFF, WHOLE
 from planner.base.errors import InputError
@@ -56,6 +59,7 @@ Exponent = Annotated[float, _between(0, 10)]
 Tile = Annotated[int, _between(0, 10**6)]
 Count = Annotated[int, _between(1, 10**6)]
 Algorithms = Annotated[tuple[str, ...], choices(_EVERY_ALGORITHM)]
+Protocols = Annotated[tuple[str, ...], choices(PROTOCOLS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +147,12 @@ class Assumptions:
     bucket_hop_s: Annotated[Seconds, "Seconds per hop and bucket of gradients."]
     bucket_bytes: Annotated[Bytes, "Bytes of a bucket of gradients."]
     gradient_wire_bytes: Annotated[PerElement, "Bytes per gradient element on the wire."]
+    weight_wire_bytes: Annotated[
+        PerElement, "Bytes per weight that zero1 gathers once it is updated."
+    ] = 2.0
     splits_p2p: Annotated[bool, "Tensor ranks send parts of what goes to the next stage."]
     collective_algorithms: Annotated[Algorithms, "Those to choose from."] = _ALL_ALGORITHMS
+    protocols: Annotated[Protocols, "Those of NCCL to choose from; empty: one line of time."] = ()
     asymptotic_volume: Annotated[bool, "A ring of n moves all, not (n - 1) / n."] = False
     tree_efficiency: Annotated[Efficiency, "Share of the rate that a tree reaches."] = 0.92
     in_switch_latency_s: Annotated[Seconds, "Seconds of a reduction in switches."] = 25e-6
@@ -287,6 +295,7 @@ def calibrated(
     precision: str = "bf16",
     calibration: Calibration | None = None,
     experts: ExpertSoftware | None = None,
+    recipe: str = "",
 ) -> Assumptions:
     """The constants fitted to published runs, for one chip, software era and precision.
 
@@ -296,9 +305,11 @@ def calibrated(
         precision: One of `PRECISIONS`.
         calibration: Another set of constants; default the shipped one.
         experts: How layers with experts run; default as the era has it.
+        recipe: How operands are scaled at fp8; default as the era has it.
 
     Raises:
-        InputError: The chip has no peak rate at that precision, or a name is unknown.
+        InputError: The chip has no peak rate at that precision, or does not run the recipe, or a
+            name is unknown.
     """
     constants = calibration or load_calibration()
     software = _era_named(era)
@@ -320,11 +331,13 @@ def calibrated(
         bmm_flop_per_s=peak16 * constants.value("unfused_bmm_efficiency"),
         memory_bytes_per_s=chip.memory_bandwidth_bytes_per_s * constants.value("memory_efficiency"),
         adapts_mlp=software.adapts_mlp,
-        quantized_bytes=quantized_bytes(chip, software, precision, constants),
+        quantized_bytes=quantized_bytes(chip, precision, recipe or software.fp8_recipe, constants),
+        weight_wire_bytes=1.0 if precision == FP8 and software.gathers_quantized else 2.0,
         bucket_bytes=software.bucket_bytes,
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
         hides_gather=software.hides_gather,
+        **of_nccl(chip),
         **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(routed, chip, precision, constants),  # type: ignore[arg-type]
         **of_era(software, constants),  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ KINDS: dict[str, Kind] = {
         "a job file",
         _telling(
             "model hardware batch_tokens lora_rank frozen_weights optimizer precision framework "
-            "era assumptions objective "
+            "fp8_recipe era assumptions objective "
             "chips_exact axes fix clocks max_memory memory_margin max_power max_step_time min_mfu "
             "time_limit train_tokens price_per_chip_hour electricity_price carbon_intensity mfu "
             "torus_axes front_points runnable_in"

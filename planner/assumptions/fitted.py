@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from hardware_db import Calibration, Chip
+from typing import Any
+
+from hardware_db import Calibration, Chip, load_calibration
 from planner.assumptions.experts import is_blackwell
+from planner.assumptions.recipes import check_architecture, recipe_of
 from planner.assumptions.software import Era
 
 SHARED = {
@@ -38,6 +41,10 @@ _OF_SOME_ERAS = (
 )  # fmt: skip
 """Constants that some eras have of their own; elsewhere they are shared, or 0."""
 
+PROTOCOLS = ("ll", "ll128", "simple")
+"""Of NCCL; what each takes is `planner.network.protocols`."""
+NCCL_VENDORS = ("NVIDIA", "AMD")
+"""Whose chips NCCL, or RCCL, serves."""
 UNFUSED = "unfused"
 """`Chip.calibration_attention` of chips that no fused kernel is made for."""
 
@@ -58,17 +65,39 @@ def of_era(era: Era, constants: Calibration) -> dict[str, float]:
     return found | {"interleaved_p2p": felt if era.overlaps_p2p else 1.0}
 
 
-def quantized_bytes(chip: Chip, era: Era, precision: str, constants: Calibration) -> float:
-    """Bytes per element of casting operands: what the recipe of that format reads and writes.
+def of_nccl(chip: Chip) -> dict[str, Any]:
+    """What NCCL's measured constants say of a chip that it serves; nothing of others.
 
-    Chips whose 8-bit products take operands in one layout only need a transposed copy beside it.
+    Source: docs/collectives/nccl.md; reductions in switches have a latency of their own there.
     """
-    if precision in ("bf16", "fp16", "fp32"):
+    if chip.vendor not in NCCL_VENDORS:
+        return {}
+    start_s = load_calibration("nccl").value("latency.in_switch_s")
+    return {"protocols": PROTOCOLS, "in_switch_latency_s": start_s}
+
+
+def quantized_bytes(chip: Chip, precision: str, named: str, constants: Calibration) -> float:
+    """Bytes per element of casting operands: what a recipe reads and writes.
+
+    Chips whose 8-bit products take operands in one layout only need a transposed copy beside it. 0
+    where operands have 16 bits and more.
+
+    Args:
+        chip, precision: Of the job.
+        named: The recipe at fp8.
+        constants: The calibration.
+
+    Raises:
+        InputError: The chip does not run the recipe.
+    """
+    recipe = recipe_of(precision, named)
+    if recipe is None:
         return 0.0
-    recipe = {"mxfp8": "mxfp8", "fp4": "nvfp4"}.get(precision, era.fp8_recipe)
-    moved = constants.value(f"quantization.{recipe}")
+    check_architecture(recipe, chip)
+    moved = constants.value(f"quantization.{recipe.name}")
     one_layout = chip.architecture.lower().startswith(("hopper", "ada", "cdna3"))
-    return moved + one_layout * constants.value("quantization.transposed_copy")
+    copied = one_layout and recipe.transposed_apart
+    return moved + copied * constants.value("quantization.transposed_copy")
 
 
 def fp8_kind(chip: Chip) -> str:

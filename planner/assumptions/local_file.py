@@ -141,7 +141,12 @@ class LocalCalibration:
         return self.constants[SITE_FACTOR].value if SITE_FACTOR in self.constants else 1.0
 
     def assumptions(
-        self, chip: Chip, era: str, precision: str, experts: ExpertSoftware | None = None
+        self,
+        chip: Chip,
+        era: str,
+        precision: str,
+        experts: ExpertSoftware | None = None,
+        recipe: str = "",
     ) -> Assumptions:
         """`calibrated` with the local constants where they hold.
 
@@ -149,8 +154,8 @@ class LocalCalibration:
             InputError: The chip has no rate at that precision, or the era is unknown.
         """
         if not self.holds_for(chip):
-            return calibrated(chip, era, precision, experts=experts)
-        local = calibrated(chip, era, precision, self.calibration, experts)
+            return calibrated(chip, era, precision, experts=experts, recipe=recipe)
+        local = calibrated(chip, era, precision, self.calibration, experts, recipe)
         return replace(
             local,
             name=f"calibrated with {Path(self.file).name}",

@@ -43,8 +43,12 @@ class Era:
         splits_p2p: Pipeline messages are divided among the tensor-parallel ranks.
         adapts_mlp: LoRA adapters stand beside all matrices of a layer, not those of attention
             alone.
-        fp8_recipe: Scaling of 8-bit operands with a scale per tensor, key of the calibration's
-            `quantization` group: "delayed", or "current", which reads them once more.
+        fp8_recipe: How 8-bit operands are scaled where nothing else is said, a name of
+            `planner.assumptions.recipes.FP8_RECIPES`.
+        gathers_quantized: Zero1 gathers updated weights as products at fp8 take them, in 8 bits.
+            NVIDIA's recipes set `fp8_param_gather` (Megatron-Bridge, training/mixed_precision.py,
+            `bf16_with_fp8_delayed_scaling_mixed` and `_current_`). MXFP8 and NVFP4, whose scales
+            differ between rows and columns, are made from gathered 16 bits.
         generation: Eras of one keep the same in memory; empty: the name.
     """
 
@@ -58,6 +62,7 @@ class Era:
     splits_p2p: bool = False
     adapts_mlp: bool = False
     fp8_recipe: str = "delayed"
+    gathers_quantized: bool = False
     constants: str = ""
     experts: ExpertSoftware = _GROUPED
     overlaps_p2p: bool = False
@@ -86,6 +91,7 @@ _MEGATRON_CORE = Era(
     experts=ExpertSoftware(kernels="fused"),
     overlaps_p2p=True,
     hides_gather=True,
+    gathers_quantized=True,
     generation="megatron-core",
 )
 ERAS = {
@@ -240,6 +246,8 @@ class FrameworkProfile:
         recomputes_alike: What one setting of recomputation is for, in words.
         remark: What lists of names say beside its own; empty: nothing.
         experts: How layers with experts run; None: as the software era has it.
+        fp8_recipe: Its own way to scale 8-bit operands; empty: as the software era has it.
+        fp8_recipes: Those that it can be told, of `planner.assumptions.recipes`; empty: none.
     """
 
     name: str
@@ -288,3 +296,5 @@ class FrameworkProfile:
     recomputes_alike: str = "all layers"
     remark: str = ""
     experts: ExpertSoftware | None = None
+    fp8_recipe: str = ""
+    fp8_recipes: tuple[str, ...] = ()

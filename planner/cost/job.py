@@ -7,6 +7,7 @@ from models_db import Model
 from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, UNQUANTIZED
+from planner.assumptions.recipes import check_recipe
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
 
@@ -35,6 +36,8 @@ class Job:
         framework: Whose memory profile and rules apply.
         era: Software era of the time constants, a key of `planner.assumptions.software.ERAS`.
         experts: How layers with experts run; None: as the framework or the era has it.
+        fp8_recipe: How operands are scaled at fp8, a name of
+            `planner.assumptions.recipes.FP8_RECIPES`; empty: as the framework or the era has it.
     """
 
     model: Model
@@ -49,6 +52,7 @@ class Job:
     framework: FrameworkProfile
     era: str
     experts: ExpertSoftware | None = None
+    fp8_recipe: str = ""
 
     def __post_init__(self) -> None:
         if not 1 <= self.seq_len <= LONGEST_SEQUENCE:
@@ -72,6 +76,8 @@ class Job:
         if self.optimizer not in OPTIMIZERS:
             known = ", ".join(OPTIMIZERS)
             raise InputError(f"optimizer: {self.optimizer!r} is not one of {known}")
+        usual = self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
+        check_recipe(self.fp8_recipe, self.precision, self.framework, usual)
 
     @property
     def batch_tokens(self) -> float:
@@ -82,6 +88,11 @@ class Job:
     def expert_software(self) -> ExpertSoftware | None:
         """How layers with experts run: as the job says, else the framework; None: as the era."""
         return self.experts or self.framework.experts
+
+    @property
+    def recipe(self) -> str:
+        """How operands are scaled at fp8: as the job says, the framework, or the era."""
+        return self.fp8_recipe or self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
 
     @property
     def trains_all(self) -> bool:

@@ -31,14 +31,28 @@ from dataclasses import replace
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray, IntArray
+from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment, membership_of, merged
 from planner.network.in_switch import in_switch_rows
-from planner.network.rates import level_hops, level_rates, neighbour_rate, pace, ring_rate
-from planner.network.synthesized.costs import NEVER, NO_LINES, Lines, lines_of, synthesized_rows
+from planner.network.protocols import PRINTED
+from planner.network.rates import (
+    exchange_s_per_byte,
+    level_hops,
+    level_rates,
+    ring_rate,
+    step_rate,
+)
+from planner.network.synthesized.costs import (
+    NEVER,
+    NO_LINES,
+    SLOW,
+    Lines,
+    lines_of,
+    synthesized_rows,
+)
 from planner.network.synthesized.tables import SYNTHESIZED
-from planner.network.torus import torus_average_hops, torus_exchange_s_per_byte
+from planner.network.torus import torus_average_hops
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +65,14 @@ class GroupCosts:
         levels: Number of levels of the fabric.
         at: Column of each group, of any shape; None: the groups are the columns.
         lines: How many synthesized algorithms follow the other rows, per collective.
+        protocols: Protocols whose rings and then trees follow all of these, 2 rows each.
     """
 
     features: FloatArray
     levels: int
     at: IntArray | None = None
     lines: Lines = NO_LINES
+    protocols: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.features.shape[1]) if self.at is None else len(self.at)
@@ -152,7 +168,10 @@ class GroupCosts:
             "reduce": (("tree", 6), ("in-switch", 8)),
             "exchange": (("direct", 12),),
         }[collective]
-        made = [(f"{SYNTHESIZED} {i}", row) for i, row in enumerate(self.rows_of(collective))]
+        made = [(f"{SYNTHESIZED} {i}", row) for i, row in enumerate(self._made(collective))]
+        plain = {"gather": "ring", "reduce": "tree"}.get(collective)
+        others = zip(self.protocols, self._in_protocols(collective), strict=False)
+        made += [(f"{plain}, {PRINTED[name]}", row) for name, row in others]
         found = [
             (name, self._row(row) + self._row(row + 1) * size_bytes) for name, row in (*own, *made)
         ]
@@ -166,13 +185,28 @@ class GroupCosts:
             found = [*((f"twice {name}", 2.0 * seconds) for name, seconds in gathers), *found]
         return tuple(found)
 
-    def rows_of(self, collective: str) -> range:
-        """First row of each synthesized algorithm of a collective.
+    def rows_of(self, collective: str) -> tuple[int, ...]:
+        """First row of each further algorithm of a collective: synthesized, other protocols.
 
         Rows of gather and reduce are alpha, beta; of exchange alpha and beta inside a node and
         between nodes.
         """
-        return self.lines.rows(collective, 15 + 3 * self.levels)
+        return (*self._made(collective), *self._in_protocols(collective))
+
+    def _made(self, collective: str) -> range:
+        """First rows of the synthesized algorithms."""
+        return self.lines.rows(collective, self._first_line)
+
+    def _in_protocols(self, collective: str) -> range:
+        """First rows of the ring (gather) or tree (reduce) in each further protocol."""
+        count = 2 * len(self.protocols)
+        first = self._first_line + self.lines.width
+        ends = {"gather": (first, first + count), "reduce": (first + count, first + 2 * count)}
+        return range(*ends.get(collective, (first, first)), 2)
+
+    @property
+    def _first_line(self) -> int:
+        return 15 + 3 * self.levels
 
     def crossing(self, level: int) -> FloatArray:
         """(n,) bytes per byte of V that each member receives over `level` in an all-gather."""
@@ -201,12 +235,35 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     rows += _tree(fabric, members, base, rate)
     rows += in_switch_rows(fabric, members, rate, own, base)
     rows += _send(fabric, members, segments)
-    rows += [base.copy(), *_exchange(fabric, members, parts, own)]
+    rows += [base.copy(), *exchange_s_per_byte(fabric, members, parts, own)]
     rows[2:], more = synthesized_rows(fabric, members, parts, own, rows[2:])
+    more += _other_protocols(fabric, members, parts, rows[2] >= NEVER)
     for row in (*rows[2:], *more):
         row[alone] = 0.0
     rows += [*_crossings(fabric, members, parts), *more]
-    return GroupCosts(np.stack(rows), len(fabric.levels), lines=lines_of(fabric))
+    names = tuple(name for name, _ in fabric.protocols)
+    return GroupCosts(np.stack(rows), len(fabric.levels), lines=lines_of(fabric), protocols=names)
+
+
+def _other_protocols(
+    fabric: Fabric, members: Membership, parts: Sequence[Segment], replaced: BoolArray
+) -> list[FloatArray]:
+    """Rows alpha, beta of the ring of a gather in each further protocol, then of the tree.
+
+    Args:
+        fabric: The network.
+        members: Where the members are.
+        parts: What the groups are made of, merged.
+        replaced: Where synthesized schedules take the place of the library's.
+    """
+    gathers, reduces = [], []
+    for _, other in fabric.protocols:
+        own = level_rates(other.levels, members, parts)
+        rate, base = ring_rate(members, own), _base(other, members)
+        gathers += _gather(other, members, base, rate, own)[:2]
+        reduces += _tree(other, members, base, rate)
+    rows = [*gathers, *reduces]
+    return [np.where(replaced, SLOW if at % 2 else NEVER, row) for at, row in enumerate(rows)]
 
 
 def _in_a_node(fabric: Fabric, members: Membership) -> IntArray:
@@ -307,49 +364,9 @@ def _send(fabric: Fabric, members: Membership, segments: Sequence[Segment]) -> l
     alpha = np.zeros(members.size.shape)
     for level, below, inside in _by_level(fabric, members):
         crossed = inside > below
-        rate = np.where(crossed, _step_rate(level, segments), rate)
+        rate = np.where(crossed, step_rate(level, segments), rate)
         alpha = np.where(crossed, level.hop_latency_s, alpha)
     return [alpha, 1.0 / rate]
-
-
-def _step_rate(level: FabricLevel, segments: Sequence[Segment]) -> FloatArray:
-    """(n,) rate of a message to the next member on a level, whichever segment it steps along."""
-    rate = np.full(segments[0][0].shape, np.inf)
-    for size, stride in segments:
-        own = neighbour_rate(level, stride)
-        if level.slowed:
-            own = own * pace(level, [(size, stride)])
-        rate = np.where(size > 1, np.minimum(rate, own), rate)
-    return rate
-
-
-def _exchange(
-    fabric: Fabric, members: Membership, segments: Sequence[Segment], own: Sequence[FloatArray]
-) -> list[FloatArray]:
-    """Rows beta inside a node, beta between nodes of an all-to-all.
-
-    The levels of either kind work at the same time. Inside a node a level carries what stays in
-    its domains; a network card carries all that leaves the node.
-    """
-    near = np.zeros(members.size.shape)
-    far = np.zeros(members.size.shape)
-    levels = zip(fabric.levels, members.below, members.inside, own, strict=True)
-    for level, below, inside, of_chip in levels:
-        leaving = members.size if level.scale_out else inside
-        share = (leaving - below) / members.size
-        if level.torus is not None:
-            shared = torus_exchange_s_per_byte(level.torus, segments)
-            cost = np.maximum(shared, share / level.bytes_per_s)
-        elif level.scale_out:
-            cost = share / level.bytes_per_s
-        else:
-            cost = share / (of_chip * fabric.exchange_efficiency)
-        cost = np.where(inside > below, cost, 0.0)
-        if level.scale_out:
-            far = np.maximum(far, cost)
-        else:
-            near = np.maximum(near, cost)
-    return [near, far]
 
 
 def _crossings(

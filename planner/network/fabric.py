@@ -96,6 +96,7 @@ class Fabric:
     Under `slowest_link` the links of one level do not add up where several of them lead out of a
     domain: one ring passes all members and goes at the rate of its slowest link.
     Under `byte_hops` a byte of an all-to-all counts on every link of a torus that it takes.
+    `protocols` are the same levels under further protocols that collectives choose from, by name.
     `collectives` is one of `planner.assumptions.assumptions.COLLECTIVES`; `step_s` and `start_s`
     are what a synthesized schedule takes per step and to start at all.
     """
@@ -111,6 +112,7 @@ class Fabric:
     collectives: str = NCCL
     step_s: float = 0.0
     start_s: float = 0.0
+    protocols: tuple[tuple[str, Fabric], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -141,6 +143,19 @@ def build_fabric(
         assumptions: Efficiencies and latencies.
         tables: Gives the synthesized collectives of a domain of the innermost level.
     """
+    if not assumptions.protocols:
+        return _one_fabric(allocation, assumptions, tables)
+    # Machines without NCCL have none: it would cost them the start.
+    from planner.network.protocols import SIMPLE, by_protocol  # noqa: PLC0415
+
+    every = by_protocol(assumptions, allocation.cluster)
+    main = _one_fabric(allocation, every.pop(SIMPLE), tables)
+    others = {name: _one_fabric(allocation, one, no_tables) for name, one in every.items()}
+    return replace(main, protocols=tuple(others.items()))
+
+
+def _one_fabric(allocation: Allocation, assumptions: Assumptions, tables: Tables) -> Fabric:
+    """The fabric under one protocol; see `build_fabric`."""
     used = {level.name: level for level in allocation.levels}
     levels: list[FabricLevel] = []
     reach = 1

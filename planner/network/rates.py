@@ -19,11 +19,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
-from planner.network.fabric import FabricLevel
+from planner.network.fabric import Fabric, FabricLevel
 from planner.network.groups import Membership, Segment
 from planner.network.topology.fit import fits
 from planner.network.topology.hops import average_hops, grid_average_hops
-from planner.network.torus import shift_load, torus_ring_rate
+from planner.network.torus import shift_load, torus_exchange_s_per_byte, torus_ring_rate
 
 
 def ring_rate(
@@ -144,3 +144,43 @@ def neighbour_rate(level: FabricLevel, stride: IntArray) -> FloatArray:
     if level.torus is None:
         return np.full(stride.shape, level.peer_bytes_per_s or level.bytes_per_s)
     return level.torus.link_bytes_per_s / shift_load(level.torus, stride)
+
+
+def step_rate(level: FabricLevel, segments: Sequence[Segment]) -> FloatArray:
+    """(n,) rate of a message to the next member on a level, whichever segment it steps along."""
+    rate = np.full(segments[0][0].shape, np.inf)
+    for size, stride in segments:
+        own = neighbour_rate(level, stride)
+        if level.slowed:
+            own = own * pace(level, [(size, stride)])
+        rate = np.where(size > 1, np.minimum(rate, own), rate)
+    return rate
+
+
+def exchange_s_per_byte(
+    fabric: Fabric, members: Membership, segments: Sequence[Segment], own: Sequence[FloatArray]
+) -> list[FloatArray]:
+    """Rows beta inside a node, beta between nodes of an all-to-all.
+
+    The levels of either kind work at the same time. Inside a node a level carries what stays in
+    its domains; a network card carries all that leaves the node.
+    """
+    near = np.zeros(members.size.shape)
+    far = np.zeros(members.size.shape)
+    levels = zip(fabric.levels, members.below, members.inside, own, strict=True)
+    for level, below, inside, of_chip in levels:
+        leaving = members.size if level.scale_out else inside
+        share = (leaving - below) / members.size
+        if level.torus is not None:
+            shared = torus_exchange_s_per_byte(level.torus, segments)
+            cost = np.maximum(shared, share / level.bytes_per_s)
+        elif level.scale_out:
+            cost = share / level.bytes_per_s
+        else:
+            cost = share / (of_chip * fabric.exchange_efficiency)
+        cost = np.where(inside > below, cost, 0.0)
+        if level.scale_out:
+            far = np.maximum(far, cost)
+        else:
+            near = np.maximum(near, cost)
+    return [near, far]

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from hardware_db import Chip, Cluster
 from models_db import Model
-from planner.assumptions.software import FrameworkProfile
+from planner.assumptions.recipes import FP8
+from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.base.vocabulary import LAYOUTS
@@ -16,6 +17,7 @@ from planner.frameworks.registry import framework_of_preset, tuning_framework
 from planner.frameworks.targets import Target
 from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 from planner.question.recipes.recipes import usual_of
+from planner.question.records import preset_of
 from planner.question.request import Request
 
 PRETRAIN, FINETUNE, _ = JOB_KINDS
@@ -176,6 +178,24 @@ def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults:
     era = "neuron" if chip.vendor == "AWS" else framework.era
     defaults.append(("era", era, f"software era of {framework.name}"))
     return era
+
+
+def recipe_of_software(
+    request: Request,
+    framework: FrameworkProfile,
+    era: str,
+    precision: str,
+    defaults: Defaults,
+) -> str:
+    """How operands are scaled at fp8; listed where that counts."""
+    if request.fp8_recipe is not None:
+        return request.fp8_recipe
+    recipe, whose = framework.fp8_recipe, framework.name
+    if not recipe:
+        recipe, whose = ERAS[era].fp8_recipe, era
+    if precision == FP8 and preset_of(request.assumptions) == "calibrated":
+        defaults.append(("fp8-recipe", recipe, f"scaling of {whose}"))
+    return recipe
 
 
 def precision_of(asked: str | None, chip: Chip, defaults: Defaults) -> str:

@@ -30,6 +30,7 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         else job.global_batch,
         "seq_len": resolved.seq_len,
         "precision": job.precision,
+        **({"fp8_recipe": job.fp8_recipe} if job.fp8_recipe else {}),
         "job": job.kind,
         **({} if job.frozen_weights == UNQUANTIZED else {"frozen_weights": job.frozen_weights}),
         **({} if job.optimizer == ADAM else {"optimizer": job.optimizer}),

@@ -199,6 +199,7 @@ def assumptions_named(
     local: LocalCalibration | None = None,
     constants: Calibration | None = None,
     experts: ExpertSoftware | None = None,
+    recipe: str = "",
 ) -> Assumptions:
     """The assumptions of a preset, or those of a preset with the changes of a user's file.
 
@@ -209,6 +210,7 @@ def assumptions_named(
         local: Constants of a user's own measurements, where they hold.
         constants: Another set of fitted constants; default the shipped ones.
         experts: How layers with experts run; default as the era has it.
+        recipe: How operands are scaled at fp8; default as the era has it.
 
     Raises:
         InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
@@ -219,9 +221,9 @@ def assumptions_named(
     elif preset in _OF_RACKS:
         base = _OF_RACKS[preset](chip, precision)
     elif local is not None:
-        base = local.assumptions(chip, era, precision, experts)
+        base = local.assumptions(chip, era, precision, experts, recipe)
     else:
-        base = calibrated(chip, era, precision, constants, experts)
+        base = calibrated(chip, era, precision, constants, experts, recipe)
     if name in PRESETS:
         return base
     if mistaken := _mistaken("assumptions", name):

@@ -183,6 +183,7 @@ class Request(BaseModel):
     batch_tokens: Count | None = _field("batch_tokens")
     seq_len: Whole | None = _field("seq_len")
     precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
+    fp8_recipe: Annotated[str, choice(words_of("fp8_recipe"))] | None = _field("fp8_recipe")
     job: Annotated[str, _word("job")] = _field("job")
     lora_rank: Whole = _field("lora_rank")
     frozen_weights: Annotated[str, choice(words_of("frozen_weights"))] = _field("frozen_weights")

@@ -28,6 +28,7 @@ from planner.question.defaults import (
     framework_of,
     note_network,
     precision_of,
+    recipe_of_software,
     seq_len_of,
     tunes_whole,
 )
@@ -48,11 +49,12 @@ if TYPE_CHECKING:
 
 # Defaults in the order in which they are shown.
 _SHOWN = (
-    "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era",
+    "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "fp8-recipe", "era",
     "calibration",
     "power-cap", "cooling", "pue",
 )  # fmt: skip
 
+_AS_ASKED = ("lora_rank", "frozen_weights", "optimizer")
 _NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
 
 
@@ -147,6 +149,11 @@ def _without_constants(request: Request) -> list[str]:
         lines.append(
             f"calibration: has no effect under {preset}, which has no fitted constants; use the "
             "assumptions calibrated or leave it out"
+        )
+    if request.fp8_recipe is not None and preset != "calibrated":
+        lines.append(
+            f"fp8-recipe: {request.fp8_recipe} has no effect under {preset}, which counts no "
+            "casting; use the assumptions calibrated or leave it out"
         )
     if request.collectives not in (None, NCCL) and preset != "calibrated":
         lines.append(
@@ -303,6 +310,7 @@ def _job_of(
         request.mfu or 1.0,
         local,
         experts=framework.experts,
+        recipe=recipe_of_software(request, framework, era, precision, defaults),
     )
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)
@@ -317,9 +325,8 @@ def _job_of(
         global_batch=global_batch,
         precision=precision,
         kind=kind,
-        lora_rank=request.lora_rank,
-        frozen_weights=request.frozen_weights,
-        optimizer=request.optimizer,
+        **{name: getattr(request, name) for name in _AS_ASKED},
+        fp8_recipe=request.fp8_recipe or "",
         framework=framework,
         era=era,
     )

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hardware_db import load_calibration, load_cluster
+from planner.assumptions.fitted import PROTOCOLS
 from planner.base.errors import InputError
 from planner.collectives.nccl.costs import (
     NETWORKS,
-    PROTOCOL_NAMES,
     call_lines,
     nccl_assumptions,
     nccl_costs,
@@ -39,8 +39,8 @@ def test_small_messages_take_ll_and_large_ones_simple() -> None:
     costs = nccl_costs(H100, 8, whole)
     for collective in ("allgather", "allreduce"):
         times = [costs.each_s(collective, size)[:, 0] for size in (SMALL, LARGE)]
-        assert PROTOCOL_NAMES[int(np.argmin(times[0]))] == "ll"
-        assert PROTOCOL_NAMES[int(np.argmin(times[1]))] == "simple"
+        assert PROTOCOLS[int(np.argmin(times[0]))] == "ll"
+        assert PROTOCOLS[int(np.argmin(times[1]))] == "simple"
         assert costs.time_s(collective, SMALL)[0] == times[0].min()
 
 

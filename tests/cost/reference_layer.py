@@ -191,14 +191,20 @@ def _elementwise(a: Assumptions, model: Model, x: Where, kind: str) -> float:
 
 
 def _tensor_exchange(a: Assumptions, model: Model, x: Where, kind: str) -> float:
-    """4 gathers or 2 all-reduces a pass; half of it on moe layers or with parallel blocks."""
-    gathers = 2 if model.parallel_block or kind == "moe" else 4
+    """4 gathers or 2 all-reduces a pass; see `tp_gathers`."""
+    gathers = tp_gathers(model, kind)
     size = 2 * x.tokens * model.hidden
     net = x.nets["tp"]
     whole = (
         gathers * net.gather_s(size) if x.sequence_parallel else gathers / 2 * net.reduce_s(size)
     )
     return whole * (1 - a.tp_overlap)
+
+
+def tp_gathers(model: Model, kind: str) -> int:
+    """Half with parallel blocks, and on layers whose experts are all routed."""
+    routed = kind == "moe" and model.moe is not None and not model.moe.shared_experts
+    return 2 if model.parallel_block or routed else 4
 
 
 def kv_heads_on_chip(model: Model, tp: int) -> float:
@@ -243,6 +249,7 @@ def _expert_exchange(a: Assumptions, model: Model, x: Where) -> float:
     if a.sends_copies:
         return sum(net.exchange_s(k * each) for each in both)
     ranks, reached = places(model, x.ep, nodes)
+    ranks, reached = min(ranks, x.ep / busiest), min(reached, nodes / busiest)
     return sum(net.relay_s(ranks * each, reached * each) for each in both)
 
 
@@ -250,10 +257,18 @@ def places(model: Model, ep: int, nodes: float) -> tuple[float, float]:
     """Distinct ranks and nodes that the experts of a token are expected to be on."""
     moe = model.moe
     assert moe is not None
+    per_node = moe.experts / nodes
     if moe.groups > 1:
         nodes = min(nodes, max(nodes / moe.groups, 1) * moe.groups_per_token)
-    ranks, reached = (n * (1 - (1 - 1 / n) ** moe.experts_per_token) for n in (ep, nodes))
-    return ranks, reached
+    return (
+        ep * _chosen(moe.experts, moe.experts // ep, moe.experts_per_token),
+        nodes * _chosen(round(per_node * nodes), round(per_node), moe.experts_per_token),
+    )
+
+
+def _chosen(experts: int, here: int, k: int) -> float:
+    """Probability that some of the `here` experts are among k drawn without replacement."""
+    return 1 - math.comb(experts - here, k) / math.comb(experts, k)
 
 
 def busiest_rank(a: Assumptions, model: Model, x: Where) -> float:
@@ -264,9 +279,11 @@ def busiest_rank(a: Assumptions, model: Model, x: Where) -> float:
         return a.moe_imbalance
     spread = a.biased_load_spread if moe.router_bias else a.load_spread
     chosen = max(x.tokens * moe.experts_per_token / x.tp, 1)
-    deviation = math.sqrt((1 - 1 / x.ep) * (1 / chosen + spread**2 / (moe.experts / x.ep)))
+    chance = (moe.experts - moe.experts_per_token) / (moe.experts - 1) / chosen
+    deviation = math.sqrt((1 - 1 / x.ep) * (chance + spread**2 / (moe.experts / x.ep)))
     largest = NormalDist().inv_cdf((x.ep - 0.375) / (x.ep + 0.25))
-    return a.moe_imbalance * min(1 + deviation * largest, x.ep)
+    most = min(x.ep, moe.experts / moe.experts_per_token)
+    return a.moe_imbalance * min(1 + deviation * largest, most)
 
 
 def _recomputed(

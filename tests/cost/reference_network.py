@@ -12,11 +12,11 @@ rate per chip times the members that share a domain; all-reduce = two gathers).
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from cost.reference_torus import Footprint, IrregularError, footprint_of
-from hardware_db import Cluster, Level
+from hardware_db import Cluster, Level, load_calibration
 from planner.assumptions.assumptions import Assumptions
 
 Sizes = tuple[int, int, int, int, int]
@@ -30,6 +30,7 @@ class Machine:
     levels: tuple[Level, ...]
     domains: tuple[int, ...]
     assumptions: Assumptions
+    others: tuple["Machine", ...] = ()  # under NCCL's further protocols
 
     def share(self, level: Level) -> float:
         """Achieved share of the wire rate."""
@@ -47,7 +48,7 @@ class Machine:
         a = self.assumptions
         if a.wire_latency:
             return level.latency_s
-        return max(a.ring_hop_s, level.latency_s) if level.kind == "scale-out" else 0.0
+        return max(a.ring_hop_s, level.latency_s) if level.kind == "scale-out" else a.scale_up_hop_s
 
 
 @lru_cache(maxsize=64)
@@ -61,7 +62,42 @@ def machine(cluster: Cluster, chips: int, assumptions: Assumptions) -> Machine:
             reach = min(level.domain_chips or chips, chips)
         levels.append(level or built)
         domains.append(reach)
-    return Machine(tuple(levels), tuple(domains), assumptions)
+    if not assumptions.protocols:
+        return Machine(tuple(levels), tuple(domains), assumptions)
+    first, *others = (
+        Machine(tuple(levels), tuple(domains), under(assumptions, cluster, name))
+        for name in ("simple", "ll", "ll128")
+    )
+    return replace(first, others=tuple(others))
+
+
+def under(a: Assumptions, cluster: Cluster, name: str) -> Assumptions:
+    """The assumptions of one of NCCL's protocols, whose bases count from that of Simple."""
+    numbers = load_calibration("nccl")
+    own, simple = numbers.group(f"protocols.{name}"), numbers.group("protocols.simple")
+
+    def mean(table: dict[str, float], of: str, what: str) -> float:
+        return (table[f"{of}ring_{what}_s"] + table[f"{of}tree_{what}_s"]) / 2
+
+    later = mean(own, "", "base") - mean(simple, "", "base")
+    inner = cluster.levels[0]
+    links = "pci" if inner.name == "pcie" else "nvlink"
+    rack = links == "nvlink" and (inner.domain_chips or cluster.node_chips) > 16
+    step = mean(own, f"{links}_", "step")
+    step *= numbers.value("step_factor.rack" if rack else "step_factor.scale_up")
+    far = mean(own, "net_", "step") * numbers.value("step_factor.scale_out")
+    kept = a.collective_algorithms if name == "simple" else ("ring", "tree")
+    return replace(
+        a,
+        protocols=(),
+        scale_up_latency_s=max(a.scale_up_latency_s + later, 0),
+        scale_out_latency_s=max(a.scale_out_latency_s + later, 0),
+        scale_up_hop_s=max(a.scale_up_hop_s, step),
+        ring_hop_s=max(a.ring_hop_s, far),
+        scale_up_efficiency=a.scale_up_efficiency * own["ring_share"],
+        scale_out_efficiency=a.scale_out_efficiency * own["ring_share"],
+        collective_algorithms=tuple(one for one in a.collective_algorithms if one in kept),
+    )
 
 
 def rank_coordinates(sizes: Sizes, order: Sequence[str]) -> list[dict[str, int]]:
@@ -220,7 +256,12 @@ class Net:
                 total += self.host.base_s(level) + self.host.hop_s(level) * meet
                 total += received / self.own_rate(level, inside)
             times.append(total)
-        return min(times)
+        return min([*times, *(net.gather_s(size_bytes) for net in self.others())])
+
+    def others(self) -> "list[Net]":
+        """The same group under further protocols; without rings there are none."""
+        rings = "ring" in self.host.assumptions.collective_algorithms
+        return [replace(self, host=other) for other in self.host.others if rings]
 
     def ring_latency_s(self) -> float:
         """Base of the outermost level crossed, and one hop per node passed on scale-out levels.
@@ -264,7 +305,7 @@ class Net:
             ring = 2 * (self.size - 1) / self.size * size_bytes / self.ring_rate()
             start = a.in_switch_latency_s * max(self.size / 8, 1)
             times.append(self.host.base_s(first) + start + ring / first.in_network_gain)
-        return min(times)
+        return min([*times, *(net.reduce_s(size_bytes) for net in self.others())])
 
     def send_s(self, size_bytes: float) -> float:
         """To the next member, over the outermost level that some neighbours cross."""

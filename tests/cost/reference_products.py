@@ -25,7 +25,7 @@ def gemm_s(
     busy *= (1 + a.half_k / k) * (1 + a.half_mn / m) * (1 + a.half_mn / n)
     if a.tile_m:
         width = a.tile_n if n >= 256 else min(128, a.tile_n)
-        tiles = copies * math.ceil(m / a.tile_m) * math.ceil(n / width)
+        tiles = copies * max(m / a.tile_m, 1) * max(n / width, 1)
         waves = math.ceil(tiles / a.pe_count)
         busy *= min(waves * a.pe_count / tiles, 4.0) ** a.wave_exponent
     moved = copies * a.operand_bytes * (m * k + k * n + m * n)

@@ -2,7 +2,7 @@
 
 from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
-from cost.reference_layer import kv_heads_on_chip, places
+from cost.reference_layer import kv_heads_on_chip, places, tp_gathers
 from cost.reference_memory import (
     StageSpec,
     local_parameters,
@@ -88,7 +88,7 @@ def _activations(
     kv = kv_heads_on_chip(model, plan.tp) * dims
     for kind, layers in (("dense", spec.dense), ("moe", spec.moe)):
         count = layers * m
-        gathers = 2 if model.parallel_block or kind == "moe" else 4
+        gathers = tp_gathers(model, kind)
         book.gather(found["tp"], 2 * tokens * model.hidden, members * count * gathers * passes)
         if plan.cp_mode == "ring":
             book.gather(found["cp"], 2 * tokens * kv * plan.cp, members * count * (passes + 1))

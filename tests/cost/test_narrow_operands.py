@@ -8,6 +8,8 @@ from support.cases import each
 from hardware_db import load_chip, load_cluster
 from models_db import load_model
 from planner.assumptions.assumptions import calibrated
+from planner.base.errors import InputError
+from planner.cost.communication.algorithms import assumed_collectives
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.job import Job
@@ -22,6 +24,7 @@ from planner.plan import Plan, PlanTable
         ("h100-sxm5-80", "megatron-core-2025", "fp8", 4.0),  # read 2, write 1 and its transpose
         ("h100-sxm5-80", "torch-fsdp", "fp8", 6.0),  # read twice
         ("b200-sxm-180", "megatron-core-2025", "fp8", 3.0),
+        ("l40s", "torch-fsdp", "fp8", 6.0),
         ("b200-sxm-180", "megatron-core", "mxfp8", 2 + 2 * (1 + 1 / 32)),
         ("b200-sxm-180", "megatron-core", "fp4", 4 + 2 * (0.5 + 1 / 16)),
     ],
@@ -29,6 +32,58 @@ from planner.plan import Plan, PlanTable
 def test_bytes_of_a_recipe(chip: str, era: str, precision: str, moved: float) -> None:
     found = calibrated(load_chip(chip), era, precision)
     assert found.quantized_bytes == pytest.approx(moved, abs=0.01)
+
+
+def test_blocks_are_scaled_by_rows_and_by_columns_at_once() -> None:
+    """No copy is transposed apart; Ada has no such products; other formats have one recipe."""
+    for name in ("h100-sxm5-80", "b200-sxm-180"):
+        chip = load_chip(name)
+        found = calibrated(chip, "megatron-core", "fp8", recipe="blockwise")
+        assert found.quantized_bytes == pytest.approx(2 + 2 * (1 + 4 / 128), abs=0.01)
+        assert calibrated(chip, "megatron-core", recipe="blockwise").quantized_bytes == 0
+    with pytest.raises(InputError, match="blockwise runs on Hopper and Blackwell, and l40s is Ada"):
+        calibrated(load_chip("l40s"), "torch-fsdp", "fp8", recipe="blockwise")
+
+
+def test_a_job_has_the_recipe_that_is_asked_for_its_framework_or_its_era() -> None:
+    job = Job(
+        model=load_model("llama3-8b"), seq_len=8192, global_batch=1, precision="fp8",
+        framework=FRAMEWORKS["megatron"], era="megatron-core",
+    )  # fmt: skip
+    assert job.recipe == "current"
+    assert replace(job, era="megatron-core-2025").recipe == "delayed"
+    assert replace(job, framework=FRAMEWORKS["hai-llm"]).recipe == "blockwise"
+    assert replace(job, fp8_recipe="blockwise").recipe == "blockwise"
+    for changes, problem in (
+        ({"precision": "bf16", "fp8_recipe": "delayed"}, "no effect in bf16"),
+        ({"precision": "mxfp8", "fp8_recipe": "delayed"}, "no effect in mxfp8"),
+        ({"framework": FRAMEWORKS["torchtitan"], "fp8_recipe": "delayed"}, "torchtitan has"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            replace(job, **changes)  # type: ignore[arg-type]
+
+
+def test_zero1_gathers_weights_as_products_take_them() -> None:
+    """Half of the bytes at fp8 under NVIDIA's recipes; 16 bits in other formats and shardings."""
+    cluster = load_cluster("b200-sxm-180")
+    for precision, sharding, size in (
+        ("bf16", "zero1", 2.0), ("fp8", "zero1", 1.0), ("mxfp8", "zero1", 2.0),
+        ("fp4", "zero1", 2.0), ("fp8", "zero3", 2.0),
+    ):  # fmt: skip
+        job = Job(
+            model=load_model("llama3-8b"), seq_len=8192, global_batch=16, precision=precision,
+            framework=FRAMEWORKS["megatron"], era="megatron-core",
+        )  # fmt: skip
+        model = CostModel.build(job, cluster, calibrated(cluster.chip, job.era, precision))
+        plan = Plan(fsdp=16, sharding=sharding) if sharding == "zero3" else Plan(dp=16)
+        found = assumed_collectives(model, replace(plan, sharding=sharding))
+        (sent,) = [one for one in found if one.what.startswith("weights")]
+        parameters = job.model.total_parameters
+        if sharding == "zero1":
+            assert sent.size_bytes == pytest.approx(size * parameters, rel=0.01), precision
+        else:
+            (reduced,) = [one for one in found if one.collective == "reduce-scatter"]
+            assert sent.size_bytes == reduced.size_bytes * size / 2
 
 
 def seconds(kind: str, precision: str, **change: float) -> float:

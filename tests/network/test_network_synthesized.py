@@ -98,10 +98,12 @@ def test_the_best_mode_is_never_slower_than_either(name: str, group: tuple[int, 
             np.testing.assert_array_equal(least, found)
 
 
-def test_the_library_has_no_further_rows() -> None:
-    plain = group_costs(fabric_of("dgx1-v100", 64, "nccl"), segments_of((8, 1)))
-    assert plain.features.shape[0] == 15 + 3 * plain.levels
-    assert sum(plain.lines) == 0
+def test_the_library_has_further_rows_for_its_protocols_alone() -> None:
+    """A ring and a tree of two rows in LL and in LL128; none where it is not NCCL."""
+    for name, further in (("dgx1-v100", 8), ("gaudi2", 0)):
+        plain = group_costs(fabric_of(name, 64, "nccl"), segments_of((8, 1)))
+        assert plain.features.shape[0] == 15 + 3 * plain.levels + further
+        assert sum(plain.lines) == 0
 
 
 def test_a_group_across_nodes_takes_schedules_inside_and_rings_outside() -> None:

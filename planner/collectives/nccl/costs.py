@@ -23,12 +23,14 @@ import numpy as np
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Cluster, load_calibration
 from planner.assumptions.assumptions import PRECISIONS, Assumptions, calibrated
+from planner.assumptions.fitted import NCCL_VENDORS, PROTOCOLS
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import build_fabric
 from planner.network.groups import Segment
+from planner.network.protocols import PRINTED, protocol_of
 from planner.network.synthesized.costs import NEVER
 
 NETWORKS = ("infiniband", "efa", "efa-v1", "tcpx")
@@ -37,7 +39,6 @@ NETWORKS = ("infiniband", "efa", "efa-v1", "tcpx")
 efa-v1 is the first generation (p4, p3dn), whose provider lets only the protocol Simple run
 (aws/aws-ofi-nccl, issue 76); efa are later ones (p5 and on).
 """
-PROTOCOL_NAMES = ("ll", "ll128", "simple")
 CALLS = {
     "allgather": "gather",
     "reduce-scatter": "gather",
@@ -45,13 +46,10 @@ CALLS = {
     "alltoall": "exchange",
 }
 """Collectives whose costs are known, and how `GroupCosts.by_algorithm` calls them."""
-_PRINTED = {"ll": "LL", "ll128": "LL128", "simple": "Simple"}
 _NAMES = {"hierarchical": "rings by level"}
 _PROBE_BYTES = 1e12
-_VENDORS = ("NVIDIA", "AMD")
 _ERA = "megatron-core"  # network constants do not depend on it
 _PLAIN = ("ring", "hierarchical", "tree")
-_MOST_IN_NODE = 16  # chips whose switches are on their own board, not in trays of a rack
 _RUN = {"efa-v1": ("simple",)}
 """Protocols that run on a network, where not all do."""
 
@@ -88,7 +86,7 @@ class NcclCosts:
     """Costs of groups under each protocol.
 
     Attributes:
-        protocols: Costs of the same groups, in the order of `PROTOCOL_NAMES`.
+        protocols: Costs of the same groups, in the order of `PROTOCOLS`.
     """
 
     protocols: tuple[GroupCosts, ...]
@@ -177,7 +175,7 @@ def call_lines(
     many = _of_all(cluster, chips, len(probes), network=network)
     tree = crosses_network(cluster, chips)
     found: dict[tuple[str, str], CallLine] = {}
-    for protocol, costs in zip(PROTOCOL_NAMES, many.protocols, strict=True):
+    for protocol, costs in zip(PROTOCOLS, many.protocols, strict=True):
         seen: set[tuple[float, ...]] = set()
         for name, seconds in costs.by_algorithm(CALLS[collective], probes):
             ends = tuple(seconds.tolist())
@@ -186,8 +184,8 @@ def call_lines(
             seen.add(ends)
             told = name.removeprefix("twice ")
             algorithm = f"{told} tree" if told == "in-switch" and tree else _NAMES.get(told, told)
-            found[algorithm, _PRINTED[protocol]] = CallLine(
-                algorithm=algorithm, protocol=_PRINTED[protocol], alpha_s=ends[0],
+            found[algorithm, PRINTED[protocol]] = CallLine(
+                algorithm=algorithm, protocol=PRINTED[protocol], alpha_s=ends[0],
                 s_per_byte=(ends[1] - ends[0]) / _PROBE_BYTES,
             )  # fmt: skip
     order = {algorithm: at for at, algorithm in enumerate(dict.fromkeys(key[0] for key in found))}
@@ -223,7 +221,7 @@ def nccl_assumptions(
     virtual: bool = False,
     constants: Calibration | None = None,
 ) -> tuple[Assumptions, ...]:
-    """The assumptions of each protocol, in the order of `PROTOCOL_NAMES`.
+    """The assumptions of each protocol, in the order of `PROTOCOLS`.
 
     Args:
         cluster: The cluster; its chip and the kind of its innermost links count.
@@ -237,19 +235,15 @@ def nccl_assumptions(
     """
     if network not in NETWORKS:
         raise InputError(f"network: {not_one_of(network, NETWORKS)}")
-    if cluster.chip.vendor not in _VENDORS:
-        served = " and ".join(_VENDORS)
+    if cluster.chip.vendor not in NCCL_VENDORS:
+        served = " and ".join(NCCL_VENDORS)
         raise InputError(f"{cluster.chip.name}: costs of NCCL are known for {served} chips alone")
     numbers = constants or load_calibration("nccl")
     inner = cluster.levels[0]
-    domain = inner.domain_chips or cluster.node_chips
-    links = "pci" if inner.name == "pcie" else "rack" if domain > _MOST_IN_NODE else "node"
     alone = inner.domain_chips is None or chips <= inner.domain_chips
     base = _common(cluster.chip, numbers, alone=alone)
     late_s = numbers.value("latency.virtual_s") if virtual else 0.0
-    return tuple(
-        _of_protocol(base, name, links, network, late_s, numbers) for name in PROTOCOL_NAMES
-    )
+    return tuple(_of_protocol(base, name, cluster, network, late_s, numbers) for name in PROTOCOLS)
 
 
 def _common(chip: Chip, numbers: Calibration, *, alone: bool) -> Assumptions:
@@ -257,6 +251,7 @@ def _common(chip: Chip, numbers: Calibration, *, alone: bool) -> Assumptions:
     return replace(
         calibrated(chip, _ERA, next(name for name in PRECISIONS if name in chip.peak_flop_per_s)),
         name="nccl",
+        protocols=(),
         tree_efficiency=numbers.value("efficiency.tree"),
         exchange_efficiency=numbers.value("efficiency.exchange"),
         in_switch_latency_s=numbers.value(
@@ -266,28 +261,26 @@ def _common(chip: Chip, numbers: Calibration, *, alone: bool) -> Assumptions:
 
 
 def _of_protocol(
-    base: Assumptions, name: str, links: str, network: str, late_s: float, numbers: Calibration
+    base: Assumptions,
+    name: str,
+    cluster: Cluster,
+    network: str,
+    late_s: float,
+    numbers: Calibration,
 ) -> Assumptions:
     """Of a protocol; on a network that it does not run on it takes forever."""
-    table = numbers.group(f"protocols.{name}")
-    launch_s = (table["ring_base_s"] + table["tree_base_s"]) / 2
-    inside_s, outside_s = (
-        (table[f"{kind}_ring_step_s"] + table[f"{kind}_tree_step_s"]) / 2
-        for kind in ("pci" if links == "pci" else "nvlink", "net")
-    )
-    factor = "step_factor.rack" if links == "rack" else "step_factor.scale_up"
-    share = table["ring_share"]
-    within = numbers.value("efficiency.pcie" if links == "pci" else "efficiency.nvlink")
+    own = protocol_of(name, cluster, numbers)
+    wired = "pcie" if cluster.levels[0].name == "pcie" else "nvlink"
     key = network.replace("-", "_")
-    runs = name in _RUN.get(network, PROTOCOL_NAMES)
+    runs = name in _RUN.get(network, PROTOCOLS)
     reduces = ("in-switch", "in-switch-tree") if name == "simple" else ()
     return replace(
         base,
-        scale_up_latency_s=launch_s + late_s + numbers.value("latency.scale_up_s"),
-        scale_out_latency_s=launch_s + numbers.value(f"latency.{key}_s") if runs else NEVER,
-        scale_up_hop_s=inside_s * numbers.value(factor),
-        ring_hop_s=outside_s * numbers.value("step_factor.scale_out"),
-        scale_up_efficiency=within * share,
-        scale_out_efficiency=numbers.value(f"efficiency.{key}") * share,
+        scale_up_latency_s=own.base_s + late_s + numbers.value("latency.scale_up_s"),
+        scale_out_latency_s=own.base_s + numbers.value(f"latency.{key}_s") if runs else NEVER,
+        scale_up_hop_s=own.inside_s,
+        ring_hop_s=own.outside_s,
+        scale_up_efficiency=numbers.value(f"efficiency.{wired}") * own.share,
+        scale_out_efficiency=numbers.value(f"efficiency.{key}") * own.share,
         collective_algorithms=(*_PLAIN, *reduces),
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.cost.columns import Columns, columns_of
-from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once
+from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once, updated_bytes
 from planner.cost.communication.exchanges import context_bytes, expert_bytes, tensor_bytes
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.memory.parameters import trained_share
@@ -129,7 +129,7 @@ def _messages(model: CostModel, x: Columns) -> Iterator[tuple[str, str, str, flo
         elif sharding == DDP:
             yield f"{prefix}data", f"gradients {stage}", "all-reduce", wire * of_stage
         else:
-            weights = WEIGHT_BYTES * of_stage
+            weights = float(updated_bytes(model.assumptions, x.sharding)[0, 0]) * of_stage
             yield f"{prefix}data", f"gradients {stage}", "reduce-scatter", wire * of_stage
             yield f"{prefix}data", f"weights {stage}", "all-gather", weights
 

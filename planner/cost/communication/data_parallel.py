@@ -28,9 +28,10 @@ from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.kernels.compute import smooth_max
 from planner.network.collectives import GroupCosts
-from planner.plan import DDP, ZERO2, ZERO3
+from planner.plan import DDP, ZERO1, ZERO2, ZERO3
 
 WEIGHT_BYTES = 2.0
+"""Of a gathered weight; `updated_bytes` has those of zero1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,11 @@ class DataNets:
     expert_shard: GroupCosts
     expert_replica: GroupCosts
     expert_data: GroupCosts
+
+
+def updated_bytes(a: Assumptions, sharding: IntArray) -> FloatArray:
+    """Bytes per weight that is gathered once it is updated, by code of the sharding."""
+    return np.where(sharding == ZERO1, a.weight_wire_bytes, WEIGHT_BYTES)
 
 
 def gathers_once(framework: FrameworkProfile, pp: IntArray) -> BoolArray:
@@ -246,7 +252,7 @@ def _reduction_s(
     gradients = a.gradient_wire_bytes * parameters
     sharded = data.gather_s(gradients)
     if a.hides_gather:
-        sharded = data.gather_s(WEIGHT_BYTES * parameters) + sharded
+        sharded = data.gather_s(updated_bytes(a, sharding) * parameters) + sharded
     whole = data.reduce_s(gradients)
     across = replica.reduce_s(gradients / shard.size)
     across = across + _hops_s(a, replica, gradients) / shard.size
@@ -282,7 +288,7 @@ def late_gather_s(
     copies = a.slice_s * tensors * np.where(nets.data.size > 1, nets.data.size, 0.0)
 
     def of(parameters: FloatArray, data: GroupCosts, shard: GroupCosts) -> FloatArray:
-        updated = data.gather_s(WEIGHT_BYTES * trained_share * parameters)
+        updated = data.gather_s(updated_bytes(a, sharding) * trained_share * parameters)
         whole = np.where(once, shard.gather_s(WEIGHT_BYTES * parameters), 0.0)
         seconds = np.where(sharding == ZERO3, whole, np.where(sharding == DDP, 0.0, updated))
         return np.where(parameters > 0, seconds, 0.0)

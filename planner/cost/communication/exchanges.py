@@ -80,11 +80,11 @@ def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArra
     """Tensor-parallel collectives of the forward pass over one layer.
 
     With sequence parallelism 4 all-gathers or reduce-scatters of 2 T h bytes, without it 2
-    all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); half of that on a
-    mixture-of-experts layer, whose tokens travel with the expert exchange.
+    all-reduces (Korthikanti et al., arXiv:2205.05198, section 4.2.2); on a mixture-of-experts layer
+    those of `moe_tp_exchanges`.
     """
     size = tensor_bytes(shapes, x.tokens)
-    exchanges = shapes.tp_exchanges * (0.5 if moe and shapes.tp_exchanges == 4 else 1.0)
+    exchanges = shapes.moe_tp_exchanges if moe else shapes.tp_exchanges
     split = exchanges * x.tp_net.gather_s(size)
     whole = exchanges / 2 * x.tp_net.reduce_s(size)
     return np.where(x.sequence_parallel, split, whole)
@@ -131,7 +131,8 @@ def copies_sent(
     if shapes.expert_groups > 1:
         filled = np.maximum(nodes / shapes.expert_groups, 1.0)
         reached = np.minimum(nodes, filled * shapes.groups_per_token)
-    return sent_once(ep.astype(np.float64), k), sent_once(reached, k)
+    ranks, experts = ep.astype(np.float64), max(shapes.experts, 1)
+    return sent_once(ranks, k, experts), sent_once(reached, k, experts * reached / nodes)
 
 
 def expert_exchange_s(
@@ -146,7 +147,8 @@ def expert_exchange_s(
                                 node, which is handed on inside it (`GroupCosts.relay_s`)
         gathered tokens         an all-gather and a reduce-scatter over ep of all of T h / tp
 
-    All wait for the busiest rank, to which `load` times the mean goes.
+    All wait for the busiest rank, to which `load` times the mean goes, but no token twice where
+    copies are sent once.
     """
     if a.gathers_tokens:
         all_tokens = x.tokens / x.tp * shapes.hidden * x.ep
@@ -157,6 +159,8 @@ def expert_exchange_s(
     if a.sends_copies:
         return x.ep_net.exchange_s(there) + x.ep_net.exchange_s(size)
     near, far = copies_sent(a, shapes, x.ep, x.ep_net.domains)
+    k = max(shapes.experts_per_token, 1)
+    near, far = np.minimum(near, x.ep / k / load), np.minimum(far, x.ep_net.domains / k / load)
     return x.ep_net.relay_s(near * there, far * there) + x.ep_net.relay_s(near * size, far * size)
 
 

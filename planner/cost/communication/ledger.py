@@ -22,7 +22,7 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import columns_of
-from planner.cost.communication.data_parallel import WEIGHT_BYTES
+from planner.cost.communication.data_parallel import WEIGHT_BYTES, updated_bytes
 from planner.cost.communication.exchanges import ACTIVATION_BYTES
 from planner.cost.context import CostModel
 from planner.plan import DDP, ZERO3, PlanTable
@@ -84,7 +84,8 @@ def layer_ledger(
     sharded = plans.sharding == ZERO3
     tensor = np.where(plans.tp > 1, shapes.tp_exchanges * ACTIVATION_BYTES * tokens, 0.0)
     tensor = tensor * shapes.hidden
-    shared = np.where(plans.sharding == DDP, 2 * gradients, weights + gradients)
+    updated = updated_bytes(a, plans.sharding) * parameters
+    shared = np.where(plans.sharding == DDP, 2 * gradients, updated + gradients)
     nets = {name: net.flat() for name, net in x.nets.items()}
     across = 2 * gradients / nets["shard"].size
     zero = np.zeros(len(plans))

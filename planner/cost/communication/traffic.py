@@ -24,6 +24,7 @@ from planner.cost.communication.data_parallel import (
     gathers_once,
     owned_parameters,
     reduces_again,
+    updated_bytes,
 )
 from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossing
 from planner.cost.communication.replicas import copied_bytes
@@ -303,10 +304,9 @@ def _tokens(model: CostModel, x: Columns) -> FloatArray:
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    blocks = shapes.tp_exchanges, min(shapes.tp_exchanges, 2)
 
     def exchanges(group: RecomputeGroup) -> FloatArray:
-        per_layer = group.dense * blocks[0] + group.moe * blocks[1]
+        per_layer = group.dense * shapes.tp_exchanges + group.moe * shapes.moe_tp_exchanges
         return per_layer * (2.0 + repeats(model, group).exchanges)
 
     def turns(group: RecomputeGroup) -> FloatArray:
@@ -342,7 +342,8 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
         weights = WEIGHT_BYTES * parameters
-        plain = zero2_scatters * gradients + share * weights
+        updated = share * updated_bytes(model.assumptions, x.sharding) * parameters
+        plain = zero2_scatters * gradients + updated
         plain = np.where(x.sharding == DDP, reductions * gradients, plain)
         across = reductions * gradients / x.nets[f"{prefix}shard"].size
         for group, table in (

@@ -26,8 +26,10 @@ _WORST_WAVE = 4.0
 def wave_factor(a: Assumptions, m: Number, n: Number, copies: Number = 1.0) -> FloatArray:
     """Time lost because the last wave of tiles leaves PEs idle, at most 4.
 
-    tiles = copies * ceil(m / tile_m) * ceil(n / tile_n), factor = ceil(tiles / PEs) * PEs / tiles,
-    to the power `wave_exponent`: a grouped kernel has one last wave for all copies.
+    tiles = copies * max(m / tile_m, 1) * max(n / tile_n, 1), and the factor is
+    ceil(tiles / PEs) * PEs / tiles to the power `wave_exponent`: a grouped kernel has one last wave
+    for all copies. A remainder counts as a part of a tile, since `matmul_s` counts the elements
+    that are asked for and not those of whole tiles; else one element more could halve the time.
 
     Source: NVIDIA, Matrix Multiplication Background User's Guide, section
     Wave Quantization, https://docs.nvidia.com/deeplearning/performance/.
@@ -35,7 +37,7 @@ def wave_factor(a: Assumptions, m: Number, n: Number, copies: Number = 1.0) -> F
     if a.tile_m == 0 or a.wave_exponent == 0:
         return np.ones(np.broadcast(m, n, copies).shape)
     width = np.where(n < _NARROW, min(_NARROW_TILE, a.tile_n), a.tile_n)
-    tiles = copies * np.ceil(m / a.tile_m) * np.ceil(n / width)
+    tiles = copies * np.maximum(m / a.tile_m, 1.0) * np.maximum(n / width, 1.0)
     waste = np.ceil(tiles / a.pe_count) * a.pe_count / tiles
     return np.asarray(np.minimum(waste, _WORST_WAVE) ** a.wave_exponent)
 

@@ -19,12 +19,14 @@ def busiest_rank(
 ) -> FloatArray:
     """Expected load of the busiest of ep ranks over the mean, in one micro-batch.
 
-        v = (1 - 1/ep) (1/n + s^2 ep / E),    n = T k / tp choices per rank
-        busiest = 1 + sqrt(v) z(ep),          z(ep) = Phi^-1((ep - 3/8) / (ep + 1/4))
+        v = (1 - 1/ep) ((E - k) / (E - 1) / n + s^2 ep / E),    n = T k / tp choices per rank
+        busiest = min(1 + sqrt(v) z(ep), ep, E / k),    z(ep) = Phi^-1((ep - 3/8) / (ep + 1/4))
 
-    Choices fall on experts as a multinomial whose shares differ by s = `load_spread` of their mean
-    from expert to expert; ranks add up theirs. z is the expected largest of ep standard normal
-    values. All ranks wait for the busiest, since an exchange follows. 1 where loads are even.
+    A token chooses k different experts, with shares that differ by s = `load_spread` of their mean
+    from expert to expert; ranks add up theirs. The first term is the variance of draws without
+    replacement (hypergeometric). z is the expected largest of ep standard normal values. No rank
+    gets more than all tokens for each of its experts. All ranks wait for the busiest, since an
+    exchange follows. 1 where loads are even.
 
     Source: Blom, Statistical Estimates and Transformed Beta-Variables (1958), for z.
 
@@ -37,10 +39,12 @@ def busiest_rank(
     if a.even_loads:
         return np.full(np.broadcast(tokens, tp, ep).shape, a.moe_imbalance)
     spread = a.biased_load_spread if shapes.biased_router else a.load_spread
-    chosen = np.maximum(tokens * max(shapes.experts_per_token, 1) / tp, 1.0)
-    variance = (1 - 1 / ep) * (1 / chosen + spread**2 * ep / max(shapes.experts, 1))
-    load = 1 + np.sqrt(variance) * _expected_largest(ep)
-    return np.asarray(a.moe_imbalance * np.minimum(load, ep), dtype=np.float64)
+    experts, k = max(shapes.experts, 1), max(shapes.experts_per_token, 1)
+    chosen = np.maximum(tokens * k / tp, 1.0)
+    without_return = (experts - k) / max(experts - 1, 1)
+    variance = (1 - 1 / ep) * (without_return / chosen + spread**2 * ep / experts)
+    load = np.minimum(1 + np.sqrt(variance) * _expected_largest(ep), np.minimum(ep, experts / k))
+    return np.asarray(a.moe_imbalance * load, dtype=np.float64)
 
 
 def _expected_largest(counts: IntArray) -> FloatArray:
@@ -50,11 +54,20 @@ def _expected_largest(counts: IntArray) -> FloatArray:
     return np.array(found)[at].reshape(np.shape(counts))
 
 
-def sent_once(places: FloatArray, chosen: int) -> FloatArray:
-    """Distinct places over the k experts that a token visits: p (1 - (1 - 1/p)^k) / k.
+def sent_once(places: FloatArray, chosen: int, experts: FloatArray | float) -> FloatArray:
+    """Distinct places over the k different experts that a token visits.
+
+        p (1 - q) / k,    q = product over i < k of 1 - (E / p) / (E - i)
+
+    q is the probability that none of the E / p experts of a place is among the k.
 
     Args:
         places: p ranks or nodes over which routing is uniform.
         chosen: k.
+        experts: E, those of all places.
     """
-    return np.asarray(places * (1 - (1 - 1 / places) ** chosen) / chosen)
+    missed = np.ones(np.broadcast(places, experts).shape)
+    for index in range(chosen):
+        left = np.maximum(experts - index, 1.0)
+        missed = missed * np.maximum(1 - experts / places / left, 0.0)
+    return np.asarray(places * (1 - missed) / chosen)

@@ -82,6 +82,16 @@ class Shapes:
         """MLP width that one token crosses on a mixture-of-experts layer."""
         return self.experts_per_token * self.expert_width + self.shared_width
 
+    @property
+    def moe_tp_exchanges(self) -> int:
+        """`tp_exchanges` of a layer with experts.
+
+        Those of attention alone, since routed tokens travel with the expert exchange. Shared
+        experts are divided by tp like an MLP and exchange like one (Megatron-LM 0065cf8a8f,
+        core/transformer/moe/shared_experts.py, `pre_forward_comm` and `post_forward_comm`).
+        """
+        return self.tp_exchanges if self.shared_width else min(self.tp_exchanges, 2)
+
 
 def mean_context(model: Model, seq_len: float) -> float:
     """Keys per token, averaged over layers, before causality halves them.

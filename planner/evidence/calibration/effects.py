@@ -71,6 +71,6 @@ def effects_of(
 def _step_s(
     job: Job, cluster: Cluster, plan: Plan, constants: Calibration, site_factor: float
 ) -> float:
-    a = calibrated(cluster.chip, job.era, job.precision, constants, job.expert_software)
+    a = calibrated(cluster.chip, job.era, job.precision, constants, job.expert_software, job.recipe)
     model = CostModel.build(job, cluster, replace(a, site_factor=site_factor))
     return float(evaluate_totals(model, PlanTable.from_plans([plan])).step_time_s[0])

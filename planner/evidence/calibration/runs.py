@@ -87,7 +87,7 @@ class RunSet:
         seconds = np.empty(len(self.runs))
         for batch in self.batches:
             job, chip = batch.job, batch.cluster.chip
-            a = calibrated(chip, job.era, job.precision, constants, job.expert_software)
+            a = calibrated(chip, job.era, job.precision, constants, job.expert_software, job.recipe)
             model = CostModel.build(job, batch.cluster, replace(a, site_factor=1.0))
             seconds[batch.at] = evaluate_totals(model, batch.plans).step_time_s
         return seconds

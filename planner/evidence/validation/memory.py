@@ -202,7 +202,11 @@ def memory_row(run: Run, **change: float | str) -> MemoryRow:
 def cost_model(run: Run) -> CostModel:
     """The cost model of a run's job on its cluster, with the shipped constants."""
     assumptions = calibrated(
-        run.cluster.chip, run.job.era, run.job.precision, experts=run.job.expert_software
+        run.cluster.chip,
+        run.job.era,
+        run.job.precision,
+        experts=run.job.expert_software,
+        recipe=run.job.recipe,
     )
     return CostModel.build(run.job, run.cluster, assumptions)
 

@@ -68,8 +68,12 @@ class Constants:
         """Those of a run's software and chip."""
         chip, job = run.cluster.chip, run.job
         if self.local is not None and self.is_local(run):
-            return self.local.assumptions(chip, job.era, job.precision, job.expert_software)
-        return calibrated(chip, job.era, job.precision, self.calibration, job.expert_software)
+            return self.local.assumptions(
+                chip, job.era, job.precision, job.expert_software, job.recipe
+            )
+        return calibrated(
+            chip, job.era, job.precision, self.calibration, job.expert_software, job.recipe
+        )
 
     def model(self, run: Run) -> CostModel:
         """The cost model of a run's job on its cluster.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.assumptions.experts import ExpertSoftware
+from planner.assumptions.recipes import FP8_RECIPES
 from planner.assumptions.software import DATA_INSIDE, GIB, PIPELINE_INSIDE, FrameworkProfile
 
 MEGATRON = FrameworkProfile(
@@ -24,6 +25,7 @@ MEGATRON = FrameworkProfile(
     schedules=("1f1b", "interleaved"),
     takes_lists=True,
     recomputes_alike="the first N layers of every stage",
+    fp8_recipes=FP8_RECIPES,
 )
 
 WIDE_GRADIENTS = replace(
@@ -65,6 +67,8 @@ HAI_LLM = replace(
     recomputes_alike="all layers",
     selective="up-projections",
     experts=ExpertSoftware(dispatcher="deepep", dispatch_bytes=1 + 4 / 128),
+    fp8_recipe="blockwise",  # arXiv:2412.19437, section 3.3.2
+    fp8_recipes=("blockwise",),
 )
 """DeepSeek's own framework, which is not public.
 

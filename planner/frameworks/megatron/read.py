@@ -25,6 +25,7 @@ from planner.frameworks.megatron.reading.names import known_flags
 from planner.frameworks.megatron.reading.parallel import mesh_and_sharding
 from planner.frameworks.megatron.reading.recompute import recomputation_of
 from planner.frameworks.megatron.reading.stages import chunks_of
+from planner.frameworks.megatron.words import FP8_RECIPES
 from planner.frameworks.reading.commands import command_in
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of
@@ -128,7 +129,21 @@ def _job(launch: LaunchSettings) -> dict[str, Any]:
     for name in ("--rampup-batch-size", "--step-batch-size-schedule"):
         if launch.on(name):
             launch.warnings.append(f"{name}: the step is that of the whole batch, at the end")
-    return {"seq_len": length, "precision": _precision(launch), "framework": _profile(launch)}
+    precision = _precision(launch)
+    recipe = {"fp8_recipe": _recipe(launch)} if precision == "fp8" else {}
+    return {
+        "seq_len": length, "precision": precision, **recipe, "framework": _profile(launch)
+    }  # fmt: skip
+
+
+def _recipe(launch: LaunchSettings) -> str:
+    """How operands are scaled at fp8; delayed where nothing is said (core 0.16.1)."""
+    said = launch.text("--fp8-recipe") or "delayed"
+    for name, flag in FP8_RECIPES.items():
+        if flag == said:
+            return name
+    launch.warnings.append(f"--fp8-recipe {said}: the prediction counts current scaling")
+    return "current"
 
 
 def _profile(launch: LaunchSettings) -> str:

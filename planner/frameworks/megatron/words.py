@@ -33,6 +33,8 @@ LATENT_EXPOSES_TP = "Transformer Engine switches it off beside latent attention"
 """The user buffers of its projections have names that core/extensions/transformer_engine.py,
 TELinear, does not know: one of them switches the overlap of all layers off."""
 
+FP8_RECIPES = {"delayed": "delayed", "current": "tensorwise", "blockwise": "blockwise"}
+"""What --fp8-recipe calls the recipes of `planner.assumptions.recipes`."""
 _PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4")
 
 

@@ -33,7 +33,8 @@ from planner.network.synthesized.tables import (
 
 NEVER = 1e300
 """The latency, in seconds, of an algorithm that the fabric does not offer."""
-_SLOW = 1.0  # s/B of such a line: no placement that has it may look cheap where another has not
+SLOW = 1.0
+"""Seconds per byte of such a line: no placement with it may look cheap where another has none."""
 _WIDTH = {"gather": 2, "reduce": 2, "exchange": 3}
 
 
@@ -52,6 +53,11 @@ class Lines(NamedTuple):
                 return range(first, end, _WIDTH[name])
             first = end
         return range(0)
+
+    @property
+    def width(self) -> int:
+        """Rows of all of them."""
+        return sum(_WIDTH[name] * count for name, count in self._asdict().items())
 
 
 NO_LINES = Lines()
@@ -110,7 +116,7 @@ def synthesized_rows(
 
 def _without(row: FloatArray, there: BoolArray, is_alpha: bool) -> FloatArray:
     """A row of an algorithm that is left out where there is a synthesized one."""
-    return np.where(there, NEVER if is_alpha else _SLOW, row)
+    return np.where(there, NEVER if is_alpha else SLOW, row)
 
 
 def _direct(
@@ -153,10 +159,13 @@ def _tabled(
 
 def _latency_s(fabric: Fabric, steps: IntArray, ring: FloatArray) -> FloatArray:
     """(n,) latency of schedules of (n,) steps on the innermost level."""
-    level = fabric.levels[0]
-    return step_latency_s(
-        level.base_latency_s, level.hop_latency_s, fabric.step_s, fabric.start_s, steps, ring
-    )
+    base_s = fabric.levels[0].base_latency_s
+    return step_latency_s(base_s, _hop_s(fabric), fabric.step_s, fabric.start_s, steps, ring)
+
+
+def _hop_s(fabric: Fabric) -> float:
+    """Latency per hop of the innermost level; 0 where it is that of a protocol of the library."""
+    return 0.0 if fabric.protocols else fabric.levels[0].hop_latency_s
 
 
 def _gathers(
@@ -179,7 +188,7 @@ def _gathers(
     return [
         (
             np.where(count > 0, _latency_s(fabric, count, ring) + alpha, NEVER),
-            np.where(count > 0, load + beta, _SLOW),
+            np.where(count > 0, load + beta, SLOW),
         )
         for count, load in zip(steps, loads, strict=True)
     ]
@@ -194,7 +203,7 @@ def _reduces(
     return [
         (
             np.where((count > 0) & whole, _latency_s(fabric, count, ring), NEVER),
-            np.where((count > 0) & whole, load, _SLOW),
+            np.where((count > 0) & whole, load, SLOW),
         )
         for count, load in zip(steps, loads, strict=True)
     ]
@@ -213,15 +222,15 @@ def _exchanges(
     all-to-all holds one step.
     """
     share = members.inside[0] / members.size
-    base, level = rows[10], fabric.levels[0]
-    more = level.hop_latency_s or fabric.step_s
+    base = rows[10]
+    more = _hop_s(fabric) or fabric.step_s
     further = [not outer.scale_out for outer in fabric.levels[1:]]
     crossed = members.inside[1:][further] > members.below[1:][further]
     alone = ~crossed.any(axis=0)  # of scale-up levels that work at the same time
     return [
         (
             np.where((count > 0) & alone, base + (count - 1) * more, NEVER),
-            np.where((count > 0) & alone, load * share / fabric.exchange_efficiency, _SLOW),
+            np.where((count > 0) & alone, load * share / fabric.exchange_efficiency, SLOW),
         )
         for count, load in zip(steps, loads, strict=True)
     ]

@@ -82,6 +82,15 @@ JOB_FIELDS = (
         default_text="the chip's 16 bits",
     ),
     Asked(
+        name="fp8_recipe",
+        help="How operands are scaled at fp8: delayed or current (by tensor) or blockwise",
+        more="MXFP8 and NVFP4 are precisions",
+        panel=JOB,
+        kind="word",
+        default_text="as the software does",
+        page="model/time.md#narrow-formats-and-adapters",
+    ),
+    Asked(
         name="job",
         help="pretrain, finetune (sft is another word for it) or lora",
         more="The first two train all parameters, lora trains adapters",

@@ -14,6 +14,7 @@ FilePath = str | os.PathLike[str]
 Several = str | list[str] | tuple[str, ...]
 """Words, or text with commas between them."""
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
+Fp8Recipe = Literal["delayed", "current", "blockwise"]
 Job = Literal["pretrain", "finetune", "lora", "sft"]
 FrozenWeights = Literal["16-bit", "fp8", "int4", "nf4"]
 Optimizer = Literal["adam", "adam-bf16", "adam-fp8", "adam-8bit", "adafactor", "lion", "muon"]
@@ -86,6 +87,9 @@ class CommonFields(FeasibleFields, total=False):
     batch_tokens: float | str | None
     """Tokens per step, e.g. 4Mi or 3e6. Rounded to whole sequences. Default: 4Mi; of finetune and
     lora 32 sequences."""
+    fp8_recipe: Fp8Recipe | None
+    """How operands are scaled at fp8: delayed or current (by tensor) or blockwise. MXFP8 and NVFP4
+    are precisions. Default: as the software does."""
     job: Job
     """pretrain, finetune (sft is another word for it) or lora. The first two train all parameters,
     lora trains adapters. Default: pretrain."""

@@ -34,6 +34,12 @@ def _precisions() -> Collection[str]:
     return PRECISIONS
 
 
+def _recipes() -> Collection[str]:
+    from planner.assumptions.recipes import FP8_RECIPES  # noqa: PLC0415  (not for --help)
+
+    return FP8_RECIPES
+
+
 def _presets() -> Collection[str]:
     from planner.assumptions.assumptions import PRESETS  # noqa: PLC0415  (pydantic; not for --help)
 
@@ -133,6 +139,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "model": _models,
     "hardware": _hardware,
     "precision": _precisions,
+    "fp8_recipe": _recipes,
     "job": _jobs,
     "frozen_weights": _frozen,
     "optimizer": _optimizers,

@@ -95,6 +95,7 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
         fields["lora_rank"] = job.lora_rank
         fields |= _unlike("frozen_weights", job.frozen_weights, UNQUANTIZED)
     fields |= _unlike("optimizer", job.optimizer, ADAM)
+    fields |= _unlike("fp8_recipe", job.fp8_recipe, "")
     if request.placement == "all":  # else evaluate would warn of layouts that were asked for
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}

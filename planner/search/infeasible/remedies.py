@@ -184,13 +184,14 @@ def other_precision(space: UniformSpace, chips: int) -> Iterator[str]:
     if job.precision == wider or wider not in chip.peak_flop_per_s:
         return
     shipped, others = (
-        calibrated(chip, job.era, name, experts=job.expert_software)
+        calibrated(chip, job.era, name, experts=job.expert_software, recipe=job.recipe)
         for name in (job.precision, wider)
     )
     if given != replace(shipped, collectives=given.collectives):
         return
     assumptions = replace(others, collectives=given.collectives)
-    changed = replace(model, job=replace(job, precision=wider), assumptions=assumptions)
+    other = replace(job, precision=wider, fp8_recipe="")
+    changed = replace(model, job=other, assumptions=assumptions)
     if possible(replace(space, model=changed), chips):
         yield f"--precision {wider}"
 

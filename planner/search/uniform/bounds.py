@@ -268,7 +268,8 @@ def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatA
     inner = columns["cp"] * columns["fsdp"]
     visible = 1 - a.dp_overlap
     in_switch = max(1.0, model.cluster.levels[0].in_network_gain)
-    once = visible * data * np.minimum(gradients + share * weights, 2 * gradients / in_switch)
+    updated = share * a.weight_wire_bytes * stage
+    once = visible * data * np.minimum(gradients + updated, 2 * gradients / in_switch)
     often = (1 - a.zero3_overlap) * (2 * weights + gradients)
     kept = gathers_once(model.framework, columns["pp"])
     each = shard * np.where(kept, visible * (weights + gradients), often)

@@ -185,15 +185,18 @@ def test_flags(flags: str, fields: dict[str, object], tmp_path: Path) -> None:
 
 
 @each(
-    ("flags", "precision"),
+    ("flags", "precision", "recipe"),
     [
-        ("--fp8-format hybrid", "fp8"),
-        ("--fp8-format e4m3 --fp8-recipe mxfp8", "mxfp8"),
-        ("--fp4-format e2m1", "fp4"),
+        ("--fp8-format hybrid", "fp8", "delayed"),
+        ("--fp8-format hybrid --fp8-recipe tensorwise", "fp8", "current"),
+        ("--fp8-format e4m3 --fp8-recipe blockwise", "fp8", "blockwise"),
+        ("--fp8-format e4m3 --fp8-recipe mxfp8", "mxfp8", None),
+        ("--fp4-format e2m1", "fp4", None),
     ],
 )
-def test_precisions(flags: str, precision: str, tmp_path: Path) -> None:
-    assert launch(LLAMA + flags, tmp_path).request.precision == precision
+def test_precisions(flags: str, precision: str, recipe: str | None, tmp_path: Path) -> None:
+    request = launch(LLAMA + flags, tmp_path).request
+    assert (request.precision, request.fp8_recipe) == (precision, recipe)
 
 
 @each(

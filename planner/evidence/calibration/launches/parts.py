@@ -100,7 +100,8 @@ def _alike(runs: Sequence[Run]) -> list[list[int]]:
 def _time_parts(runs: Sequence[Run], constants: Calibration) -> dict[str, FloatArray]:
     """Seconds by cause of runs of `_alike`."""
     first = runs[0]
-    a = calibrated(first.cluster.chip, first.job.era, first.job.precision, constants)
+    job = first.job
+    a = calibrated(first.cluster.chip, job.era, job.precision, constants, recipe=job.recipe)
     model = CostModel.build(first.job, first.cluster, a)
     plans = PlanTable.from_plans([run.plan for run in runs])
     batches = np.array([run.job.global_batch for run in runs])

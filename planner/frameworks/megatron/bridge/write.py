@@ -28,10 +28,14 @@ from planner.frameworks.writing.texts import left_to_weights
 VERSION = "067f987 (2026-08-22)"
 RECIPE = "vanilla_gpt_pretrain_config"
 PROGRAM = "pretrain.py"
+_RECIPES = {
+    "delayed": "bf16_with_fp8_delayed_scaling_mixed",
+    "current": "bf16_with_fp8_current_scaling_mixed",
+    "blockwise": "bf16_with_fp8_subchannel_scaling_mixed",
+}
 _PRECISIONS = {
     "bf16": "bf16_mixed",
     "fp16": "fp16_mixed",
-    "fp8": "bf16_with_fp8_delayed_scaling_mixed",
     "mxfp8": "bf16_with_mxfp8_mixed",
     "fp4": "bf16_with_nvfp4_mixed",
 }
@@ -98,7 +102,7 @@ def _keys_of_weights(launch: Launch) -> list[str]:
 
 def overrides_text(launch: Launch, settings: Sequence[Setting]) -> str:
     """`key=value`, one on a line, as a shell takes it."""
-    named = _PRECISIONS.get(launch.cost.job.precision, "null")
+    named = _named(launch) or "null"
     lines = [f"mixed_precision={named}"]
     lines += [f"{one.key}={_hydra(one)}" for one in settings if not one.code.startswith("torch.")]
     return "".join(f"{_quoted(line)}\n" for line in lines)
@@ -154,7 +158,7 @@ _DATA = """cfg.dataset = MockGPTDatasetConfig(
 def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
     """What the program names, and no more."""
     code = {one.code for one in settings}
-    named = _PRECISIONS.get(launch.cost.job.precision)
+    named = _named(launch)
     wanted = {
         "import torch": any(text.startswith("torch.") for text in code),
         "from megatron.bridge.models.mla_provider import MLAModelProvider": (
@@ -174,9 +178,15 @@ def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
     return [line for line, needed in wanted.items() if needed]
 
 
+def _named(launch: Launch) -> str | None:
+    """The function of training/mixed_precision.py that sets the formats."""
+    job = launch.cost.job
+    return _RECIPES[job.recipe] if job.precision == "fp8" else _PRECISIONS.get(job.precision)
+
+
 def _precision(launch: Launch) -> list[str]:
     """Number formats of products, of kept weights, and of gradients as predicted."""
-    named = _PRECISIONS.get(launch.cost.job.precision)
+    named = _named(launch)
     if named is None:
         return ["cfg.mixed_precision = None"]
     long = launch.cost.assumptions.gradient_wire_bytes > 2.0
@@ -187,6 +197,8 @@ def _precision(launch: Launch) -> list[str]:
     if launch.cost.job.precision in {"fp8", "mxfp8"}:
         lines.append(f"cfg.mixed_precision.fp8_param_gather = {gathers_in_8_bits(launch)}")
         lines.append("cfg.mixed_precision.reuse_grad_buf_for_mxfp8_param_ag = False")
+    if named == _RECIPES["current"]:  # else the first and the last layer keep 16 bits
+        lines.append("cfg.mixed_precision.first_last_layers_bf16 = False")
     if launch.cost.job.precision == "fp4":
         lines.append("cfg.mixed_precision.fp4_param_gather = False")
     return lines

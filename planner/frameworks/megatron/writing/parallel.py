@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from planner.assumptions.software import ERAS
 from planner.frameworks.megatron.recompute import recomputation
-from planner.frameworks.megatron.words import LATENT_EXPOSES_TP, pipeline_inside
+from planner.frameworks.megatron.words import FP8_RECIPES, LATENT_EXPOSES_TP, pipeline_inside
 from planner.frameworks.megatron.writing.flags import Flag, Group, flag, switches
 from planner.frameworks.rules.alike import keeps_scores
 from planner.frameworks.writing.launch import Launch
@@ -199,7 +199,10 @@ def _precision(launch: Launch) -> tuple[Flag, ...]:
     """Number formats of products and of gradients on the wire, and the kernels of the era."""
     precision = launch.cost.job.precision
     formats = {
-        "fp8": [flag("--fp8-format", "hybrid")],
+        "fp8": [
+            flag("--fp8-format", "hybrid"),
+            flag("--fp8-recipe", FP8_RECIPES[launch.cost.job.recipe]),
+        ],
         "mxfp8": [flag("--fp8-format", "e4m3"), flag("--fp8-recipe", "mxfp8")],
         "fp4": [flag("--fp4-format", "e2m1"), flag("--fp4-recipe", "nvfp4")],
     }
