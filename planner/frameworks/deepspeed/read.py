@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from planner.assumptions.optimizers import ADAM
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.jsonfile import json_object
 from planner.base.messages import shown
-from planner.frameworks.deepspeed.effects import add_effects
+from planner.frameworks.deepspeed.effects import COUNTED, add_effects
 from planner.frameworks.deepspeed.names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.reading.imported import Imported
@@ -86,6 +87,7 @@ def read(text: str, asked: Asked) -> Imported:
         "seq_len": length,
         "batch_tokens": batch * length if batch else None,
         "precision": precision,
+        "optimizer": _optimizer(launch),
     }
     return launch.imported("deepspeed", plan, said, {}, _reasons(settings), reasons_by_name())
 
@@ -296,6 +298,15 @@ def _mover(launch: LaunchSettings, called: str, old: str) -> str:
     if device not in ("cpu", "nvme", "none"):
         launch.wrong(f"{section}.device", f"{device!r} is not none, cpu or nvme")
     return "" if device == "none" else f"{section}.device"
+
+
+def _optimizer(launch: LaunchSettings) -> str:
+    """A key of `planner.assumptions.optimizers.OPTIMIZERS`; Adam for what is none, noted."""
+    kind = launch.look("optimizer.type").lower()
+    if kind not in COUNTED:
+        return ADAM
+    launch.taken.add("optimizer.type")
+    return kind
 
 
 def _precision(launch: LaunchSettings) -> str:

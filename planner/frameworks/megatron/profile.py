@@ -24,6 +24,7 @@ MEGATRON = FrameworkProfile(
     schedules=("1f1b", "interleaved"),
     takes_lists=True,
     recomputes_alike="the first N layers of every stage",
+    optimizers=("adam", "adam-bf16", "adam-fp8", "muon"),
 )
 
 WIDE_GRADIENTS = replace(
@@ -46,6 +47,7 @@ ZERO_BUBBLE_FORK = replace(
     derived_from="megatron",
     takes_lists=False,
     recomputes_alike="all layers",
+    optimizers=("adam",),
 )
 """The fork of the paper's authors, sail-sg/zero-bubble-pipeline-parallelism."""
 

@@ -22,6 +22,7 @@ from planner.frameworks.megatron.reading.dimensions import check_model
 from planner.frameworks.megatron.reading.kernels import kernel_warnings
 from planner.frameworks.megatron.reading.model import SETTINGS, model_dimensions, model_warnings
 from planner.frameworks.megatron.reading.names import known_flags
+from planner.frameworks.megatron.reading.optimizer import optimizer_of
 from planner.frameworks.megatron.reading.parallel import mesh_and_sharding
 from planner.frameworks.megatron.reading.recompute import recomputation_of
 from planner.frameworks.megatron.reading.stages import chunks_of
@@ -128,7 +129,12 @@ def _job(launch: LaunchSettings) -> dict[str, Any]:
     for name in ("--rampup-batch-size", "--step-batch-size-schedule"):
         if launch.on(name):
             launch.warnings.append(f"{name}: the step is that of the whole batch, at the end")
-    return {"seq_len": length, "precision": _precision(launch), "framework": _profile(launch)}
+    return {
+        "seq_len": length,
+        "precision": _precision(launch),
+        "framework": _profile(launch),
+        "optimizer": optimizer_of(launch),
+    }
 
 
 def _profile(launch: LaunchSettings) -> str:

@@ -21,7 +21,6 @@ _UNCOUNTED = {
     "--overlap-moe-expert-parallel-comm": "exchanges of experts hide behind another micro-batch",
     "--delay-wgrad-compute": "gradients of weights are computed later",
     "--distribute-saved-activations": "saved inputs of layers are shared out over tp",
-    "--use-precision-aware-optimizer": "optimizer states may have fewer bits",
     "--fp8-param-gather": "weights are gathered in 8 bits",
     "--fp4-param-gather": "weights are kept and gathered in 4 bits",
     "--mtp-num-layers": "modules of multi-token prediction (m in a layout)",
