@@ -77,7 +77,6 @@ def read(text: str, asked: Asked) -> Imported:
             split="front",
         )
     )
-    precision = _precision(launch)
     length = asked.seq_len or model.seq_len
     if asked.seq_len is None:
         launch.assume("seq_len", length, "that of the model's own training")
@@ -86,7 +85,7 @@ def read(text: str, asked: Asked) -> Imported:
         "framework": "deepspeed",
         "seq_len": length,
         "batch_tokens": batch * length if batch else None,
-        "precision": precision,
+        "precision": _precision(launch),
         "optimizer": _optimizer(launch),
     }
     return launch.imported("deepspeed", plan, said, {}, _reasons(settings), reasons_by_name())
