@@ -66,13 +66,14 @@ HAI_LLM = replace(
     takes_lists=False,
     recomputes_alike="all layers",
     selective="up-projections",
-    experts=ExpertSoftware(dispatcher="deepep", dispatch_bytes=1 + 4 / 128),
+    experts=ExpertSoftware(dispatcher="deepep", dispatch_bytes=1 + 4 / 128, shared_beside=True),
 )
 """DeepSeek's own framework, which is not public.
 
 Schedules: 1F1B (DeepSeek LLM, arXiv:2401.02954, section 2.4), zero-bubble (DeepSeek-V2,
-arXiv:2405.04434, section 3.1.3), DualPipe (DeepSeek-V3, arXiv:2412.19437, section 3.2). The last
-says: gradients and master weights in 32 bits, both moments of Adam in 16 (section 3.3.3), ZeRO-1;
+arXiv:2405.04434, section 3.1.3, which has shared experts beside the all-to-all, too), DualPipe
+(DeepSeek-V3, arXiv:2412.19437, section 3.2). The last says: gradients and master weights in 32
+bits, both moments of Adam in 16 (section 3.3.3), ZeRO-1;
 tokens go to experts in 8 bits with a scale per 128 elements, by the kernels that became DeepEP
 (sections 3.2.2 and 3.3.3); norms, up projections of latent attention and the activations of experts
 are computed again, whose inputs are kept in 8 bits (sections 3.2.3 and 3.3.3).
