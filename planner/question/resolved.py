@@ -33,6 +33,7 @@ from planner.question.defaults import (
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.runners import Runners, named_targets, runners_of
+from planner.question.lengths import lengths_in, lengths_problems
 from planner.question.records import (
     assumptions_named,
     cluster_named,
@@ -203,6 +204,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         tables=no_tables if assumptions.collectives == NCCL else table_of,
     )
     tried.add(problems_of(cost, request.fix, request.max_memory))
+    tried.add(lengths_problems(cost))
     tried.add(placement_problems(cost, request.placement, named_targets(request)))
     return Resolved(
         request=request,
@@ -315,6 +317,7 @@ def _job_of(
         model=model,
         seq_len=share,
         global_batch=global_batch,
+        lengths=lengths_in(request.lengths, seq_len),
         precision=precision,
         kind=kind,
         lora_rank=request.lora_rank,

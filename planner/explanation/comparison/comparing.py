@@ -34,7 +34,8 @@ from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult
 
 _JOB = (
-    "model", "batch_tokens", "seq_len", "precision", "job", "framework", "era", "assumptions",
+    "model", "batch_tokens", "seq_len", "lengths", "precision", "job", "framework", "era",
+    "assumptions",
 )  # fmt: skip
 _OF_STAGES = ("split", "stages")
 _MACHINE = ("hardware", "chip", "chips", "power_cap_w", "cooling", "pue")

@@ -17,14 +17,14 @@ ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
 BY_NAME = {field.name: field for field in ASKED}
 FEASIBLE = (
     "assumptions", "calibration", "collectives", "degrade_link", "mfu", "torus_axes", "seq_len",
-    "precision", "job", "lora_rank", "frozen_weights", "optimizer", "framework", "era", "offload",
-    "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
+    "lengths", "precision", "job", "lora_rank", "frozen_weights", "optimizer", "framework", "era",
+    "offload", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
 )  # fmt: skip
 """Those that `planner feasible` has beside its own."""
 REPLACED = (
-    "hardware", "precision", "frozen_weights", "optimizer", "framework", "era", "assumptions",
-    "calibration", "collectives", "degrade_link", "max_memory", "power_cap", "cooling", "pue",
-    "memory_margin",
+    "hardware", "lengths", "precision", "frozen_weights", "optimizer", "framework", "era",
+    "assumptions", "calibration", "collectives", "degrade_link", "max_memory", "power_cap",
+    "cooling", "pue", "memory_margin",
 )  # fmt: skip
 """Those that may replace what a plan file says of its job."""
 EXPORTED = ("optimizer",)

@@ -45,6 +45,10 @@ class FeasibleFields(TypedDict, total=False):
     placement has them."""
     seq_len: int | str | None
     """Tokens per sequence. Default: the model's own; of finetune and lora 4096 if that is less."""
+    lengths: Mapping[str, float | str] | str | None
+    """Tokens that attention spans inside of packed sequences, with their shares of the tokens, e.g.
+    512=0.4,2048=0.6, or mean=600,cv=1.2 of documents. Also of a warm-up: the lengths of its
+    sequences, over the tokens of the run. Default: whole sequences."""
     precision: Precision | None
     """bf16, fp16, fp8, mxfp8, fp4, fp32 or int8. Of the matrix multiplications. Default: the chip's
     16 bits."""
