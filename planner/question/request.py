@@ -60,7 +60,7 @@ from planner.question.fields import (
     range_of,
 )
 from planner.question.fixes import read_fixes
-from planner.question.lengths import lengths_schema, read_lengths
+from planner.question.kinds.lengths import lengths_schema, read_lengths
 from planner.question.records import cluster_named, model_named, preset_of
 
 ARGUMENTS = Origin()

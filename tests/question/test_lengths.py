@@ -13,7 +13,7 @@ from planner.base.errors import InputError
 from planner.cost.breakdown import Breakdown
 from planner.cost.kernels.shapes import shapes_of
 from planner.plan import Plan
-from planner.question.lengths import lengths_in
+from planner.question.kinds.lengths import lengths_in
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 

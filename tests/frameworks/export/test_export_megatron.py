@@ -21,7 +21,6 @@ from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan, Stage
 from planner.plan.layout_text import parse_layout
-from planner.question.launch.read import read_launch
 
 TARGET, BRIDGE = TARGETS["megatron"], TARGETS["megatron-bridge"]
 UNEVEN = CASES["uneven"]
@@ -398,22 +397,3 @@ def test_collectives_of_tp_that_nothing_hides_are_said(
     assert all(why in reason and "hides these collectives" in reason for reason in reasons)
     hidden = {**CASES["long"].plan.mesh, **changes}["tp"] != 1 and not why
     assert ("--tp-comm-overlap" in flags(one)) == hidden
-
-
-def test_shared_experts_run_beside_the_exchange_where_they_are_counted_so(tmp_path: Path) -> None:
-    name = "--moe-shared-expert-overlap"
-    for case, has in (("latent-experts", True), ("experts", False)):
-        cost = CASES[case].cost()
-        beside = replace(cost, assumptions=replace(cost.assumptions, shared_beside=True))
-        one = export_plan(beside, CASES[case].plan, TARGET)
-        assert (name in flags(one)) == has
-        assert name not in flags(exported("megatron", case))
-        file = tmp_path / f"{case}.txt"
-        file.write_text(one.files[1].text, encoding="utf-8")
-        asked = {
-            "hardware": CASES[case].hardware,
-            "model": CASES[case].model,
-            "chips": CASES[case].plan.chips,
-        }
-        read = read_launch("megatron", file, asked)
-        assert any(line.startswith(name) for line in read.imported.warnings) == has

@@ -16,9 +16,7 @@ from typing import Any
 
 from planner.base.fields import plain, refusal
 from planner.base.messages import shown
-from planner.cost.context import CostModel
 from planner.cost.job import LONGEST_SEQUENCE
-from planner.cost.kernels.shapes import shapes_of
 
 MEAN, SPREAD = "mean", "cv"
 _FORMS = "2048=0.25,8192=0.75 (tokens: share of the tokens) or mean=600,cv=1.2"
@@ -124,23 +122,3 @@ def _lognormal(given: Mapping[str, float]) -> Iterable[tuple[float, float]]:
     lengths = (math.exp(middle + math.sqrt(variance) * float(node)) for node in nodes)
     pairs = zip(lengths, weights.tolist(), strict=True)
     return [(length, weight * length) for length, weight in pairs]
-
-
-def lengths_problems(model: CostModel) -> list[str]:
-    """Why lengths change nothing, where they do not; at most one line."""
-    job = model.job
-    if not job.lengths:
-        return []
-    whole = shapes_of(job.model, job.seq_len).context
-    if not model.shapes.heads:
-        why = f"under {model.assumptions.name} no attention is counted"
-    elif not model.assumptions.fused_attention:
-        why = (
-            f"attention in {job.era} on {model.chip.name} has no fused kernel, and multiplies "
-            "whole sequences whatever they hold"
-        )
-    elif math.isclose(model.shapes.context, whole, rel_tol=1e-12):
-        why = f"attention spans no less than in whole sequences of {job.seq_len:,.15g} tokens"
-    else:
-        return []
-    return [f"lengths: they have no effect: {why}; leave them out"]
