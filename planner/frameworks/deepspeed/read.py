@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.assumptions.optimizers import ADAM
 from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.jsonfile import json_object
@@ -299,11 +298,11 @@ def _mover(launch: LaunchSettings, called: str, old: str) -> str:
     return "" if device == "none" else f"{section}.device"
 
 
-def _optimizer(launch: LaunchSettings) -> str:
-    """A key of `planner.assumptions.optimizers.OPTIMIZERS`; Adam for what is none, noted."""
+def _optimizer(launch: LaunchSettings) -> str | None:
+    """A key of `planner.assumptions.optimizers.OPTIMIZERS`; None: it is taken for Adam."""
     kind = launch.look("optimizer.type").lower()
     if kind not in COUNTED:
-        return ADAM
+        return None
     launch.taken.add("optimizer.type")
     return kind
 

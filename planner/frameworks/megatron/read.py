@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.assumptions.optimizers import ADAM
 from planner.base.errors import InputError
 from planner.base.messages import one_line
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
@@ -133,7 +134,7 @@ def _job(launch: LaunchSettings) -> dict[str, Any]:
         "seq_len": length,
         "precision": _precision(launch),
         "framework": _profile(launch),
-        "optimizer": optimizer_of(launch),
+        "optimizer": None if (optimizer := optimizer_of(launch)) == ADAM else optimizer,
     }
 
 

@@ -83,9 +83,9 @@ class Case:
     batches: tuple[float, ...]
     offload: bool
 
-    def may_move(self, chosen: Sequence[Strategy]) -> list[Strategy]:
+    def may_move(self, chosen: Sequence[Strategy]) -> Sequence[Strategy]:
         """Strategies whose plans move to the host what the question allows."""
-        return [replace(strategy, offload=self.offload) for strategy in chosen]
+        return [replace(one, offload=True) for one in chosen] if self.offload else chosen
 
     @property
     def roofline(self) -> bool:
