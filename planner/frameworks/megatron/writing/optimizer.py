@@ -12,6 +12,11 @@ from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 
 
+_SPLITS = ("bf16", "fp8", "fp4")
+"""Precisions whose 32-bit weights are kept as what those of 16 bits lack (`master_param` of
+core/optimizer/distrib_optimizer.py)."""
+
+
 def by_muon(launch: Launch) -> bool:
     """Whether matrices are stepped by Muon, which shares its state out by whole layers."""
     return launch.cost.job.optimizer == MUON
@@ -42,7 +47,7 @@ def optimizer_lost(launch: Launch) -> tuple[Lost, ...]:
             "gathers weights behind the forward pass, and it sums whole gradients: more time"
         )
         return (Lost("optimizer", reason),)
-    if launch.cost.job.optimizer in MOMENTS and launch.cost.job.precision != "fp32":
+    if launch.cost.job.optimizer in MOMENTS and launch.cost.job.precision in _SPLITS:
         reason = (
             "Transformer Engine from 2.1 on keeps the lower half of the 32-bit weights alone "
             "(store_param_remainders): 2 B a parameter less than the plan counts"
