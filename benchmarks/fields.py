@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from planner.question.asked import ASKED, BY_NAME, FEASIBLE, Asked
+from planner.question.asked import ASKED, BY_NAME, EXPORTED, FEASIBLE, Asked
 from planner.question.asked.named import filled
 from planner.question.asked.words import words_of
 from planner.question.request import Request
@@ -68,6 +68,7 @@ def typed() -> str:
     parts = [
         f"{_HEAD}{words}\n",
         _record("FeasibleFields", "`planner.feasible`, beside its own", FEASIBLE),
+        _record("ExportFields", "`planner.export_file`, beside its own", EXPORTED),
         _record(shared, "every question about a plan", common, "FeasibleFields"),
         _record("SolveFields", "`planner.solve`", [objective], shared, needed=model),
         _record("EvaluateFields", "`planner.evaluate`", [model, objective], shared),

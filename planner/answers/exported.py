@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Unpack
 
 from planner.answers.evaluation import limits_on_given
 from planner.answers.notes.caveats import caveats
@@ -15,6 +16,8 @@ from planner.frameworks.registry import framework_of
 from planner.frameworks.targets import Target, target_named
 from planner.frameworks.writing import export_plan
 from planner.plan import Plan, PlanTable
+from planner.question.asked import EXPORTED
+from planner.question.asked.typed import ExportFields
 from planner.question.facility import under_limit
 from planner.question.files.plan_file import read_plan_file
 from planner.question.provenance import job_fields
@@ -31,6 +34,7 @@ def export_file(
     *,
     allow_lossy: bool = False,
     row: int | None = None,
+    **fields: Unpack[ExportFields],
 ) -> ExportResult:
     """A plan file in the words of a target.
 
@@ -40,13 +44,17 @@ def export_file(
         version: Version of the target's input; empty: the default one.
         allow_lossy: Write also what runs another plan than this one.
         row: Which plan of a front, from 1.
+        **fields: Fields of the job that replace those of the file, of
+            `planner.question.asked.EXPORTED`.
 
     Raises:
         InputError: The file, the target or the version is none, the plan breaks a rule, or the
             target cannot run it; a line each.
     """
     target = target_named(to)
-    request, plan, origin, _ = read_plan_file(Path(path), {}, flags=True, row=row)
+    if unknown := sorted(set(fields) - set(EXPORTED)):
+        raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(EXPORTED)}")
+    request, plan, origin, _ = read_plan_file(Path(path), fields, flags=True, row=row)
     _check_one_kind(request)
     resolved = resolve(request, origin, plan.chips)
     return _exported(resolved, plan, target, version, allow_lossy=allow_lossy)

@@ -122,6 +122,7 @@ class Assumptions:
     dispatch_bytes: Annotated[PerElement, "Bytes per element on the way to experts."] = 2.0
     ep_overlap: Annotated[Share, "Share of the all-to-all that computing hides."]
     ep_cover: Annotated[Share, "Share of the kernels of a pass behind which it can hide."] = 1.0
+    shared_beside: Annotated[bool, "Shared experts run beside the all-to-all, and hide it."] = False
     moe_host_s: Annotated[Seconds, "Seconds of the host per layer with experts."]
     expert_host_s: Annotated[Seconds, "Seconds of the host per layer and expert on the chip."] = 0.0
     launched_share: Annotated[Share, "Share of a layer's host time left if it has experts."] = 1.0

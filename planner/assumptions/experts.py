@@ -28,6 +28,7 @@ class ExpertSoftware:
             each rank and once to each node, `all-to-all` once per expert, `all-gather` to all.
         graphs: Parts of a layer that CUDA graphs launch, of `GRAPHS`.
         overlaps: Whether the exchange of one micro-batch travels while another computes.
+        shared_beside: Whether shared experts run beside the exchange of the routed ones.
         balance: `learned` by the router, `forced` as benchmarks do, or held by a `capacity` to
             which experts are padded.
         dispatch_bytes: Per element on the way to experts; back it is 2.
@@ -38,6 +39,7 @@ class ExpertSoftware:
     dispatcher: str = "all-to-all"
     graphs: tuple[str, ...] = ()
     overlaps: bool = False
+    shared_beside: bool = False
     balance: str = "learned"
     dispatch_bytes: float = 2.0
     launches_each: bool = True
@@ -60,6 +62,7 @@ def expert_constants(
     found: dict[str, float | bool] = {
         "sends_copies": software.dispatcher == "all-to-all",
         "gathers_tokens": software.dispatcher == "all-gather",
+        "shared_beside": software.shared_beside,
         "even_loads": software.balance == "capacity",
         "expert_efficiency": constants.value(f"moe.{kernels}.gemm_efficiency"),
         "routing_bytes": constants.value(f"moe.{kernels}.routing_bytes"),

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from frozen_records import dataclass
 from planner.assumptions.experts import ExpertSoftware
+from planner.assumptions.optimizers import ADAM
 
 GIB = 2.0**30
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
@@ -244,6 +245,8 @@ class FrameworkProfile:
         lacks: Mesh axes that it does not have: they must be 1.
         takes_lists: Whether it is given the layers of every stage as a list.
         recomputes_alike: What one setting of recomputation is for, in words.
+        optimizers: Optimizers that its launches can name, keys of
+            `planner.assumptions.optimizers.OPTIMIZERS`.
         remark: What lists of names say beside its own; empty: nothing.
         experts: How layers with experts run; None: as the software era has it.
         fp8_recipe: Its own way to scale 8-bit operands; empty: as the software era has it.
@@ -294,6 +297,7 @@ class FrameworkProfile:
     lacks: tuple[str, ...] = ()
     takes_lists: bool = False
     recomputes_alike: str = "all layers"
+    optimizers: tuple[str, ...] = (ADAM,)
     remark: str = ""
     experts: ExpertSoftware | None = None
     fp8_recipe: str = ""

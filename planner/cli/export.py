@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
 from planner.cli.completing import one_of
+from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.output import print_json
 from planner.cli.plan_options import PlanFile, Row, row_of
 from planner.frameworks.targets import TARGETS
+from planner.question.asked import EXPORTED
 
 if TYPE_CHECKING:
     from planner.results.export import ExportResult
 
 
+@with_fields(*EXPORTED, replacing=True)
 def export(
     plan_file: PlanFile,
     *,
@@ -47,6 +50,7 @@ def export(
             metavar="FOLDER",
         ),
     ] = None,
+    asked: dict[str, Any],
     row: Row = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -70,7 +74,12 @@ def export(
             f"to: is missing; say what runs the plan, e.g. --to {known[0]}, of {', '.join(known)}"
         )
     result = export_file(
-        plan_file, to, target_version or "", allow_lossy=allow_lossy, row=row_of(row)
+        plan_file,
+        to,
+        target_version or "",
+        allow_lossy=allow_lossy,
+        row=row_of(row),
+        **asked,
     )
     if output is not None:
         _write(result, output, plan_file)

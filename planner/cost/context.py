@@ -88,7 +88,7 @@ class CostModel:
             assumptions=assumptions,
             shapes=mlp_blocks(job.model)
             if assumptions.mlp_blocks
-            else shapes_of(job.model, job.seq_len),
+            else shapes_of(job.model, job.seq_len, job.lengths),
             vocab_multiple=job.framework.vocab_multiple,
             torus_axes=FrozenMap(torus_axes),
         )

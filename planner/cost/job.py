@@ -26,6 +26,8 @@ class Job:
         seq_len: Tokens per sequence; a fraction where a step's tokens divide evenly among chips
             (`Assumptions.token_granularity`: then a "sequence" is the share of one chip).
         global_batch: Sequences per step, over all chips.
+        lengths: What attention spans inside of a sequence, (tokens, share of all tokens) each;
+            empty: whole sequences.
         precision: Of the matrix multiplications, one of `PRECISIONS`.
         kind: "pretrain", "finetune" (all parameters) or "lora" (adapters on a frozen model).
         lora_rank: Rank of the adapters of a "lora" job.
@@ -43,6 +45,7 @@ class Job:
     model: Model
     seq_len: float
     global_batch: int
+    lengths: tuple[tuple[float, float], ...] = ()
     precision: str = "bf16"
     kind: str = "pretrain"
     lora_rank: int = USUAL_RANK

@@ -6,11 +6,13 @@ is wrong and what is allowed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
+from planner.cost.kernels.shapes import shapes_of
 from planner.frameworks.registry import FRAMEWORKS
 from planner.frameworks.rules import PLACEMENT, Rule, applicable, demands_of, nearest_divisors
 from planner.frameworks.targets import Target
@@ -39,6 +41,26 @@ def problems_of(
             f"of each {model.chip.name}"
         )
     return found
+
+
+def lengths_problems(model: CostModel) -> list[str]:
+    """Why lengths change nothing, where they do not; at most one line."""
+    job = model.job
+    if not job.lengths:
+        return []
+    whole = shapes_of(job.model, job.seq_len).context
+    if not model.shapes.heads:
+        why = f"under {model.assumptions.name} no attention is counted"
+    elif not model.assumptions.fused_attention:
+        why = (
+            f"attention in {job.era} on {model.chip.name} has no fused kernel, and multiplies "
+            "whole sequences whatever they hold"
+        )
+    elif math.isclose(model.shapes.context, whole, rel_tol=1e-12):
+        why = f"attention spans no less than in whole sequences of {job.seq_len:,.15g} tokens"
+    else:
+        return []
+    return [f"lengths: they have no effect: {why}; leave them out"]
 
 
 def placement_problems(

@@ -29,6 +29,7 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         if resolved.cost.assumptions.token_granularity
         else job.global_batch,
         "seq_len": resolved.seq_len,
+        **({} if (spans := resolved.request.lengths) is None else {"lengths": spans}),
         "precision": job.precision,
         **({"fp8_recipe": job.fp8_recipe} if job.fp8_recipe else {}),
         "job": job.kind,

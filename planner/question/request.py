@@ -60,6 +60,7 @@ from planner.question.fields import (
     range_of,
 )
 from planner.question.fixes import read_fixes
+from planner.question.kinds.lengths import lengths_schema, read_lengths
 from planner.question.records import cluster_named, model_named, preset_of
 
 ARGUMENTS = Origin()
@@ -182,6 +183,11 @@ class Request(BaseModel):
     ] = _field("pools")
     batch_tokens: Count | None = _field("batch_tokens")
     seq_len: Whole | None = _field("seq_len")
+    lengths: Annotated[
+        dict[str, float] | None,
+        BeforeValidator(lambda value: value if value is None else read_lengths(value)),
+        WithJsonSchema(lengths_schema()),
+    ] = _field("lengths")
     precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
     fp8_recipe: Annotated[str, choice(words_of("fp8_recipe"))] | None = _field("fp8_recipe")
     job: Annotated[str, _word("job")] = _field("job")

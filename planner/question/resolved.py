@@ -20,7 +20,7 @@ from planner.machine.variants import variant_of
 from planner.network.fabric import no_tables
 from planner.network.synthesized.tables import NCCL
 from planner.question.asked.usual import COOLING
-from planner.question.checks import placement_problems, problems_of
+from planner.question.checks import lengths_problems, placement_problems, problems_of
 from planner.question.defaults import (
     Defaults,
     batch_of,
@@ -33,6 +33,7 @@ from planner.question.defaults import (
     tunes_whole,
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
+from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.records import (
     assumptions_named,
@@ -209,7 +210,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         clock_limit=limit,
         tables=no_tables if assumptions.collectives == NCCL else table_of,
     )
-    tried.add(problems_of(cost, request.fix, request.max_memory))
+    tried.add([*problems_of(cost, request.fix, request.max_memory), *lengths_problems(cost)])
     tried.add(placement_problems(cost, request.placement, named_targets(request)))
     return Resolved(
         request=request,
@@ -323,6 +324,7 @@ def _job_of(
         model=model,
         seq_len=share,
         global_batch=global_batch,
+        lengths=lengths_in(request.lengths, seq_len),
         precision=precision,
         kind=kind,
         **{name: getattr(request, name) for name in _AS_ASKED},

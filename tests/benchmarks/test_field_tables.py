@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, Required, get_origin, get_type_hints
 
 import planner
-from planner.question.asked import BY_NAME, FEASIBLE
+from planner.question.asked import BY_NAME, EXPORTED, FEASIBLE
 from planner.question.asked.typed import (
     CommonFields,
     EvaluateFields,
     ExplainFields,
+    ExportFields,
     FeasibleFields,
     SolveFields,
 )
@@ -39,9 +40,11 @@ def test_functions_take_the_fields_that_they_should() -> None:
     assert get_type_hints(EvaluateFields).keys() == BY_NAME.keys()
     assert get_type_hints(ExplainFields).keys() == BY_NAME.keys() - {"objective"}
     assert set(get_type_hints(FeasibleFields)) == set(FEASIBLE)
+    assert set(get_type_hints(ExportFields)) == set(EXPORTED)
     assert get_type_hints(CommonFields).keys() == BY_NAME.keys() - {"model", "objective"}
     for function, record in (
         (planner.solve, "SolveFields"), (planner.evaluate, "EvaluateFields"),
         (planner.explain, "ExplainFields"), (planner.feasible, "FeasibleFields"),
+        (planner.export_file, "ExportFields"),
     ):  # fmt: skip
         assert inspect.signature(function).parameters["fields"].annotation == f"Unpack[{record}]"

@@ -190,3 +190,21 @@ def test_pools_of_chips_are_for_no_target(tmp_path: Path) -> None:
     outcome = planner("export", str(path), "--to", "megatron")
     assert outcome.code == 2
     assert outcome.err.startswith("error: pools: ")
+
+
+def test_another_optimizer_takes_the_place_of_that_of_the_plan(plan: Path) -> None:
+    """Written where the target names it; the prediction, `evaluate` too, has its memory."""
+    written_as = planner("export", str(plan), "--to", "megatron", "--optimizer", "adam-fp8")
+    assert "--exp-avg-dtype fp8" in written_as.out
+    refusal = planner("export", str(plan), "--to", "megatron", "--optimizer", "adafactor")
+    assert refusal.code == 2
+    assert "optimizer: megatron is not told of adafactor; allowed: adam, adam-bf16" in refusal.err
+    other = planner("export", str(plan), "--to", "megatron", "--optimizer", "adafactor",
+                    "--allow-lossy")  # fmt: skip
+    assert "unsupported: optimizer: megatron is not told of adafactor" in other.err
+    kept = []
+    for name in ("adam", "adam-fp8"):
+        asked = planner("evaluate", str(plan), "--optimizer", name, "--json")
+        parts = json.loads(asked.out)["breakdown"]["memory_bytes"]
+        kept.append(parts["optimizer"])
+    assert kept[1] == pytest.approx(kept[0] / 2)  # 4 + 1 + 1 bytes in the place of 4 + 4 + 4

@@ -255,6 +255,12 @@ def test_pictures_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (("--deadline", "0d", "--train-tokens", "2e12"), "deadline: 0: must be greater than 0"),
     (("--framework", "megatron"), "framework: megatron: under roofline memory is that of the "
      "framework textbook; leave it out, or use the assumptions calibrated"),
+    *(((flag, *word), f"{flag[2:]}: {said}: under roofline the formulas train all weights by adam, "
+       "with all state on the chips; leave it out, or use the assumptions calibrated")
+      for flag, word, said in (("--job", ("lora",), "lora"), ("--optimizer", ("muon",), "muon"),
+                               ("--offload", (), "true"))),
+    (("--frozen-weights", "nf4"), "frozen-weights: nf4 has no effect on a pretrain job, which "
+     "trains all weights; make the job lora or leave it out"),
     (("--picture", "ratio"),
      "picture: has no effect without --plot FILE.svg, FILE.png or FILE.html"),
     (("--plot", "a.pdf"), "plot: a.pdf: pictures are written as .svg, .png or .html"),

@@ -23,6 +23,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "chips": (2, ("--chips", "2")),
     "batch_tokens": (1048576, ("--batch-tokens", "1Mi")),
     "seq_len": (1024, ("--seq-len", "1Ki")),
+    "lengths": ({"128": 0.5, "512": 0.5}, ("--lengths", "128=0.5,512=0.5")),
     "precision": ("fp8", ("--precision", "fp8")),
     "job": ("finetune", ("--job", "finetune")),
     "lora_rank": (32, ("--lora-rank", "32", "--job", "lora")),

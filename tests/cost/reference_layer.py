@@ -100,10 +100,33 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     for one in (ahead, back):
         kernels = one["compute"] + one["memory"]
         one["ep"] -= min(a.ep_overlap * one["ep"], a.ep_cover * kernels)
+    if kind == "moe" and a.shared_beside and model.moe is not None and model.moe.shared_experts:
+        _hide_behind_shared_experts(a, job, x, ahead, back)
     for cause, again in _recomputed(a, job, x, ahead, linear, (core, scores, memory)).items():
         back[cause] += again
     experts = job.model.moe.experts / x.ep if kind == "moe" else 0.0
     return _hosted(a, x, experts, ahead, back, weight_grad)
+
+
+def _hide_behind_shared_experts(
+    a: Assumptions, job: Job, x: Where, ahead: dict[str, float], back: dict[str, float]
+) -> None:
+    """Two matrices, one while tokens go to their experts and one while they return."""
+    model = job.model
+    assert model.moe is not None
+    width = model.moe.shared_experts * model.moe.shared_expert_hidden / x.tp
+    up, down = Linear(), Linear()
+    outputs = (2 if model.mlp.gated else 1) * width
+    up.add(a, x.tokens, model.hidden, outputs, clock=x.clock)
+    down.add(a, x.tokens, width, model.hidden, clock=x.clock)
+    trained = job.kind != "lora"
+    for one, times in (
+        (ahead, (up.forward, down.forward)),
+        (back, [m.input_grad + trained * m.weight_grad for m in (up, down)]),
+    ):
+        whole = one["ep"]
+        parts = (a.dispatch_bytes / (a.dispatch_bytes + 2), 2 / (a.dispatch_bytes + 2))
+        one["ep"] = sum(max(p * whole - t, 0.0) for p, t in zip(parts, times, strict=True))
 
 
 def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cost import reference
 from cost.cases import case_of
 from hardware_db import load_calibration, load_chip
 from models_db import load_model
@@ -122,6 +123,40 @@ def test_gathered_tokens_travel_to_every_rank() -> None:
     sent = 2 * case.job.seq_len * case.job.model.hidden * 16
     seconds = 4 * case.job.model.layers * float(net.gather_s(np.array([sent]))[0])
     assert math.isclose(found.time_parts["expert_parallel"][0], seconds, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["pretrain", "lora"])
+def test_shared_experts_hide_the_exchange_half_by_half(kind: str) -> None:
+    """Every part of the step against plain arithmetic, with exchanges long and short beside them.
+
+    Without shared experts nothing changes.
+    """
+    plans = [
+        Plan(dp=2, tp=tp, ep=8, pp=pp, micro_batch=micro, sharding="zero1", recompute=again)
+        for tp, pp, micro, again in (
+            (4, 1, 1, "none"), (4, 2, 2, "full"), (8, 1, 1, "selective"), (16, 1, 4, "none"),
+        )
+    ]  # fmt: skip
+    hidden = set()
+    for dispatch_bytes, slower, overlap in ((2.0, 1.0, 0.97), (1.0, 0.3, 0.2), (2.0, 0.02, 0.0)):
+        case = case_of("deepseek-v2-lite", batch=16, kind=kind)
+        rate = case.assumptions.exchange_efficiency * slower
+        changes = {"dispatch_bytes": dispatch_bytes, "exchange_efficiency": rate}
+        plain = case.assuming(**changes, ep_overlap=overlap)
+        beside = plain.assuming(shared_beside=True)
+        apart, found = plain.run(plans), beside.run(plans)
+        for row, plan in enumerate(plans):
+            expected = reference.evaluate(beside.job, beside.cluster, beside.assumptions, plan)
+            assert math.isclose(found.step_time_s[row], expected.time, rel_tol=1e-9)
+            part = found.time_parts["expert_parallel"][row]
+            assert math.isclose(part, expected.time_parts["expert_parallel"], rel_tol=1e-9)
+            assert found.step_time_s[row] < apart.step_time_s[row]
+            assert found.time_parts["compute"][row] == apart.time_parts["compute"][row]
+            hidden.add(part > 0)
+    assert hidden == {True, False}
+    alone = case_of("qwen3-30b-a3b", batch=16)
+    one = Plan(dp=16, ep=16, sharding="zero1")
+    assert alone.step_time_s(one) == alone.assuming(shared_beside=True).step_time_s(one)
 
 
 def test_fused_kernels_need_narrow_formats_and_blackwell() -> None:

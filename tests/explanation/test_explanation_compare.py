@@ -173,6 +173,12 @@ def test_other_models_are_warned_of_and_adapters_refused(
         planner.compare(files["a"], adapters)
 
 
+def test_another_optimizer_and_lengths_are_named(files: dict[str, str], tmp_path: Path) -> None:
+    other = write(tmp_path / "other.yaml", optimizer="muon", lengths={"mean": 300, "cv": 1.5})
+    named = {one.name: one.values for one in planner.compare(files["a"], other).differences}
+    assert named == {"optimizer": ("-", "muon"), "lengths": ("-", "mean 300, cv 1.5")}
+
+
 def test_bounds_have_no_noise(files: dict[str, str], tmp_path: Path) -> None:
     bound = write(tmp_path / "bound.yaml", assumptions="roofline")
     found = planner.compare(files["a"], bound)

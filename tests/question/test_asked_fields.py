@@ -15,7 +15,15 @@ from planner.base.units import parse_count
 from planner.cli.main import app
 from planner.cost.energy.facility import default_facility
 from planner.objectives import fronts
-from planner.question.asked import ASKED, BY_NAME, FEASIBLE, REPLACED, WHOLE_RUN, Asked
+from planner.question.asked import (
+    ASKED,
+    BY_NAME,
+    EXPORTED,
+    FEASIBLE,
+    REPLACED,
+    WHOLE_RUN,
+    Asked,
+)
 from planner.question.asked.field import JOB
 from planner.question.asked.named import filled
 from planner.question.asked.usual import BATCH_TOKENS
@@ -52,7 +60,7 @@ def test_schema_and_flag_say_what_the_table_says(field: Asked) -> None:
 
 
 @pytest.mark.parametrize(("command", "names"), [
-    ("solve", tuple(BY_NAME)), ("feasible", FEASIBLE), ("explain", REPLACED),
+    ("solve", tuple(BY_NAME)), ("feasible", FEASIBLE), ("explain", REPLACED), ("export", EXPORTED),
     ("evaluate", (*REPLACED, "runnable_in", *WHOLE_RUN)),
 ])  # fmt: skip
 def test_a_command_has_its_fields_in_one_row(command: str, names: tuple[str, ...]) -> None:

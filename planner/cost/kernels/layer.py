@@ -30,6 +30,7 @@ from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attent
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.routing import busiest_rank
 from planner.cost.kernels.shapes import Shapes
+from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
 from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
 
 
@@ -165,7 +166,9 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         cp=cp_backward,
         ep=sent["ep"],
     )
-    forward, backward = _exposed_experts(a, forward), _exposed_experts(a, backward)
+    beside = shared_expert_s(a, operators, x.clock, trains_all=x.trains_all) or (None, None)
+    forward = _exposed_experts(a, forward, beside[0])
+    backward = _exposed_experts(a, backward, beside[1])
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
@@ -274,13 +277,15 @@ def _exposed_exchange_s(
     return np.where(switched, sent, forward), np.where(switched, sent, backward)
 
 
-def _exposed_experts(a: Assumptions, one: PassTimes) -> PassTimes:
+def _exposed_experts(a: Assumptions, one: PassTimes, shared: Halves | None) -> PassTimes:
     """The pass with the part of its expert exchange that is exposed.
 
-    Kernels hide the share `ep_overlap` of it, and no more than lasts `ep_cover` of them.
+    Kernels hide the share `ep_overlap` of it, and no more than lasts `ep_cover` of them; what
+    `shared` experts run beside the rest hides more of it.
     """
     hidden = np.minimum(a.ep_overlap * one.ep, a.ep_cover * one.kernels)
-    return replace(one, ep=one.ep - hidden)
+    left = one.ep - hidden
+    return replace(one, ep=left if shared is None else beside_shared_experts(a, left, shared))
 
 
 def _recomputation(

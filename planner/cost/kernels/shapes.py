@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from frozen_records import dataclass
@@ -113,9 +114,16 @@ def mean_context(model: Model, seq_len: float) -> float:
     return total / model.layers
 
 
-def shapes_of(model: Model, seq_len: float) -> Shapes:
-    """The shapes of `model` at a sequence length."""
+def shapes_of(model: Model, seq_len: float, lengths: Sequence[tuple[float, float]] = ()) -> Shapes:
+    """The shapes of `model` at a sequence length.
+
+    Args:
+        model: The model.
+        seq_len: Tokens of a sequence.
+        lengths: What attention spans inside of it: `Job.lengths`.
+    """
     moe = model.moe
+    spans = lengths or ((seq_len, 1.0),)
     return Shapes(
         hidden=model.hidden,
         heads=model.heads,
@@ -138,7 +146,7 @@ def shapes_of(model: Model, seq_len: float) -> Shapes:
         sinks=model.attention.sinks,
         tp_exchanges=2 if model.parallel_block else 4,
         kept_inputs=model.norm.per_layer + (1 if model.parallel_block else 2),
-        context=mean_context(model, seq_len),
+        context=sum(share * mean_context(model, tokens) for tokens, share in spans),
         vocab=model.vocab_size,
         matmul_parameters=_matmul_parameters(model),
         dense_parameters=_active_parameters(model, "dense"),

@@ -22,6 +22,7 @@ _SAYS: tuple[tuple[str, dict[str, Any]], ...] = (
         r"overlap-moe-expert-parallel-comm|1f1b[_ ]overlap|a2a overlap|moe-fb-overlap",
         {"overlaps": True},
     ),
+    (r"moe[-_]shared[-_]expert[-_]overlap(?!=False)", {"shared_beside": True}),
     (r"cuda-graph\S*[ =]\S*attn", {"graphs": ("attention", "router")}),
     (r"cuda-graph\S*[ =]moe_router", {"graphs": ("router",)}),
     (r"cuda-graph\S*[ =]full_iteration", {"graphs": ("attention", "router", "experts")}),

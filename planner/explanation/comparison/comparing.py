@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import exp, hypot, log
 from typing import Any
@@ -34,7 +34,8 @@ from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult
 
 _JOB = (
-    "model", "batch_tokens", "seq_len", "precision", "job", "framework", "era", "assumptions",
+    "model", "batch_tokens", "seq_len", "lengths", "precision", "job", "frozen_weights",
+    "optimizer", "framework", "era", "assumptions",
 )  # fmt: skip
 _OF_STAGES = ("split", "stages")
 _MACHINE = ("hardware", "chip", "chips", "power_cap_w", "cooling", "pue")
@@ -188,6 +189,8 @@ def _words(value: object) -> str:
         return f"{value:,}" if isinstance(value, int) else plain(value, 6)
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "nothing"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {plain(one, 6)}" for name, one in value.items())
     return str(value)
 
 

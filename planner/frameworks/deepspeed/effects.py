@@ -183,12 +183,11 @@ REMOVED = {
 STATES = {
     "sgd": "at most one number",
     "musgd": "at most one number",
-    "lion": "one number",
     "adagrad": "one number",
-    "muon": "one number",
     "rmsprop": "one number",
-    "adafactor": "less than one number",
 }
+COUNTED = ("lion", "muon", "adafactor")
+"""Optimizers whose own states the answer counts, by their names here."""
 _LIKE_ADAM = "adam adamw muadam muadamw lamb nadam radam adamax auto"
 _ONE_BIT = "onebitadam onebitlamb zerooneadam"
 
@@ -281,7 +280,7 @@ def _add_optimizer(launch: LaunchSettings) -> None:
     """Warns of optimizers with other states than Adam's."""
     name = "optimizer.type"
     kind = _value(launch, name)
-    if not kind or kind in _LIKE_ADAM.split():
+    if not kind or kind in _LIKE_ADAM.split() or kind in COUNTED:
         return
     launch.taken.add(name)
     said = " ".join(launch.values[name])

@@ -22,6 +22,7 @@ DEEPSPEED = FrameworkProfile(
     constant_bytes=1.0 * GIB + 2 * 2.0 * 5e8,
     splits=("front",),
     schedules=("1f1b",),
+    optimizers=("adam", "lion"),
 )
 
 PROFILES = (

@@ -13,7 +13,7 @@ from planner.assumptions.software import ERAS
 from planner.base.errors import InputError
 from planner.base.jsonfile import json_object
 from planner.base.messages import shown
-from planner.frameworks.deepspeed.effects import add_effects
+from planner.frameworks.deepspeed.effects import COUNTED, add_effects
 from planner.frameworks.deepspeed.names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.reading.imported import Imported
@@ -76,7 +76,6 @@ def read(text: str, asked: Asked) -> Imported:
             split="front",
         )
     )
-    precision = _precision(launch)
     length = asked.seq_len or model.seq_len
     if asked.seq_len is None:
         launch.assume("seq_len", length, "that of the model's own training")
@@ -85,7 +84,8 @@ def read(text: str, asked: Asked) -> Imported:
         "framework": "deepspeed",
         "seq_len": length,
         "batch_tokens": batch * length if batch else None,
-        "precision": precision,
+        "precision": _precision(launch),
+        "optimizer": _optimizer(launch),
     }
     return launch.imported("deepspeed", plan, said, {}, _reasons(settings), reasons_by_name())
 
@@ -296,6 +296,15 @@ def _mover(launch: LaunchSettings, called: str, old: str) -> str:
     if device not in ("cpu", "nvme", "none"):
         launch.wrong(f"{section}.device", f"{device!r} is not none, cpu or nvme")
     return "" if device == "none" else f"{section}.device"
+
+
+def _optimizer(launch: LaunchSettings) -> str | None:
+    """A key of `planner.assumptions.optimizers.OPTIMIZERS`; None: it is taken for Adam."""
+    kind = launch.look("optimizer.type").lower()
+    if kind not in COUNTED:
+        return None
+    launch.taken.add("optimizer.type")
+    return kind
 
 
 def _precision(launch: LaunchSettings) -> str:

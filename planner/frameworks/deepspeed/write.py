@@ -51,10 +51,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "train_micro_batch_size_per_gpu": plan.micro_batch,
         **_accumulation(launch),
         "gradient_clipping": 1.0,
-        "optimizer": {
-            "type": "AdamW",
-            "params": {"lr": 3e-4, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1},
-        },
+        "optimizer": _optimizer(launch),
         "bf16": {"enabled": precision not in ("fp16", "fp32")},
         "fp16": {"enabled": precision == "fp16"},
         "zero_optimization": _zero(launch),
@@ -68,6 +65,17 @@ def settings(launch: Launch) -> dict[str, Any]:
         preset = {"preset_model": kind} if kind in PRESETS else {}
         values["expert_parallel"] = {"enabled": True, "autoep_size": plan.ep} | preset
     return values
+
+
+def _optimizer(launch: Launch) -> dict[str, Any]:
+    """The optimizer that the job names; Adam in the place of one that DeepSpeed is not told of.
+
+    Source: runtime/engine.py, `_configure_basic_optimizer`; ops/lion/fused_lion.py.
+    """
+    if launch.cost.job.optimizer == "lion":
+        return {"type": "Lion", "params": {"lr": 1e-4, "betas": [0.9, 0.99], "weight_decay": 1.0}}
+    adam = {"lr": 3e-4, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1}
+    return {"type": "AdamW", "params": adam}
 
 
 def _accumulation(launch: Launch) -> dict[str, int]:

@@ -26,6 +26,7 @@ MEGATRON = FrameworkProfile(
     takes_lists=True,
     recomputes_alike="the first N layers of every stage",
     fp8_recipes=FP8_RECIPES,
+    optimizers=("adam", "adam-bf16", "adam-fp8", "muon"),
 )
 
 WIDE_GRADIENTS = replace(
@@ -48,6 +49,7 @@ ZERO_BUBBLE_FORK = replace(
     derived_from="megatron",
     takes_lists=False,
     recomputes_alike="all layers",
+    optimizers=("adam",),
 )
 """The fork of the paper's authors, sail-sg/zero-bubble-pipeline-parallelism."""
 
@@ -66,15 +68,16 @@ HAI_LLM = replace(
     takes_lists=False,
     recomputes_alike="all layers",
     selective="up-projections",
-    experts=ExpertSoftware(dispatcher="deepep", dispatch_bytes=1 + 4 / 128),
+    experts=ExpertSoftware(dispatcher="deepep", dispatch_bytes=1 + 4 / 128, shared_beside=True),
     fp8_recipe="blockwise",  # arXiv:2412.19437, section 3.3.2
     fp8_recipes=("blockwise",),
 )
 """DeepSeek's own framework, which is not public.
 
 Schedules: 1F1B (DeepSeek LLM, arXiv:2401.02954, section 2.4), zero-bubble (DeepSeek-V2,
-arXiv:2405.04434, section 3.1.3), DualPipe (DeepSeek-V3, arXiv:2412.19437, section 3.2). The last
-says: gradients and master weights in 32 bits, both moments of Adam in 16 (section 3.3.3), ZeRO-1;
+arXiv:2405.04434, section 3.1.3, which has shared experts beside the all-to-all, too), DualPipe
+(DeepSeek-V3, arXiv:2412.19437, section 3.2). The last says: gradients and master weights in 32
+bits, both moments of Adam in 16 (section 3.3.3), ZeRO-1;
 tokens go to experts in 8 bits with a scale per 128 elements, by the kernels that became DeepEP
 (sections 3.2.2 and 3.3.3); norms, up projections of latent attention and the activations of experts
 are computed again, whose inputs are kept in 8 bits (sections 3.2.3 and 3.3.3).

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.assumptions.optimizers import ADAM
 from planner.base.errors import InputError
 from planner.base.messages import one_line
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
@@ -22,6 +23,7 @@ from planner.frameworks.megatron.reading.dimensions import check_model
 from planner.frameworks.megatron.reading.kernels import kernel_warnings
 from planner.frameworks.megatron.reading.model import SETTINGS, model_dimensions, model_warnings
 from planner.frameworks.megatron.reading.names import known_flags
+from planner.frameworks.megatron.reading.optimizer import optimizer_of
 from planner.frameworks.megatron.reading.parallel import mesh_and_sharding
 from planner.frameworks.megatron.reading.recompute import recomputation_of
 from planner.frameworks.megatron.reading.stages import chunks_of
@@ -132,8 +134,12 @@ def _job(launch: LaunchSettings) -> dict[str, Any]:
     precision = _precision(launch)
     recipe = {"fp8_recipe": _recipe(launch)} if precision == "fp8" else {}
     return {
-        "seq_len": length, "precision": precision, **recipe, "framework": _profile(launch)
-    }  # fmt: skip
+        "seq_len": length,
+        "precision": precision,
+        **recipe,
+        "framework": _profile(launch),
+        "optimizer": None if (optimizer := optimizer_of(launch)) == ADAM else optimizer,
+    }
 
 
 def _recipe(launch: LaunchSettings) -> str:

@@ -51,6 +51,25 @@ def megatron_offload_sharded(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray(~moves | (plans.sharding == ZERO1))
 
 
+def megatron_optimizer(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Moments of few bits are those of the distributed optimizer; Muon is beside neither FSDP.
+
+    Both stay on the chip, as the optimizer of the host is Adam in 32 bits.
+    """
+    name = model.job.optimizer
+    here = plans.offload & OFFLOAD_OPTIMIZER == 0
+    if name in words.MOMENTS:
+        return np.asarray(here & (plans.sharding == ZERO1))
+    if name != words.MUON:
+        return np.ones(len(plans), dtype=np.bool_)
+    return np.asarray(here & (plans.sharding <= ZERO1) & (model.job.precision != "fp16"))
+
+
+def not_by_muon(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The optimizer is not Muon."""
+    return np.full(len(plans), model.job.optimizer != words.MUON)
+
+
 def megatron_schedule(model: CostModel, plans: PlanTable) -> BoolArray:
     """1F1B, interleaved or not, of what a framework built on it has; others it says itself."""
     known = among(plans.schedule, [code_of_schedule(name) for name in ("1f1b", "interleaved")])
@@ -157,6 +176,32 @@ MEGATRON: tuple[Rule, ...] = (
             f"megatron moves the optimizer to the host with zero1 only, not with {p.sharding}"
         ),
         per_stage=True,
+        launch=True,
+    ),
+    Rule(
+        name="megatron-optimizer",
+        field="sharding",
+        framework="megatron",
+        version="core 0.16.1, 55ac708251 (2026-03-16)",
+        source="Megatron-LM training/arguments.py: Muon excludes FSDP and offloading, which needs "
+        "the precision-aware optimizer of Adam, and core/optimizer gives that to the distributed "
+        "optimizer alone",
+        holds=megatron_optimizer,
+        explain=words.optimizer_beside,
+        per_stage=True,
+        launch=True,
+    ),
+    Rule(
+        name="megatron-bridge-muon",
+        field="optimizer",
+        framework="megatron-bridge",
+        version="067f987 (2026-08-22)",
+        source="Megatron-Bridge training/config.py: Muon asks for other settings of DDP than those "
+        "of the recipe that the program fills in",
+        holds=not_by_muon,
+        explain=lambda c, p: (
+            "the program for Megatron-Bridge steps by adam, adam-bf16 or adam-fp8, not by muon"
+        ),
         launch=True,
     ),
     Rule(

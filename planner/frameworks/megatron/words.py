@@ -120,3 +120,20 @@ def many_recomputations(model: CostModel, plan: Plan) -> str:
         "megatron recomputes the first N layers of every stage in one way, the same on all stages; "
         "these differ; nearest: recompute none or full"
     )
+
+
+MUON = "muon"
+MOMENTS = {"adam-bf16": "bf16", "adam-fp8": "fp8"}
+"""Optimizers to the format of both moments (`--exp-avg-dtype`, `--exp-avg-sq-dtype`)."""
+
+
+def optimizer_beside(model: CostModel, plan: Plan) -> str:
+    """What the optimizer of the job asks of a plan, in one sentence."""
+    name = model.job.optimizer
+    shared = "zero1" if name in MOMENTS else "ddp or zero1"
+    formats = " and not in fp16" if name == MUON else ""
+    moved = ", moved to the host" if "optimizer" in plan.offload else ""
+    return (
+        f"megatron runs the optimizer {name} with {shared}, on the chip{formats}, not with "
+        f"{plan.sharding} in {model.job.precision}{moved}; nearest: zero1"
+    )

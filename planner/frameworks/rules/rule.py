@@ -18,7 +18,7 @@ HARDWARE = "hardware"
 """`Rule.field` of rules that look at the chips alone."""
 DEVICES_RULE = "chip-devices"
 """`Rule.name` of what a chip is to software, no matter where nothing runs on such chips."""
-OF_JOB = ("model", "precision", "job", HARDWARE, "seq_len")
+OF_JOB = ("model", "precision", "job", "optimizer", HARDWARE, "seq_len")
 """`Rule.field` of rules that look at the job and its chips alone, whatever the plan."""
 
 

@@ -20,6 +20,11 @@ def steps_by_adam(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.job.optimizer == ADAM)
 
 
+def names_optimizer(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The launches of the framework can name the optimizer."""
+    return np.full(len(plans), model.job.optimizer in model.framework.optimizers)
+
+
 def by_ring(model: CostModel, plans: PlanTable) -> BoolArray:
     """Keys and values travel; heads are not exchanged."""
     return np.asarray((plans.cp == 1) | (plans.cp_mode == RING))

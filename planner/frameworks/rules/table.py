@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
 
-from planner.assumptions.optimizers import ADAM
 from planner.assumptions.software import FrameworkProfile
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_counts
@@ -267,12 +266,13 @@ GENERAL: tuple[Rule, ...] = (
     ),
     Rule(
         name="optimizer",
-        field="job",
-        framework="any",
-        source="the launches that are written name Adam with the moments of the framework",
-        holds=shared.steps_by_adam,
+        field="optimizer",
+        framework="framework",
+        source="FrameworkProfile.optimizers: the optimizers that its launches can name",
+        holds=shared.names_optimizer,
         explain=lambda c, p: (
-            f"planner export writes the optimizer {ADAM} alone, not {c.job.optimizer}"
+            f"{words.called(c)} is not told of {c.job.optimizer}; allowed: "
+            f"{', '.join(c.framework.optimizers)}"
         ),
         launch=True,
     ),

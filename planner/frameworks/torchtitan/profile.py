@@ -25,6 +25,7 @@ TORCHTITAN = FrameworkProfile(
     most_chunks=3,
     shardings=("ddp", "zero3"),
     takes_lists=True,
+    optimizers=("adam", "adam-bf16"),
 )
 
 PROFILES = (
@@ -35,5 +36,6 @@ PROFILES = (
         logits_bytes=14.0,
         schedules=("gpipe", "1f1b", "interleaved"),
         derived_from="torchtitan",
+        optimizers=("adam",),
     ),
 )

@@ -36,6 +36,7 @@ def settings_of(launch: Launch) -> Settings:
     """Everything that a plan says, except which model and how activations are recomputed."""
     return {
         "training": _training(launch),
+        **_moments(launch),
         "parallelism": _parallelism(launch),
         "compile": {
             "enable": True,
@@ -43,6 +44,16 @@ def settings_of(launch: Launch) -> Settings:
         },
         **_recorded(launch),
     }
+
+
+def _moments(launch: Launch) -> Settings:
+    """Both moments of Adam in 16 bits beside weights of 32, where the job has them.
+
+    Source: torchtitan 0.3.0 components/optimizer/optimizer.py, `fused_opt_states_bf16`.
+    """
+    if launch.cost.job.optimizer != "adam-bf16" or launch.version == "0.2":
+        return {}
+    return {"optimizer": {"implementation": "fused_opt_states_bf16"}}
 
 
 def _recorded(launch: Launch) -> Settings:

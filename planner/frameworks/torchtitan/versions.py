@@ -223,6 +223,17 @@ TORCHTITAN_VERSIONS: tuple[Rule, ...] = (
             f"pp {p.pp}; use zero3"
         ),
     ),
+    _only("0.2")(
+        name="torchtitan-moments-0.2",
+        field="optimizer",
+        source="torchtitan v0.2.2 config/job_config.py: optimizer.implementation is for-loop, "
+        "foreach or fused; 0.3.0 has fused_opt_states_bf16",
+        holds=shared.steps_by_adam,
+        explain=lambda c, p: (
+            f"torchtitan 0.2 keeps moments in the format of the weights, not as {c.job.optimizer}; "
+            "nearest: adam"
+        ),
+    ),
     Rule(
         name="torchtitan-precision",
         field="precision",

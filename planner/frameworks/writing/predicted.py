@@ -15,6 +15,7 @@ def lost_prediction(launch: Launch) -> tuple[Lost, ...]:
     found = (
         ("assumptions", _assumptions(launch)),
         ("seq_len", _shares(launch)),
+        ("lengths", _lengths(launch)),
         ("collectives", _collectives(launch)),
         ("degrade_link", _slow_links(launch)),
         ("topology", _wiring(launch)),
@@ -43,6 +44,16 @@ def _shares(launch: Launch) -> str:
     return (
         f"{launch.cost.assumptions.name} shares the tokens of a step out evenly: written are "
         f"{launch.global_batch} sequences of {launch.seq_len} tokens, one for each chip"
+    )
+
+
+def _lengths(launch: Launch) -> str:
+    """Where documents end is a matter of the data."""
+    if not launch.cost.job.lengths:
+        return ""
+    return (
+        "predicted with attention inside of documents, or over a warm-up: the data set has to pack "
+        "them, and attention to end with them"
     )
 
 

@@ -10,20 +10,24 @@ from planner.question.asked.field import Asked
 from planner.question.asked.job import JOB_FIELDS
 from planner.question.asked.search import SEARCH_FIELDS
 
-__all__ = ["ASKED", "BY_NAME", "FEASIBLE", "REPLACED", "WHOLE_RUN", "Asked"]
+__all__ = ["ASKED", "BY_NAME", "EXPORTED", "FEASIBLE", "REPLACED", "WHOLE_RUN", "Asked"]
 
 ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
 """All fields, in the order of `planner solve --help`."""
 BY_NAME = {field.name: field for field in ASKED}
 FEASIBLE = (
     "assumptions", "calibration", "collectives", "degrade_link", "mfu", "torus_axes", "seq_len",
-    "precision", "framework", "era", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
+    "lengths", "precision", "job", "lora_rank", "frozen_weights", "optimizer", "framework", "era",
+    "offload", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
 )  # fmt: skip
 """Those that `planner feasible` has beside its own."""
 REPLACED = (
-    "hardware", "precision", "framework", "era", "assumptions", "calibration", "collectives",
-    "degrade_link", "max_memory", "power_cap", "cooling", "pue", "memory_margin",
+    "hardware", "lengths", "precision", "frozen_weights", "optimizer", "framework", "era",
+    "assumptions", "calibration", "collectives", "degrade_link", "max_memory", "power_cap",
+    "cooling", "pue", "memory_margin",
 )  # fmt: skip
 """Those that may replace what a plan file says of its job."""
+EXPORTED = ("optimizer",)
+"""Those of the job that `planner export` may replace: its files say them."""
 WHOLE_RUN = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
 """Those about the whole training run."""

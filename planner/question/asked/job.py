@@ -73,6 +73,23 @@ JOB_FIELDS = (
         few="Tokens per sequence (pretrain: the model's).",
     ),
     Asked(
+        name="lengths",
+        help=(
+            "Tokens that attention spans inside of packed sequences, with their shares of the "
+            "tokens, e.g. 512=0.4,2048=0.6, or mean=600,cv=1.2 of documents"
+        ),
+        more="Also of a warm-up: the lengths of its sequences, over the tokens of the run",
+        replacing=(
+            "Tokens that attention spans inside of packed sequences, e.g. 512=0.4,2048=0.6 (shares "
+            "of the tokens) or mean=600,cv=1.2"
+        ),
+        panel=JOB,
+        kind="sizes",
+        default_text="whole sequences",
+        metavar="TOKENS=SHARE,...",
+        page="fine-tuning.md#packing",
+    ),
+    Asked(
         name="precision",
         help="bf16, fp16, fp8, mxfp8, fp4, fp32 or int8",
         more="Of the matrix multiplications",
@@ -111,6 +128,7 @@ JOB_FIELDS = (
         name="frozen_weights",
         help="Format of the matrices that a lora job does not train: 16-bit, fp8, int4 or nf4",
         more="Embedding and head keep 16 bits",
+        replacing="Another format of the matrices that a lora job does not train",
         panel=JOB,
         kind="word",
         default="16-bit",
@@ -120,6 +138,7 @@ JOB_FIELDS = (
         name="optimizer",
         help="Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others",
         more="Its step takes the time of Adam's",
+        replacing="Another optimizer, whose state memory counts",
         panel=JOB,
         kind="word",
         default="adam",

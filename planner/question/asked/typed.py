@@ -46,9 +46,24 @@ class FeasibleFields(TypedDict, total=False):
     placement has them."""
     seq_len: int | str | None
     """Tokens per sequence. Default: the model's own; of finetune and lora 4096 if that is less."""
+    lengths: Mapping[str, float | str] | str | None
+    """Tokens that attention spans inside of packed sequences, with their shares of the tokens, e.g.
+    512=0.4,2048=0.6, or mean=600,cv=1.2 of documents. Also of a warm-up: the lengths of its
+    sequences, over the tokens of the run. Default: whole sequences."""
     precision: Precision | None
     """bf16, fp16, fp8, mxfp8, fp4, fp32 or int8. Of the matrix multiplications. Default: the chip's
     16 bits."""
+    job: Job
+    """pretrain, finetune (sft is another word for it) or lora. The first two train all parameters,
+    lora trains adapters. Default: pretrain."""
+    lora_rank: int | str
+    """Rank of LoRA adapters. The default is the median of published recipes. Default: 16."""
+    frozen_weights: FrozenWeights
+    """Format of the matrices that a lora job does not train: 16-bit, fp8, int4 or nf4. Embedding
+    and head keep 16 bits. Default: 16-bit."""
+    optimizer: Optimizer
+    """Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others. Its step
+    takes the time of Adam's. Default: adam."""
     framework: str | None
     """megatron, megatron-fp32-grads (gradients in 32 bits), megatron-zb (zero-bubble), hai-llm
     (dualpipe), torchtitan, torchtitan-2024, deepspeed, deepspeed-liger, fsdp, jax, nanotron or
@@ -56,6 +71,8 @@ class FeasibleFields(TypedDict, total=False):
     finetune on GPUs fsdp."""
     era: str | None
     """Software era of the time constants. Default: the framework's."""
+    offload: bool
+    """State and activations may move to the host. Default: false."""
     max_memory: float | str | None
     """Bytes per chip a plan may fill, e.g. 72GB. Default: the framework's share."""
     memory_margin: float | str | None
@@ -69,6 +86,14 @@ class FeasibleFields(TypedDict, total=False):
     megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
     named, in the version that export writes by default; any: every plan of the framework. Default:
     what launches the framework."""
+
+
+class ExportFields(TypedDict, total=False):
+    """Fields of `planner.export_file`, beside its own."""
+
+    optimizer: Optimizer
+    """Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others. Its step
+    takes the time of Adam's. Default: adam."""
 
 
 class CommonFields(FeasibleFields, total=False):
@@ -90,17 +115,6 @@ class CommonFields(FeasibleFields, total=False):
     fp8_recipe: Fp8Recipe | None
     """How operands are scaled at fp8: delayed or current (by tensor) or blockwise. MXFP8 and NVFP4
     are precisions. Default: as the software does."""
-    job: Job
-    """pretrain, finetune (sft is another word for it) or lora. The first two train all parameters,
-    lora trains adapters. Default: pretrain."""
-    lora_rank: int | str
-    """Rank of LoRA adapters. The default is the median of published recipes. Default: 16."""
-    frozen_weights: FrozenWeights
-    """Format of the matrices that a lora job does not train: 16-bit, fp8, int4 or nf4. Embedding
-    and head keep 16 bits. Default: 16-bit."""
-    optimizer: Optimizer
-    """Optimizer whose state memory counts: adam, adam-bf16, adam-8bit, muon and others. Its step
-    takes the time of Adam's. Default: adam."""
     front: Several
     """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
     Default: that of the objective."""
@@ -122,8 +136,6 @@ class CommonFields(FeasibleFields, total=False):
     front_points: int | str | None
     """With uneven stages: at most so many time limits of the front, or all for the exact whole
     front. Default: 20."""
-    offload: bool
-    """State and activations may move to the host. Default: false."""
     placement: Placement
     """Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of the axes
     along the physical axes of a torus). Default: framework."""

@@ -23,8 +23,8 @@ LAYER_KINDS = ("dense", "moe")
 """Of the layers that a stage recomputes, as files call them."""
 # Fields without a default that change what a plan is said to cost.
 _KEPT = (
-    "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin", "power_cap",
-    "cooling", "pue", "train_tokens", "price_per_chip_hour", "electricity_price",
+    "lengths", "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin",
+    "power_cap", "cooling", "pue", "train_tokens", "price_per_chip_hour", "electricity_price",
     "carbon_intensity",
 )  # fmt: skip
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
-from planner.assumptions.optimizers import ADAM
 from planner.base.vocabulary import ANY, LAYOUTS
 from planner.frameworks.launching import LAUNCHED_VENDORS, default_target
 from planner.frameworks.targets import TARGETS, Target
@@ -79,8 +78,8 @@ def _lifting(request: Request, model: CostModel, target: Target | None) -> Itera
         yield f"{request.assumptions} predicts no framework"
     if not job.trains_all:
         yield f"planner export writes no {job.kind} job"
-    if job.optimizer != ADAM:
-        yield f"planner export writes no optimizer {job.optimizer}"
+    if job.optimizer not in model.framework.optimizers:
+        yield f"{model.framework.name} is told of no optimizer {job.optimizer}"
     if request.framework is None and chip.vendor not in LAUNCHED_VENDORS:
         yield f"{model.framework.name} is assumed for memory and speed alone on {chip.name}"
     if target is None:

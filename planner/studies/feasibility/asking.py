@@ -8,21 +8,19 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from frozen_records import dataclass
-from planner.assumptions.assumptions import Assumptions
 from planner.base.errors import InputError
-from planner.base.messages import Origin, one_line
+from planner.base.messages import Origin
 from planner.base.progress import Progress
 from planner.base.units import parse_count, parse_seconds, texts_of
 from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, situation
 from planner.cost.job import LONGEST_SEQUENCE, sequences_in
-from planner.frameworks.registry import framework_of_preset
 from planner.frameworks.targets import Target
 from planner.question.asked import FEASIBLE
 from planner.question.asked.typed import FeasibleFields
 from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 from planner.question.provenance import versions
-from planner.question.request import ARGUMENTS, Request, request_from
+from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.search.limits import Limits
 from planner.studies.feasibility import fitted as default
@@ -37,6 +35,7 @@ from planner.studies.feasibility.launching import (
 from planner.studies.feasibility.sizes import batches_of, chips_of, default_chips
 from planner.studies.feasibility.strategies import NAMES, Strategy, strategies_named
 from planner.studies.feasibility.textbook import inverse
+from planner.studies.feasibility.textbook.asked import check_roofline
 from planner.studies.feasibility.textbook.roofline import largest_tp_of, roofline_row
 
 MOST_CHIPS = 65536
@@ -73,6 +72,7 @@ class Case:
         kept: What plans are kept to, in a sentence; empty: to nothing.
         chips: Counts asked for; empty: the largest is looked for.
         batches: Tokens per step asked for; empty: thresholds are looked for.
+        offload: Whether state and activations may move to the host.
     """
 
     model: CostModel
@@ -81,6 +81,11 @@ class Case:
     kept: str
     chips: tuple[int, ...]
     batches: tuple[float, ...]
+    offload: bool
+
+    def may_move(self, chosen: Sequence[Strategy]) -> Sequence[Strategy]:
+        """Strategies whose plans move to the host what the question allows."""
+        return [replace(one, offload=True) for one in chosen] if self.offload else chosen
 
     @property
     def roofline(self) -> bool:
@@ -263,7 +268,7 @@ def _case(
         InputError: The cluster cannot give the chips, or the batch cannot be dealt out to them.
     """
     model, request = resolved.cost, resolved.request
-    _check_roofline(model, request, origin)
+    check_roofline(model, request, origin)
     targets = launchers(resolved, origin)
     counts: tuple[int, ...] = ()
     if chips is not None:
@@ -285,6 +290,7 @@ def _case(
         kept=kept_words(resolved, targets),
         chips=counts,
         batches=batches,
+        offload=request.offload,
     )
 
 
@@ -311,29 +317,6 @@ def _check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> Non
             )
 
 
-def _check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
-    """Refuses changes of the textbook's simplifications that its formulas do not know.
-
-    Raises:
-        InputError: See above.
-    """
-    a = model.assumptions
-    if not a.token_granularity:
-        return
-    plain = Assumptions.roofline(model.chip, model.job.precision, mfu=request.mfu or 1.0)
-    if replace(a, name=plain.name) != plain:
-        raise InputError(
-            f"{origin.label(['assumptions'])}: {one_line(a.name)} changes roofline, whose formulas "
-            "are for roofline itself; use roofline, or planner evaluate"
-        )
-    own = framework_of_preset(plain.name)
-    if own is not None and model.framework != own.profiles[0]:
-        raise InputError(
-            f"{origin.label(['framework'])}: {model.framework.name}: under {plain.name} memory is "
-            f"that of the framework {own.name}; leave it out, or use the assumptions calibrated"
-        )
-
-
 def _defaults(
     resolved: Resolved, batches: tuple[float, ...], *, goal: bool
 ) -> list[tuple[str, str, str]]:
@@ -354,11 +337,13 @@ def _rows(case: Case, chosen: Sequence[Strategy], on_progress: Progress | None) 
     """The rows of a model on a cluster."""
     if not case.chips:
         for batch in case.batches:
-            for strategy in chosen:
+            for strategy in case.may_move(chosen):
                 yield _largest(case, strategy, batch, on_progress)
         return
     for chips in case.chips:
-        by_strategy = [_at(case, strategy, chips, on_progress) for strategy in chosen]
+        by_strategy = [
+            _at(case, strategy, chips, on_progress) for strategy in case.may_move(chosen)
+        ]
         for same_batch in zip(*by_strategy, strict=True):
             yield from same_batch
 
@@ -396,5 +381,12 @@ def _deadlines(
     for batch in case.batches:
         wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds)
         yield smallest_count(
-            case.model, chosen, case.counts(batch), case.limits, wanted, on_progress, case.targets
+            case.model,
+            chosen,
+            case.counts(batch),
+            case.limits,
+            wanted,
+            on_progress,
+            case.targets,
+            offload=case.offload,
         )

@@ -70,6 +70,8 @@ def smallest_count(
     goal: Goal,
     on_progress: Progress | None = None,
     targets: tuple[Target, ...] = (),
+    *,
+    offload: bool = False,
 ) -> DeadlineRow:
     """The smallest of some chip counts whose best plan meets a deadline.
 
@@ -85,6 +87,7 @@ def smallest_count(
         goal: Batch, run and deadline.
         on_progress: Called with (what, done, of).
         targets: What has to run the plans, under the fitted model.
+        offload: Whether state and activations may move to the host, under the fitted model.
     """
     least = goal.least_chips(model)
     possible = sorted(n for n in counts if n * _SAME >= least)
@@ -98,7 +101,7 @@ def smallest_count(
         found = (
             _by_algebra(model, strategies, chips, limits, goal)
             if roofline
-            else _by_search(model, chips, limits, goal, targets)
+            else _by_search(model, chips, limits, goal, targets, offload=offload)
         )
         if found is None:
             continue
@@ -130,12 +133,18 @@ def _by_algebra(
 
 
 def _by_search(
-    model: CostModel, chips: int, limits: Limits, goal: Goal, targets: tuple[Target, ...]
+    model: CostModel,
+    chips: int,
+    limits: Limits,
+    goal: Goal,
+    targets: tuple[Target, ...],
+    *,
+    offload: bool,
 ) -> _Fast | None:
     """The fastest plan on so many chips, if one meets the deadline."""
     sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
     bounded = replace(limits, step_time_s=goal.step_s)
-    options = SpaceOptions(clocks=False, runnable_in=targets)
+    options = SpaceOptions(offload=offload, clocks=False, runnable_in=targets)
     found = Driver().run(UniformSpace(model=sized, options=options, limits=bounded, chips=(chips,)))
     if len(found.points) == 0:
         return None

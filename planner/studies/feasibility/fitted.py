@@ -21,7 +21,13 @@ from planner.studies.feasibility import answer, words
 from planner.studies.feasibility.answer import Row
 from planner.studies.feasibility.largest_tp import largest_tp
 from planner.studies.feasibility.pairs import plans_of
-from planner.studies.feasibility.strategies import Strategy, meshes_in, with_batch, with_orders
+from planner.studies.feasibility.strategies import (
+    Strategy,
+    meshes_in,
+    offloading,
+    with_batch,
+    with_orders,
+)
 from planner.studies.feasibility.sweep import (
     EXPOSED,
     SHARE,
@@ -323,7 +329,8 @@ def _best_of(
     )
     meshes = meshes_in(model, strategy, counts, options)
     space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
-    plans = with_orders(model, strategy, space.plans, demands_of(model, targets))
+    moved = offloading(model, strategy, space.plans)
+    plans = with_orders(model, strategy, moved, demands_of(model, targets))
     kept = []
     for start in range(0, len(plans), _ROWS_AT_A_TIME):
         chunk = plans.take(np.arange(start, min(start + _ROWS_AT_A_TIME, len(plans))))

@@ -17,7 +17,13 @@ from planner.plan import COLUMNS, NO_RECOMPUTE, SELECTIVE, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uniform.space import cross_choices, cross_partial_plans
-from planner.studies.feasibility.strategies import Strategy, meshes_of, with_batch, with_orders
+from planner.studies.feasibility.strategies import (
+    Strategy,
+    meshes_of,
+    offloading,
+    with_batch,
+    with_orders,
+)
 
 ROWS_AT_A_TIME = 16384
 
@@ -51,7 +57,10 @@ Rows = tuple[IntArray, IntArray]
 
 
 def plans_of(
-    model: CostModel, strategy: Strategy, chips: int, targets: Iterable[Target] = ()
+    model: CostModel,
+    strategy: Strategy,
+    chips: int,
+    targets: Iterable[Target] = (),
 ) -> PlanTable:
     """All plans of a strategy with micro-batches of one sequence, each order once.
 
@@ -65,7 +74,7 @@ def plans_of(
     meshes = meshes_of(model, strategy, chips)
     space = cross_choices(sized, cross_partial_plans(sized, meshes, options), options)
     demands = [one for one in demands_of(sized, targets) if one.rule.counted is None]
-    return with_orders(sized, strategy, space.plans, demands)
+    return with_orders(sized, strategy, offloading(sized, strategy, space.plans), demands)
 
 
 def pairs_of(

@@ -14,8 +14,8 @@ from planner.base.arrays import BoolArray, IntArray, distinct
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cost.context import CostModel, mesh_of, networks
-from planner.frameworks.rules import Demand
-from planner.plan import AXES, ORDERS, SHARDINGS, PlanTable
+from planner.frameworks.rules import Demand, offloads_allowed
+from planner.plan import AXES, OFFLOADS, ORDERS, SHARDINGS, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.uniform.meshes import Meshes, enumerate_meshes
 
@@ -31,6 +31,7 @@ class Strategy:
         needs: Mesh axes that exceed 1.
         may: Mesh axes that may exceed 1; all others are 1.
         pods: Replicas are whole slices of a torus, or whole scale-up domains.
+        offload: State and activations may move to the host.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Strategy:
     needs: tuple[str, ...]
     may: tuple[str, ...] = ()
     pods: bool = False
+    offload: bool = False
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -95,6 +97,16 @@ def strategies_named(names: Sequence[str]) -> tuple[Strategy, ...]:
         lines = [f"strategies: {not_one_of(name, NAMES)}" for name in wrong[:4]]
         raise InputError("\n".join(lines) or f"strategies: is empty; allowed: {', '.join(NAMES)}")
     return tuple(strategy for strategy in STRATEGIES if strategy.name in meant)
+
+
+def offloading(model: CostModel, strategy: Strategy, plans: PlanTable) -> PlanTable:
+    """Plans with every set of parts on the host that the rules allow; as they are without."""
+    if not strategy.offload:
+        return plans
+    masks = np.arange(1 << len(OFFLOADS))
+    many = plans.take(np.repeat(np.arange(len(plans)), len(masks)))
+    many = replace(many, offload=np.tile(masks, len(plans)))
+    return many.take(np.flatnonzero(offloads_allowed(model, many)))
 
 
 def pod_chips(model: CostModel, chips: int) -> int:

@@ -20,7 +20,7 @@ class Case:
         global_batch: Sequences per step.
         seq_len: Tokens per sequence.
         plan: The plan.
-        precision, kind: Of the job.
+        precision, kind, optimizer: Of the job.
     """
 
     model: str
@@ -31,6 +31,7 @@ class Case:
     plan: Plan
     precision: str = "bf16"
     kind: str = "pretrain"
+    optimizer: str = "adam"
 
     def cost(self) -> CostModel:
         """The cost model of the job."""
@@ -43,6 +44,7 @@ class Case:
             era=framework.era,
             precision=self.precision,
             kind=self.kind,
+            optimizer=self.optimizer,
         )
         rated = "bf16" if "bf16" in cluster.chip.peak_flop_per_s else self.precision
         return CostModel.build(job, cluster, calibrated(cluster.chip, framework.era, rated))

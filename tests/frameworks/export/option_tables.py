@@ -117,7 +117,7 @@ def torchtitan_02(source):
 
 def torchtitan(source):
     """Fields of the configuration of the trainer."""
-    patterns = ("config/*.py", "components/*.py", "trainer.py", "distributed/*.py", "tools/*.py")
+    patterns = ("config/*.py", "components/**/*.py", "trainer.py", "distributed/*.py", "tools/*.py")
     return below(classes_in(globbed(Path(source, "torchtitan"), patterns)), "Trainer.Config")
 
 

@@ -30,6 +30,7 @@ BROKEN = {
     "megatron-offload": (UNEVEN, {"offload": ("activations",)}),
     "megatron-offload-weights": (FLAT, {"offload": ("weights",)}),
     "megatron-offload-optimizer": (FLAT, {"offload": ("optimizer",), "sharding": "ddp"}),
+    "megatron-optimizer": (replace(FLAT, optimizer="adam-bf16"), {"offload": ("optimizer",)}),
     "megatron-schedule": (replace(UNEVEN, framework="megatron-zb"), {"schedule": "zero-bubble"}),
     "megatron-fsdp-pipeline": (UNEVEN, {"sharding": "zero2"}),
     "megatron-fsdp-replicas": (
@@ -69,6 +70,7 @@ FIXED = {
     "megatron-offload": {"offload": ()},
     "megatron-offload-weights": {"offload": ("activations",)},
     "megatron-offload-optimizer": {"offload": ("optimizer",)},
+    "megatron-optimizer": {"offload": ()},
     "megatron-schedule": {"schedule": "1f1b"},
     "megatron-fsdp-pipeline": {"sharding": "zero1"},
     "megatron-fsdp-replicas": {"pp": 1, "fsdp": 64, "dp": 1, "sharding": "zero3"},

@@ -43,6 +43,7 @@ CHANGES: tuple[dict[str, object], ...] = (
     *({"sharding": name} for name in ("ddp", "zero1", "zero2", "zero3")),
     *({"offload": names} for names in (("optimizer",), ("activations",), ("optimizer", "weights"))),
     *({"cp": 2, "cp_mode": name} for name in ("ring", "all-to-all")),
+    *({"optimizer": name} for name in ("adam-bf16", "muon", "lion")),
     {"sequence_parallel": False},
     {"tp": 2, "order": ("tp", "cp", "pp", "fsdp", "dp")},
     {"pp": 2, "interleave": 2, "schedule": "interleaved", "stages": None},

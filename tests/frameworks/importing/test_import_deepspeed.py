@@ -214,8 +214,6 @@ def warned(data: object, folder: Path, fix: str = "") -> str:
         ({**BASE, "data_types": {"grad_accum_dtype": "fp32"}},
          "data_types.grad_accum_dtype: gradients are summed in 32 bits: more memory"),
         ({**BASE, "optimizer": {"type": "SGD"}}, "optimizer.type: SGD keeps at most one number"),
-        ({**BASE, "optimizer": {"type": "Lion"}}, "optimizer.type: Lion keeps one number"),
-        ({**BASE, "optimizer": {"type": "Muon"}}, "optimizer.type: Muon keeps one number"),
         ({**BASE, "optimizer": {"type": "OneBitAdam"}}, "optimizer.type: OneBitAdam sends fewer"),
         ({**BASE, "optimizer": {"type": "Sophia"}}, "optimizer.type: Sophia is taken for Adam"),
         ({**BASE, "data_efficiency": {"enabled": True, "data_sampling": {

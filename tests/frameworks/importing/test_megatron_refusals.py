@@ -172,8 +172,8 @@ def test_what_replaces_the_arguments_is_refused(flag: str, tmp_path: Path) -> No
 
 
 def test_other_optimizers_and_unknown_flags_are_warned_of(tmp_path: Path) -> None:
-    found = launch(f"{LLAMA}--optimizer muon --no-such-flag 3", tmp_path)
-    assert "--optimizer: 'muon' has other states than adam, which the prediction counts" in (
+    found = launch(f"{LLAMA}--optimizer soap --no-such-flag 3", tmp_path)
+    assert "--optimizer: 'soap' has other states than adam, which the prediction counts" in (
         found.imported.warnings
     )
     assert any("not known to this reader" in line for line in found.imported.warnings)

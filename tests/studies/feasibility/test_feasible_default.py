@@ -35,7 +35,12 @@ def small(framework: str = "megatron", hardware: str = "dgx-h100-ndr") -> CostMo
 
 
 def loop(
-    model: CostModel, strategy: Strategy, chips: int, batch: int, targets: tuple[Target, ...] = ()
+    model: CostModel,
+    strategy: Strategy,
+    chips: int,
+    batch: int,
+    targets: tuple[Target, ...] = (),
+    limits: Limits | None = None,
 ) -> list[tuple[float, float, int]]:
     """Time, exposed share and tp of every plan of the ordinary space that fits at a batch.
 
@@ -52,13 +57,16 @@ def loop(
     orders = [ORDERS.index(order) for order in sized.framework.orders or ORDERS]
     every = space.plans.take(np.repeat(rows, len(orders)))
     every = replace(every, order=np.tile(orders, len(rows)))
+    masks = np.arange(8 if strategy.offload else 1)
+    moved = np.tile(masks, len(every))
+    every = replace(every.take(np.repeat(np.arange(len(every)), len(masks))), offload=moved)
     plans = every.take(np.flatnonzero(obeying(sized, every)))
     for demand in demands_of(sized, targets):
         plans = plans.take(np.flatnonzero(demand.holds(plans)))
     if not len(plans):
         return []
     costs = evaluate_table(sized, plans)
-    fits = np.flatnonzero(Limits().memory(sized, plans, costs.memory)[0])
+    fits = np.flatnonzero((limits or Limits()).memory(sized, plans, costs.memory)[0])
     share = np.sum([costs.time_parts[name] for name in EXPOSED], axis=0) / costs.step_time_s
     columns = (costs.step_time_s[fits], share[fits], plans.tp[fits])
     return list(zip(*(column.tolist() for column in columns), strict=True))
@@ -101,6 +109,23 @@ def test_thresholds_against_a_loop(name: str, framework: str, target: str) -> No
             assert not violations(sized, one)
             assert not refused_by(sized, at.plan, targets)
             assert evaluate_table(sized, one).step_time_s[0] == pytest.approx(best[batch][0])
+
+
+@each(("name", "framework"), [("zero1", "megatron"), ("zero3", "deepspeed")])
+def test_offloading_makes_room_as_the_loop_says(name: str, framework: str) -> None:
+    """With room for the plans alone that move something, and with room for others beside them."""
+    model, plain = small(framework), BY_NAME[name]
+    moving = replace(plain, offload=True)
+    leanest = sweep(model, plain, 8, Limits(), 16).least_bytes[0]
+    for share in (0.97, 1.2):
+        limits = Limits(memory_bytes=share * leanest)
+        swept = sweep(model, moving, 8, limits, 16)
+        every = {b: loop(model, moving, 8, b, limits=limits) for b in range(1, 17)}
+        best = {batch: min(plans) for batch, plans in every.items() if plans}
+        found = swept.fastest(1, 16)
+        assert found.sequences.tolist() == list(best) != []
+        assert found.time_s == pytest.approx([time for time, _, _ in best.values()])
+        assert (sweep(model, plain, 8, limits, 16).smallest() is None) == (share < 1)
 
 
 @each("framework", ["megatron", "torchtitan", "megatron-zb"])

@@ -79,6 +79,9 @@ _KEYS = {
     "--optimizer-cpu-offload": ("optimizer.optimizer_cpu_offload",),
     "--optimizer-offload-fraction": ("optimizer.optimizer_offload_fraction",),
     "--use-precision-aware-optimizer": ("optimizer.use_precision_aware_optimizer",),
+    "--optimizer": ("optimizer.optimizer",),
+    "--exp-avg-dtype": ("optimizer.exp_avg_dtype",),
+    "--exp-avg-sq-dtype": ("optimizer.exp_avg_sq_dtype",),
 }
 _SEVERAL = {
     "--swiglu": (
@@ -103,6 +106,8 @@ _SEVERAL = {
         Setting("model.cross_entropy_fusion_impl", "native"),
     ),
 }
+_FORMATS = {"bf16": "torch.bfloat16", "fp8": "torch.uint8"}
+"""Formats of moments as `validate_args` reads them (`map_dtype`)."""
 _PATTERNS = ("--moe-layer-freq", "--window-attn-skip-freq")
 
 
@@ -117,6 +122,8 @@ def settings_of(one: Flag) -> list[Setting]:
     code = ""
     if one.name == "--attention-backend":
         code = f"AttnBackend.{one.values[0]}"
+    if one.name in ("--exp-avg-dtype", "--exp-avg-sq-dtype"):
+        code = _FORMATS[one.values[0]]
     if one.name in _PATTERNS:
         code = one.values[0].replace("*", " * ").replace("+", " + ")
     return [Setting(key, _value(one), code) for key in keys]

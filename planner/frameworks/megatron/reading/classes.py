@@ -46,8 +46,6 @@ _GONE = {
 }
 """Flags that the parser has and `validate_args` stops at, and what takes their place."""
 _ROTARY = "--use-rotary-position-embeddings"
-_USUAL = "adam"
-_OPTIMIZERS = ("adam", "sgd", "muon", "dist_muon", "lion", "soap", "adaptive_muon")
 
 
 def refuse_what_replaces(launch: LaunchSettings) -> None:
@@ -65,11 +63,7 @@ def refuse_what_replaces(launch: LaunchSettings) -> None:
 
 
 def warn_of_others(launch: LaunchSettings) -> None:
-    """Notes an optimizer with states of other sizes, and flags that are not known."""
-    optimizer = launch.choice("--optimizer", _USUAL, {name: name for name in _OPTIMIZERS})
-    if optimizer != _USUAL:
-        what = f"{shown(optimizer)} has other states than {_USUAL}, which the prediction counts"
-        launch.warnings.append(f"--optimizer: {what}")
+    """Notes layers that are frozen, and flags that are not known."""
     if "--freeze-all-layers" in launch.values:
         launch.warnings.append("--freeze-all-layers: the prediction trains all weights")
     known = known_flags()

@@ -19,9 +19,11 @@ _OTHER_MODELS = (
 )  # fmt: skip
 _UNCOUNTED = {
     "--overlap-moe-expert-parallel-comm": "exchanges of experts hide behind another micro-batch",
+    "--moe-shared-expert-overlap": "shared experts hide the exchange of the others (assumptions "
+    "with shared_beside: true count it)",
+    "--reset-attention-mask": "attention ends with documents (--lengths says how long they are)",
     "--delay-wgrad-compute": "gradients of weights are computed later",
     "--distribute-saved-activations": "saved inputs of layers are shared out over tp",
-    "--use-precision-aware-optimizer": "optimizer states may have fewer bits",
     "--fp8-param-gather": "weights are gathered in 8 bits",
     "--fp4-param-gather": "weights are kept and gathered in 4 bits",
     "--mtp-num-layers": "modules of multi-token prediction (m in a layout)",

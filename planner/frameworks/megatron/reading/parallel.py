@@ -11,6 +11,7 @@ from typing import Any
 
 from models_db import Model
 from planner.frameworks.megatron.reading.model import overlap_warnings
+from planner.frameworks.megatron.reading.optimizer import LAYER_WISE
 from planner.frameworks.megatron.words import PIPELINE_INSIDE
 from planner.frameworks.reading.settings import LaunchSettings, data_ranks
 from planner.plan import AXES
@@ -100,7 +101,7 @@ def _cp_mode(launch: LaunchSettings, cp: int) -> str:
 def _sharding(launch: LaunchSettings, pp: int) -> str:
     """Who shares what of the training state."""
     fsdp, torch = launch.on("--use-megatron-fsdp"), launch.on("--use-torch-fsdp2")
-    shares = launch.on("--use-distributed-optimizer")
+    shares = launch.on("--use-distributed-optimizer") or launch.look("--optimizer") == LAYER_WISE
     strategy = launch.choice("--data-parallel-sharding-strategy", "optim_grads_params", _STRATEGIES)
     if fsdp and torch:
         launch.wrong("--use-torch-fsdp2", "stands beside --use-megatron-fsdp; keep one")

@@ -7,6 +7,7 @@ from itertools import groupby
 from planner.assumptions.number_formats import kept_operand_bytes
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.words import HIDDEN
+from planner.frameworks.megatron.writing.optimizer import optimizer_lost
 from planner.frameworks.megatron.writing.parallel import (
     attends_fused,
     gathers_in_8_bits,
@@ -45,6 +46,7 @@ def lost_of(launch: Launch) -> tuple[Lost, ...]:
             "beside those of 16 bits, which the plan does not count"
         )
         found.append(Lost("precision", reason))
+    found += optimizer_lost(launch)
     if launch.cost.job.kind == "finetune":
         reason = "it starts from random weights; --load DIRECTORY --finetune continues"
         found.append(Lost("job", reason))

@@ -184,7 +184,10 @@ def _experts(launch: Launch, moe: Moe) -> tuple[Flag, ...]:
         *frequency,
         flag("--moe-ffn-hidden-size", moe.expert_hidden),
         *((flag("--moe-shared-expert-intermediate-size", shared),) if shared else ()),
-        *switches(moe_shared_expert_gate=moe.shared_expert_gate),
+        *switches(
+            moe_shared_expert_gate=moe.shared_expert_gate,
+            moe_shared_expert_overlap=launch.cost.assumptions.shared_beside and shared > 0,
+        ),
         flag("--moe-router-topk", moe.experts_per_token),
         *_groups(moe),
         *_router(launch.model, moe),

@@ -10,6 +10,7 @@ from planner.assumptions.software import ERAS
 from planner.frameworks.megatron.recompute import recomputation
 from planner.frameworks.megatron.words import FP8_RECIPES, LATENT_EXPOSES_TP, pipeline_inside
 from planner.frameworks.megatron.writing.flags import Flag, Group, flag, switches
+from planner.frameworks.megatron.writing.optimizer import by_muon, optimizer_flags
 from planner.frameworks.rules.alike import keeps_scores
 from planner.frameworks.writing.launch import Launch
 from planner.plan import Plan
@@ -134,11 +135,12 @@ def _sharding(launch: Launch) -> tuple[Flag, ...]:
             flag("--init-model-with-meta-device"),
             flag("--ckpt-format", "fsdp_dtensor"),
         )
-    shares = sharding == "zero1"
+    muon = by_muon(launch)
+    shares = sharding == "zero1" and not muon
     return (
         *switches(
             use_distributed_optimizer=shares,
-            overlap_grad_reduce=era.hides_reduction and plan.dp * plan.cp > 1,
+            overlap_grad_reduce=era.hides_reduction and plan.dp * plan.cp > 1 and not muon,
             overlap_param_gather=shares and era.hides_gather and era.hides_reduction,
         ),
         flag("--ckpt-format", "torch_dist"),
@@ -169,6 +171,7 @@ def _memory(launch: Launch) -> tuple[Flag, ...]:
         )
         if value
     ]
+    flags += optimizer_flags(launch, plan_sharding(plan))
     if "optimizer" in plan.offload:
         flags += [
             flag("--optimizer-cpu-offload"),
