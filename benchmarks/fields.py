@@ -37,6 +37,7 @@ _TYPES = {
     "switch": "bool",
     "texts": "Several",
     "choices": "dict[str, Any]",
+    "changes": "Mapping[str, Any] | Several",
     "sizes": "Mapping[str, float | str] | str",
 }
 _HEAD = '''"""The fields of the question as types, for editors and type checkers.

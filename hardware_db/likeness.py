@@ -58,7 +58,7 @@ class Parts:
 
     Attributes:
         cluster, chip: The content of their records.
-        by_chip: Whether the chip was named, and the cluster is its default one.
+        by_chip: Whether the chip was named, and its default cluster is of another one.
     """
 
     cluster: Whole

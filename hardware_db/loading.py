@@ -104,8 +104,9 @@ def cluster_parts(name: Name) -> Parts:
     """
     found = whole_file(Path(name)) if _is_path(name) else whole_named(_known(name))
     if not _is_about_cluster(found):
-        default = shipped_cluster(default_cluster_of(made_chip(found)))
-        return Parts(cluster=whole_named(default.name), chip=found, by_chip=True)
+        name = default_cluster_of(made_chip(found))
+        others = shipped_cluster(name).chip.name != found.data.get("name")
+        return Parts(cluster=whole_named(name), chip=found, by_chip=others)
     inside = chip_inside(found)
     chip = whole_chip(str(found.data.get("chip"))) if inside is None else inside
     return Parts(cluster=found, chip=chip)
@@ -118,7 +119,7 @@ def _changed_cluster(parts: Parts, changes: Mapping[str, Any]) -> Cluster:
     inside = changes.get("chip")
     chip = made_chip(like(parts.chip, inside, text) if inside else parts.chip)
     cluster = made_cluster(like(parts.cluster, own, text) if own else parts.cluster, chip)
-    return named_after_chip(cluster) if parts.by_chip and inside else cluster
+    return named_after_chip(cluster) if parts.by_chip and not own else cluster
 
 
 def _is_about_cluster(found: Whole) -> bool:

@@ -85,7 +85,7 @@ def load_model(
     if name is not None and not changes:
         return _shipped_model(name)
     data, text = model_data(name_or_path)
-    return _model(_differing(data, changes) if changes else data, text)
+    return _model(_differing(data, changes), YamlText("set")) if changes else _model(data, text)
 
 
 def model_data(name_or_path: str | os.PathLike[str]) -> tuple[dict[str, Any], YamlText]:

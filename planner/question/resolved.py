@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
-from hardware_db import Chip, Cluster
+from hardware_db import Chip, Cluster, load_calibration
 from models_db import Model
 from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.base.messages import Attempts, Origin
@@ -20,6 +20,7 @@ from planner.machine.variants import variant_of
 from planner.network.fabric import no_tables
 from planner.network.synthesized.tables import NCCL
 from planner.question.asked.usual import COOLING
+from planner.question.changes.changed import NONE, Changes
 from planner.question.checks import placement_problems, problems_of
 from planner.question.defaults import (
     Defaults,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 # Defaults in the order in which they are shown.
 _SHOWN = (
-    "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era",
+    "set", "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era",
     "calibration",
     "power-cap", "cooling", "pue",
 )  # fmt: skip
@@ -69,6 +70,7 @@ class Resolved:
         seq_len: Tokens per sequence.
         defaults: What was not asked for, with the value taken and why: (name, value, reason).
         runners: What has to run the plans of a search.
+        changes: Fields of records and assumptions that the question changes.
     """
 
     request: Request
@@ -79,6 +81,7 @@ class Resolved:
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
     runners: Runners
+    changes: Changes = NONE
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -183,14 +186,17 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     local = tried.attempt(local_named, request.calibration)
     if model is None or cluster is None or (request.calibration and local is None):
         raise tried.error()
+    changes = NONE
+    if request.set:
+        changes, model, cluster = _changed(tried, request, model, cluster)
     cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
-    chip, defaults = cluster.chip, Defaults()
+    chip, defaults = cluster.chip, Defaults(changes.defaults)
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
     limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
     note_network(cluster, defaults)
-    job, assumptions = _job_of(tried, request, model, chip, defaults, most, local)
+    job, assumptions = _job_of(tried, request, model, chip, defaults, most, local, changes)
     if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))
@@ -213,6 +219,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         seq_len=seq_len_of(request.seq_len, model, request.job),
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
         runners=runners_of(request, cost),
+        changes=changes,
     )
 
 
@@ -275,6 +282,27 @@ def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
     return degraded
 
 
+def _changed(
+    tried: Attempts, request: Request, model: Model, cluster: Cluster
+) -> tuple[Changes, Model, Cluster]:
+    """What the question changes, and the records that this makes of those that it names.
+
+    Raises:
+        InputError: A change cannot be made.
+    """
+    from planner.question.changes.changes import changes_of  # noqa: PLC0415  (start-up; few ask)
+
+    changes = tried.attempt(changes_of, request.set, request.model, request.hardware)
+    if changes is None:
+        raise tried.error()
+    if changes.model:
+        found = tried.needed(tried.attempt(model_named, request.model, changes.model))
+        model = replace(found, name=changes.name_of("model"))
+    if changes.hardware:
+        cluster = tried.needed(tried.attempt(cluster_named, request.hardware, changes.hardware))
+    return changes, model, cluster
+
+
 def _job_of(
     tried: Attempts,
     request: Request,
@@ -283,6 +311,7 @@ def _job_of(
     defaults: Defaults,
     chips: int,
     local: LocalCalibration | None,
+    changes: Changes,
 ) -> tuple[Job | None, Assumptions | None]:
     """The job and the assumptions; None and a problem noted where they cannot be had."""
     preset = preset_of(request.assumptions)
@@ -294,6 +323,8 @@ def _job_of(
     era = era_of(request.era, framework, chip, defaults)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
+    if local is not None:
+        local = replace(local, calibration=changes.calibration(local.calibration))
     assumptions = tried.attempt(
         assumptions_named,
         request.assumptions,
@@ -302,8 +333,11 @@ def _job_of(
         precision,
         request.mfu or 1.0,
         local,
-        experts=framework.experts,
+        changes.calibration(load_calibration()),
+        framework.experts,
     )
+    if assumptions is not None:
+        assumptions = tried.attempt(changes.assumptions, assumptions)
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)
     evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do

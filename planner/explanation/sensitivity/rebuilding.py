@@ -11,6 +11,7 @@ from hardware_db import Calibration, Chip, Level, load_calibration
 from planner.assumptions.assumptions import Assumptions
 from planner.base.files import read_yaml
 from planner.cost.context import CostModel
+from planner.question.changes.leaves import ASSUMPTIONS
 from planner.question.records import assumptions_named, local_named, names_a_file, preset_of
 from planner.question.resolved import Resolved
 
@@ -87,10 +88,12 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
     if preset == _CALIBRATED:
         used = local is not None and local.holds_for(resolved.cost.chip)
         constants = local.calibration if used and local is not None else load_calibration()
+        constants = resolved.changes.calibration(constants)
     given: frozenset[str] = frozenset()
     if names_a_file(request.assumptions):
         changes = read_yaml(Path(request.assumptions))
         given = frozenset(changes) - {"preset"}
+    given |= {one.leaf.path for one in resolved.changes.of(ASSUMPTIONS)}
     return Rebuilding(
         model=resolved.cost,
         preset=preset,

@@ -16,13 +16,14 @@ ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
 """All fields, in the order of `planner solve --help`."""
 BY_NAME = {field.name: field for field in ASKED}
 FEASIBLE = (
-    "assumptions", "calibration", "collectives", "degrade_link", "mfu", "torus_axes", "seq_len",
+    "assumptions", "calibration", "collectives", "degrade_link", "set", "mfu", "torus_axes",
+    "seq_len",
     "precision", "framework", "era", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
 )  # fmt: skip
 """Those that `planner feasible` has beside its own."""
 REPLACED = (
     "hardware", "precision", "framework", "era", "assumptions", "calibration", "collectives",
-    "degrade_link", "max_memory", "power_cap", "cooling", "pue", "memory_margin",
+    "degrade_link", "set", "max_memory", "power_cap", "cooling", "pue", "memory_margin",
 )  # fmt: skip
 """Those that may replace what a plan file says of its job."""
 WHOLE_RUN = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
