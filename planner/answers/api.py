@@ -101,6 +101,18 @@ def solve_request(
     Raises:
         InputError: The question cannot be asked as it is.
     """
+    result = _solved(request, on_progress, origin, on_point)
+    if not request.set:
+        return result
+    from planner.answers.notes.changes import with_changes_noted  # noqa: PLC0415  (start-up)
+
+    return with_changes_noted(request, result, options_of(request), origin)
+
+
+def _solved(
+    request: Request, on_progress: Progress | None, origin: Origin, on_point: OnPoint | None
+) -> SolveResult:
+    """The answer as the search has it."""
     started = time.perf_counter()
     check_objective(request, origin)
     check_uneven(request, origin)

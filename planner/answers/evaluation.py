@@ -54,11 +54,16 @@ def evaluate_plan(
     all_orders = resolved.request.placement == "all"
     broken = violations(model, table, all_orders=all_orders)
     broken += unmet(model, table, named_targets(resolved.request), broken)
+    changed: list[str] = []
+    if resolved.changes.fields:
+        from planner.search.changes.effects import notes_of_changes  # noqa: PLC0415  (few ask)
+
+        changed = notes_of_changes(resolved, table, options_of(resolved.request), plan.chips)
     return EvaluateResult(
         result=result,
         fits=bool(fits[0]),
         memory_limit_bytes=limit_bytes,
-        warnings=(*broken, *caveats(model, result, limits)),
+        warnings=(*broken, *caveats(model, result, limits), *changed),
         run=training_run(resolved.request, result),
         question=Question(
             job={**job_fields(resolved), "chips": plan.chips},
