@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from planner.base.errors import InputError
+from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 
@@ -25,6 +26,7 @@ def parallelism(
         str | None,
         option("Cluster or chip, or YAML file (default: c2c-ndr400-rack).", _RACK),
     ] = None,
+    set: Annotated[list[str] | None, field_option("set")] = None,
     rack_chips: Annotated[
         str | None,
         option("Chips per rack, e.g. 4, 8, 16 or 32 (default: as the record, 8).", _RACK),
@@ -93,6 +95,7 @@ def parallelism(
     """
     settings = {
         "hardware": hardware,
+        "set": set or None,
         "rack_chips": rack_chips,
         "block_size": block_size,
         "micro_batches": micro_batches,

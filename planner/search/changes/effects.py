@@ -55,23 +55,23 @@ def notes_of_changes(
     for one in resolved.changes.fields:
         before = _without(resolved, one, chips)
         moved = None if plans is None else _moved(before, resolved, plans)
-        if moved == "parts":
-            notes.append(
-                f"set: {one.change} moves only the split of energy here, not time, energy or "
-                f"memory of the plans: {reason_of(one.leaf, resolved, chips)}"
-            )
-        elif moved is None:
+        if moved is None:
             tried = tried or sample_of(resolved.cost, options, chips)
             if tried is None:
                 continue
-            if _moved(before, resolved, tried) is not None:
+            moved = _moved(before, resolved, tried)
+            if moved is not None and plans is not None:
                 notes.append(f"set: {one.change} does not move the plans of this answer")
                 continue
-            why = reason_of(one.leaf, resolved, chips)
-            line = (
-                f"set: {one.change} cannot change this answer: {why}; tried on {len(tried)} plans"
+        why = reason_of(one.leaf, resolved, chips)
+        if moved is None:
+            line = f"set: {one.change} cannot change this answer: {why}"
+            (problems if refuses else notes).append(f"{line}; tried on {len(tried or ())} plans")
+        elif moved == "parts":
+            notes.append(
+                f"set: {one.change} moves only the split of energy, not time, energy or memory of "
+                f"the plans: {why}"
             )
-            (problems if refuses else notes).append(line)
     if problems:
         raise InputError("\n".join(origin.blame(line, {"set"}) for line in problems))
     return notes

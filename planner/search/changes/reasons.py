@@ -71,7 +71,7 @@ def _measured(resolved: Resolved) -> str:
 def _on_chip(resolved: Resolved) -> str:
     return (
         f"under {resolved.request.assumptions} only the last shared memory (on_chip.sram, else "
-        "on_chip.l2) counts, where operands of products leave it"
+        "on_chip.l2) counts, and for memory traffic alone"
     )
 
 

@@ -49,6 +49,7 @@ def of_plan(question: Question, path: Path) -> RidgelineResult:
         InputError: The file or the plan cannot be used.
     """
     changes = {"hardware": question.hardware, "precision": question.precision}
+    changes |= {"set": question.set or None}
     asked = {name: value for name, value in changes.items() if value is not None}
     request, plan, origin, assumed = read_plan_file(path, asked, flags=True, row=question.row)
     resolved = resolve(request, origin, plan.chips)
