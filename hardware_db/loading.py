@@ -160,6 +160,23 @@ def load_reference(name: Name) -> Reference:
     return _reference(read_record("reference", name), YamlText(f"reference/{name}.yaml"))
 
 
+def record_text(name: Name) -> str:
+    """The YAML of a cluster or a chip: of one that is like another, with what that has.
+
+    Raises:
+        HardwareError: The name is unknown, or the file is not a valid cluster or chip record.
+    """
+    from strict_yaml.writing import dump  # noqa: PLC0415  (only when a file is written)
+
+    load_cluster(name)
+    if _is_path(name):
+        return dump(whole_file(Path(name)).data, leaves_in_flow=True, width=100)
+    known = _known(name)
+    folder = "clusters" if known in list_clusters() else "chips"
+    file = resources.files("hardware_db").joinpath("data", folder, f"{known}.yaml")
+    return file.read_text(encoding="utf-8")
+
+
 def json_schemas() -> dict[str, dict[str, Any]]:
     """JSON Schemas of the file formats, by format name."""
     from hardware_db.schema_chip import ChipModel  # noqa: PLC0415  (imports pydantic)

@@ -108,6 +108,16 @@ def model_data(name_or_path: str | os.PathLike[str]) -> tuple[dict[str, Any], Ya
     raise ModelError(_unknown(str(name_or_path)))
 
 
+def record_text(name_or_path: str | os.PathLike[str]) -> str:
+    """The YAML of a model file; arguments and errors as of `model_data`."""
+    name = _shipped_name(name_or_path)
+    if name is not None:
+        return shipped_content(name).decode("utf-8")
+    from strict_yaml.writing import dump  # noqa: PLC0415  (only when a file is written)
+
+    return dump(model_data(name_or_path)[0], leaves_in_flow=True, width=100)
+
+
 def _shipped_name(name_or_path: str | os.PathLike[str]) -> str | None:
     """The shipped model that a name or an alias means; None: it means none."""
     if not isinstance(name_or_path, str):

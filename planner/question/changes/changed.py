@@ -39,7 +39,7 @@ class Changed:
         old = self.leaf.node if isinstance(self.leaf.node, Mapping) else {}
         source = {"source": old["source"]} if "source" in old else {}
         kept = {"unit": old.get("unit", self.leaf.unit or "1"), **source}
-        note = f"{self.reason}; set by the question"
+        note = f"not measured: {self.reason}"
         return {"value": self.value, **kept, "kind": "assumed", "note": note}
 
     @property
