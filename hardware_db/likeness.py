@@ -44,12 +44,14 @@ class Whole:
         text: The file itself, for messages.
         base: The record that it is like; None: none.
         changed: Dotted paths of what differs from that, labels left out.
+        derived: Dotted paths of what no file says and follows from other numbers.
     """
 
     data: dict[str, Any]
     text: YamlText
     base: Whole | None = None
     changed: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,9 @@ from hardware_db.constants import Calibration
 from hardware_db.errors import HardwareError, nearest
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.likeness import LABELS, LIKE, Whole, base_of, is_cluster, is_path, like
+from hardware_db.minimal import LIKEST, filled, is_minimal
 from hardware_db.reading import read_file, read_record, record_names
+from strict_yaml.merging import leaf_paths
 from strict_yaml.text import YamlText
 
 CHIPS, CLUSTERS = "chips", "clusters"
@@ -58,6 +60,11 @@ def whole_file(path: Path, seen: tuple[str, ...] = ()) -> Whole:
 
 def completed(data: dict[str, Any], text: YamlText, seen: tuple[str, ...] = ()) -> Whole:
     """The content of a file whose own content is known; see `whole_file`."""
+    if LIKE not in data and is_minimal(data):
+        base = whole_chip(LIKEST)
+        whole, derived = filled(data, base.data)
+        given = tuple(path for path in leaf_paths(data) if path not in LABELS)
+        return Whole(data=whole, text=text, base=base, changed=given, derived=tuple(derived))
     if LIKE not in data:
         return Whole(data=data, text=text)
     name = base_of(data, text, seen)
@@ -89,7 +96,9 @@ def made_chip(whole: Whole) -> Chip:
         return chip if _is_shipped(whole.text) else replace(chip, is_record=_as_recorded(chip))
     base = made_chip(whole.base)
     recorded = base.is_record and not whole.changed
-    return replace(chip, base=base, changed=whole.changed, is_record=recorded)
+    return replace(
+        chip, base=base, changed=whole.changed, derived=whole.derived, is_record=recorded
+    )
 
 
 def _is_shipped(text: YamlText) -> bool:

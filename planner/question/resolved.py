@@ -27,6 +27,7 @@ from planner.question.defaults import (
     batch_of,
     era_of,
     framework_of,
+    note_chip,
     note_network,
     precision_of,
     seq_len_of,
@@ -49,9 +50,8 @@ if TYPE_CHECKING:
 
 # Defaults in the order in which they are shown.
 _SHOWN = (
-    "set", "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "era",
-    "calibration",
-    "power-cap", "cooling", "pue",
+    "set", "hardware", "chip", "network", "framework", "seq-len", "batch-tokens", "precision",
+    "era", "calibration", "power-cap", "cooling", "pue",
 )  # fmt: skip
 
 _NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
@@ -196,6 +196,8 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if "hardware" not in request.model_fields_set:
         defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
     note_network(cluster, defaults)
+    if not changes.of("chip"):
+        note_chip(chip, defaults)
     job, assumptions = _job_of(tried, request, model, chip, defaults, most, local, changes)
     if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
         raise tried.error()
