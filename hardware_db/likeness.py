@@ -22,7 +22,7 @@ from strict_yaml.text import YamlText
 
 LIKE = "like"
 """The field that names the record, or the file, that a file is like."""
-LABELS = ("name", "title", "vendor", "architecture", "year", "process", "note", "sources")
+LABELS = ("name", "title", "architecture", "year", "process", "note", "sources")
 """Fields at the top of a file from which nothing is computed."""
 _CLUSTER_ONLY = ("levels", "chip", "node_chips", "max_chips")
 _RATES = ("bandwidth", "link_bandwidth", "bidirectional", "peer_bandwidth", "bandwidth_by_group")

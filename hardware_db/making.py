@@ -115,7 +115,7 @@ def _as_recorded(chip: Chip) -> bool:
 
 def _numbers(chip: Chip) -> Chip:
     """A chip without its labels and provenance."""
-    labels: Any = {name: "" for name in LABELS if hasattr(chip, name)}
+    labels: Any = {name: "" for name in LABELS if hasattr(chip, name) and name != "sources"}
     none: Any = FrozenMap()
     return replace(chip, **labels, quantities=none, sources=none, memory_label="")
 

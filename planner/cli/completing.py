@@ -114,7 +114,7 @@ def _paths() -> list[str]:
     """What may be changed, of the model and the hardware that a command line has so far."""
     from hardware_db import HardwareError  # noqa: PLC0415  (pydantic; not for --help)
     from models_db import ModelError  # noqa: PLC0415
-    from planner.question.changes.changes import ALIASES, fields_of  # noqa: PLC0415
+    from planner.question.changes.changes import ALIASES, LABELS, fields_of  # noqa: PLC0415
 
     words = os.environ.get("COMP_WORDS", "").split()
     named = {flag: words[words.index(flag) + 1] for flag in ("--model", "--hardware")
@@ -124,7 +124,7 @@ def _paths() -> list[str]:
         leaves = fields_of(named.get("--model", ""), hardware)[0]
     except (HardwareError, ModelError):
         leaves = fields_of("", str(BY_NAME["hardware"].default))[0]
-    return [*ALIASES, *(leaf.path for leaf in leaves)]
+    return [*ALIASES, *(leaf.path for leaf in leaves if leaf.path not in LABELS)]
 
 
 def targets(incomplete: str) -> list[str]:

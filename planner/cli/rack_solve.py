@@ -162,7 +162,7 @@ def solve(
 
 def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_json: bool) -> None:
     """Solves, writes the front and the picture, then prints."""
-    from planner.studies.rack.solve.answer import RackAnswer  # noqa: PLC0415
+    from planner.studies.rack.solve.answer import RackAnswer  # noqa: PLC0415  (not for --help)
     from planner.studies.rack.solve.request import rack_request  # noqa: PLC0415  (not for --help)
     from planner.studies.rack.solve.solve import solve_rack  # noqa: PLC0415  (numpy; not for --help)
     from planner.studies.whatif import with_each_counted  # noqa: PLC0415

@@ -46,6 +46,7 @@ from planner.question.records import (
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 
 if TYPE_CHECKING:
+    from planner.assumptions.experts import ExpertSoftware
     from planner.assumptions.local_file import LocalCalibration
 
 # Defaults in the order in which they are shown.
@@ -186,18 +187,12 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     local = tried.attempt(local_named, request.calibration)
     if model is None or cluster is None or (request.calibration and local is None):
         raise tried.error()
-    changes = NONE
-    if request.set:
-        changes, model, cluster = _changed(tried, request, model, cluster)
+    changes, model, cluster = _changed(tried, request, model, cluster)
     cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
     chip, defaults = cluster.chip, Defaults(changes.defaults)
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
     limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
-    if "hardware" not in request.model_fields_set:
-        defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
-    note_network(cluster, defaults)
-    if not changes.of("chip"):
-        note_chip(chip, defaults)
+    _note_hardware(request, cluster, changes, defaults)
     job, assumptions = _job_of(tried, request, model, chip, defaults, most, local, changes)
     if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
         raise tried.error()
@@ -284,6 +279,17 @@ def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
     return degraded
 
 
+def _note_hardware(
+    request: Request, cluster: Cluster, changes: Changes, defaults: Defaults
+) -> None:
+    """Lists what of the hardware was not asked for."""
+    if "hardware" not in request.model_fields_set:
+        defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
+    note_network(cluster, defaults)
+    if not changes.of("chip"):
+        note_chip(cluster.chip, defaults)
+
+
 def _changed(
     tried: Attempts, request: Request, model: Model, cluster: Cluster
 ) -> tuple[Changes, Model, Cluster]:
@@ -292,6 +298,8 @@ def _changed(
     Raises:
         InputError: A change cannot be made.
     """
+    if not request.set:
+        return NONE, model, cluster
     from planner.question.changes.changes import changes_of  # noqa: PLC0415  (start-up; few ask)
 
     changes = tried.attempt(changes_of, request.set, request.model, request.hardware)
@@ -325,21 +333,9 @@ def _job_of(
     era = era_of(request.era, framework, chip, defaults)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
-    if local is not None:
-        local = replace(local, calibration=changes.calibration(local.calibration))
     assumptions = tried.attempt(
-        assumptions_named,
-        request.assumptions,
-        chip,
-        era,
-        precision,
-        request.mfu or 1.0,
-        local,
-        changes.calibration(load_calibration()),
-        framework.experts,
+        _assumptions_of, request, chip, era, precision, local, framework.experts, changes
     )
-    if assumptions is not None:
-        assumptions = tried.attempt(changes.assumptions, assumptions)
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)
     evenly = assumptions is None or assumptions.token_granularity  # unknown: sequences may do
@@ -360,6 +356,28 @@ def _job_of(
         era=era,
     )
     return job, assumptions
+
+
+def _assumptions_of(
+    request: Request,
+    chip: Chip,
+    era: str,
+    precision: str,
+    local: LocalCalibration | None,
+    experts: ExpertSoftware | None,
+    changes: Changes,
+) -> Assumptions:
+    """The assumptions of a question with its changes.
+
+    Raises:
+        InputError: They cannot be had.
+    """
+    if local is not None:
+        local = replace(local, calibration=changes.calibration(local.calibration))
+    constants = changes.calibration(load_calibration())
+    name, mfu = request.assumptions, request.mfu or 1.0
+    base = assumptions_named(name, chip, era, precision, mfu, local, constants, experts)
+    return changes.assumptions(base)
 
 
 def _plainly(asked: float | None, tokens: float) -> float:

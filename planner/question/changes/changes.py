@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from hardware_db import load_calibration
-from hardware_db.likeness import LABELS
+from hardware_db.likeness import LABELS as OF_RECORDS
 from hardware_db.loading import cluster_parts
 from hardware_db.schema_chip import ChipModel
 from hardware_db.schema_cluster import ClusterModel
@@ -45,8 +45,9 @@ _INSTEAD = {
     f"{ASSUMPTIONS}.local_runs": "it counts runs of yours; planner calibrate knows them",
 }
 """Fields that are changed in another way, by full path, with how."""
-_LABELS = (*LABELS, "memory.type", "memory.label", "family", "pe.kind", "scale_up.generation",
+LABELS = (*OF_RECORDS, "memory.type", "memory.label", "family", "pe.kind", "scale_up.generation",
            "host.link")  # fmt: skip
+"""Fields from which nothing is computed."""
 
 
 def changes_of(texts: tuple[str, ...], model: str, hardware: str) -> Changes:
@@ -117,7 +118,7 @@ def leaf_of(path: str, leaves: Iterable[Leaf]) -> Leaf:
     leaf = found[0]
     if instead := _INSTEAD.get(leaf.full_path):
         raise InputError(f"{path}: {instead}")
-    if leaf.path in _LABELS:
+    if leaf.path in LABELS:
         raise InputError(f"{path}: is a label, from which nothing is computed")
     return leaf
 

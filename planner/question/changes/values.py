@@ -43,6 +43,8 @@ def _times(leaf: Leaf, change: Change, before: Any, factor: float) -> Any:
             f"{change.path}: {change.value} of nothing: the record has no {leaf.path}; give a value"
             f"{f' in {leaf.unit}' if leaf.unit else ''}"
         )
+    if before == 0:
+        raise InputError(f"{change.path}: it is 0, and so is {change.value} of it; give a value")
     if isinstance(before, list | tuple):
         return [_whole(leaf, change, one * factor) for one in before]
     return _whole(leaf, change, before if factor == 1 else before * factor)

@@ -81,19 +81,9 @@ def _curve(
         words = f"{letter}, {show(value(best))}"
         marks.append(Dot(x=at, y=value(best) / scale, tone=tone, shape=shape, words=words,
                          detail=f"{axis.name}={point.texts[0]}: {words}"))  # fmt: skip
-    ticks = tuple((at, point.texts[0]) for at, point in zip(places, result.points, strict=True))
-    low, high = min(places), max(places)
-    margin = (high / low) ** _MARGIN if axis.continuous else 1.0
-    across = Axis(
-        label=axis.name,
-        low=low / margin if axis.continuous else low - 0.5,
-        high=high * margin if axis.continuous else high + 0.5,
-        logarithmic=axis.continuous,
-        ticks=ticks,
-    )
     return Chart(
         title=f"{name} of the best plan",
-        x=across,
+        x=_across(result, places),
         y=Axis(label=f"{name} ({unit})", low=0.0, high=top * _ROOM / scale),
         marks=tuple(marks),
         legend=_legend(result, looks),
@@ -101,6 +91,19 @@ def _curve(
         description="; ".join(f"{point.texts[0]}: {show(value(best))}" for _, point, best in known),
         header=(axis.name, "plan", name),
         rows=tuple((p.texts[0], result.letter(p), show(value(best))) for _, p, best in known),
+    )
+
+
+def _across(result: VaryResult, places: Sequence[float]) -> Axis:
+    """The axis of the values."""
+    axis, low, high = result.axes[0], min(places), max(places)
+    margin = (high / low) ** _MARGIN if axis.continuous else 1.0
+    return Axis(
+        label=axis.name,
+        low=low / margin if axis.continuous else low - 0.5,
+        high=high * margin if axis.continuous else high + 0.5,
+        logarithmic=axis.continuous,
+        ticks=tuple((at, point.texts[0]) for at, point in zip(places, result.points, strict=True)),
     )
 
 

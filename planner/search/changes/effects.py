@@ -63,7 +63,7 @@ def notes_of_changes(
             if moved is not None and plans is not None:
                 notes.append(f"set: {one.change} does not move the plans of this answer")
                 continue
-        why = reason_of(one.leaf, resolved, chips)
+        why = reason_of(one.leaf, before, resolved, chips)
         if moved is None:
             line = f"set: {one.change} cannot change this answer: {why}"
             (problems if refuses else notes).append(f"{line}; tried on {len(tried or ())} plans")

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.question.changes.leaves import ASSUMPTIONS, CALIBRATION, CLUSTER, Leaf
+from planner.question.changes.values import words_of
 from planner.question.resolved import Resolved
 
 
-def reason_of(leaf: Leaf, resolved: Resolved, chips: int) -> str:
+def reason_of(leaf: Leaf, before: Resolved | None, resolved: Resolved, chips: int) -> str:
     """Why a change of a field does nothing.
 
     Args:
         leaf: The field.
+        before: The question without the change, if it can be asked.
         resolved: The question.
         chips: Chips of the plans.
     """
+    if before is not None and leaf.record == ASSUMPTIONS:
+        old, new = (getattr(one.cost.assumptions, leaf.path) for one in (before, resolved))
+        if old == new:
+            return f"it is {words_of(new, leaf.unit)} already"
     if leaf.record == CLUSTER:
         return _of_level(leaf, resolved, chips)
     if leaf.record in (ASSUMPTIONS, CALIBRATION):

@@ -13,7 +13,7 @@ from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace
 
-_PARTIAL_PLANS, _PLANS = 96, 768
+_PARTIAL_PLANS, _PLANS = 96, 384
 _ANY_BYTES = 1e18
 
 
