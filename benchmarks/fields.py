@@ -153,6 +153,7 @@ def _values(field: Asked, schema: Any) -> str:
         "wholes": "whole numbers",
         "switch": "true or false",
         "texts": "a list",
+        "changes": "`PATH=VALUE`, a list or a mapping",
         "choices": "values by field",
         "sizes": "numbers by name",
     }.get(field.kind)
