@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
-from hardware_db import Chip, Cluster, load_calibration
+from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.base.messages import Attempts, Origin
@@ -21,6 +21,7 @@ from planner.network.fabric import no_tables
 from planner.network.synthesized.tables import NCCL
 from planner.question.asked.usual import COOLING
 from planner.question.changes.changed import NONE, Changes
+from planner.question.changes.resolving import assumptions_of, changed_records, with_powers
 from planner.question.checks import placement_problems, problems_of
 from planner.question.defaults import (
     Defaults,
@@ -36,7 +37,6 @@ from planner.question.defaults import (
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.records import (
-    assumptions_named,
     cluster_named,
     local_named,
     model_named,
@@ -46,7 +46,6 @@ from planner.question.records import (
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 
 if TYPE_CHECKING:
-    from planner.assumptions.experts import ExpertSoftware
     from planner.assumptions.local_file import LocalCalibration
 
 # Defaults in the order in which they are shown.
@@ -187,22 +186,25 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     local = tried.attempt(local_named, request.calibration)
     if model is None or cluster is None or (request.calibration and local is None):
         raise tried.error()
-    changes, model, cluster = _changed(tried, request, model, cluster)
+    changes, model, cluster = changed_records(tried, request, model, cluster)
     cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
     chip, defaults = cluster.chip, Defaults(changes.defaults)
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
-    limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
     _note_hardware(request, cluster, changes, defaults)
     job, assumptions = _job_of(tried, request, model, chip, defaults, most, local, changes)
-    if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
+    if job is None or assumptions is None or cooled is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))
     if tried.problems:
         raise tried.error()
+    cost = CostModel.build(job, cooled, assumptions, request.torus_axes)
+    if cost.chip.changed:
+        cost = with_powers(request, cost, changes)
+    limit = tried.attempt(clock_limit_of, request.power_cap, cost.chip, defaults)
     cost = replace(
-        CostModel.build(job, cooled, assumptions, request.torus_axes),
+        cost,
         facility=facility_of(request.pue, defaults),
-        clock_limit=limit,
+        clock_limit=tried.needed(limit),
         tables=no_tables if assumptions.collectives == NCCL else table_of,
     )
     tried.add(problems_of(cost, request.fix, request.max_memory))
@@ -290,29 +292,6 @@ def _note_hardware(
         note_chip(cluster.chip, defaults)
 
 
-def _changed(
-    tried: Attempts, request: Request, model: Model, cluster: Cluster
-) -> tuple[Changes, Model, Cluster]:
-    """What the question changes, and the records that this makes of those that it names.
-
-    Raises:
-        InputError: A change cannot be made.
-    """
-    if not request.set:
-        return NONE, model, cluster
-    from planner.question.changes.changes import changes_of  # noqa: PLC0415  (start-up; few ask)
-
-    changes = tried.attempt(changes_of, request.set, request.model, request.hardware)
-    if changes is None:
-        raise tried.error()
-    if changes.model:
-        found = tried.needed(tried.attempt(model_named, request.model, changes.model))
-        model = replace(found, name=changes.name_of("model"))
-    if changes.hardware:
-        cluster = tried.needed(tried.attempt(cluster_named, request.hardware, changes.hardware))
-    return changes, model, cluster
-
-
 def _job_of(
     tried: Attempts,
     request: Request,
@@ -334,7 +313,7 @@ def _job_of(
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
     assumptions = tried.attempt(
-        _assumptions_of, request, chip, era, precision, local, framework.experts, changes
+        assumptions_of, request, chip, era, precision, local, framework.experts, changes
     )
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)
@@ -356,28 +335,6 @@ def _job_of(
         era=era,
     )
     return job, assumptions
-
-
-def _assumptions_of(
-    request: Request,
-    chip: Chip,
-    era: str,
-    precision: str,
-    local: LocalCalibration | None,
-    experts: ExpertSoftware | None,
-    changes: Changes,
-) -> Assumptions:
-    """The assumptions of a question with its changes.
-
-    Raises:
-        InputError: They cannot be had.
-    """
-    if local is not None:
-        local = replace(local, calibration=changes.calibration(local.calibration))
-    constants = changes.calibration(load_calibration())
-    name, mfu = request.assumptions, request.mfu or 1.0
-    base = assumptions_named(name, chip, era, precision, mfu, local, constants, experts)
-    return changes.assumptions(base)
 
 
 def _plainly(asked: float | None, tokens: float) -> float:

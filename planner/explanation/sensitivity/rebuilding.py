@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
         changes = read_yaml(Path(request.assumptions))
         given = frozenset(changes) - {"preset"}
     given |= {one.leaf.path for one in resolved.changes.of(ASSUMPTIONS)}
-    return Rebuilding(
+    made = Rebuilding(
         model=resolved.cost,
         preset=preset,
         mfu=request.mfu or 1.0,
@@ -102,3 +102,8 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
         local=local,
         constants=constants,
     )
+    if not resolved.cost.chip.changed:
+        return made
+    plain, now = made.assumptions(), resolved.cost.assumptions  # a limit of power may slow rates
+    slowed = {one.name for one in fields(now) if getattr(plain, one.name) != getattr(now, one.name)}
+    return replace(made, given=given | slowed)

@@ -48,7 +48,7 @@ def _of_level(leaf: Leaf, resolved: Resolved, chips: int) -> str:
     if leaf.path.endswith("nic_power"):
         return "it is part of the host power; use power.host"
     if leaf.path.endswith("energy"):
-        return _measured(resolved)
+        return "the network draws its switch_power whatever it carries, and the chip the rest"
     if leaf.path.endswith("latency"):
         return "software takes longer, and the longer of the two counts"
     return _NOTHING
@@ -65,13 +65,9 @@ def _formats(resolved: Resolved) -> str:
     return f"the job computes in {resolved.cost.job.precision}; precision chooses another format"
 
 
-def _measured(resolved: Resolved) -> str:
-    chip = resolved.cost.chip
-    name = chip.name if chip.base is None else chip.base.name
-    return (
-        f"the power of {name} is that of the whole chip (power.idle, power.wait, power.busy), and "
-        "its parts only share it"
-    )
+def _parts(resolved: Resolved) -> str:
+    under = resolved.request.assumptions
+    return f"under {under} neither the power of the chip nor its split rests on it"
 
 
 def _on_chip(resolved: Resolved) -> str:
@@ -85,13 +81,12 @@ _OF_CHIP: dict[str, Callable[[Resolved], str]] = {
     "scale_up": _links,
     "peak": _formats,
     "pe.flop_per_clock": _formats,
-    "energy": _measured,
+    "energy": _parts,
     "on_chip": _on_chip,
     "host": lambda _: "nothing moves to the host without offload",
     "dvfs": lambda _: "the clock of the plans stays at its highest",
     "die": lambda _: "silicon counts under max-area, and where pes are a decision",
     "devices": lambda _: "chips are planned whole",
-    "power.tdp": lambda _: "it counts under power-cap; power.busy is what kernels draw",
     "power.host_liquid": lambda _: "the nodes are cooled by air; cooling chooses",
     "power": lambda _: "it is a spread, or limits nothing here",
 }
