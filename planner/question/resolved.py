@@ -198,15 +198,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if tried.problems:
         raise tried.error()
     cost = CostModel.build(job, cooled, assumptions, request.torus_axes)
-    if cost.chip.changed:
-        cost = with_powers(request, cost, changes)
-    limit = tried.attempt(clock_limit_of, request.power_cap, cost.chip, defaults)
-    cost = replace(
-        cost,
-        facility=facility_of(request.pue, defaults),
-        clock_limit=tried.needed(limit),
-        tables=no_tables if assumptions.collectives == NCCL else table_of,
-    )
+    cost = _as_run(tried, request, with_powers(request, cost, changes), defaults)
     tried.add(problems_of(cost, request.fix, request.max_memory))
     tried.add(placement_problems(cost, request.placement, named_targets(request)))
     return Resolved(
@@ -279,6 +271,21 @@ def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
     if degraded is None:
         raise tried.error()
     return degraded
+
+
+def _as_run(tried: Attempts, request: Request, cost: CostModel, defaults: Defaults) -> CostModel:
+    """The cost model in its facility, under its power cap, with the collectives it assumes.
+
+    Raises:
+        InputError: The chip cannot be capped so.
+    """
+    limit = tried.attempt(clock_limit_of, request.power_cap, cost.chip, defaults)
+    return replace(
+        cost,
+        facility=facility_of(request.pue, defaults),
+        clock_limit=tried.needed(limit),
+        tables=no_tables if cost.assumptions.collectives == NCCL else table_of,
+    )
 
 
 def _note_hardware(

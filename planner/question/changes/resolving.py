@@ -69,7 +69,7 @@ def assumptions_of(
 
 
 def with_powers(request: Request, cost: CostModel, changes: Changes) -> CostModel:
-    """The cost model of a changed chip with what it draws, which follows from the measured one.
+    """The cost model with what its chip draws, if that is changed: which follows from the measured one.
 
     Powers that are given stay. So do all of a chip of which a file says little, and of one whose
     measured base cannot run the job.
@@ -79,6 +79,8 @@ def with_powers(request: Request, cost: CostModel, changes: Changes) -> CostMode
         cost: On the changed chip, with the powers of its base.
         changes: Of the question.
     """
+    if not cost.chip.changed:
+        return cost
     from planner.cost.energy.silicon import follow  # noqa: PLC0415  (start-up; few ask)
 
     root, paths, derived = cost.chip, set[str](), False
