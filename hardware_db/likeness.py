@@ -127,11 +127,12 @@ def _followed(base: Mapping[str, Any], own: Mapping[str, Any], data: Any) -> dic
         found["scale_up"] = _links(base["scale_up"], own["scale_up"], data["scale_up"])
     if "levels" in base and is_named(own.get("levels")):
         found["levels"] = [
-            _links(*(node_at(one, f"levels.{level['name']}") for one in (base, own)), level)
+            _links(node_at(base, path), node_at(own, path), level)
             for level in data["levels"]
+            for path in [f"levels.{level['name']}"]
         ]
     ratio = _ratio(base.get("clock"), own.get("clock"))
-    peaks = base.get("peak")
+    peaks: Any = base.get("peak")
     if ratio is not None and is_group(peaks) and is_group(found["peak"]):
         _scale(found["peak"], peaks, own.get("peak"), peaks, ratio, "the clock")
     _mac(base, own, found)
@@ -161,7 +162,7 @@ def _scale(
 ) -> None:
     """Multiplies those numbers of the base that were not given themselves."""
     for name in names:
-        node = base.get(name) if is_group(base) else None
+        node: Any = base.get(name) if is_group(base) else None
         if is_group(own) and name in own:
             continue
         if is_quantity(node):
@@ -191,7 +192,8 @@ def _widths(base: Mapping[str, Any], own: Mapping[str, Any], found: dict[str, An
 
     Where it is given itself, the peak follows it.
     """
-    widths, peaks = node_at(found, "pe.flop_per_clock"), found.get("peak")
+    widths: Any = node_at(found, "pe.flop_per_clock")
+    peaks: Any = found.get("peak")
     if not (is_group(widths) and is_group(peaks)):
         return
     count, clock = (_number(node_at(found, path)) for path in ("pe.count", "clock"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 
 def merged(base: Any, over: Any) -> Any:
@@ -22,12 +22,12 @@ def merged(base: Any, over: Any) -> Any:
     return over
 
 
-def is_group(node: Any) -> bool:
+def is_group(node: Any) -> TypeGuard[Mapping[str, Any]]:
     """Whether a node has parts of its own, and is not a number with its provenance."""
     return isinstance(node, Mapping) and "value" not in node
 
 
-def is_named(node: Any) -> bool:
+def is_named(node: Any) -> TypeGuard[list[dict[str, Any]]]:
     """Whether a node is a list of mappings, each with a name."""
     return isinstance(node, list) and all(
         isinstance(part, Mapping) and isinstance(part.get("name"), str) for part in node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -93,7 +93,7 @@ def parallelism(
 
       planner rack parallelism --beyond
     """
-    settings = {
+    settings: dict[str, Any] = {
         "hardware": hardware,
         "set": set or None,
         "rack_chips": rack_chips,
@@ -112,7 +112,7 @@ def parallelism(
 
 
 def _figures(
-    figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
+    figure: list[str] | None, settings: dict[str, Any], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks, writes the picture, then prints."""
     from planner.report.charts.rack_parallelism import parallelism_picture  # noqa: PLC0415  (not for --help)
@@ -133,7 +133,7 @@ def _figures(
 
 
 def _beyond(
-    figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
+    figure: list[str] | None, settings: dict[str, Any], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks for what the report leaves out, then prints."""
     from planner.studies.rack.parallelism.asking import HARDWARE  # noqa: PLC0415  (not for --help)

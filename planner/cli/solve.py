@@ -16,6 +16,7 @@ from planner.cli.solving import answered
 from planner.cli.varying import varied
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import JOB
+from planner.question.asked.usual import BATCH, RANGE
 from planner.report.section_names import SOLVE
 
 FEW = {field.name: field.few for field in BY_NAME.values() if field.few} | {
@@ -40,7 +41,8 @@ def solve(
         option(
             "Ask for several values of a field that --set may change, or of a field of the "
             "question: memory.bandwidth=0.5x,1x,2x or pes=66,132,264 (repeatable, two at most): "
-            "the best plan of each, and where it changes.",
+            "the best plan of each, and where it changes. --batch-tokens takes a range of batches by "
+            "doubling, 1Mi..16Mi, with their front of time per token.",
             JOB,
             metavar="PATH=VALUE,...",
             complete=varied_paths,
@@ -106,6 +108,9 @@ def solve(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
         --vary memory.bandwidth=0.5x,1x,2x,4x --plot hbm.svg
     """
+    if RANGE in (batch := str(asked.get(BATCH, ""))):
+        del asked[BATCH]
+        vary = [*(vary or []), f"{BATCH}={batch}"]
     if vary:
         one = {"output": output, "pareto": pareto, "trace": trace, "show": show, "quiet": quiet}
         varied(job_file, asked, vary, plot, one, as_json=as_json)

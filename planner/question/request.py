@@ -38,11 +38,10 @@ from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
 from planner.plan.choices import fix_schema
 from planner.question.asked import BY_NAME
 from planner.question.asked.named import filled
-from planner.question.asked.usual import OOM_RISK
+from planner.question.asked.usual import OOM_RISK, RANGE
 from planner.question.asked.words import words_of
 from planner.question.changes.texts import changes_schema, read_changes
 from planner.question.fields import (
-    RANGE,
     Amount,
     Bytes,
     ChipNumbers,

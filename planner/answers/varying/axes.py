@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import log2
 from typing import Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import shown
-from planner.base.units import parse_quantity
+from planner.base.units import parse_count, parse_quantity
 from planner.question.asked import BY_NAME
+from planner.question.asked.usual import BATCH, RANGE
 from planner.question.changes.changes import fields_of, leaf_of
 from planner.question.changes.texts import Change, with_changes
 from planner.question.request import Request, request_from
@@ -98,6 +100,8 @@ def _texts(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...
 
 
 def _axis(name: str, texts: tuple[str, ...], request: Request) -> Axis:
+    if name.replace("-", "_") == BATCH:
+        texts = doubled(texts)
     if not 1 < len(set(texts)) <= _MOST_VALUES or len(set(texts)) < len(texts):
         raise InputError(f"{name}: {len(texts)} values; give 2 to {_MOST_VALUES} different ones")
     field = BY_NAME.get(name.replace("-", "_"))
@@ -124,6 +128,26 @@ def _axis(name: str, texts: tuple[str, ...], request: Request) -> Axis:
         raise InputError(f"{name}: {min(places):g} is not above 0, between which values are found")
     order = sorted(range(len(texts)), key=places.__getitem__)
     return Axis(**{**_fields(axis), "texts": tuple(texts[at] for at in order)})
+
+
+def doubled(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Batches, ascending, in which `1Mi..16Mi` is 1, 2, 4, 8 and 16 Mi.
+
+    Raises:
+        InputError: A range is empty.
+    """
+    found: list[str] = []
+    for text in texts:
+        low, dots, high = text.partition(RANGE)
+        if not dots:
+            found.append(text)
+            continue
+        least, most = parse_count(low, BATCH), parse_count(high, BATCH)
+        if not 0 < least <= most:
+            raise InputError(f"{text}: is not a range from a number above 0 up, e.g. 1Mi..16Mi")
+        count = int(log2(most / least)) + 1
+        found += [f"{least * 2**power:.15g}" for power in range(min(count, _MOST_VALUES + 1))]
+    return tuple(sorted(found, key=lambda text: parse_count(text, BATCH)))
 
 
 def _fields(axis: Axis) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from frozen_records import dataclass
 from planner.answers.varying.axes import Axis
 from planner.answers.varying.turning import Turn
 from planner.base.printable import Shown
+from planner.question.asked.usual import BATCH
 from planner.question.files.plan_text import plan_fields
 from planner.question.provenance import stamped
 from planner.results.plan import PlanResult
@@ -101,6 +102,18 @@ class VaryResult(Shown):
         order = dict.fromkeys(point.best.plan for point in self.points if point.best)
         return tuple(found[plan] for plan in order)
 
+    @property
+    def front(self) -> tuple[Varied, ...]:
+        """Of batches those of which no smaller one takes as little time per token; else none."""
+        if [axis.name for axis in self.axes] != [BATCH]:
+            return ()
+        found: list[Varied] = []
+        for point in self.points:
+            rate = point.best.tokens_per_s if point.best else 0.0
+            least = max((one.best.tokens_per_s for one in found if one.best), default=0.0)
+            found += [point] if rate > least else []
+        return tuple(found)
+
     def letter(self, point: Varied) -> str:
         """A, B, ... by the plan that is best; `-` where none is."""
         plans = [one.plan for one in self.winners]
@@ -121,6 +134,7 @@ class VaryResult(Shown):
                     for point in self.points
                 ],
                 "between": [one.to_dict(self.axes[0]) for one in self.between],
+                "front": [list(point.texts) for point in self.front],
                 "seconds": self.seconds,
             }
         )  # fmt: skip

@@ -69,7 +69,7 @@ def assumptions_of(
 
 
 def with_powers(request: Request, cost: CostModel, changes: Changes) -> CostModel:
-    """The cost model with what its chip draws, if that is changed: which follows from the measured one.
+    """The cost model with what a changed chip draws, which follows from the measured one.
 
     Powers that are given stay. So do all of a chip of which a file says little, and of one whose
     measured base cannot run the job.

@@ -54,7 +54,7 @@ def read_changes(given: Any) -> Any:
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         return given
     found: dict[str, str] = {}
-    problems = []
+    problems: list[str] = []
     for change in _changes(texts, problems):
         if change.path in found:
             problems.append(f"{change.path} is given twice")

@@ -12,6 +12,7 @@ from planner.answers.varying.turning import Turn
 from planner.base.units import (
     plural,
     show_bytes,
+    show_count,
     show_joules,
     show_percent,
     show_seconds,
@@ -21,7 +22,7 @@ from planner.report.tables.tables import indented, section, spaced, table
 from planner.results.plan import PlanResult
 from planner.results.words import choice_words, mesh_words
 
-_NUMBERS = ("step time", "energy", "power", "memory")
+_NUMBERS = ("step time", "tokens/s", "energy", "power", "memory")
 
 
 def vary_view(result: VaryResult) -> RenderableType:
@@ -47,18 +48,20 @@ def title_of(result: VaryResult) -> str:
 
 
 def _rows(result: VaryResult) -> RenderableType:
-    axis = result.axes[0]
+    axis, front = result.axes[0], result.front
     rows = []
     for point in result.points:
         cells = ("-",) * len(_NUMBERS) if point.best is None else _figures(point.best)
-        rows.append((point.texts[0], result.letter(point), *cells, point.answer.status))
-    header = (axis.name, "plan", *_NUMBERS, "proof")
+        row = (point.texts[0], result.letter(point), *cells, point.answer.status)
+        rows.append((*row, "yes" if point in front else "no") if front else row)
+    header = (axis.name, "plan", *_NUMBERS, "proof", *(("front",) if front else ()))
     return table(header, rows, right=(axis.name, *_NUMBERS), whole=header)
 
 
 def _figures(best: PlanResult) -> tuple[str, ...]:
     return (
         show_seconds(best.step_time_s),
+        show_count(best.tokens_per_s),
         show_joules(best.energy_per_step_j),
         show_watts(best.power_per_chip_w * best.chips),
         show_bytes(best.memory_per_chip_bytes),
@@ -109,12 +112,14 @@ def _line(best: PlanResult) -> str:
 
 def between_lines(result: VaryResult) -> Iterator[str]:
     """What is known between neighbouring values, a line each."""
-    axis = result.axes[0]
+    if not result.axes[0].continuous:
+        yield f"Other values of {result.axes[0].name} were not asked for."
+        return
     for one in result.between:
         if one.searched:
             yield from (_turn(result, turn) for turn in one.turns)
         else:
-            yield f"{one.below} to {one.above}: {_not_searched(one, axis.continuous)}"
+            yield f"{one.below} to {one.above}: {_not_searched(one)}"
 
 
 def _turn(result: VaryResult, turn: Turn) -> str:
@@ -130,8 +135,8 @@ def _turn(result: VaryResult, turn: Turn) -> str:
     return f"between {ends} ({known}): from {below} to {above}"
 
 
-def _not_searched(one: Between, continuous: bool) -> str:
-    words = "not searched between" if continuous else "nothing is searched between such values"
+def _not_searched(one: Between) -> str:
+    words = "not searched between"
     if one.within is None:
         return words
     return (
@@ -141,6 +146,11 @@ def _not_searched(one: Between, continuous: bool) -> str:
 
 
 def _notes(result: VaryResult) -> Iterator[str]:
+    if result.front:
+        yield (
+            "Front of time per token and batch: the batches of which no smaller one makes as many "
+            "tokens a second. What a larger batch costs in steps to train is not counted."
+        )
     unmeasured = [
         point for point in result.points
         if point.answer.notes.spread is not None and not point.answer.notes.spread.is_measured

@@ -50,7 +50,8 @@ def notes_of_changes(
     Raises:
         InputError: A change cannot change the answer; one line for each, with the reason.
     """
-    notes, problems = [], []
+    notes: list[str] = []
+    problems: list[str] = []
     tried: PlanTable | None = None
     for one in resolved.changes.fields:
         before = _without(resolved, one, chips)
