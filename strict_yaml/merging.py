@@ -22,7 +22,7 @@ def merged(base: Any, over: Any) -> Any:
     return over
 
 
-def is_group(node: Any) -> TypeGuard[Mapping[str, Any]]:
+def is_group(node: Any) -> TypeGuard[dict[str, Any]]:
     """Whether a node has parts of its own, and is not a number with its provenance."""
     return isinstance(node, Mapping) and "value" not in node
 

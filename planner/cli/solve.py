@@ -41,8 +41,8 @@ def solve(
         option(
             "Ask for several values of a field that --set may change, or of a field of the "
             "question: memory.bandwidth=0.5x,1x,2x or pes=66,132,264 (repeatable, two at most): "
-            "the best plan of each, and where it changes. --batch-tokens takes a range of batches by "
-            "doubling, 1Mi..16Mi, with their front of time per token.",
+            "the best plan of each, and where it changes. --batch-tokens takes a range of batches "
+            "by doubling, 1Mi..16Mi, with their front of time per token.",
             JOB,
             metavar="PATH=VALUE,...",
             complete=varied_paths,
