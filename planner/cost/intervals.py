@@ -15,8 +15,8 @@ answer:
                                                of which the others had none like it
 
 A chip scaled to another number of processing elements does not exist, so no run is of it: neither
-those in the fit nor local ones count. The same holds for chips and networks that a question
-changes; of a user's own chip, whose numbers are those of no record, only local runs can be.
+those in the fit nor local ones count. Of a chip or a network whose numbers are those of no record
+only local runs can be, and of one that a question changes none: it has no `local_runs`.
 
 Where published runs of a framework were slow without headroom in memory, the upper end is longer
 there (`planner.cost.memory.risk.headroom_factor`). Presets that
@@ -115,12 +115,6 @@ def is_measured(cluster: Cluster) -> bool:
     return cluster.chip.is_record and not cluster.changed
 
 
-def _exists(cluster: Cluster) -> bool:
-    """Whether there may be such a machine: neither the question nor its file changed another."""
-    chip = cluster.chip
-    return chip.record_pe_count is None and not (chip.changed or cluster.changed)
-
-
 def is_seen(job: Job, chip: Chip, calibration: Calibration) -> bool:
     """Whether a published run is of such a job with its framework on such a chip.
 
@@ -148,7 +142,7 @@ def situation(
     kind = kind_of(job)
     measured = is_measured(cluster)
     seen = measured and is_seen(job, cluster.chip, known)
-    local = local_runs >= RUNS_FOR_SITE and _exists(cluster)
+    local = local_runs >= RUNS_FOR_SITE and cluster.chip.record_pe_count is None
     name = _narrowest(kind, job.era, entries, local=local)
     low, high = entries[f"{name}.low"], entries[f"{name}.high"]
     rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]

@@ -14,6 +14,7 @@ from planner.base.messages import Attempts
 from planner.cost.context import CostModel
 from planner.machine.scaling import with_pes
 from planner.question.changes.changed import NONE, Changes
+from planner.question.changes.leaves import CHIP, CLUSTER
 from planner.question.records import assumptions_named, cluster_named, model_named, preset_of
 from planner.question.request import Request
 
@@ -65,6 +66,8 @@ def assumptions_of(
     constants = changes.calibration(load_calibration())
     name, mfu = request.assumptions, request.mfu or 1.0
     base = assumptions_named(name, chip, era, precision, mfu, local, constants, experts)
+    if changes.of(CHIP) or changes.of(CLUSTER):  # runs of one's own were on another machine
+        base = replace(base, local_runs=0)
     return changes.assumptions(base)
 
 
