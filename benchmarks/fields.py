@@ -37,6 +37,7 @@ _TYPES = {
     "switch": "bool",
     "texts": "Several",
     "choices": "dict[str, Any]",
+    "changes": "Mapping[str, Any] | Several",
     "sizes": "Mapping[str, float | str] | str",
 }
 _HEAD = '''"""The fields of the question as types, for editors and type checkers.
@@ -153,6 +154,7 @@ def _values(field: Asked, schema: Any) -> str:
         "wholes": "whole numbers",
         "switch": "true or false",
         "texts": "a list",
+        "changes": "`PATH=VALUE`, a list or a mapping",
         "choices": "values by field",
         "sizes": "numbers by name",
     }.get(field.kind)

@@ -22,6 +22,7 @@ from hardware_db.loading import (
     load_chip,
     load_cluster,
     load_reference,
+    record_text,
 )
 from hardware_db.quantity import Quantity, Source
 
@@ -49,4 +50,5 @@ __all__ = [
     "load_chip",
     "load_cluster",
     "load_reference",
+    "record_text",
 ]

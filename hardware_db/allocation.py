@@ -163,6 +163,8 @@ def _share_of_domain(cluster: Cluster, domain: int, chips: int) -> int:
     if chips <= domain:
         return chips
     node = cluster.node_chips
+    if domain < node:  # nodes are whole, and so are the domains in them
+        return domain
     return next(size for size in range(domain - domain % node, 0, -node) if chips % size == 0)
 
 

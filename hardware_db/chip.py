@@ -75,6 +75,11 @@ class Chip:
         default_cluster: Cluster used when only the chip is named.
         quantities: Dotted path in the file to the quantity with its provenance.
         sources: Source key to source.
+        base: The chip that this one is changed from; None: it stands for itself.
+        changed: Dotted paths in the file of what differs from that.
+        derived: Dotted paths of what its file does not say and follows from the rest.
+        is_record: Whether all of its numbers are those of a chip of this database, so that what
+            was measured on that chip holds for it.
     """
 
     name: str
@@ -136,3 +141,7 @@ class Chip:
     pe_area_share: float | None = None
     pe_power_share: float | None = None
     mac_j: FrozenMap[float] = field(default_factory=lambda: FrozenMap({}))
+    base: Chip | None = None
+    changed: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    is_record: bool = True

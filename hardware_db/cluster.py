@@ -152,6 +152,7 @@ class Cluster:
         sources: Source key to source.
         record_name: Name of the record, where this cluster is one wired in another way; None:
             this is the record.
+        changed: Dotted paths in the file of what differs from the record or file that it is like.
     """
 
     name: str
@@ -163,6 +164,7 @@ class Cluster:
     quantities: FrozenMap[Quantity]
     sources: FrozenMap[Source]
     record_name: str | None = None
+    changed: tuple[str, ...] = ()
 
     def scale(self, chips: int) -> Allocation:
         """Cut the cluster to `chips` chips.

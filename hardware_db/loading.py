@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,22 @@ from hardware_db.chip import Chip
 from hardware_db.cluster import Cluster
 from hardware_db.constants import Calibration, Reference
 from hardware_db.errors import HardwareError, nearest
+from hardware_db.likeness import Parts, Whole, is_cluster, like
+from hardware_db.making import (
+    chip_inside,
+    default_cluster_of,
+    made_calibration,
+    made_chip,
+    made_cluster,
+    named_after_chip,
+    shipped_calibration,
+    shipped_chip,
+    shipped_cluster,
+    whole_chip,
+    whole_file,
+    whole_named,
+    with_default_cluster,
+)
 from hardware_db.reading import read_file, read_record, record_names
 from strict_yaml.text import YamlText
 
@@ -45,25 +61,81 @@ def load_chip(name: Name) -> Chip:
         HardwareError: The name is unknown, or the file is not a valid chip record.
     """
     if _is_path(name):
-        return _chip(*read_file(Path(name)))
-    return _shipped_chip(_as_shipped(str(name)))
+        return made_chip(whole_file(Path(name)))
+    return shipped_chip(_as_shipped(str(name)))
 
 
-def load_cluster(name: Name) -> Cluster:
+def load_cluster(name: Name, changes: Mapping[str, Any] | None = None) -> Cluster:
     """A cluster by its name, by a chip's name, or from a user's YAML file.
 
     A chip's name (or a chip file) stands for the chip's default cluster, built with that chip.
     A name that is both means the cluster. Case does not matter.
 
+    Args:
+        name: Of the record, or path of the file.
+        changes: What differs from that: fields as a cluster's file has them, those of its chip
+            under `chip`; of levels those that differ, by name.
+
     Raises:
         HardwareError: The name is unknown, or the file is not a valid cluster or chip record.
     """
+    if changes:
+        return _changed_cluster(cluster_parts(name), changes)
     if _is_path(name):
-        data, text = read_file(Path(name))
-        if "levels" in data or "power" not in data:
-            return _cluster(data, text)
-        return _with_chip(_chip(data, text))
-    return _shipped_cluster(_as_shipped(str(name)))
+        found = whole_file(Path(name))
+        return (
+            made_cluster(found)
+            if _is_about_cluster(found)
+            else with_default_cluster(made_chip(found))
+        )
+    known = _known(name)
+    return (
+        shipped_cluster(known)
+        if known in list_clusters()
+        else with_default_cluster(shipped_chip(known))
+    )
+
+
+def cluster_parts(name: Name) -> Parts:
+    """The content of the records that `load_cluster` makes a cluster of.
+
+    Raises:
+        HardwareError: The name is unknown, or a file cannot be read.
+    """
+    found = whole_file(Path(name)) if _is_path(name) else whole_named(_known(name))
+    if not _is_about_cluster(found):
+        name = default_cluster_of(made_chip(found))
+        others = shipped_cluster(name).chip.name != found.data.get("name")
+        return Parts(cluster=whole_named(name), chip=found, by_chip=others)
+    inside = chip_inside(found)
+    chip = whole_chip(str(found.data.get("chip"))) if inside is None else inside
+    return Parts(cluster=found, chip=chip)
+
+
+def _changed_cluster(parts: Parts, changes: Mapping[str, Any]) -> Cluster:
+    """A cluster that differs from its record."""
+    text = YamlText("set")
+    own = {key: node for key, node in changes.items() if key != "chip"}
+    inside = changes.get("chip")
+    chip = made_chip(like(parts.chip, inside, text) if inside else parts.chip)
+    cluster = made_cluster(like(parts.cluster, own, text) if own else parts.cluster, chip)
+    return named_after_chip(cluster) if parts.by_chip and not own else cluster
+
+
+def _is_about_cluster(found: Whole) -> bool:
+    return is_cluster(found.data) or "power" not in found.data
+
+
+def _known(name: Name) -> str:
+    """The shipped cluster or chip that a name means.
+
+    Raises:
+        HardwareError: None has it.
+    """
+    known = _as_shipped(str(name))
+    if known not in list_clusters() and known not in list_chips():
+        raise unknown_name(known)
+    return known
 
 
 def load_calibration(name: Name = "default") -> Calibration:
@@ -73,8 +145,8 @@ def load_calibration(name: Name = "default") -> Calibration:
         HardwareError: The name is unknown, or the file is not a valid calibration.
     """
     if _is_path(name):
-        return _calibration(*read_file(Path(name)))
-    return _shipped_calibration(str(name))
+        return made_calibration(*read_file(Path(name)))
+    return shipped_calibration(str(name))
 
 
 def load_reference(name: Name) -> Reference:
@@ -86,6 +158,23 @@ def load_reference(name: Name) -> Reference:
     if _is_path(name):
         return _reference(*read_file(Path(name)))
     return _reference(read_record("reference", name), YamlText(f"reference/{name}.yaml"))
+
+
+def record_text(name: Name) -> str:
+    """The YAML of a cluster or a chip: of one that is like another, with what that has.
+
+    Raises:
+        HardwareError: The name is unknown, or the file is not a valid cluster or chip record.
+    """
+    from strict_yaml.writing import dump  # noqa: PLC0415  (only when a file is written)
+
+    load_cluster(name)
+    if _is_path(name):
+        return dump(whole_file(Path(name)).data, leaves_in_flow=True, width=100)
+    known = _known(name)
+    folder = "clusters" if known in list_clusters() else "chips"
+    file = resources.files("hardware_db").joinpath("data", folder, f"{known}.yaml")
+    return file.read_text(encoding="utf-8")
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
@@ -130,74 +219,12 @@ def _as_shipped(name: str) -> str:
     return plain if plain in list_clusters() or plain in list_chips() else name
 
 
-@functools.cache
-def _shipped_chip(name: str) -> Chip:
-    return _chip(read_record("chips", name), YamlText(f"chips/{name}.yaml"))
-
-
-@functools.cache
-def _shipped_cluster(name: str) -> Cluster:
-    if name in list_clusters():
-        return _cluster(read_record("clusters", name), YamlText(f"clusters/{name}.yaml"))
-    if name in list_chips():
-        return _with_chip(_shipped_chip(name))
-    raise unknown_name(name)
-
-
 def unknown_name(name: str, others: tuple[str, ...] = ()) -> HardwareError:
     """What is said about a name that no cluster and no chip has, nor one of `others`."""
     hint = nearest(name, (*list_clusters(), *list_chips()), others) or (
         f"; clusters: {', '.join(list_clusters())}; chips: {', '.join(list_chips())}"
     )
     return HardwareError(f"hardware: unknown name {name!r}{hint}")
-
-
-def _with_chip(chip: Chip) -> Cluster:
-    """The default cluster of a chip, with that chip; named after the chip if it is another's."""
-    if chip.default_cluster not in list_clusters():
-        hint = nearest(chip.default_cluster, list_clusters())
-        raise HardwareError(
-            f"chip {chip.name}: default_cluster: unknown name {chip.default_cluster!r}{hint}"
-        )
-    cluster = _shipped_cluster(chip.default_cluster)
-    if cluster.chip == chip:
-        return cluster
-    return replace(cluster, name=chip.name, title=f"{cluster.title}, with {chip.title}", chip=chip)
-
-
-@functools.cache
-def _shipped_calibration(name: str) -> Calibration:
-    return _calibration(read_record("calibration", name), YamlText(f"calibration/{name}.yaml"))
-
-
-def _chip(data: dict[str, Any], text: YamlText) -> Chip:
-    from hardware_db.conversion import to_chip  # noqa: PLC0415  (imports pydantic)
-    from hardware_db.validation import chip_model  # noqa: PLC0415
-
-    return to_chip(chip_model(data, text, _gemm_keys()), data)
-
-
-def _gemm_keys() -> tuple[str, ...]:
-    """What `calibration.gemm` of a chip may name."""
-    return tuple(load_calibration().group("gemm_efficiency"))
-
-
-def _cluster(data: dict[str, Any], text: YamlText) -> Cluster:
-    from hardware_db.conversion import to_chip, to_cluster  # noqa: PLC0415  (imports pydantic)
-    from hardware_db.validation import cluster_model  # noqa: PLC0415
-
-    model = cluster_model(data, text, _gemm_keys())
-    if isinstance(model.chip, str):
-        return to_cluster(model, data, _shipped_chip(model.chip))
-    return to_cluster(model, data, to_chip(model.chip, data["chip"]))
-
-
-def _calibration(data: dict[str, Any], text: YamlText) -> Calibration:
-    from hardware_db.conversion import to_calibration  # noqa: PLC0415  (imports pydantic)
-    from hardware_db.validation import table_model  # noqa: PLC0415
-
-    table_model(data, text, labels=False)
-    return to_calibration(data)
 
 
 def _reference(data: dict[str, Any], text: YamlText) -> Reference:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from hardware_db.quantity import Quantity, Source, Value
 
 
-def is_quantity(node: object) -> bool:
+def is_quantity(node: object) -> TypeGuard[dict[str, Any]]:
     """Whether a node of a file is a quantity rather than a group."""
     return isinstance(node, dict) and "value" in node and "unit" in node
 

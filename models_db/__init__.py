@@ -7,7 +7,7 @@ Importing this package is cheap: pydantic and ruamel.yaml are loaded when a file
 from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window
 from models_db.catalog import database_hash, describe, facts, json_schemas, list_models
 from models_db.errors import ModelError
-from models_db.loading import is_config, load_model
+from models_db.loading import is_config, load_model, record_text
 from models_db.model import LayerKind, Model
 from models_db.provenance import Fact, Quantity, Source
 
@@ -32,4 +32,5 @@ __all__ = [
     "json_schemas",
     "list_models",
     "load_model",
+    "record_text",
 ]

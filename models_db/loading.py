@@ -22,6 +22,7 @@ from models_db.errors import ModelError, holding, mistakes_message, nearest
 from models_db.model import Model
 from models_db.provenance import Quantity, Source
 from models_db.reading import parse_shipped, parse_yaml
+from strict_yaml.merging import merged, node_at
 from strict_yaml.text import YamlText
 
 if TYPE_CHECKING:
@@ -64,12 +65,15 @@ def shipped_aliases() -> Mapping[str, str]:
     return {word.lower(): name for name, found in words.items() for word in found}
 
 
-def load_model(name_or_path: str | os.PathLike[str]) -> Model:
+def load_model(
+    name_or_path: str | os.PathLike[str], changes: Mapping[str, Any] | None = None
+) -> Model:
     """Load a shipped model by name or alias, or a user's model file by path.
 
     Args:
         name_or_path: a name of `list_models()`, an alias such as "llama3-405b" (case does not
             matter), or the path of a YAML file (ends in .yaml or .yml, or exists).
+        changes: what differs from that, as a file has it.
 
     Returns:
         The model, every number with its provenance in `quantities`.
@@ -77,24 +81,71 @@ def load_model(name_or_path: str | os.PathLike[str]) -> Model:
     Raises:
         ModelError: unknown name, unreadable file, or a file with mistakes (all of them listed).
     """
-    if isinstance(name_or_path, str):
-        word = name_or_path.strip().lower()
-        name = word if word in shipped_names() else shipped_aliases().get(word)
-        if name is not None:
-            return _shipped_model(name)
+    name = _shipped_name(name_or_path)
+    if name is not None and not changes:
+        return _shipped_model(name)
+    data, text = model_data(name_or_path)
+    return _model(_differing(data, changes), YamlText("set")) if changes else _model(data, text)
+
+
+def model_data(name_or_path: str | os.PathLike[str]) -> tuple[dict[str, Any], YamlText]:
+    """The content of a model file as plain data, and its text; arguments as of `load_model`.
+
+    Raises:
+        ModelError: unknown name, unreadable file.
+    """
+    name = _shipped_name(name_or_path)
+    if name is not None:
+        return parse_shipped(shipped_content(name), name), YamlText(f"{name}.yaml")
     path = Path(name_or_path)
     if is_config(path):
         from models_db.hub import import_model  # noqa: PLC0415  (it builds on this module)
 
-        return import_model(path).model
+        return parse_yaml(import_model(path).text.encode("utf-8"), str(path)), YamlText(str(path))
     if path.suffix.lower() in _SUFFIXES or is_file(path):
-        return model_from_bytes(_read(path), str(path))
+        content = _read(path)
+        return parse_yaml(content, str(path)), YamlText(str(path), content)
     raise ModelError(_unknown(str(name_or_path)))
+
+
+def record_text(name_or_path: str | os.PathLike[str]) -> str:
+    """The YAML of a model file; arguments and errors as of `model_data`."""
+    name = _shipped_name(name_or_path)
+    if name is not None:
+        return shipped_content(name).decode("utf-8")
+    from strict_yaml.writing import dump  # noqa: PLC0415  (only when a file is written)
+
+    return dump(model_data(name_or_path)[0], leaves_in_flow=True, width=100)
+
+
+def _shipped_name(name_or_path: str | os.PathLike[str]) -> str | None:
+    """The shipped model that a name or an alias means; None: it means none."""
+    if not isinstance(name_or_path, str):
+        return None
+    word = name_or_path.strip().lower()
+    return word if word in shipped_names() else shipped_aliases().get(word)
+
+
+def _differing(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a model that differs: its publisher counted the parameters of another one.
+
+    The kind of attention follows the numbers of heads, unless it is given or latent.
+    """
+    found = merged({key: node for key, node in data.items() if key != "published"}, changes)
+    kind = node_at(found, "attention.kind")
+    heads, groups = (node_at(found, f"{name}.value") for name in ("heads", "kv_heads"))
+    if kind in ("mha", "gqa", "mqa") and node_at(changes, "attention.kind") is None:
+        kind = "mqa" if groups == 1 else "mha" if groups == heads else "gqa"
+        found["attention"] = {**found["attention"], "kind": kind}
+    used = {key for _, number in numbers(found) for key in source_keys(number)}
+    used |= set(source_keys(found.get("defaults") or {}))
+    found["sources"] = {key: node for key, node in found["sources"].items() if key in used}
+    return found  # type: ignore[no-any-return]
 
 
 @functools.cache
 def _shipped_model(name: str) -> Model:
-    return _model(parse_shipped(shipped_content(name), name), YamlText(f"{name}.yaml"))
+    return _model(*model_data(name))
 
 
 def is_config(path: str | os.PathLike[str]) -> bool:

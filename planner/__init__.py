@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from planner.answers.explained import compare as compare
     from planner.answers.explained import explain as explain
     from planner.answers.exported import export_file as export_file
+    from planner.answers.varying.vary import vary as vary
     from planner.collectives.questions.fronts import collective_front as collective_front
     from planner.plan import Plan as Plan
     from planner.plan import Stage as Stage
@@ -47,6 +48,7 @@ __all__ = [
     "feasible",
     "ridgelines",
     "solve",
+    "vary",
 ]
 
 formatters_in("planner.report.formatters")
@@ -54,6 +56,7 @@ offer("export", "planner.answers.exported:export_result")
 
 _HOME = {
     "solve": "answers.api",
+    "vary": "answers.varying.vary",
     "evaluate": "answers.api",
     "explain": "answers.explained",
     "export_file": "answers.exported",

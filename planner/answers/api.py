@@ -101,6 +101,21 @@ def solve_request(
     Raises:
         InputError: The question cannot be asked as it is.
     """
+    result = solved(request, on_progress, origin, on_point)
+    if not request.set:
+        return result
+    from planner.answers.notes.changes import with_changes_noted  # noqa: PLC0415  (start-up)
+
+    return with_changes_noted(request, result, options_of(request), origin)
+
+
+def solved(
+    request: Request, on_progress: Progress | None, origin: Origin, on_point: OnPoint | None
+) -> SolveResult:
+    """The answer as the search has it, whether changes of the question move it or not.
+
+    Arguments and errors as of `solve_request`.
+    """
     started = time.perf_counter()
     check_objective(request, origin)
     check_uneven(request, origin)

@@ -58,7 +58,7 @@ def evaluate_plan(
         result=result,
         fits=bool(fits[0]),
         memory_limit_bytes=limit_bytes,
-        warnings=(*broken, *caveats(model, result, limits)),
+        warnings=(*broken, *caveats(model, result, limits), *_changes_noted(resolved, plan)),
         run=training_run(resolved.request, result),
         question=Question(
             job={**job_fields(resolved), "chips": plan.chips},
@@ -75,6 +75,20 @@ def evaluate_plan(
         versions=versions(),
         facts=simulated_facts(model, plan, limit_bytes),
     )
+
+
+def _changes_noted(resolved: Resolved, plan: Plan) -> list[str]:
+    """What is said of fields that the question changes.
+
+    Raises:
+        InputError: One of them cannot change what any plan costs.
+    """
+    if not resolved.changes.fields:
+        return []
+    from planner.search.changes.effects import notes_of_changes  # noqa: PLC0415  (few ask)
+
+    table, options = PlanTable.from_plans([plan]), options_of(resolved.request)
+    return notes_of_changes(resolved, table, options, plan.chips)
 
 
 def _check_without_pools(plan: Plan) -> None:

@@ -130,6 +130,38 @@ def parse_share(text: str, what: str = "share") -> float:
     return value / 100.0
 
 
+_FRACTIONS = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
+_PREFIXES = {**_DECIMAL, **_BINARY, **_FRACTIONS}
+_COUNTED = ("", "1", "chip", "tokens", "parameters")
+_FORM = re.compile(r"^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*$")
+
+
+def parse_quantity(text: str, unit: str, what: str) -> float:
+    """A number in an SI unit, with a prefix of it or without: `900GB/s`, `10pJ/B`, `1.2us`.
+
+    Args:
+        text: As typed; without a unit it is in `unit`. Of a pure number also a percentage.
+        unit: Such as B/s; empty or 1: a pure number.
+        what: Names it in messages.
+
+    Raises:
+        InputError: It is no number, or in another unit.
+    """
+    if unit in _COUNTED:
+        return parse_share(text, what) if text.strip().endswith("%") else parse_count(text, what)
+    if unit == "m2":
+        area = parse_mm2(text, what)
+        return area * M2_PER_MM2 if _AREA.fullmatch(text)[2] else parse_count(text, what)  # type: ignore[index]
+    match = _FORM.match(text)
+    if match is None or too_long(match.group(1)):
+        raise InputError(f"{what}: {shown(text)} is not a number in {unit}, e.g. 1.5G{unit}")
+    number, given = float(match.group(1).replace("_", "")), match.group(2)
+    scale = _PREFIXES.get(given.removesuffix(unit) if given.endswith(unit) else given)
+    if scale is None or (given and not given.endswith(unit) and given in _FRACTIONS):
+        raise InputError(f"{what}: {shown(given)} is not {unit} or a multiple, e.g. 1.5G{unit}")
+    return _scaled_up(number, scale, text, what)
+
+
 _MULTIPLES = [unit for unit in (*_DECIMAL, *_BINARY) if unit]
 _SUFFIXES = {
     "count": f"({'|'.join(_MULTIPLES)})?",

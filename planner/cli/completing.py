@@ -29,12 +29,16 @@ Completer = Callable[[str], list[str]]
 _WIDE = 4000
 _SIZES = ("1", "2", "4", "8", "16", "32", "64")
 """What is offered where any whole number will do."""
+_FACTORS = ("0.5x", "2x", "4x")
+"""What is offered where a field may get any value."""
 
 
 def completer_of(name: str) -> Completer | None:
     """What completes the flag of a field; None: nothing is known about its values."""
     if name == "fix":
         return fixes
+    if name == "set":
+        return changed_paths
     if name in ("pools", "torus_axes"):
         return _keys_of("hardware") if name == "pools" else _keys_of("axes")
     if name not in FIELDS_WITH_WORDS:
@@ -84,6 +88,43 @@ def fixes(incomplete: str) -> list[str]:
     if len(names) == 1:  # a shell would put a space behind the `=`
         return [f"{names[0]}={text}" for text in _values_of(names[0])]
     return [f"{name}=" for name in names]
+
+
+def changed_paths(incomplete: str) -> list[str]:
+    """Completes the path of `PATH=VALUE`, of the machine and the model that the line names.
+
+    Where the value begins, the factors that are asked for most.
+    """
+    path, equals, value = incomplete.partition("=")
+    if equals:
+        return [f"{path}={text}" for text in _FACTORS if text.startswith(value)]
+    found = [name for name in _paths() if name.startswith(path)]
+    if len(found) == 1:  # a shell would put a space behind the `=`
+        return [f"{found[0]}={text}" for text in _FACTORS]
+    return [f"{name}=" for name in found]
+
+
+def varied_paths(incomplete: str) -> list[str]:
+    """Completes the path of `PATH=VALUE,VALUE`."""
+    path, equals, _ = incomplete.partition("=")
+    return [] if equals else [f"{name}=" for name in ("pes", *_paths()) if name.startswith(path)]
+
+
+def _paths() -> list[str]:
+    """What may be changed, of the model and the hardware that a command line has so far."""
+    from hardware_db import HardwareError  # noqa: PLC0415  (pydantic; not for --help)
+    from models_db import ModelError  # noqa: PLC0415
+    from planner.question.changes.changes import ALIASES, LABELS, fields_of  # noqa: PLC0415
+
+    words = os.environ.get("COMP_WORDS", "").split()
+    named = {flag: words[words.index(flag) + 1] for flag in ("--model", "--hardware")
+             if flag in words[:-1]}  # fmt: skip
+    hardware = named.get("--hardware", str(BY_NAME["hardware"].default))
+    try:
+        leaves = fields_of(named.get("--model", ""), hardware)[0]
+    except (HardwareError, ModelError):
+        leaves = fields_of("", str(BY_NAME["hardware"].default))[0]
+    return [*ALIASES, *(leaf.path for leaf in leaves if leaf.path not in LABELS)]
 
 
 def targets(incomplete: str) -> list[str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from planner.base.errors import InputError
+from planner.base.files import check_writable, same_path, write_all
 from planner.base.messages import not_one_of
 from planner.base.units import plain
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import one_of, only_in_shells
+from planner.cli.hardware_new import new
 from planner.cli.models_import import import_model
 from planner.cli.once import Once
 from planner.cli.output import print_json
@@ -22,8 +25,13 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Write the record as a YAML file instead.", metavar="FILE"),
+]
+
 models = typer.Typer(no_args_is_help=True, help="The model database: list, show, import.")
-hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show.")
+hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show, new.")
 
 _NUMBERS = ("params (1e9)", "active (1e9)", "layers", "hidden", "seq-len", "max chips", "value",
             "memory GB", "GB/s", "year")  # fmt: skip
@@ -88,6 +96,22 @@ def _guarded(field: str, name: str, load: Callable[[str], Any]) -> Any:
         raise InputError(record_mistakes(field, name, error)) from error
 
 
+def _write(field: str, name: str, output: Path, text_of: Callable[[str], str]) -> None:
+    """Writes the file of a record.
+
+    Raises:
+        InputError: There is no such record, or the file cannot be written.
+    """
+    from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415  (not for --help)
+
+    if not names_a_file(str(output)):
+        raise InputError(f"output: {output}: a record is written as {' or '.join(YAML_SUFFIXES)}")
+    if names_a_file(name) and same_path(output, Path(name)):
+        raise InputError(f"output: {output} is the file that is read; name another")
+    check_writable(output)
+    write_all({output: _guarded(field, name, text_of)})
+
+
 @models.command("list", cls=Once)
 def list_models(*, as_json: Json = False) -> None:
     """All models with their sizes."""
@@ -130,22 +154,29 @@ def show_model(
     ],
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Every number of a model with unit, kind and source.
 
-    Example:
+    Examples:
       planner models show llama3-405b --sources
+
+      planner models show llama3-8b -o mine.yaml
     """
     import models_db  # noqa: PLC0415  (not for --help)
 
     model = _guarded("model", name, models_db.load_model)
+    if output is not None:
+        _write("model", name, output, models_db.record_text)
+        return
     rows = _guarded("model", name, models_db.describe)
     extra = {"title": model.title, "aliases": list(model.aliases)}
     print_record(model.name, list(rows), sources=sources, as_json=as_json, extra=extra)
 
 
 models.command("import", cls=Once)(import_model)
+hardware.command("new", cls=Once)(new)
 
 
 @hardware.command("list", cls=Once)
@@ -221,15 +252,21 @@ def show_hardware(
     ],
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
+    output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Every number of a cluster or chip with unit, kind and source.
 
-    Example:
+    Examples:
       planner hardware show h100-sxm5-80 --sources
+
+      planner hardware show h100-sxm5-80 -o mine.yaml
     """
     import hardware_db  # noqa: PLC0415  (not for --help)
 
+    if output is not None:
+        _write("hardware", name, output, hardware_db.record_text)
+        return
     rows = _guarded("hardware", name, hardware_db.describe)
     record = _hardware_record(name)
     extra = {"title": record.title}

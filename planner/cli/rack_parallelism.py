@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from planner.base.errors import InputError
+from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 
@@ -26,6 +27,7 @@ def parallelism(
         str | None,
         option("Cluster or chip, or YAML file (default: c2c-ndr400-rack).", _RACK),
     ] = None,
+    set: Annotated[list[str] | None, field_option("set")] = None,
     rack_chips: Annotated[
         str | None,
         option("Chips per rack, e.g. 4, 8, 16 or 32 (default: as the record, 8).", _RACK),
@@ -129,8 +131,9 @@ def parallelism(
 
       planner rack parallelism --beyond
     """
-    settings = {
+    settings: dict[str, Any] = {
         "hardware": hardware,
+        "set": set or None,
         "rack_chips": rack_chips,
         "block_size": block_size,
         "block_sizes": block_sizes,
@@ -156,7 +159,7 @@ def parallelism(
 
 
 def _figures(
-    figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
+    figure: list[str] | None, settings: dict[str, Any], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks, writes the picture, then prints."""
     from planner.report.charts.rack_parallelism import parallelism_picture  # noqa: PLC0415  (not for --help)
@@ -177,7 +180,7 @@ def _figures(
 
 
 def _beyond(
-    figure: list[str] | None, settings: dict[str, str | None], plot: Path | None, *, as_json: bool
+    figure: list[str] | None, settings: dict[str, Any], plot: Path | None, *, as_json: bool
 ) -> None:
     """Asks for what the report leaves out, then prints."""
     from planner.studies.rack.parallelism.asking import HARDWARE  # noqa: PLC0415  (not for --help)

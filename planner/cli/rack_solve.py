@@ -10,6 +10,7 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
+from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 
@@ -35,6 +36,7 @@ def solve(
             _QUESTION,
         ),
     ] = None,
+    set: Annotated[list[str] | None, field_option("set")] = None,
     batch: Annotated[
         str | None,
         option(
@@ -133,6 +135,7 @@ def solve(
     given = {
         "workload": workload,
         "hardware": hardware,
+        "set": set or None,
         "batch": batch,
         "objective": objective,
         "gpus": gpus,
@@ -159,19 +162,26 @@ def solve(
 
 def _run(given: dict[str, Any], pareto: Path | None, plot: Path | None, *, as_json: bool) -> None:
     """Solves, writes the front and the picture, then prints."""
+    from planner.studies.rack.solve.answer import RackAnswer  # noqa: PLC0415  (not for --help)
     from planner.studies.rack.solve.request import rack_request  # noqa: PLC0415  (not for --help)
     from planner.studies.rack.solve.solve import solve_rack  # noqa: PLC0415  (numpy; not for --help)
+    from planner.studies.whatif import with_each_counted  # noqa: PLC0415
 
-    request = rack_request(**given)
+    rack_request(**given)
     _check_files(pareto, plot, given)
     with progress_bar(wanted=not as_json) as on_progress:
-        answer = solve_rack(
-            request.question,
-            request.objective,
-            time_limit_s=request.time_limit_s,
-            defaults=request.defaults,
-            on_progress=on_progress,
-        )
+
+        def answered(texts: tuple[str, ...]) -> RackAnswer:
+            request = rack_request(**{**given, "set": texts or None})
+            return solve_rack(
+                request.question,
+                request.objective,
+                time_limit_s=request.time_limit_s,
+                defaults=request.defaults,
+                on_progress=on_progress,
+            )
+
+        answer = with_each_counted(given["set"], answered, RackAnswer.to_dict)
     if answer.best is not None:
         _write(answer, pareto, plot)
     if as_json:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from planner.cli.field_flags import field_option
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
 
 _RACK = "Rack"
+if TYPE_CHECKING:
+    from hardware_db import Cluster
+    from planner.studies.rack.zero.figures import ZeroAnswer
+
 _SWEEP = "Sweep"
 
 
@@ -17,6 +22,7 @@ def zero(
     hardware: Annotated[
         str | None, option("Cluster or chip, or YAML file (default: report1-rack).", _RACK)
     ] = None,
+    set: Annotated[list[str] | None, field_option("set")] = None,
     workload: Annotated[
         str | None,
         option(
@@ -113,6 +119,7 @@ def zero(
     """
     asked = {
         "hardware": hardware,
+        "set": set or None,
         "workload": workload,
         "figure": figure or None,
         "gpus": gpus,
@@ -135,16 +142,21 @@ def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     from planner.report.charts.rack_zero import zero_picture  # noqa: PLC0415  (not for --help)
     from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
     from planner.studies.rack.zero.figures import zero_study  # noqa: PLC0415  (numpy; not for --help)
+    from planner.studies.rack.zero.json import to_dict  # noqa: PLC0415
     from planner.studies.rack.zero.request import zero_question  # noqa: PLC0415
+    from planner.studies.whatif import with_each_counted  # noqa: PLC0415
 
-    question, cluster = zero_question(**asked)
+    def answered(texts: tuple[str, ...]) -> tuple[ZeroAnswer, Cluster]:
+        question, cluster = zero_question(**asked, **({"set": texts} if texts else {}))
+        return zero_study(question), cluster
+
     check_picture(plot)
-    answer = zero_study(question)
+    answer, cluster = with_each_counted(
+        asked.pop("set", None), answered, lambda found: to_dict(*found)
+    )
     if plot is not None:
         write_picture(zero_picture(answer), plot)
     if as_json:
-        from planner.studies.rack.zero.json import to_dict  # noqa: PLC0415
-
         print_json(to_dict(answer, cluster))
     else:
         from planner.report.tables.rack_zero import zero_view  # noqa: PLC0415

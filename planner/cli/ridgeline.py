@@ -26,6 +26,7 @@ def ridgeline(
             complete=one_of("hardware"),
         ),
     ] = None,
+    set: Annotated[list[str] | None, field_option("set")] = None,
     level: Annotated[
         str | None,
         option(
@@ -149,6 +150,7 @@ def ridgeline(
     """
     asked = {
         "hardware": hardware,
+        "set": set,
         "level": level,
         "precision": precision,
         "case": case,

@@ -7,12 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
+from planner.cli.completing import varied_paths
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, Trace, option
 from planner.cli.showing import Quiet, ShowSolve, shown_sections
 from planner.cli.solve_files import Outputs
 from planner.cli.solving import answered
+from planner.cli.varying import varied
 from planner.question.asked import BY_NAME
+from planner.question.asked.field import JOB
+from planner.question.asked.usual import BATCH, RANGE
 from planner.report.section_names import SOLVE
 
 FEW = {field.name: field.few for field in BY_NAME.values() if field.few} | {
@@ -32,6 +36,18 @@ def solve(
     ] = None,
     *,
     asked: dict[str, Any],
+    vary: Annotated[
+        list[str] | None,
+        option(
+            "Ask for several values of a field that --set may change, or of a field of the "
+            "question: memory.bandwidth=0.5x,1x,2x or pes=66,132,264 (repeatable, two at most): "
+            "the best plan of each, and where it changes. --batch-tokens takes a range of batches "
+            "by doubling, 1Mi..16Mi, with their front of time per token.",
+            JOB,
+            metavar="PATH=VALUE,...",
+            complete=varied_paths,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         option("Write the best plan as a YAML file (.yaml or .yml).", OUTPUT, "-o", "--output"),
@@ -85,7 +101,20 @@ def solve(
 
       planner solve --model llama3-8b --hardware c2c-ndr400-rack --chips 16
         --assumptions rack-energy
+
+      planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
+        --set levels.leaf.bandwidth=0.5x --set memory.bandwidth=2x
+
+      planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
+        --vary memory.bandwidth=0.5x,1x,2x,4x --plot hbm.svg
     """
+    if RANGE in (batch := str(asked.get(BATCH, ""))):
+        del asked[BATCH]
+        vary = [*(vary or []), f"{BATCH}={batch}"]
+    if vary:
+        one = {"output": output, "pareto": pareto, "trace": trace, "show": show, "quiet": quiet}
+        varied(job_file, asked, vary, plot, one, as_json=as_json)
+        return
     outputs = Outputs(plan=output, pareto=tuple(pareto or ()), plot=plot, trace=trace)
     sections = shown_sections(show, SOLVE, quiet=quiet, as_json=as_json)
     answered(job_file, asked, outputs, sections, quiet=quiet, as_json=as_json)

@@ -32,7 +32,7 @@ def answered(
     """Asks, writes the files, then prints: a reader that stops early must not cost the files."""
     from planner.answers.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
-    request, origin = _question(job_file, asked)
+    request, origin = question_of(job_file, asked)
     outputs.check(job_file, request)
     on_point = _say_point if not (as_json or quiet) and sys.stderr.isatty() else None
     with progress_bar(wanted=not (as_json or quiet)) as on_progress:
@@ -69,7 +69,7 @@ def _asking(job_file: Path | None, asked: dict[str, Any], outputs: Outputs) -> A
     )
 
 
-def _question(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
+def question_of(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, Origin]:
     """The request of a job file and flags, and which of them its fields come from."""
     from planner.question.chips_of_plan import changed  # noqa: PLC0415  (not for --help)
     from planner.question.files.plan_file import read_job_file  # noqa: PLC0415  (not for --help)

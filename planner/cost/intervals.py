@@ -8,13 +8,15 @@ answer:
     local calibration from 3 runs or more?  -> `local`: what is left within one installation,
                                                dense models by era
     adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
-    V100, or a chip of AMD, Intel, Huawei?  -> the wider end of that class and `other_chips`
+    V100, or a chip of AMD, Intel, Huawei,
+    or one that nobody measured?            -> the wider end of that class and `other_chips`
     no published run of such a kind of job
     with this framework on such a chip?     -> the wider end of that class and `unseen`: sources
                                                of which the others had none like it
 
 A chip scaled to another number of processing elements does not exist, so no run is of it: neither
-those in the fit nor local ones count.
+those in the fit nor local ones count. Of a chip or a network whose numbers are those of no record
+only local runs can be, and of one that a question changes none: it has no `local_runs`.
 
 Where published runs of a framework were slow without headroom in memory, the upper end is longer
 there (`planner.cost.memory.risk.headroom_factor`). Presets that
@@ -108,6 +110,11 @@ def is_other_chip(chip: Chip) -> bool:
     return chip.vendor not in _WELL_KNOWN or chip.name.startswith("v100")
 
 
+def is_measured(cluster: Cluster) -> bool:
+    """Whether runs on such machines can have been measured by others: they are as recorded."""
+    return cluster.chip.is_record and not cluster.changed
+
+
 def is_seen(job: Job, chip: Chip, calibration: Calibration) -> bool:
     """Whether a published run is of such a job with its framework on such a chip.
 
@@ -133,18 +140,19 @@ def situation(
     known = _with_intervals(calibration)
     entries = known.group(_TIME)
     kind = kind_of(job)
-    seen = is_seen(job, cluster.chip, known)
+    measured = is_measured(cluster)
+    seen = measured and is_seen(job, cluster.chip, known)
     local = local_runs >= RUNS_FOR_SITE and cluster.chip.record_pe_count is None
     name = _narrowest(kind, job.era, entries, local=local)
     low, high = entries[f"{name}.low"], entries[f"{name}.high"]
     rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
-    other = is_other_chip(cluster.chip)
+    other = not measured or is_other_chip(cluster.chip)
     wider = () if local else ("other_chips",) * other + (UNSEEN,) * (not seen)
     for one in wider:
         low, high = min(low, entries[f"{one}.low"]), max(high, entries[f"{one}.high"])
         rows, sources = entries[f"{one}.rows"], entries[f"{one}.sources"]
     return Situation(
-        name=", ".join((name, *wider)),
+        name=", ".join((name, *wider, *(UNMEASURED,) * (not measured))),
         words=_words(job, cluster, seen=seen, runs=local_runs),
         low=low,
         high=high,
@@ -154,7 +162,9 @@ def situation(
 
 
 UNSEEN = "unseen"
-"""Ends the name of a class: no run of such a job with its framework on its chip is published."""
+"""In the name of a class: no run of such a job with its framework on its chip is published."""
+UNMEASURED = "unmeasured"
+"""In the name of a class: chip or network are not as any record has them."""
 _TIME, _ANY, _SEEN = "intervals.time", "dense.any", "intervals.seen"
 _WELL_KNOWN = ("NVIDIA", "Google", "AWS", "none")  # none: of textbooks and reports
 _KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
@@ -187,6 +197,9 @@ def _words(job: Job, cluster: Cluster, *, seen: bool, runs: int) -> str:
     which = f"{framework} on {name} is published"
     if not seen:
         which = f"no published run of such a job with {framework} on {name}"
+    if not is_measured(cluster):
+        what = cluster.name if cluster.chip.is_record else name
+        which = f"{what} is not measured: it is as no record has it"
     if cluster.chip.record_pe_count is not None:
         which = f"{name} does not exist: no published run"
     site = "no local runs"

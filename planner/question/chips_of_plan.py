@@ -8,6 +8,7 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import Origin, shown
 from planner.plan import Plan
+from planner.question.changes.texts import with_changes
 from planner.question.request import Request
 
 _LARGEST = 10**15  # longer numbers are cut short
@@ -16,9 +17,19 @@ _NUMBERS = frozenset({"chips", "chips_at_most"})
 
 
 def changed(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a file with those that replace them; one number of chips replaces the other."""
+    """Fields of a file with those that replace them; one number of chips replaces the other.
+
+    What `set` changes is changed beside what the file changes.
+
+    Raises:
+        InputError: One of those changes cannot be read.
+    """
     replaced = _NUMBERS if _NUMBERS & changes.keys() else frozenset()
-    return {**{name: fields[name] for name in fields if name not in replaced}, **changes}
+    kept = {name: fields[name] for name in fields if name not in replaced}
+    both = (
+        {"set": with_changes(kept["set"], changes["set"])} if "set" in kept.keys() & changes else {}
+    )
+    return {**kept, **changes, **both}
 
 
 def check_request_chips(request: Request, plan: Plan, origin: Origin) -> None:

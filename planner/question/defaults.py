@@ -34,6 +34,16 @@ def note_network(cluster: Cluster, defaults: Defaults) -> None:
         defaults.append(("network", chip.default_cluster, reason))
 
 
+def note_chip(chip: Chip, defaults: Defaults) -> None:
+    """Lists what a user's chip takes from the record that it is like."""
+    if chip.base is None:
+        return
+    reason = f"its file says {', '.join(chip.changed)}; the rest is that of the record"
+    if chip.derived:
+        reason += f", or follows in proportion: {', '.join(chip.derived)}"
+    defaults.append(("chip", f"like {chip.base.name}", reason))
+
+
 def seq_len_of(asked: int | None, model: Model, job: str, defaults: Defaults | None = None) -> int:
     """Tokens per sequence; of jobs that tune a model those of recipes, as far as it goes.
 

@@ -44,7 +44,7 @@ from planner.base.units import (
 from planner.base.vocabulary import LAYOUTS
 from planner.plan.layout_text import parse_layout, short_layout_text
 from planner.plan.ranks import as_layout, part_pattern
-from planner.question.asked.usual import LEAST_PUE, MOST_PUE
+from planner.question.asked.usual import LEAST_PUE, MOST_PUE, RANGE
 
 _MOST = 4  # wrong words of one list that are reported
 _LARGEST_COUNT = 10**15
@@ -189,8 +189,6 @@ TotalPes = Annotated[
     BeforeValidator(_product),
     WithJsonSchema({"anyOf": [_WHOLE, {"type": "string", "examples": ["8192x132"]}]}),
 ]
-RANGE = ".."
-"""Between the fewest and the most chips of a range."""
 
 
 def range_of(chips: int | str) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,28 +94,41 @@ def names_own(value: object, folder: Path | None = None) -> bool:
     return value.lower().endswith(".json") or ("/" in value and is_config(place))
 
 
-def model_named(name: str) -> Model:
+def model_named(name: str, changes: Mapping[str, Any] | None = None) -> Model:
     """A model of the database, of a user's file, or of a config.json of Hugging Face.
 
+    Args:
+        name: Its name, or the path.
+        changes: What differs from it, as `models_db.load_model` takes it.
+
     Raises:
-        InputError: The name is unknown, or the file is wrong.
+        InputError: The name is unknown, or the file or a change is wrong.
     """
     try:
-        return load_model(name)
+        return load_model(name, changes)
     except ModelError as error:
-        raise InputError(record_mistakes("model", name, error)) from error
+        raise InputError(_wrong("model", name, error, changes)) from error
 
 
-def cluster_named(name: str) -> Cluster:
+def cluster_named(name: str, changes: Mapping[str, Any] | None = None) -> Cluster:
     """A cluster of the database, the default cluster of a chip, or that of a user's file.
 
+    Args:
+        name: Its name, or the path.
+        changes: What differs from it, as `hardware_db.load_cluster` takes it.
+
     Raises:
-        InputError: The name is unknown, or the file is wrong.
+        InputError: The name is unknown, or the file or a change is wrong.
     """
     try:
-        return load_cluster(name)
+        return load_cluster(name, changes)
     except HardwareError as error:
-        raise InputError(record_mistakes("hardware", name, error)) from error
+        raise InputError(_wrong("hardware", name, error, changes)) from error
+
+
+def _wrong(field: str, name: str, error: HardwareError | ModelError, changes: object) -> str:
+    """What is wrong with a record, or with what changes it: the record alone can be loaded."""
+    return one_per_line(str(error)) if changes else record_mistakes(field, name, error)
 
 
 def record_mistakes(field: str, name: str, error: HardwareError | ModelError) -> str:
@@ -220,7 +233,7 @@ def assumptions_named(
         base = Assumptions.roofline(chip, precision, mfu=mfu)
     elif preset in _OF_RACKS:
         base = _OF_RACKS[preset](chip, precision)
-    elif local is not None:
+    elif local is not None and local.holds_for(chip):
         base = local.assumptions(chip, era, precision, experts, recipe)
     else:
         base = calibrated(chip, era, precision, constants, experts, recipe)

@@ -38,10 +38,10 @@ from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
 from planner.plan.choices import fix_schema
 from planner.question.asked import BY_NAME
 from planner.question.asked.named import filled
-from planner.question.asked.usual import OOM_RISK
+from planner.question.asked.usual import OOM_RISK, RANGE
 from planner.question.asked.words import words_of
+from planner.question.changes.texts import changes_schema, read_changes
 from planner.question.fields import (
-    RANGE,
     Amount,
     Bytes,
     ChipNumbers,
@@ -200,6 +200,9 @@ class Request(BaseModel):
     era: Annotated[str, choice(words_of("era"))] | None = _field("era")
     assumptions: NameOrPath = _field("assumptions")
     calibration: NameOrPath | None = _field("calibration")
+    set: Annotated[
+        tuple[str, ...], BeforeValidator(read_changes), WithJsonSchema(changes_schema())
+    ] = _field("set")
     mfu: Share | None = _field("mfu")
     torus_axes: Annotated[
         dict[str, float] | None,

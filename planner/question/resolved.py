@@ -20,12 +20,15 @@ from planner.machine.variants import variant_of
 from planner.network.fabric import no_tables
 from planner.network.synthesized.tables import NCCL
 from planner.question.asked.usual import COOLING
+from planner.question.changes.changed import NONE, Changes
+from planner.question.changes.resolving import assumptions_of, changed_records, with_powers
 from planner.question.checks import lengths_problems, placement_problems, problems_of
 from planner.question.defaults import (
     Defaults,
     batch_of,
     era_of,
     framework_of,
+    note_chip,
     note_network,
     precision_of,
     recipe_of_software,
@@ -36,7 +39,6 @@ from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.records import (
-    assumptions_named,
     cluster_named,
     local_named,
     model_named,
@@ -50,9 +52,8 @@ if TYPE_CHECKING:
 
 # Defaults in the order in which they are shown.
 _SHOWN = (
-    "hardware", "network", "framework", "seq-len", "batch-tokens", "precision", "fp8-recipe", "era",
-    "calibration",
-    "power-cap", "cooling", "pue",
+    "set", "hardware", "chip", "network", "framework", "seq-len", "batch-tokens", "precision",
+    "fp8-recipe", "era", "calibration", "power-cap", "cooling", "pue",
 )  # fmt: skip
 
 _AS_ASKED = ("lora_rank", "frozen_weights", "optimizer")
@@ -72,6 +73,7 @@ class Resolved:
         seq_len: Tokens per sequence.
         defaults: What was not asked for, with the value taken and why: (name, value, reason).
         runners: What has to run the plans of a search.
+        changes: Fields of records and assumptions that the question changes.
     """
 
     request: Request
@@ -82,6 +84,7 @@ class Resolved:
     seq_len: int
     defaults: tuple[tuple[str, str, str], ...]
     runners: Runners
+    changes: Changes = NONE
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -191,25 +194,19 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     local = tried.attempt(local_named, request.calibration)
     if model is None or cluster is None or (request.calibration and local is None):
         raise tried.error()
+    changes, model, cluster = changed_records(tried, request, model, cluster)
     cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
-    chip, defaults = cluster.chip, Defaults()
+    chip, defaults = cluster.chip, Defaults(changes.defaults)
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
-    limit = tried.attempt(clock_limit_of, request.power_cap, chip, defaults)
-    if "hardware" not in request.model_fields_set:
-        defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
-    note_network(cluster, defaults)
-    job, assumptions = _job_of(tried, request, model, chip, defaults, most, local)
-    if job is None or assumptions is None or cooled is None or limit is None or tried.problems:
+    _note_hardware(request, cluster, changes, defaults)
+    job, assumptions = _job_of(tried, request, model, chip, defaults, most, local, changes)
+    if job is None or assumptions is None or cooled is None or tried.problems:
         raise tried.error()
     tried.add(_unfit(request, assumptions, model, cluster))
     if tried.problems:
         raise tried.error()
-    cost = replace(
-        CostModel.build(job, cooled, assumptions, request.torus_axes),
-        facility=facility_of(request.pue, defaults),
-        clock_limit=limit,
-        tables=no_tables if assumptions.collectives == NCCL else table_of,
-    )
+    cost = CostModel.build(job, cooled, assumptions, request.torus_axes)
+    cost = _as_run(tried, request, with_powers(request, cost, changes), defaults)
     tried.add([*problems_of(cost, request.fix, request.max_memory), *lengths_problems(cost)])
     tried.add(placement_problems(cost, request.placement, named_targets(request)))
     return Resolved(
@@ -221,6 +218,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         seq_len=seq_len_of(request.seq_len, model, request.job),
         defaults=tuple(sorted(defaults, key=lambda taken: _SHOWN.index(taken[0]))),
         runners=runners_of(request, cost),
+        changes=changes,
     )
 
 
@@ -283,6 +281,32 @@ def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
     return degraded
 
 
+def _as_run(tried: Attempts, request: Request, cost: CostModel, defaults: Defaults) -> CostModel:
+    """The cost model in its facility, under its power cap, with the collectives it assumes.
+
+    Raises:
+        InputError: The chip cannot be capped so.
+    """
+    limit = tried.attempt(clock_limit_of, request.power_cap, cost.chip, defaults)
+    return replace(
+        cost,
+        facility=facility_of(request.pue, defaults),
+        clock_limit=tried.needed(limit),
+        tables=no_tables if cost.assumptions.collectives == NCCL else table_of,
+    )
+
+
+def _note_hardware(
+    request: Request, cluster: Cluster, changes: Changes, defaults: Defaults
+) -> None:
+    """Lists what of the hardware was not asked for."""
+    if "hardware" not in request.model_fields_set:
+        defaults.append(("hardware", DEFAULT_HARDWARE, "the default cluster"))
+    note_network(cluster, defaults)
+    if not changes.of("chip"):
+        note_chip(cluster.chip, defaults)
+
+
 def _job_of(
     tried: Attempts,
     request: Request,
@@ -291,6 +315,7 @@ def _job_of(
     defaults: Defaults,
     chips: int,
     local: LocalCalibration | None,
+    changes: Changes,
 ) -> tuple[Job | None, Assumptions | None]:
     """The job and the assumptions; None and a problem noted where they cannot be had."""
     preset = preset_of(request.assumptions)
@@ -302,16 +327,9 @@ def _job_of(
     era = era_of(request.era, framework, chip, defaults)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
+    recipe = recipe_of_software(request, framework, era, precision, defaults)
     assumptions = tried.attempt(
-        assumptions_named,
-        request.assumptions,
-        chip,
-        era,
-        precision,
-        request.mfu or 1.0,
-        local,
-        experts=framework.experts,
-        recipe=recipe_of_software(request, framework, era, precision, defaults),
+        assumptions_of, request, chip, era, precision, local, framework.experts, recipe, changes
     )
     if assumptions is not None and request.collectives is not None:
         assumptions = replace(assumptions, collectives=request.collectives)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from planner.answers.explained import leaning_of
+from planner.answers.varying.result import VaryResult
 from planner.base.printable import formats
 from planner.explanation.answer import ExplainResult
 from planner.explanation.comparison.answer import CompareResult
@@ -22,6 +23,7 @@ from planner.report.tables.screen import evaluate_screen, solve_screen
 from planner.report.tables.sections import evaluate_view, solve_view
 from planner.report.tables.tables import text_of
 from planner.report.tables.terminal import plan_view
+from planner.report.tables.vary import vary_view
 from planner.results.export import ExportResult
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
@@ -62,3 +64,4 @@ _register(FeasibleResult, feasible_view)
 _register(ExplainResult, explain_view)
 _register(CompareResult, compare_view)
 _register(ExportResult, export_view)
+_register(VaryResult, vary_view)

@@ -8,7 +8,7 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.frozen import freeze, thawed
-from planner.cost.intervals import UNSEEN
+from planner.cost.intervals import UNMEASURED, UNSEEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,12 @@ class Spread:
     @property
     def is_seen(self) -> bool:
         """Whether runs of such a job with its framework on its chip count among those behind it."""
-        return not self.situation.endswith(UNSEEN)
+        return UNSEEN not in self.situation.split(", ")
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether chip and network are as some record has them."""
+        return UNMEASURED not in self.situation.split(", ")
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""

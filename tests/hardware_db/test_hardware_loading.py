@@ -277,7 +277,8 @@ def expect_no_other_error(content: bytes) -> None:
 def outcome(content: bytes) -> tuple[str, ...]:
     try:
         data = hardware_db.reading.parse(content, "fuzz.yaml")
-        cluster = hardware_db.loading._cluster(data, YamlText("fuzz.yaml", content))
+        text = YamlText("fuzz.yaml", content)
+        cluster = hardware_db.making.made_cluster(hardware_db.making.completed(data, text))
         return tuple(level.name for level in cluster.scale(4).levels)
     except HardwareError as error:
         return error.problems

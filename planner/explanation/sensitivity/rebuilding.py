@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from hardware_db import Calibration, Chip, Level, load_calibration
 from planner.assumptions.assumptions import Assumptions
 from planner.base.files import read_yaml
 from planner.cost.context import CostModel
+from planner.question.changes.leaves import ASSUMPTIONS
 from planner.question.records import assumptions_named, local_named, names_a_file, preset_of
 from planner.question.resolved import Resolved
 
@@ -87,11 +88,13 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
     if preset == _CALIBRATED:
         used = local is not None and local.holds_for(resolved.cost.chip)
         constants = local.calibration if used and local is not None else load_calibration()
+        constants = resolved.changes.calibration(constants)
     given: frozenset[str] = frozenset()
     if names_a_file(request.assumptions):
         changes = read_yaml(Path(request.assumptions))
         given = frozenset(changes) - {"preset"}
-    return Rebuilding(
+    given |= {one.leaf.path for one in resolved.changes.of(ASSUMPTIONS)}
+    made = Rebuilding(
         model=resolved.cost,
         preset=preset,
         mfu=request.mfu or 1.0,
@@ -99,3 +102,8 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
         local=local,
         constants=constants,
     )
+    if not resolved.cost.chip.changed:
+        return made
+    plain, now = made.assumptions(), resolved.cost.assumptions  # a limit of power may slow rates
+    slowed = {one.name for one in fields(now) if getattr(plain, one.name) != getattr(now, one.name)}
+    return replace(made, given=given | slowed)

@@ -81,14 +81,14 @@ def _slow_links(launch: Launch) -> str:
 
 def _wiring(launch: Launch) -> str:
     cluster = launch.cost.cluster
-    if cluster.record_name is None:
+    if cluster.record_name is None and not cluster.changed:
         return ""
     return f"predicted for {cluster.name}, which is no machine that can be had"
 
 
 def _chips(launch: Launch) -> str:
     chip = launch.cost.chip
-    if chip.record_pe_count is None:
+    if chip.record_pe_count is None and not chip.changed:
         return ""
     return f"predicted for {chip.name}, which is no chip that can be had"
 

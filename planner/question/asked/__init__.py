@@ -16,14 +16,14 @@ ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
 """All fields, in the order of `planner solve --help`."""
 BY_NAME = {field.name: field for field in ASKED}
 FEASIBLE = (
-    "assumptions", "calibration", "collectives", "degrade_link", "mfu", "torus_axes", "seq_len",
-    "lengths", "precision", "job", "lora_rank", "frozen_weights", "optimizer", "framework", "era",
-    "offload", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
+    "assumptions", "calibration", "collectives", "degrade_link", "set", "mfu", "torus_axes",
+    "seq_len", "lengths", "precision", "job", "lora_rank", "frozen_weights", "optimizer",
+    "framework", "era", "offload", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
 )  # fmt: skip
 """Those that `planner feasible` has beside its own."""
 REPLACED = (
     "hardware", "lengths", "precision", "frozen_weights", "optimizer", "framework", "era",
-    "assumptions", "calibration", "collectives", "degrade_link", "max_memory", "power_cap",
+    "assumptions", "calibration", "collectives", "degrade_link", "set", "max_memory", "power_cap",
     "cooling", "pue", "memory_margin",
 )  # fmt: skip
 """Those that may replace what a plan file says of its job."""

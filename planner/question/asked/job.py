@@ -218,6 +218,24 @@ JOB_FIELDS = (
         page="collectives/planner.md",
     ),
     Asked(
+        name="set",
+        help=(
+            "What if: a field of chip, cluster, model, assumptions or calibration, times a factor "
+            "or with another value, e.g. memory.bandwidth=2x or levels.leaf.latency=2us"
+        ),
+        replacing=(
+            "What if: a field of chip, cluster, model, assumptions or calibration, e.g. "
+            "memory.bandwidth=2x (repeatable)"
+        ),
+        more="A mapping or a list of texts",
+        panel=JOB,
+        kind="changes",
+        default=(),
+        default_text="none",
+        metavar="PATH=VALUE",
+        page="what-if.md",
+    ),
+    Asked(
         name="mfu",
         help="Under roofline: share of the peak, e.g. 0.4",
         panel=JOB,

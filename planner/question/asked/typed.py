@@ -39,6 +39,10 @@ class FeasibleFields(TypedDict, total=False):
     degrade_link: Several
     """A link between two chips of a level that carries only a share of its rate, e.g.
     nvlink:0-2=0.25, or 0 where it failed; in every domain. Default: none."""
+    set: Mapping[str, Any] | Several
+    """What if: a field of chip, cluster, model, assumptions or calibration, times a factor or with
+    another value, e.g. memory.bandwidth=2x or levels.leaf.latency=2us. A mapping or a list of
+    texts. Default: none."""
     mfu: float | str | None
     """Under roofline: share of the peak, e.g. 0.4. Default: 1."""
     torus_axes: Mapping[str, float | str] | str | None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from planner.base.vocabulary import COOLINGS
 
+BATCH, RANGE = "batch_tokens", ".."
+"""The field of which a range counts by doubling, and what stands between the ends of a range."""
 BATCH_MI = 4
 BATCH_TOKENS = BATCH_MI * 2**20
 RECIPE_SEQ_LEN, RECIPE_SEQUENCES = 4096, 32

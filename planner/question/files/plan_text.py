@@ -103,6 +103,8 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
         given["price_per_chip_hour"] = None
     if request.degrade_link:
         given["degrade_link"] = list(request.degrade_link)
+    if request.set:
+        given["set"] = list(request.set)
     given["cooling"], given["pue"] = resolved.cooling, resolved.cost.facility.pue
     fields |= {name: value for name, value in given.items() if value is not None} | request.machine
     return portable(fields, folder)

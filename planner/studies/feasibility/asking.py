@@ -11,10 +11,10 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import Progress
-from planner.base.units import parse_count, parse_seconds, texts_of
+from planner.base.units import texts_of
 from planner.cost.context import CostModel
 from planner.cost.intervals import is_prediction, situation
-from planner.cost.job import LONGEST_SEQUENCE, sequences_in
+from planner.cost.job import LONGEST_SEQUENCE
 from planner.frameworks.targets import Target
 from planner.question.asked import FEASIBLE
 from planner.question.asked.typed import FeasibleFields
@@ -25,18 +25,19 @@ from planner.question.resolved import Resolved, resolve
 from planner.search.limits import Limits
 from planner.studies.feasibility import fitted as default
 from planner.studies.feasibility.answer import DeadlineRow, FeasibleResult, Row
-from planner.studies.feasibility.deadline import Goal, smallest_count
+from planner.studies.feasibility.deadline import Goal, goal_of, smallest_count
 from planner.studies.feasibility.launching import (
     kept_default,
     kept_notes,
     kept_words,
     launchers,
 )
-from planner.studies.feasibility.sizes import batches_of, chips_of, default_chips
+from planner.studies.feasibility.sizes import batches_of, check_batch, chips_of, default_chips
 from planner.studies.feasibility.strategies import NAMES, Strategy, strategies_named
 from planner.studies.feasibility.textbook import inverse
 from planner.studies.feasibility.textbook.asked import check_roofline
 from planner.studies.feasibility.textbook.roofline import largest_tp_of, roofline_row
+from planner.studies.whatif import with_each_counted
 
 MOST_CHIPS = 65536
 
@@ -132,9 +133,35 @@ def feasible(
     Raises:
         InputError: The question cannot be asked as it is; one line per mistake.
     """
-    started = time.perf_counter()
     _check_fields(fields)
-    goal = _goal(deadline, train_tokens)
+    given = {
+        "model": model, "hardware": hardware, "chips": chips, "batch_tokens": batch_tokens,
+        "strategies": strategies, "deadline": deadline, "train_tokens": train_tokens,
+    }  # fmt: skip
+
+    def answered(texts: tuple[str, ...]) -> FeasibleResult:
+        changes: Any = {"set": texts} if texts else {}
+        return _answered(**given, fields={**fields, **changes}, origin=origin, tell=on_progress)
+
+    return with_each_counted(fields.pop("set", None), answered, FeasibleResult.to_dict)
+
+
+def _answered(
+    *,
+    model: Any,
+    hardware: Any,
+    chips: Any,
+    batch_tokens: Any,
+    strategies: Any,
+    deadline: Any,
+    train_tokens: Any,
+    fields: Mapping[str, Any],
+    origin: Origin,
+    tell: Progress | None,
+) -> FeasibleResult:
+    """The answer of `feasible`, whatever of it the changes move; arguments as there."""
+    started = time.perf_counter()
+    goal = goal_of(deadline, train_tokens)
     chosen = strategies_named(NAMES if strategies is None else texts_of(strategies))
     batches = () if batch_tokens is None else batches_of(batch_tokens)
     notes: list[tuple[str, str, str]] = []
@@ -150,10 +177,10 @@ def feasible(
     deadlines: list[DeadlineRow] = []
     for case in cases:
         if goal:
-            found = _deadlines(case, chosen, goal, on_progress)
+            found = _deadlines(case, chosen, goal, tell)
             deadlines += (replace(row, **_ends(case, row.step_time_s)) for row in found)
         else:
-            for row in _rows(case, chosen, on_progress):
+            for row in _rows(case, chosen, tell):
                 rows.append(replace(row, **_ends(case, row.step_time_s)))
     kept = {(case.model.job.model.name, case.model.cluster.name): case.kept for case in cases}
     question = _kind(bool(goal), chips is not None or not batches, bool(batches))
@@ -199,26 +226,6 @@ def _kind(goal: bool, with_chips: bool, with_batch: bool) -> str:
 def _check_fields(fields: Mapping[str, Any]) -> None:
     if unknown := sorted(set(fields) - set(FEASIBLE)):
         raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(FEASIBLE)}")
-
-
-def _goal(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
-    """Seconds and tokens of a run, or None without a deadline.
-
-    Raises:
-        InputError: One is given without the other, or is not positive.
-    """
-    if deadline is None and train_tokens is None:
-        return None
-    if deadline is None:
-        raise InputError("train-tokens: has no effect without a deadline, e.g. --deadline 30d")
-    if train_tokens is None:
-        raise InputError("train-tokens: is missing; a deadline is for a run, e.g. 2e12 tokens")
-    seconds = parse_seconds(str(deadline), "deadline")
-    tokens = parse_count(str(train_tokens), "train-tokens")
-    for name, value in (("deadline", seconds), ("train-tokens", tokens)):
-        if not value > 0:
-            raise InputError(f"{name}: {value:.15g}: must be greater than 0")
-    return seconds, tokens
 
 
 def _cases(
@@ -278,7 +285,7 @@ def _case(
         reason = f"the largest of {model.cluster.name} up to 4,096; --chips asks for others"
         notes.append(("chips", f"{counts[0]:,}", reason))
     for batch in batches:
-        _check_batch(model, batch, counts)
+        check_batch(model, batch, counts)
     return Case(
         model=model,
         limits=Limits(
@@ -292,29 +299,6 @@ def _case(
         batches=batches,
         offload=request.offload,
     )
-
-
-def _check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> None:
-    """Refuses a batch of less than a token per chip, or of a part of a sequence."""
-    for chips in counts:
-        if batch < chips:
-            raise InputError(
-                f"batch-tokens: {batch:,.15g} tokens are less than one for each of {chips:,} "
-                f"chips; nearest: {chips:,}"
-            )
-        if model.assumptions.token_granularity and batch > chips * LONGEST_SEQUENCE:
-            most = chips * LONGEST_SEQUENCE
-            raise InputError(
-                f"batch-tokens: {batch:,.15g} tokens are more than {LONGEST_SEQUENCE:,} for each "
-                f"of {chips:,} chips; nearest: {most:,}"
-            )
-    if not model.assumptions.token_granularity:
-        sequences_in(batch, round(model.job.seq_len))
-        if batch > default.LARGEST_TOKENS:
-            raise InputError(
-                f"batch-tokens: {batch:,.15g}: at most 256 Mi tokens are looked at under "
-                f"{model.assumptions.name}; nearest: {default.LARGEST_TOKENS:,}"
-            )
 
 
 def _defaults(

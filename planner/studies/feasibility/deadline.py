@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from frozen_records import dataclass
+from planner.base.errors import InputError
 from planner.base.progress import Progress
-from planner.base.units import plain, show_count, show_seconds
+from planner.base.units import parse_count, parse_seconds, plain, show_count, show_seconds
 from planner.cost.context import CostModel
 from planner.frameworks.targets import Target
 from planner.objectives import TIME
@@ -201,3 +203,23 @@ def _missed(
         counts_tried=len(possible),
         words=words,
     )
+
+
+def goal_of(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
+    """Seconds and tokens of a run, or None without a deadline.
+
+    Raises:
+        InputError: One is given without the other, or is not positive.
+    """
+    if deadline is None and train_tokens is None:
+        return None
+    if deadline is None:
+        raise InputError("train-tokens: has no effect without a deadline, e.g. --deadline 30d")
+    if train_tokens is None:
+        raise InputError("train-tokens: is missing; a deadline is for a run, e.g. 2e12 tokens")
+    seconds = parse_seconds(str(deadline), "deadline")
+    tokens = parse_count(str(train_tokens), "train-tokens")
+    for name, value in (("deadline", seconds), ("train-tokens", tokens)):
+        if not value > 0:
+            raise InputError(f"{name}: {value:.15g}: must be greater than 0")
+    return seconds, tokens

@@ -8,7 +8,10 @@ from hardware_db import Cluster, HardwareError
 from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.base.units import parse_count, parse_whole, texts_of
+from planner.cost.context import CostModel
+from planner.cost.job import LONGEST_SEQUENCE, sequences_in
 from planner.machine.slices import SHAPE, slice_chips
+from planner.studies.feasibility.fitted import LARGEST_TOKENS
 
 DEFAULT_CHIPS = 4096
 _MOST = 64  # values of one list
@@ -110,3 +113,30 @@ def batches_of(given: object) -> tuple[float, ...]:
 def default_chips(cluster: Cluster) -> int:
     """The count taken where none is asked for: 4,096, or the largest below it."""
     return max(cluster.chip_counts(DEFAULT_CHIPS))
+
+
+def check_batch(model: CostModel, batch: float, counts: tuple[int, ...]) -> None:
+    """Refuses a batch of less than a token per chip, or of a part of a sequence.
+
+    Raises:
+        InputError: See above.
+    """
+    for chips in counts:
+        if batch < chips:
+            raise InputError(
+                f"batch-tokens: {batch:,.15g} tokens are less than one for each of {chips:,} "
+                f"chips; nearest: {chips:,}"
+            )
+        if model.assumptions.token_granularity and batch > chips * LONGEST_SEQUENCE:
+            most = chips * LONGEST_SEQUENCE
+            raise InputError(
+                f"batch-tokens: {batch:,.15g} tokens are more than {LONGEST_SEQUENCE:,} for each "
+                f"of {chips:,} chips; nearest: {most:,}"
+            )
+    if not model.assumptions.token_granularity:
+        sequences_in(batch, round(model.job.seq_len))
+        if batch > LARGEST_TOKENS:
+            raise InputError(
+                f"batch-tokens: {batch:,.15g}: at most 256 Mi tokens are looked at under "
+                f"{model.assumptions.name}; nearest: {LARGEST_TOKENS:,}"
+            )

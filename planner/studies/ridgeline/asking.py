@@ -11,7 +11,6 @@ import numpy as np
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.question.defaults import precision_of
-from planner.question.records import cluster_named
 from planner.question.request import DEFAULT_HARDWARE
 from planner.studies.rack.model.workload_file import workload_from
 from planner.studies.ridgeline.answer import Defaults, RidgelineResult, result_of
@@ -28,6 +27,7 @@ from planner.studies.ridgeline.products import (
     case_of_workload,
 )
 from planner.studies.ridgeline.question import FIELDS, Question, question_of
+from planner.studies.whatif import cluster_with, with_each_counted
 
 _PAPER_HARDWARE = "xeon-clx-socket"
 _IN_TURN = (
@@ -49,6 +49,13 @@ def ridgeline(question: Question) -> RidgelineResult:
     Raises:
         InputError: The question cannot be asked as it is; one line per mistake.
     """
+    return with_each_counted(
+        question.set, lambda texts: _answered(replace(question, set=texts)), RidgelineResult.to_dict
+    )
+
+
+def _answered(question: Question) -> RidgelineResult:
+    """The answer, whatever of it the changes move."""
     defaults: Defaults = []
     if question.plan is not None:
         return of_plan(question, question.plan)
@@ -97,7 +104,8 @@ def _machine(question: Question, defaults: Defaults) -> Machine:
         of_paper = question.case is not None
         name = _PAPER_HARDWARE if of_paper else DEFAULT_HARDWARE
         defaults.append(("hardware", name, "that of the paper" if of_paper else "the default"))
-    cluster = cluster_named(name)
+    cluster = cluster_with(name, question.set)
+    defaults += [("set", text, "of yours") for text in question.set]
     precision = precision_of(question.precision, cluster.chip, defaults)
     level = ALL if question.level is None else question.level
     ridges = ridges_of(cluster, precision, level)

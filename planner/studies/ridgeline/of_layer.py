@@ -67,7 +67,10 @@ def of_layer(
 
 def _model(question: Question, machine: Machine, name: str, chips: int) -> CostModel:
     """The model on the cluster, as `planner solve` takes it."""
-    fields: dict[str, Any] = {"model": name, "hardware": machine.cluster.name, "chips": chips}
+    hardware = machine.cluster.name
+    fields: dict[str, Any] = {"model": name, "hardware": hardware, "chips": chips}
+    if question.set:
+        fields["set"] = question.set
     if question.hardware is not None:
         fields["hardware"] = question.hardware
     fields |= {"precision": machine.precision}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.units import plain, plural, show_bytes, show_percent, show_seconds
@@ -48,7 +49,8 @@ def of_plan(question: Question, path: Path) -> RidgelineResult:
     Raises:
         InputError: The file or the plan cannot be used.
     """
-    changes = {"hardware": question.hardware, "precision": question.precision}
+    changes: dict[str, Any] = {"hardware": question.hardware, "precision": question.precision}
+    changes["set"] = question.set or None
     asked = {name: value for name, value in changes.items() if value is not None}
     request, plan, origin, assumed = read_plan_file(path, asked, flags=True, row=question.row)
     resolved = resolve(request, origin, plan.chips)

@@ -11,6 +11,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of, shown
 from planner.base.units import parse_whole, texts_of
+from planner.question.changes.texts import with_changes
 from planner.studies.ridgeline.plans import SWEEPS
 from planner.studies.ridgeline.products import COUNTINGS
 
@@ -39,6 +40,7 @@ class Question:
 
     Attributes:
         hardware, level, precision: The machine; None: the default, all levels, the chip's own.
+        set: Fields of it that are changed, `PATH=VALUE`.
         case, workload, gemms, model, plan, csv: What the points are made of; at most one.
         batches: Items per chip, ascending; empty: the default.
         counting: How bytes of memory are counted; None: the default.
@@ -50,6 +52,7 @@ class Question:
     """
 
     hardware: str | None = None
+    set: tuple[str, ...] = ()
     level: str | None = None
     precision: str | None = None
     case: str | None = None
@@ -70,8 +73,8 @@ class Question:
 
 
 FIELDS = (
-    "hardware", "level", "precision", *SOURCES, "batches", "counting", "chips", "forward", "sweep",
-    "row", "tp", "ep", "seq_len",
+    "hardware", "set", "level", "precision", *SOURCES, "batches", "counting", "chips", "forward",
+    "sweep", "row", "tp", "ep", "seq_len",
 )  # fmt: skip
 """Names of what can be asked."""
 
@@ -85,6 +88,7 @@ def question_of(asked: Mapping[str, Any]) -> Question:
     given = {name: value for name, value in asked.items() if value not in (None, False, [])}
     problems = _contradictions(given)
     readers: dict[str, Callable[[Any], Any]] = {
+        "set": lambda value: with_changes((), value),
         "gemm": _gemms,
         "batches": _batches,
         "counting": lambda value: _one_of("counting", value, COUNTINGS),

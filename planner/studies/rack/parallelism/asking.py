@@ -10,11 +10,11 @@ from frozen_records import dataclass
 from planner.base.messages import Attempts, Origin
 from planner.base.units import parse_whole
 from planner.question.provenance import stamped
-from planner.question.records import cluster_named
 from planner.studies.rack.model.lists import whole_list
 from planner.studies.rack.model.machine import FULL_BLOCK, parse_sram
 from planner.studies.rack.parallelism.figures import FIGURES, Figure, figures
 from planner.studies.rack.parallelism.setting import READINGS, Setting
+from planner.studies.whatif import cluster_with, with_each_counted
 
 HARDWARE = "c2c-ndr400-rack"
 _NUMBERS = (
@@ -57,9 +57,7 @@ def setting_words(setting: Setting) -> dict[str, Any]:
     } | {name: getattr(setting, name) for name in names}
 
 
-def figures_asked(
-    numbers: Sequence[str] | None, given: Mapping[str, str | None]
-) -> ParallelismAnswer:
+def figures_asked(numbers: Sequence[str] | None, given: Mapping[str, Any]) -> ParallelismAnswer:
     """The figures that flags ask for.
 
     Args:
@@ -69,6 +67,14 @@ def figures_asked(
     Raises:
         InputError: One line per mistake.
     """
+    texts = given.get("set")
+    return with_each_counted(
+        texts, lambda some: _drawn(numbers, {**given, "set": some}), ParallelismAnswer.to_dict
+    )
+
+
+def _drawn(numbers: Sequence[str] | None, given: Mapping[str, Any]) -> ParallelismAnswer:
+    """The figures, whatever of them the changes move."""
     tried = Attempts(Origin(dashes=True), {"figure", *given})
     wanted = tried.attempt(_figures, numbers) if numbers else FIGURES
     setting = _setting(given, tried)
@@ -81,12 +87,12 @@ def _figures(numbers: Sequence[str]) -> tuple[int, ...]:
     return whole_list(list(numbers), "figure", FIGURES[0], FIGURES[-1], "2-4 or 2,5")
 
 
-def _setting(given: Mapping[str, str | None], tried: Attempts) -> Setting | None:
+def _setting(given: Mapping[str, Any], tried: Attempts) -> Setting | None:
     """The setting of flags; its mistakes are noted."""
     asked = given.get("hardware")
-    cluster = tried.attempt(cluster_named, HARDWARE if asked is None else asked)
+    cluster = tried.attempt(cluster_with, HARDWARE if asked is None else asked, given.get("set"))
     known: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
-    known.pop("hardware", None)
+    known = {name: text for name, text in known.items() if name not in ("hardware", "set")}
     for name in _NUMBERS:
         if name in known:
             number = tried.attempt(parse_whole, known.pop(name), name.replace("_", "-"))

@@ -22,7 +22,6 @@ from planner.base.units import (
     texts_of,
 )
 from planner.machine.scaling import area_m2_at, check_pes
-from planner.question.records import cluster_named
 from planner.studies.rack.model.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
 from planner.studies.rack.model.lists import whole_list
 from planner.studies.rack.model.machine import Machine, machine_of
@@ -30,12 +29,13 @@ from planner.studies.rack.model.wired import Wired, wired
 from planner.studies.rack.model.workload_file import workload_from
 from planner.studies.rack.model.workloads import Workload
 from planner.studies.rack.solve.question import BUDGETS, OBJECTIVES, STRATEGIES, RackQuestion
+from planner.studies.whatif import cluster_with
 
 PRESETS = {"rack-zero": RACK_ZERO, "rack-energy": RACK_ENERGY}
 """Assumptions by name: those of the two student reports."""
 FIELDS = (
-    "workload", "hardware", "gpus", "pes", "topology", "graph", "strategy", "objective", "batch",
-    "micro_batches", "assumptions", "basis", "precision", "time_limit",
+    "workload", "hardware", "set", "gpus", "pes", "topology", "graph", "strategy", "objective",
+    "batch", "micro_batches", "assumptions", "basis", "precision", "time_limit",
     *(name.replace("-", "_") for name in BUDGETS),
 )  # fmt: skip
 _ITEMS = 24
@@ -87,7 +87,10 @@ def rack_request(
     workload = reader.read("workload", workload_from, default="fc")
     small = workload is None or workload.batch is None
     cluster = reader.read(
-        "hardware", cluster_named, default="report1-rack" if small else "c2c-ndr400-rack", why=_WHY
+        "hardware",
+        lambda name: cluster_with(name, given.get("set")),
+        default="report1-rack" if small else "c2c-ndr400-rack",
+        why=_WHY,
     )
     assumptions = reader.assumptions("rack-zero" if small else "rack-energy")
     machine = reader.machine(cluster)

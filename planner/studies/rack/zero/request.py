@@ -19,7 +19,6 @@ from planner.cost.chip.tiling import LEAST_ELEMENTS
 from planner.network.topology.figures import parse_bandwidth, parse_energy_per_byte
 from planner.network.topology.fit import fits, nearest_chips
 from planner.network.topology.kinds import MOST_CHIPS
-from planner.question.records import cluster_named
 from planner.studies.rack.model.assumptions import BASES, RACK_ZERO
 from planner.studies.rack.model.lists import whole_list
 from planner.studies.rack.model.machine import Machine, machine_of, parse_sram
@@ -28,9 +27,10 @@ from planner.studies.rack.model.workload_file import workload_from
 from planner.studies.rack.model.workloads import Workload
 from planner.studies.rack.zero.figures import FIGURES, ZeroQuestion, over_columns
 from planner.studies.rack.zero.json import key_of
+from planner.studies.whatif import cluster_with
 
 FIELDS = (
-    "hardware", "workload", "figure", "gpus", "pes", "pe_columns", "column_gpus", "topology",
+    "hardware", "set", "workload", "figure", "gpus", "pes", "pe_columns", "column_gpus", "topology",
     "graph", "basis", "bandwidth", "energy_per_hop", "memory_energy", "sram",
 )  # fmt: skip
 DEFAULTS: dict[str, Any] = {
@@ -59,7 +59,7 @@ def zero_question(**given: Any) -> tuple[ZeroQuestion, Cluster]:
     """
     fields = {**DEFAULTS, **{name: value for name, value in given.items() if value is not None}}
     tries = Attempts(Origin(arguments=frozenset(FIELDS), dashes=True), FIELDS)
-    cluster = tries.attempt(cluster_named, fields["hardware"])
+    cluster = tries.attempt(cluster_with, fields["hardware"], fields.get("set"))
     workloads = tries.attempt(_workloads, fields["workload"])
     figures = tries.attempt(_figures, fields["figure"])
     columns = tries.attempt(whole_list, fields["pe_columns"], "pe-columns", 1, _MOST_COLUMNS)

@@ -1,0 +1,58 @@
+"""What `planner solve --vary` does with a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.files import same_path
+from planner.cli.output import print_json, progress_bar
+
+
+def varied(
+    job_file: Path | None,
+    asked: dict[str, Any],
+    texts: list[str],
+    plot: Path | None,
+    others: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Asks for every value, writes the picture, then prints.
+
+    Args:
+        job_file: Whose fields `asked` overrides.
+        asked: Fields of the question.
+        texts: `PATH=VALUE,VALUE`.
+        plot: Of the picture.
+        others: Flags that are about one answer, by name, as they were given.
+        as_json: Print one JSON object.
+
+    Raises:
+        InputError: The question cannot be asked as it is.
+    """
+    from planner.answers.varying.vary import vary_request  # noqa: PLC0415  (numpy; not for --help)
+    from planner.cli.solving import question_of  # noqa: PLC0415
+    from planner.report.charts.vary import vary_picture  # noqa: PLC0415
+    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
+
+    if given := [name for name, value in others.items() if value]:
+        raise InputError(
+            "\n".join(f"{name}: is about one answer; leave it or vary out" for name in given)
+        )
+    request, origin = question_of(job_file, asked)
+    check_picture(plot)
+    if plot is not None and job_file is not None and same_path(plot, job_file):
+        raise InputError(f"plot: {plot} is the job file that is read; name another")
+    with progress_bar(wanted=not as_json) as on_progress:
+        result = vary_request(request, texts, on_progress, origin)
+    if plot is not None:
+        write_picture(vary_picture(result), plot)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.vary import vary_view  # noqa: PLC0415
+
+    print_view(vary_view(result))

@@ -1,0 +1,122 @@
+"""The changes of a question: what differs from its records, and the assumptions that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import Any
+
+from frozen_records import dataclass
+from hardware_db import Calibration, FrozenMap
+from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.overrides import overridden
+from planner.base.errors import InputError
+from planner.question.changes.leaves import ASSUMPTIONS, CALIBRATION, CHIP, CLUSTER, MODEL, Leaf
+from planner.question.changes.texts import Change
+from planner.question.changes.values import value_of, words_of
+from strict_yaml.merging import nested
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """One field that is changed.
+
+    Attributes:
+        leaf: The field.
+        change: As it was written.
+        value: Its new value; None where it follows from the rest of the question first.
+    """
+
+    leaf: Leaf
+    change: Change
+    value: Any = None
+
+    @property
+    def node(self) -> Any:
+        """The value as a file of the record has it."""
+        if self.leaf.form not in ("number", "numbers"):
+            return self.value
+        old = self.leaf.node if isinstance(self.leaf.node, Mapping) else {}
+        source = {"source": old["source"]} if "source" in old else {}
+        kept = {"unit": old.get("unit", self.leaf.unit or "1"), **source}
+        note = f"not measured: {self.reason}"
+        return {"value": self.value, **kept, "kind": "assumed", "note": note}
+
+    @property
+    def reason(self) -> str:
+        """What the value is, and what it was."""
+        if self.value is None:
+            return "a value of yours"
+        now, was = (words_of(value, self.leaf.unit) for value in (self.value, self.leaf.value))
+        return now if self.leaf.value is None else f"{now} in place of {was}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """All fields that a question changes; `changes_of` reads them.
+
+    Attributes:
+        fields: In their order.
+        names: Of the records, by what holds fields.
+    """
+
+    fields: tuple[Changed, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, record: str) -> tuple[Changed, ...]:
+        """Those of one record."""
+        return tuple(one for one in self.fields if one.leaf.record == record)
+
+    def name_of(self, record: str) -> str:
+        """`h100-sxm5-80 with memory.bandwidth=2x`; without changes the name alone."""
+        changes = ", ".join(str(one.change) for one in self.of(record))
+        return f"{self.names[record]} with {changes}" if changes else self.names[record]
+
+    @property
+    def hardware(self) -> dict[str, Any]:
+        """What differs of a cluster, as `hardware_db.load_cluster` takes it."""
+        inside, outside = self._data(CHIP), self._data(CLUSTER)
+        return {**outside, **({CHIP: inside} if inside else {})}
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """What differs of a model, as `models_db.load_model` takes it, but its name."""
+        return nested({one.leaf.path: one.node for one in self.of(MODEL)})
+
+    def _data(self, record: str) -> dict[str, Any]:
+        """The fields of a chip or a cluster, with a name that says so."""
+        nodes = {one.leaf.path: one.node for one in self.of(record)}
+        return {"name": self.name_of(record), **nested(nodes, ("levels",))} if nodes else {}
+
+    def assumptions(self, base: Assumptions) -> Assumptions:
+        """The assumptions with the changes.
+
+        Raises:
+            InputError: A value is impossible.
+        """
+        found = {
+            one.leaf.path: value_of(one.leaf, one.change, getattr(base, one.leaf.path))
+            for one in self.of(ASSUMPTIONS)
+        }
+        try:
+            return overridden(base, found) if found else base
+        except InputError as error:
+            raise InputError(
+                "\n".join(f"set: {line}" for line in str(error).split("\n"))
+            ) from error
+
+    def calibration(self, base: Calibration) -> Calibration:
+        """Fitted constants with the changes."""
+        found = {one.leaf.path: one.value for one in self.of(CALIBRATION)}
+        if not found:
+            return base
+        return replace(base, values=FrozenMap({**base.values, **found}))
+
+    @property
+    def defaults(self) -> list[tuple[str, str, str]]:
+        """What is assumed: name, value, reason."""
+        return [("set", str(one.change), one.reason) for one in self.fields]
+
+
+NONE = Changes()
+"""No field is changed."""

@@ -1,0 +1,4 @@
+"""Whether what a question changes can change its answer: found out on plans, and said why not.
+
+Begin with `effects`.
+"""

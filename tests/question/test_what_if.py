@@ -1,0 +1,184 @@
+"""Fields that a question changes: each counts or is refused, and what is changed leaves the fit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.cases import each
+
+import planner
+from hardware_db import load_chip, load_cluster, record_text
+from planner.base.errors import InputError
+from planner.cost.intervals import situation
+from planner.plan import Plan, PlanTable
+from planner.question.changes.changes import fields_of
+from planner.question.changes.leaves import Leaf
+from planner.question.options import SpaceOptions
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.search.changes.effects import notes_of_changes
+
+JOB: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 16}
+PLAN = Plan(dp=8, tp=2, micro_batch=1, sharding="zero1")
+LEAVES = fields_of(JOB["model"], JOB["hardware"])[0]
+OTHERS = {"switch": "true", "word": "x", "words": "x", "numbers": "0.5x"}
+GIVEN = {"B": "64MiB", "B/s": "100GB/s", "FLOP/s": "1TFLOP/s"}
+STRIDE = 13
+"""Of the many constants that a job does not read, so many are passed over."""
+
+
+def _value(leaf: Leaf) -> str:
+    """Another value of a field."""
+    if leaf.form != "number":
+        return "false" if leaf.value is True else OTHERS[leaf.form]
+    later = leaf.record == "assumptions"
+    return "2x" if leaf.value or later else GIVEN.get(leaf.unit, "2")
+
+
+def _outcome(text: str) -> list[str]:
+    """What is said of a change: nothing where it moves the plan, else why not."""
+    try:
+        resolved = resolve(request_from({**JOB, "set": [text]}))
+        return notes_of_changes(resolved, PlanTable.from_plans([PLAN]), SpaceOptions(), 16)
+    except InputError as error:
+        return str(error).split("\n")
+
+
+def test_every_path_counts_or_says_why_not() -> None:
+    every = [leaf for leaf in LEAVES if leaf.record in ("chip", "cluster", "model")]
+    absent = [leaf for leaf in every if leaf.value is None]
+    mine = [leaf for leaf in every if leaf.value is not None] + absent[::4]
+    constants = [leaf for leaf in LEAVES if leaf.record not in ("chip", "cluster", "model")]
+    counted, refused = [], []
+    for leaf in (*mine, *constants[::STRIDE]):
+        text = f"{leaf.full_path}={_value(leaf)}"
+        said = _outcome(text)
+        assert all(line.startswith("set: ") for line in said), said
+        (refused if said else counted).append(text)
+    assert {"chip.memory.bandwidth=2x", "cluster.levels.leaf.bandwidth=2x", "model.layers=2x",
+            "chip.power.wait=2x", "cluster.levels.nvlink.bandwidth=2x"} <= {*counted}  # fmt: skip
+    assert {"chip.scale_up.bandwidth=2x", "cluster.levels.core.bandwidth=2x"} <= {*refused}
+    assert min(len(counted), len(refused)) > 30
+
+
+@each(
+    "text, words",
+    [
+        ("memory.bandwith=2x", "did you mean 'memory.bandwidth'?"),
+        ("scale_up.bandwidth=900GB/s", "use levels.nvlink.bandwidth"),
+        ("levels.core.latency=1ms", "16 chips do not reach the level core"),
+        ("pe.count=264", "pes has the processing elements"),
+        ("levels.leaf.energy=0.5x", "moves only the split of energy"),
+        ("peak.fp8=2x", "the job computes in bf16"),
+        ("memory.bandwidth=3GiBs", "is not B/s or a multiple"),
+        ("on_chip.sram=2x", "give a value in B"),
+        ("layers=1.01x", "is not a whole number; nearest: 12"),
+        ("kv_heads=5", "5 does not divide the 12 heads"),
+        ("memory.bandwidth=-1", "a positive number is required"),
+        ("tp_overlap=1.5", "must be at most 1"),
+        ("latencies=true", "it is true already"),
+        ("assumptions.local_runs=3", "planner calibrate knows them"),
+    ],
+)
+def test_what_is_said(text: str, words: str) -> None:
+    (line,) = _outcome(text)
+    assert line.startswith("set: ")
+    assert words in line
+
+
+def _figures(answer: Any) -> str:
+    """An answer without the question, and without how long it took."""
+    data = answer.to_dict()
+    del data["question"], data["candidates"]["seconds"], data["digest"]
+    return json.dumps(data)
+
+
+def test_once_a_number_is_the_number() -> None:
+    texts = ["memory.bandwidth=1x", "levels.leaf.bandwidth=1x", "layers=1x", "tp_overlap=1x",
+             "memory_efficiency=1x", "l2=50MiB"]  # fmt: skip
+    assert _figures(planner.solve(**JOB, set=texts)) == _figures(planner.solve(**JOB))
+
+
+def test_the_answer_keeps_its_changes(tmp_path: Path) -> None:
+    asked = {"memory.bandwidth": "2x", "levels.leaf.bandwidth": "0.5x"}
+    texts = [f"{path}={value}" for path, value in asked.items()]
+    answer = planner.solve(**JOB, set=asked)
+    assert answer.to_dict()["question"]["asked"]["set"] == texts
+    assert [value for name, value, _ in answer.notes.defaults if name == "set"] == texts
+    assert answer.best is not None
+    again = planner.evaluate(answer.best.plan, **JOB, set=asked)
+    assert again.result.step_time_s == answer.best.step_time_s
+    base = planner.evaluate(answer.best.plan, **JOB)
+    assert base.result.step_time_s > again.result.step_time_s
+
+
+def test_what_is_changed_leaves_the_fit(tmp_path: Path) -> None:
+    def class_of(**fields: Any) -> str:
+        cost = resolve(request_from({**JOB, **fields})).cost
+        return situation(cost.job, cost.cluster).name
+
+    measured, unmeasured = "dense.megatron-core", ", other_chips, unseen, unmeasured"
+    chip = record_text("h100-sxm5-80")
+    own, copied, named, wished = (tmp_path / f"{name}.yaml" for name in "abcd")
+    own.write_text(chip.replace("value: 3.35e+12", "value: 3.36e+12"))
+    copied.write_text(chip)
+    named.write_text("like: h100-sxm5-80\nname: my-h100\n")
+    wish = "{{value: {}, unit: {}, kind: assumed, note: a wish}}".format
+    wished.write_text(
+        f"name: mine\npeak: {{bf16: {wish('1.0e+15', 'FLOP/s')}}}\n"
+        f"memory: {{capacity: {wish('9.6e+10', 'B')}, bandwidth: {wish('4.0e+12', 'B/s')}}}\n"
+        f"power: {{tdp: {wish(700, 'W')}}}\ndefault_cluster: dgx-h100-ndr\n"
+    )
+    for fields in ({}, {"hardware": str(copied)}, {"hardware": str(named)}):
+        assert class_of(**fields) == measured
+    for fields in ({"set": ["l2=2x"]}, {"set": ["levels.leaf.latency=9us"]},
+                   {"hardware": str(own)}, {"hardware": str(wished)}):  # fmt: skip
+        assert class_of(**fields) == measured + unmeasured
+    spread = planner.solve(**{**JOB, "hardware": str(own)}).notes.spread
+    assert spread is not None
+    assert not spread.is_measured
+    reasons = {name: why for name, _, why in
+               resolve(request_from({**JOB, "hardware": str(wished)})).defaults}  # fmt: skip
+    assert "power.idle" in reasons["chip"]
+
+
+def test_numbers_that_say_the_same_follow() -> None:
+    faster = [{"name": "nvlink", "bandwidth": _node(9e11, "B/s")}]
+    chip = {"name": "x", "clock": _node(2 * 1.83e9, "Hz")}
+    changes = {"name": "y", "chip": chip, "levels": faster}
+    before, after = load_cluster("h100-sxm5-80"), load_cluster("h100-sxm5-80", changes)
+    assert after.levels[0].link_bandwidth_bytes_per_s == 2 * 2.5e10
+    assert dict(after.chip.peak_flop_per_s) == {
+        name: 2 * rate for name, rate in before.chip.peak_flop_per_s.items()
+    }
+    assert after.chip.base is not None
+    assert dataclasses.replace(after.chip.base) == load_chip("h100-sxm5-80")
+    assert after.levels[1:] == before.levels[1:]
+
+
+def _node(value: float, unit: str) -> dict[str, Any]:
+    return {"value": value, "unit": unit, "kind": "assumed", "note": "a wish"}
+
+
+@each(
+    "content, words",
+    [
+        ("like: h100-sxm5-8\nname: q\n", "line 1: like: unknown name 'h100-sxm5-8'; did you mean"),
+        ("like: mine.yaml\nname: q\n", "line 1: like: 'mine.yaml' leads back to itself"),
+        ("like: h100-sxm5-80\nname: q\nfoo: 1\n", "line 3: foo: unknown field"),
+        ("like: h100-sxm5-80\npeak: {bf16: {value: 1, unit: FLOP/s, kind: assumed, note: n}}\n",
+         "name: what differs from h100-sxm5-80 has a name of its own"),
+        ("like: h100-sxm5-80\nname: q\nlevels: []\n", "line 1: like: 'h100-sxm5-80' is a chip"),
+        ("like: 3\nname: q\n", "line 1: like: the name of a record or a file is required"),
+    ],
+)  # fmt: skip
+def test_files_that_are_like_nothing(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        planner.solve(**{**JOB, "hardware": str(path)})
+    assert f"{path}: {words}" in str(caught.value)
