@@ -60,9 +60,10 @@ def distinct(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     Args:
         columns: At least one (n,) column.
     """
+    if len(columns[0]) < 2:
+        each = np.zeros(len(columns[0]), dtype=np.int64)
+        return each, each.copy()
     key = packed_key(columns)
-    if len(key) == 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     order = key.argsort()
     ordered = key[order]
     starts = np.empty(len(key), dtype=np.bool_)

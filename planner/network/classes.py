@@ -65,7 +65,10 @@ def one_after_the_other(groups: Sequence[Sequence[Segment]]) -> list[Segment]:
 def _costs(fabrics: Sequence[Fabric], fabric: IntArray, segments: Sequence[Segment]) -> GroupCosts:
     """The costs of (n,) groups on their networks."""
     found: GroupCosts | None = None
-    for index in np.unique(fabric):
+    used = np.unique(fabric)
+    if len(used) == 1:
+        return group_costs(fabrics[int(used[0])], segments)
+    for index in used:
         at = np.flatnonzero(fabric == index)
         parts = [(size[at], stride[at]) for size, stride in segments]
         costs = group_costs(fabrics[int(index)], parts)

@@ -26,7 +26,6 @@ Communication Operations in MPICH, IJHPCA 2005, doi:10.1177/1094342005051521.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -84,15 +83,18 @@ class GroupCosts:
 
     def take(self, index: IntArray) -> GroupCosts:
         """The groups of `index`, in its shape."""
-        return replace(self, at=index if self.at is None else self.at[index])
+        at = index if self.at is None else self.at[index]
+        return GroupCosts(self.features, self.levels, at, self.lines)
 
     def flat(self) -> GroupCosts:
         """The same groups in one dimension."""
-        return self if self.at is None else replace(self, at=self.at.ravel())
+        if self.at is None:
+            return self
+        return GroupCosts(self.features, self.levels, self.at.ravel(), self.lines)
 
     def with_features(self, features: FloatArray) -> GroupCosts:
         """Other groups: the columns of features of the same rows."""
-        return replace(self, features=features, at=None)
+        return GroupCosts(features, self.levels, None, self.lines)
 
     def _row(self, index: int) -> FloatArray:
         row: FloatArray = self.features[index]
