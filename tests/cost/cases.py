@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -40,6 +40,12 @@ ERAS_OF = {
     "nanotron": ("nanotron",),
     "jax": ("jax",),
 }
+
+
+@lru_cache(maxsize=None, typed=True)
+def one_of(*values: Any) -> st.SearchStrategy[Any]:
+    """One of some values; hypothesis looks at each such strategy once, not in every example."""
+    return st.sampled_from(values)
 
 
 @cache
@@ -128,16 +134,16 @@ def cases(
     frameworks: Sequence[str] = tuple(ERAS_OF),
 ) -> Case:
     """A random job on a random machine."""
-    framework = draw(st.sampled_from(frameworks))
+    framework = draw(one_of(*frameworks))
     return case_of(
-        draw(st.sampled_from(models)),
-        draw(st.sampled_from(clusters)),
-        layers=draw(st.sampled_from([4, 6, 8, 12])),
-        batch=draw(st.sampled_from([16, 48, 64, 192, 512])),
-        seq_len=draw(st.sampled_from([1024, 2048, 8192])),
+        draw(one_of(*models)),
+        draw(one_of(*clusters)),
+        layers=draw(one_of(4, 6, 8, 12)),
+        batch=draw(one_of(16, 48, 64, 192, 512)),
+        seq_len=draw(one_of(1024, 2048, 8192)),
         framework=framework,
-        era=draw(st.sampled_from(ERAS_OF[framework])),
-        kind=draw(st.sampled_from(kinds)),
+        era=draw(one_of(*ERAS_OF[framework])),
+        kind=draw(one_of(*kinds)),
     )
 
 
@@ -170,21 +176,21 @@ def plans_for(
     `explicit` allows plans that list their stages.
     """
     job, model = case.job, case.job.model
-    plan = draw(_meshes(case, chips, regular=regular, schedules=schedules))
+    plan = _meshes(draw, case, chips, regular=regular, schedules=schedules)
     data = plan.dp * plan.fsdp
     ranks = plan.dp * plan.fsdp * plan.cp
     sharding = "zero3" if plan.fsdp > 1 else "ddp"
     if plan.fsdp == 1 and ranks > 1:
-        sharding = draw(st.sampled_from(["ddp", "zero1", "zero2", "zero3"]))
+        sharding = draw(one_of("ddp", "zero1", "zero2", "zero3"))
     offload: list[str] = []
     if offloads and draw(st.integers(0, 3)) == 0:
-        offload = draw(st.lists(st.sampled_from(["optimizer", "weights", "activations"])))
+        offload = draw(st.lists(one_of("optimizer", "weights", "activations")))
     levels = case.cluster.chip.clock_levels if case.cluster.chip.clock_settable else (1.0,)
     groups = [d for d in (1, 2, 3, 4, 6) if job.global_batch // data % d == 0]
     listed = None
     if explicit and plan.interleave == 1 and draw(st.integers(0, 3)) == 0:
-        listed = draw(_stage_lists(case, plan, ranks))
-    recompute = draw(st.sampled_from(["none", "selective", "full"]))
+        listed = _stage_lists(draw, case, plan, ranks)
+    recompute = draw(one_of("none", "selective", "full"))
     modes = ["ring"]
     if model.heads % (plan.tp * plan.cp) == 0 and (
         model.attention.kind == "mla" or math.ceil(model.kv_heads / plan.tp) % plan.cp == 0
@@ -192,18 +198,17 @@ def plans_for(
         modes.append("all-to-all")
     return replace(
         plan,
-        micro_batch=draw(st.sampled_from(groups)),
+        micro_batch=draw(one_of(*groups)),
         sharding=sharding,
         sequence_parallel=plan.tp > 1 and (model.moe is not None or draw(st.booleans())),
-        cp_mode=draw(st.sampled_from(modes)),
+        cp_mode=draw(one_of(*modes)),
         recompute="none" if "activations" in offload else recompute,
         offload=tuple(dict.fromkeys(offload)),
-        clock=draw(st.sampled_from(levels)),
+        clock=draw(one_of(*levels)),
         stages=listed,
     )
 
 
-@st.composite
 def _stage_lists(draw: st.DrawFn, case: Case, plan: Plan, ranks: int) -> tuple[Stage, ...]:
     """Any layers per stage; recompute, clock and sharding of its own on some stages."""
     cuts = draw(
@@ -217,15 +222,14 @@ def _stage_lists(draw: st.DrawFn, case: Case, plan: Plan, ranks: int) -> tuple[S
     return tuple(
         Stage(
             layers=after - before,
-            recompute=draw(st.sampled_from([None, "none", "selective", "full"])),
-            sharding=draw(st.sampled_from(shardings)) if ranks > 1 else None,
-            clock=draw(st.sampled_from([None, *clocks])),
+            recompute=draw(one_of(None, "none", "selective", "full")),
+            sharding=draw(one_of(*shardings)) if ranks > 1 else None,
+            clock=draw(one_of(None, *clocks)),
         )
         for before, after in pairwise(edges)
     )
 
 
-@st.composite
 def _meshes(
     draw: st.DrawFn, case: Case, chips: int, *, regular: bool, schedules: Sequence[str]
 ) -> Plan:
@@ -237,22 +241,22 @@ def _meshes(
     spare = dp * fsdp // math.gcd(dp * fsdp, job.global_batch)
     take = math.gcd(spare, dp)
     tp, dp, fsdp = tp * spare, dp // take, fsdp // (spare // take)
-    order = draw(st.sampled_from(ORDERS)) if draw(st.booleans()) else ORDERS[0]
+    order = draw(one_of(*ORDERS)) if draw(st.booleans()) else ORDERS[0]
     ranks = tp * cp * fsdp * dp
     ep = 1
     if model.moe is not None:
         shares = [d for d in range(1, ranks + 1) if math.gcd(ranks, model.moe.experts) % d == 0]
-        ep = draw(st.sampled_from(shares))
+        ep = draw(one_of(*shares))
         if (
             regular
             and ep > 1
             and not _nested(ep, order, {"tp": tp, "cp": cp, "fsdp": fsdp, "dp": dp})
         ):
             ep = 1
-    schedule = draw(st.sampled_from(schedules)) if pp > 1 else "1f1b"
+    schedule = draw(one_of(*schedules)) if pp > 1 else "1f1b"
     if schedule == "zero-bubble" and job.kind == "lora":
         schedule = "1f1b"
-    interleave = draw(st.sampled_from([2, 3])) if schedule == "interleaved" else 1
+    interleave = draw(one_of(2, 3)) if schedule == "interleaved" else 1
     return Plan(
         tp=tp,
         cp=cp,
@@ -263,7 +267,7 @@ def _meshes(
         order=order,
         schedule=schedule,
         interleave=interleave,
-        split=draw(st.sampled_from(SPLITS)),
+        split=draw(one_of(*SPLITS)),
     )
 
 
@@ -323,5 +327,5 @@ CHANGES: dict[str, Any] = {
 @st.composite
 def assumed(draw: st.DrawFn, case: Case) -> Case:
     """The case with some of its assumptions changed."""
-    names = draw(st.lists(st.sampled_from(sorted(CHANGES)), max_size=3))
+    names = draw(st.lists(one_of(*sorted(CHANGES)), max_size=3))
     return case.assuming(**{name: CHANGES[name] for name in names})

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from cost.cases import Case, case_of, cases, chip_counts, plans_for, runnable
+from cost.cases import Case, case_of, cases, chip_counts, one_of, plans_for, runnable
 from hardware_db import Cluster, Level
 from planner.cost.breakdown import TIME_PARTS
 from planner.cost.evaluate import evaluate_totals, memory_table
@@ -40,7 +40,7 @@ def one_plan(
     explicit: bool = True,
 ) -> Plan:
     """A runnable plan of any count up to `most`; irregular groups included."""
-    chips = data.draw(st.sampled_from(chip_counts(case, most)))
+    chips = data.draw(one_of(*chip_counts(case, most)))
     plan = data.draw(plans_for(case, chips, regular=False, offloads=offloads, explicit=explicit))
     assume(runnable(case, plan))
     return plan
@@ -154,7 +154,7 @@ def test_faster_networks_are_never_slower(data: st.DataObject) -> None:
     case = data.draw(cases(clusters=MACHINES))
     plan = one_plan(data, case, most=576, explicit=False)
     index = data.draw(st.integers(0, len(case.cluster.levels) - 1))
-    factor = data.draw(st.sampled_from([1.001, 1.3, 2.0, 10.0]))
+    factor = data.draw(one_of(1.001, 1.3, 2.0, 10.0))
     faster = with_level(case.cluster, index, faster_level(factor))
     slow = case.step_time_s(plan)
     assert not_above(replace(case, cluster=faster).step_time_s(plan), slow)
@@ -193,7 +193,7 @@ def test_zero_bubble_gains_from_bandwidth(data: st.DataObject) -> None:
     assume(plan.pp > 1)
     plan = replace(plan, schedule="zero-bubble", interleave=1, recompute="none")
     index = data.draw(st.integers(0, len(case.cluster.levels) - 1))
-    faster = with_level(case.cluster, index, faster_level(data.draw(st.sampled_from([1.02, 4.0]))))
+    faster = with_level(case.cluster, index, faster_level(data.draw(one_of(1.02, 4.0))))
     slow = case.step_time_s(plan)
     assert not_above(replace(case, cluster=faster).step_time_s(plan), slow)
 
@@ -204,7 +204,7 @@ def test_lower_latency_is_never_slower(data: st.DataObject) -> None:
     case = data.draw(cases(clusters=MACHINES))
     plan = one_plan(data, case, most=576, explicit=False)
     names = ("scale_up_latency_s", "scale_out_latency_s", "ring_hop_s", "bucket_hop_s")
-    name = data.draw(st.sampled_from((*names, "in_switch_latency_s", "micro_batch_s", "step_s")))
+    name = data.draw(one_of(*names, "in_switch_latency_s", "micro_batch_s", "step_s"))
     lower = case.assuming(**{name: 0.5 * getattr(case.assumptions, name)})
     assert not_above(lower.step_time_s(plan), case.step_time_s(plan))
 
@@ -216,7 +216,7 @@ def test_faster_memory_and_arithmetic_are_never_slower(data: st.DataObject) -> N
     plan = one_plan(data, case, explicit=False)
     case = set_by_kernels(case, plan)
     rates = ("memory_bytes_per_s", "matmul_flop_per_s", "attention_flop_per_s", "bf16_flop_per_s")
-    name = data.draw(st.sampled_from(rates))
+    name = data.draw(one_of(*rates))
     faster = case.assuming(**{name: 1.5 * getattr(case.assumptions, name)})
     assert not_above(faster.step_time_s(plan), case.step_time_s(plan))
 
