@@ -218,10 +218,11 @@ def filled_mean_bound(work: Work, prices: Floats, alike: int) -> MeanBound:
     held = held.reshape(*held.shape[:3], -1)
     room = work.room[:, :, ::alike]
     amounts = _least_of(np.inf, 1.0, np.maximum(room, 0.0)[..., None], held)
+    amounts = np.ascontiguousarray(np.moveaxis(amounts, -1, 0))
     fillings = _Fillings(
         pairs=np.stack([np.arange(held.shape[-1])] * 2, axis=1),
-        amounts=np.stack([amounts, np.zeros_like(amounts)])[:, :, None],
-        most=np.floor(amounts.max(axis=-1) * _ROUNDED_UP + 1e-9)[:, None],
+        amounts=np.stack([amounts, np.zeros_like(amounts)])[:, :, :, None],
+        most=np.floor(amounts.max(axis=0) * _ROUNDED_UP + 1e-9)[:, None],
         available=(room >= 0)[:, None],
     )
     columns = np.concatenate([prices, -work.per_time[:, None]], axis=1)
@@ -282,7 +283,7 @@ class _Fillings:
 
     Attributes:
         pairs: (j, 2) ways of an item, over kinds and ways.
-        amounts: (2, n, g, c, s, j) of each way of the pair; 0 where the vertex does not exist.
+        amounts: (2, j, n, g, c, s) of each way of the pair; 0 where the vertex does not exist.
         most: (n, g, c, s) items that a device can hold, a whole number.
         available: (n, g, c, s) whether a device of the class can be in the setting.
     """
@@ -317,18 +318,19 @@ class _Fillings:
         )
         single = np.arange(ways)
         pairs = np.stack([np.r_[single, one], np.r_[single, other]], axis=1)
-        most = np.floor(amounts.sum(axis=0).max(axis=-1) * _ROUNDED_UP + 1e-9)
+        amounts = np.ascontiguousarray(np.moveaxis(amounts, -1, 1))
+        most = np.floor(amounts.sum(axis=0).max(axis=0) * _ROUNDED_UP + 1e-9)
         return _Fillings(pairs=pairs, amounts=amounts, most=most, available=available)
 
     def profit(self, worth: Floats, cost: Floats) -> Floats:
         """(n, g, c, s) no filling earns more: worth (n, g, k) less cost (n, k, s, v) per item."""
         each = worth[:, :, :, None, None] - cost[:, None]
-        each = np.moveaxis(each, 2, 3)
-        each = np.maximum(each.reshape(*each.shape[:3], -1), 0.0)[:, :, None]
-        earned = self.amounts[0] * each[..., self.pairs[:, 0]]
-        earned = earned + self.amounts[1] * each[..., self.pairs[:, 1]]
-        whole = self.most * each.max(axis=-1)
-        return np.asarray(np.minimum(earned.max(axis=-1) * _ROUNDED_UP, whole))
+        each = np.moveaxis(each, (2, 4), (0, 1))
+        each = np.maximum(each.reshape(-1, *each.shape[2:]), 0.0)[:, :, :, None]
+        earned = self.amounts[0] * each[self.pairs[:, 0]]
+        earned += self.amounts[1] * each[self.pairs[:, 1]]
+        whole = self.most * each.max(axis=0)
+        return np.asarray(np.minimum(earned.max(axis=0) * _ROUNDED_UP, whole))
 
 
 def _by_way(table: Floats) -> Floats:
