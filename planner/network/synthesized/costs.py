@@ -47,7 +47,7 @@ class Lines(NamedTuple):
 
     def rows(self, collective: str, first: int) -> range:
         """First row of each algorithm of a collective; `first`: the row where all begin."""
-        for name, count in self._asdict().items():
+        for name, count in zip(self._fields, self, strict=True):
             end = first + _WIDTH[name] * count
             if name == collective:
                 return range(first, end, _WIDTH[name])
