@@ -19,6 +19,12 @@ if os.environ.get("CI"):
 gc.set_threshold(100_000, 20, 20)
 
 
+def pytest_collection_finish() -> None:
+    """What the modules and the collected tests are made of stays to the end: no garbage there."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     """The command line where a framework, a schedule and an objective come from other packages."""
