@@ -11,7 +11,6 @@ from planner.frameworks.megatron.writing.flags import Flag, flag
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 
-
 _SPLITS = ("bf16", "fp8", "fp4")
 """Precisions whose 32-bit weights are kept as what those of 16 bits lack (`master_param` of
 core/optimizer/distrib_optimizer.py)."""
