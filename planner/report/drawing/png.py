@@ -12,8 +12,7 @@ from planner.report.drawing.svg import picture_svg
 
 FONTS = ("Arimo-Regular.ttf", "Arimo-Bold.ttf")
 """In `fonts`, whose README says where they are from: text is the same on every machine."""
-_PIXELS = 2
-"""Of the file for each of the SVG, along each side."""
+_SCALE = 2.0
 
 
 def load_resvg(flag: str = "plot") -> Any:
@@ -38,7 +37,20 @@ def load_resvg(flag: str = "plot") -> Any:
 def picture_png(picture: Picture) -> bytes:
     """A picture in light colours as the bytes of a PNG file, the same for the same picture.
 
+    Raises:
+        InputError: resvg-py is not installed.
+    """
+    return svg_png(picture_svg(picture))
+
+
+def svg_png(svg: str, scale: float = _SCALE) -> bytes:
+    """An SVG as the bytes of a PNG file.
+
     Letters that the font lacks (it has Latin, Greek, Cyrillic and signs) are drawn as boxes.
+
+    Args:
+        svg: Of `picture_svg`.
+        scale: Pixels of the file for each of the SVG, along each side.
 
     Raises:
         InputError: resvg-py is not installed.
@@ -48,6 +60,6 @@ def picture_png(picture: Picture) -> bytes:
         folder = files("planner.report.drawing") / "fonts"
         fonts = [str(stack.enter_context(as_file(folder / name))) for name in FONTS]
         drawn = resvg.svg_to_bytes(
-            svg_string=picture_svg(picture), zoom=_PIXELS, skip_system_fonts=True, font_files=fonts
+            svg_string=svg, zoom=scale, skip_system_fonts=True, font_files=fonts
         )
     return bytes(drawn)
