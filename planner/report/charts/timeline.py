@@ -24,6 +24,11 @@ from planner.schedules import schedule_of
 from planner.schedules.orders import BACKWARD, FORWARD, OPTIMIZER, OVERHEAD, REDUCTION, WEIGHT_GRAD
 
 MOST_ROWS = 16
+WIDEST = 1600.0
+"""Pixels of the widest picture."""
+_UNNUMBERED = 0.05
+"""Share of the passes that may be too short for a number."""
+_NUMBERED = (FORWARD, BACKWARD)
 READABLE = 72
 """Operations on a row that can be told apart."""
 _LOOK: dict[int, Look] = {
@@ -64,7 +69,8 @@ class Window:
 
 def timeline_picture(timeline: Timeline, title: str = "Pipeline timeline") -> Picture:
     """One step as a chart of bars, with a table of what each stage does and waits for."""
-    return Picture(title=title, charts=(timeline_chart(timeline, title),))
+    width = _width(timeline)
+    return Picture(title=title, charts=(timeline_chart(timeline, title, width),), width=width)
 
 
 def timeline_chart(
@@ -100,8 +106,24 @@ def timeline_chart(
         description=_description(timeline),
         header=header,
         rows=table,
-        height=min(0.14 + 0.05 * len(rows), 0.9),
+        height=min(0.14 + 0.05 * len(rows), 0.9) * min(WIDTH / width, 1.0),
     )
+
+
+def _width(timeline: Timeline) -> float:
+    """Pixels of a picture that has room for the numbers of forward and backward passes.
+
+    The usual width where half of them would have none in `WIDEST` pixels.
+    """
+    last = windows_of(timeline)[-1]
+    of_second = _number_width(timeline) * last.place(last.end_s)
+    seconds = timeline.end_s - timeline.start_s
+    nearly_all, half = (
+        of_second / min(np.quantile(seconds[timeline.kind == kind], share) for kind in _NUMBERED)
+        + _AROUND
+        for share in (_UNNUMBERED, 0.5)
+    )
+    return WIDTH if half > WIDEST else float(np.clip(nearly_all, WIDTH, WIDEST))
 
 
 def shown_stages(timeline: Timeline) -> tuple[int, ...]:
@@ -203,7 +225,7 @@ def _numbered(timeline: Timeline, marks: Sequence[Mark], pixel_s: float) -> list
         marks: Bars with numbers, and others.
         pixel_s: Seconds of a pixel.
     """
-    need = (width_of(f"{timeline.micro_batches - 1}", SMALL) + 7) * pixel_s
+    need = _number_width(timeline) * pixel_s
     widths: dict[tuple[str, str], list[float]] = {}
     for mark in marks:
         if isinstance(mark, Bar) and mark.words:
@@ -217,6 +239,11 @@ def _numbered(timeline: Timeline, marks: Sequence[Mark], pixel_s: float) -> list
         else:
             numbered.append(mark)
     return numbered
+
+
+def _number_width(timeline: Timeline) -> float:
+    """Pixels that the longest number of a micro-batch takes."""
+    return width_of(f"{timeline.micro_batches - 1}", SMALL) + 7
 
 
 def _waits(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark]:
