@@ -226,7 +226,7 @@ JOB_FIELDS = (
     ),
     Asked(
         name="torus_axes",
-        help="Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1",
+        help="Torus axes that serve mesh axes, e.g. fsdp=2,tp=1",
         panel=JOB,
         kind="sizes",
         default_text="as the placement has them",

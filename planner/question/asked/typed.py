@@ -42,8 +42,7 @@ class FeasibleFields(TypedDict, total=False):
     mfu: float | str | None
     """Under roofline: share of the peak, e.g. 0.4. Default: 1."""
     torus_axes: Mapping[str, float | str] | str | None
-    """Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1. Default: as the
-    placement has them."""
+    """Torus axes that serve mesh axes, e.g. fsdp=2,tp=1. Default: as the placement has them."""
     seq_len: int | str | None
     """Tokens per sequence. Default: the model's own; of finetune and lora 4096 if that is less."""
     lengths: Mapping[str, float | str] | str | None

@@ -131,11 +131,17 @@ def _verdict(
 def _fastest(model: CostModel, limits: MeshLimits, batch_tokens: float) -> int:
     """The mesh with the least step time at a batch, first of those that fit.
 
-    Of meshes with equal times, to nine digits, that which is compute-bound from the fewest tokens.
+    Of meshes with equal times, to nine digits, that which communicates least, as X_opt does, then
+    that which is compute-bound from the fewest tokens.
     """
     times = step_times(model, limits.plans, limits.chips, batch_tokens)
-    rounded = np.array([float(f"{time:.9g}") for time in times])
-    return int(np.lexsort((limits.least, rounded, limits.most < batch_tokens))[0])
+    seconds, shares = _rounded(times), _rounded(limits.communication(batch_tokens))
+    return int(np.lexsort((limits.least, shares, seconds, limits.most < batch_tokens))[0])
+
+
+def _rounded(values: FloatArray) -> FloatArray:
+    """(n,) values without what floating-point rounding leaves in the last digits."""
+    return np.array([float(f"{value:.9g}") for value in values])
 
 
 def step_s(model: CostModel, limits: MeshLimits, row: int, batch_tokens: float) -> float:
