@@ -19,7 +19,7 @@ from planner.network.fabric import Fabric
 from planner.network.groups import Segment
 
 # The mesh axes whose torus axes serve a group, first given first.
-_SERVED_BY = {
+SERVED_BY = {
     "tp": ("tp",),
     "cp": ("cp",),
     "pp": ("pp",),
@@ -45,7 +45,7 @@ def with_given_axes(
         segments: What the groups are made of.
         given: Mesh axis to the number of torus axes that serve it.
     """
-    axes = [given[axis] for axis in _SERVED_BY.get(group, ()) if axis in given]
+    axes = [given[axis] for axis in SERVED_BY.get(group, ()) if axis in given]
     if not axes:
         return list(fabrics), index
     size = np.prod([count for count, _ in segments], axis=0)

@@ -1,4 +1,4 @@
-"""Every picture of the documentation looks in a browser as resvg draws it, dark where screens are."""
+"""Every picture of the docs looks in a browser as resvg draws it, dark where screens are."""
 
 from base64 import b64encode
 from importlib.resources import files

@@ -16,8 +16,8 @@ from planner.report.charts.timeline import (
     shown_stages,
     timeline_chart,
     timeline_picture,
-    windows_of,
 )
+from planner.report.charts.timeline_windows import windows_of
 from planner.report.drawing.chart import Bar, Chart, Line
 from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.geometry.places import box_of, words_inside

@@ -181,9 +181,7 @@ def _joined(figure: Figure, names: Sequence[str]) -> str:
 
 def _values(figure: Figure, name: str) -> dict[int, float]:
     """The value of a curve at each number of GPUs or block size."""
-    return {
-        getattr(point, figure.swept): _value(figure, point) for point in _points(figure, name)
-    }
+    return {getattr(point, figure.swept): _value(figure, point) for point in _points(figure, name)}
 
 
 def _points(figure: Figure, name: str) -> list[Point]:
