@@ -308,3 +308,9 @@ def test_nothing_is_written_on_bad_input(tmp_path: Path) -> None:
     loads = tmp_path / "loads.csv"
     assert refused("rack", "topology", "ring:4", "--traffic", "no.csv", "--link-loads", loads)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_topologies_may_come_as_an_option_with_commas() -> None:
+    named = planner("rack", "topology", "ring:4", "dragonfly:a=2,h=2,p=2", "--json").document
+    flags = ("--topology", "ring:4,dragonfly:a=2,h=2,p=2")
+    assert planner("rack", "topology", *flags, "--json").document == named
