@@ -38,7 +38,8 @@ class FeasibleFields(TypedDict, total=False):
     the wiring) or best (the faster of both at each size). Default: nccl."""
     degrade_link: Several
     """A link between two chips of a level that carries only a share of its rate, e.g.
-    nvlink:0-2=0.25, or 0 where it failed; in every domain. Default: none."""
+    nvlink:0-2=0.25, or 0 where it failed; of a chip to a switch leaf:3=0.5; in every domain.
+    Default: none."""
     mfu: float | str | None
     """Under roofline: share of the peak, e.g. 0.4. Default: 1."""
     torus_axes: Mapping[str, float | str] | str | None
