@@ -11,7 +11,7 @@ from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.png import picture_png
 from planner.report.drawing.style.palette import LIGHT
 from planner.report.drawing.svg import chart_svg, sheet_of
-from report.charts import BOXES, STAGES
+from report.charts import BOXES, STAGES, line
 
 
 def drawn(chart: Chart) -> ElementTree.Element:
@@ -96,3 +96,13 @@ def test_a_png_has_the_same_widths_strengths_and_words() -> None:
     assert at(5, 8, right=10) == pytest.approx(blue, abs=0.02)
     inside = [at(5, 8, right=x / 2, down=y / 2) for x in range(-6, 7) for y in range(-8, 9)]
     assert max(min(pixel) for pixel in inside) > 0.9, "a digit in the colour of the paper"
+
+
+def test_powers_that_do_not_all_fit_are_thinned_evenly() -> None:
+    """1 to 4,096 by powers of 4 where those of 2 would touch: 1,024 is not the one left out."""
+    powers = tuple((2.0**power, f"{2**power:,}") for power in range(13))
+    axis = Axis(label="", low=1.0, high=4096.0 * 4, logarithmic=True, ticks=powers)
+    chart = replace(line(), x=axis)
+    for width, step in ((1400.0, 1), (560.0, 2), (300.0, 3)):
+        shown = [tick.lines[0] for tick in frame_of(chart, width).x_ticks]
+        assert shown == [words for _, words in powers[::step]]

@@ -390,13 +390,3 @@ def test_faint_dots_of_one_look_are_one_path() -> None:
     assert len(svg) < 20 * len(dots)
     (circle,) = (own for own in root.iter("circle") if own.get("class") == "mark")
     assert float(circle.get("r", 0)) == 5, "faint dots do not make the others small"
-
-
-def test_powers_that_do_not_all_fit_are_thinned_evenly() -> None:
-    """1 to 4,096 by powers of 4 where those of 2 would touch: 1,024 is not the one left out."""
-    powers = tuple((2.0**power, f"{2**power:,}") for power in range(13))
-    axis = Axis(label="", low=1.0, high=4096.0 * 4, logarithmic=True, ticks=powers)
-    chart = replace(line(), x=axis)
-    for width, step in ((1400.0, 1), (560.0, 2), (300.0, 3)):
-        shown = [tick.lines[0] for tick in frame_of(chart, width).x_ticks]
-        assert shown == [words for _, words in powers[::step]]
