@@ -194,12 +194,12 @@ def _degraded_problems(path: str, level: LevelModel, size: float | None) -> list
     found = []
     for pair, share in (level.degraded or {}).items():
         chips = pair.split("-")
-        digits = len(chips) == 2 and all(
-            chip.isdecimal() and len(chip) <= _MOST_DIGITS for chip in chips
-        )
-        if not digits or int(chips[0]) == int(chips[1]) or max(map(int, chips)) >= (size or 0):
+        digits = all(chip.isdecimal() and len(chip) <= _MOST_DIGITS for chip in chips)
+        named = digits and len(chips) <= 2 and len(set(map(int, chips))) == len(chips)
+        if not named or max(map(int, chips)) >= (size or math.inf):
+            of = f", of 0 to {size - 1:g}" if size else ""
             found.append(f"{path}.degraded.{pair}: two different chips of the domain are required, "
-                         f"such as 0-2, of 0 to {(size or 0) - 1:g}")  # fmt: skip
+                         f"such as 0-2, or one with a link to a switch{of}")  # fmt: skip
         elif not (_number(share) or 0.0) < 1:
             found.append(f"{path}.degraded.{pair}: a share from 0 (failed) to below 1 is required")
     return found

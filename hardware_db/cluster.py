@@ -83,7 +83,8 @@ class Level:
         torus: The rules for slices; None where the level is no torus, or has `torus_axes`.
         torus_axes: Axes of a torus whose lengths follow from the size of the job; else 0.
         degraded: (chip, chip, share): links of every domain that carry only a share of their rate,
-            both ways; 0: none. Chips count from 0 within the domain.
+            both ways; 0: none. Chips count from 0 within the domain; one that stands twice has a
+            slow link to a switch.
         dragonfly: (a, h, p) where they are known: switches per group, global links and chips per
             switch; empty elsewhere.
     """

@@ -177,9 +177,9 @@ def _level(model: LevelModel) -> Level:
 
 
 def _degraded(pair: str, share: QuantityModel) -> tuple[int, int, float]:
-    """`0-2` and what is left of the link, the lower chip first."""
-    u, v = sorted(map(int, pair.split("-")))
-    return u, v, _float(share)
+    """`0-2` and what is left of the link, the lower chip first; of `3`, to a switch, it twice."""
+    chips = sorted(map(int, pair.split("-")))
+    return chips[0], chips[-1], _float(share)
 
 
 def _peer(model: LevelModel, wired: float, bandwidth: float) -> float:

@@ -111,7 +111,7 @@ class LevelModel(Strict):
     degraded: dict[str, RatioOrZero] | None = Field(
         default=None,
         description="Share of the rate that is left of links between two chips of every domain, "
-        "such as 0-2; 0: failed.",
+        "such as 0-2; 0: failed. Of the link of a chip to a switch the chip alone.",
     )
     latency: SecondsOrZero = Field(
         description="Per message on a switched level, per hop on a directly wired one; it counts "

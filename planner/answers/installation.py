@@ -11,7 +11,7 @@ from frozen_records import dataclass
 from planner.base.version import SCHEMA_VERSION
 
 _PACKAGES = ("numpy", "ortools", "networkx", "pydantic", "typer", "rich", "ruamel.yaml")
-_OPTIONAL = ("dask", "matplotlib")
+_OPTIONAL = ("dask", "resvg-py")
 _SMALL_JOB: dict[str, Any] = {
     "model": "gpt3-125m",
     "hardware": "dgx-h100-ndr",

@@ -1,17 +1,25 @@
-"""A user's file of changes to the assumptions: its form, and the assumptions that it makes."""
+"""A user's file of changes to the assumptions: its form, and the assumptions that it makes.
+
+Beside fields of `Assumptions` it may hold constants of the calibration by their paths, under which
+`planner explain` and `planner calibrate` name them.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from math import inf
 from typing import Annotated, Any, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from hardware_db import Calibration, FrozenMap, load_calibration
 from planner.assumptions.assumptions import PRESETS, Assumptions
 from planner.base.errors import InputError
 from planner.base.fields import choice
-from planner.base.messages import Origin, mistakes
+from planner.base.messages import Origin, mistakes, shown
 
 _ARGUMENTS = Origin()
 
@@ -43,7 +51,46 @@ def changes_schema() -> dict[str, Any]:
     schema = changes_model().model_json_schema()
     for field in schema["properties"].values():
         field.pop("default")
-    return {**schema, "description": "Constants of the cost model to change; SI units."}
+    tops = sorted({re.escape(path.partition(".")[0]) for path in _constants(load_calibration())})
+    number = {"type": "number", "exclusiveMinimum": 0}
+    constant = {**number, "description": "Constant of the calibration."}
+    return {
+        **schema,
+        "patternProperties": {f"^({'|'.join(tops)})([.].+)?$": constant},
+        "description": "Constants of the cost model to change; SI units.",
+    }
+
+
+def _constants(base: Calibration) -> list[str]:
+    """Paths of the constants that decide assumptions: not those of intervals."""
+    return [path for path in base.values if not path.startswith("intervals.")]
+
+
+def with_constants(
+    base: Calibration, changes: Mapping[str, Any], origin: Origin = _ARGUMENTS
+) -> tuple[Calibration, dict[str, Any]]:
+    """A calibration with the constants that some changes name, and the other changes.
+
+    Args:
+        base: What stays where nothing is said.
+        changes: Path of a constant, or field of `Assumptions`, to value.
+        origin: Where the changes come from, for messages.
+
+    Raises:
+        InputError: A constant is not a positive number; one line per mistake.
+    """
+    known = set(_constants(base))
+    moved = {path: value for path, value in changes.items() if path in known}
+    wrong = [
+        f"{origin.label([path])}: {shown(value)}: must be a number above 0"
+        for path, value in moved.items()
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf
+    ]
+    if wrong:
+        raise InputError("\n".join(wrong))
+    values = {**base.values, **{path: float(value) for path, value in moved.items()}}
+    changed = replace(base, values=FrozenMap(values)) if moved else base
+    return changed, {name: value for name, value in changes.items() if name not in moved}
 
 
 def overridden(
@@ -63,7 +110,7 @@ def overridden(
     try:
         found = changes_model().model_validate({**changes, **lists})
     except ValidationError as error:
-        known = changes_model().model_fields
+        known = [*changes_model().model_fields, *_constants(load_calibration())]
         raise InputError("\n".join(mistakes(error, origin.label, known))) from error
     changed = replace(base, **found.model_dump(exclude_unset=True, exclude={"preset"}))
     if changed.tile_m > 0 and changed.tile_n == 0:

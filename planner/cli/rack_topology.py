@@ -31,6 +31,15 @@ def topology(
         ),
     ] = None,
     *,
+    named: Annotated[
+        list[str] | None,
+        option(
+            "The same as an option, as other commands have it: ring:8,dgx-1 (repeatable, or with "
+            "commas).",
+            _QUESTION,
+            "--topology",
+        ),
+    ] = None,
     graph: Annotated[
         list[Path] | None,
         option(
@@ -128,7 +137,8 @@ def topology(
         "link-power": link_power,
         "port-power": port_power,
     }
-    _run(specs or [], graph or [], given, (traffic, routing), (plot, loads), as_json=as_json)
+    topologies = [*(specs or []), *(named or [])]
+    _run(topologies, graph or [], given, (traffic, routing), (plot, loads), as_json=as_json)
 
 
 def _run(

@@ -49,7 +49,7 @@ def check_trace_ending(path: Path) -> None:
     """Refuses a file that is no trace by its name.
 
     Raises:
-        InputError: The ending is unknown, or it is .png and matplotlib is missing.
+        InputError: The ending is unknown, or it is .png and resvg-py is missing.
     """
     if not path.name.lower().endswith((*TRACES, *PICTURES)):
         near = did_you_mean(path.suffix, (*TRACES, *PICTURES)) if path.suffix else ""
@@ -58,9 +58,9 @@ def check_trace_ending(path: Path) -> None:
             f"a picture of it as {', '.join(PICTURES[:-1])} or {PICTURES[-1]}{near}"
         )
     if path.suffix.lower() == ".png":
-        from planner.report.drawing.plotting import load_pyplot  # noqa: PLC0415  (an extra)
+        from planner.report.drawing.png import load_resvg  # noqa: PLC0415  (an extra)
 
-        load_pyplot("trace")
+        load_resvg("trace")
 
 
 def trace_content(path: Path, resolved: Resolved, plan: Plan) -> str | bytes:

@@ -18,7 +18,7 @@ from planner.objectives import Objective
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult
 
-DIRECTIONS = ("plan", "machine", "scale")
+DIRECTIONS = ("plan", "machine", "slower", "scale")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,8 @@ class Step:
     Attributes:
         change: What is different, in words.
         direction: "plan" (another choice), "machine" (the same plan on a changed machine, a
-            what-if) or "scale" (more chips, a larger batch).
+            what-if), "slower" (the same plan where one resource is slower) or "scale" (more chips,
+            a larger batch).
         result: What it costs; None where it breaks a rule.
         refusal: What forbids it; None where it may be had.
         verdict: Time against the plan's, or what forbids it, in words.

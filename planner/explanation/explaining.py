@@ -15,7 +15,7 @@ from planner.explanation.sensitivity.elasticities import elasticities, leanings,
 from planner.explanation.sensitivity.numbers import levers
 from planner.explanation.sensitivity.profile import of_framework
 from planner.explanation.sensitivity.rebuilding import rebuilding
-from planner.explanation.steps.machine import machine_steps, scale_steps
+from planner.explanation.steps.machine import machine_steps, scale_steps, slower_steps
 from planner.explanation.steps.neighbors import Judged, judged_steps
 from planner.objectives import TIME, Objective
 from planner.plan import Plan
@@ -49,6 +49,7 @@ def explained(
     model, made = resolved.cost, rebuilding(resolved)
     near = judged_steps(model, result.plan, limits, options)
     machines = machine_steps(made, result.plan, limits, near)
+    slower = slower_steps(made, result.plan, limits)
     scales = scale_steps(model, result.plan, limits, options)
     found, left_out = levers(made, result.chips)
     found += of_framework(made)
@@ -65,6 +66,7 @@ def explained(
     steps = [
         *(_step(resolved, result, one, "plan", objective) for one in near),
         *(_step(resolved, result, one, "machine", objective) for one in machines),
+        *(_step(resolved, result, one, "slower", objective) for one in slower),
         *(_step(resolved, result, one, "scale", objective) for one in scales),
     ]
     binding, why = why_of(made, result, limits, near)

@@ -1,7 +1,8 @@
 """Degraded links of a cluster, as a question gives them: `nvlink:0-2=0.25`, of a failed one 0.
 
 The link between chips 0 and 2 of every domain of the level `nvlink` carries a quarter of its rate,
-both ways. Chips count from 0 within their domain. All domains have it, for what one of them is
+both ways. `leaf:3=0.5` is the link of chip 3 to the switches of a level that has them: a port, or a
+network card. Chips count from 0 within their domain. All domains have it, for what one of them is
 slow in holds up all the others.
 """
 
@@ -16,10 +17,10 @@ from hardware_db import Cluster
 from planner.base.errors import InputError
 from planner.base.fields import refusal
 from planner.base.messages import not_one_of, shortened, shown
-from planner.network.domains import check_degraded
+from planner.network.domains import check_degraded, link_words
 
-_FORM = re.compile(r"([^:=\s]+)\s*:\s*([0-9]{1,6})\s*-\s*([0-9]{1,6})\s*=\s*([^=\s]+)\s*")
-_PATTERN = r"^[^:=\s]+:[0-9]{1,6}-[0-9]{1,6}=[0-9.eE+%-]+$"
+_FORM = re.compile(r"([^:=\s]+)\s*:\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*=\s*([^=\s]+)\s*")
+_PATTERN = r"^[^:=\s]+:[0-9]{1,6}(-[0-9]{1,6})?=[0-9.eE+%-]+$"
 
 
 def read_degraded(value: Any) -> Any:
@@ -40,11 +41,11 @@ def read_degraded(value: Any) -> Any:
             problems.append(str(error))
             continue
         if (level, u, v) in found:
-            problems.append(f"{level}:{u}-{v}: is given twice")
+            problems.append(f"{level}:{link_words(u, v)}: is given twice")
         found[level, u, v] = share
     if problems:
         raise refusal("\n".join(problems))
-    return tuple(f"{level}:{u}-{v}={share:g}" for (level, u, v), share in found.items())
+    return tuple(f"{level}:{link_words(u, v)}={share:g}" for (level, u, v), share in found.items())
 
 
 def degraded_schema() -> dict[str, Any]:
@@ -54,7 +55,7 @@ def degraded_schema() -> dict[str, Any]:
 
 
 def _parsed(text: str) -> tuple[str, int, int, float]:
-    """Level, both chips, share.
+    """Level, both chips, share; of a link to a switch the chip twice.
 
     Raises:
         InputError: It is not of the form, or the share is not from 0 to below 1.
@@ -63,7 +64,7 @@ def _parsed(text: str) -> tuple[str, int, int, float]:
     if found is None:
         raise InputError(
             f"{shown(shortened(text))} is not of the form LEVEL:CHIP-CHIP=SHARE, e.g. "
-            "nvlink:0-2=0.25 (0: failed)"
+            "nvlink:0-2=0.25 (0: failed), or LEVEL:CHIP=SHARE on a level with switches"
         )
     level, first, second, share_text = found.groups()
     number = share_text.removesuffix("%")
@@ -76,7 +77,9 @@ def _parsed(text: str) -> tuple[str, int, int, float]:
             f"{shown(shortened(text))}: the share of the rate that is left must be from 0 (failed) "
             "to below 1, e.g. 0.25 or 25%"
         )
-    u, v = sorted((int(first), int(second)))
+    u, v = sorted((int(first), int(first if second is None else second)))
+    if second is not None and u == v:
+        raise InputError(f"{shown(shortened(text))}: two different chips, or one alone")
     return level, u, v, share
 
 
@@ -100,6 +103,8 @@ def with_degraded(cluster: Cluster, words: Iterable[str]) -> Cluster:
             if name not in levels:
                 raise InputError(not_one_of(name, tuple(levels)))
             check_degraded(levels[name], u, v, cluster.name)
+            if u == v and share == 0:
+                raise InputError("a chip whose link has failed takes no part; give a share above 0")
         except InputError as error:
             problems.append(f"degrade-link: {word}: {error}")
             continue

@@ -65,16 +65,22 @@ def _grid(dims: tuple[int, ...], wrap: tuple[bool, ...]) -> IntArray:
     return lanes
 
 
+def link_words(u: int, v: int) -> str:
+    """`0-2`, or `3` of a link to a switch."""
+    return f"{u}-{v}" if u != v else f"{u}"
+
+
 def left_for_rings(level: Level, chips: int) -> tuple[tuple[int, int, float], ...]:
     """(chip, chip, share) of the rate of rings that each degraded link of a domain leaves.
 
+    Of links to switches the chip stands twice: all rings that leave it or come to it go over it.
     A slow link holds up every ring, for rings carry equal parts. Of one that has failed the rings
     are given up: each takes two lanes of every chip. If there is no other ring, it has become a
     line, with half of the rate.
     """
     slow = [(u, v, share) for u, v, share in level.degraded if max(u, v) < chips]
-    if not slow:
-        return ()
+    if not slow or level.topology not in TILED:
+        return tuple(slow)
     lanes = lanes_between(level, chips)
     rings = max(int(lanes.sum(axis=1).max()) // 2, 1)
     return tuple(
@@ -90,11 +96,20 @@ def check_degraded(level: Level, u: int, v: int, cluster: str) -> None:
         InputError: It names the links that there are.
     """
     size = level.domain_chips or 0
-    if level.kind != "scale-up" or level.topology not in TILED:
-        raise InputError(
-            f"{level.name} of {cluster} is wired as {level.topology}: only direct links between "
-            f"chips ({', '.join(TILED)}) can be degraded"
+    direct = level.kind == "scale-up" and level.topology in TILED
+    if not direct and level.topology in TILED:
+        raise InputError(f"{level.name} of {cluster} has no links of single chips; leave it out")
+    if direct == (u == v):
+        said = (
+            "links are between two chips, e.g. 0-1"
+            if direct
+            else (f"a chip has a link to a switch, not to another chip; name one chip, e.g. {u}")
         )
+        raise InputError(f"{level.name} of {cluster} is wired as {level.topology}: {said}")
+    if not direct:
+        if size and u >= size:
+            raise InputError(f"{u}: chips of a domain of {level.name} are 0 to {size - 1}")
+        return
     if level.torus is not None and (level.torus.cube_edge or not level.torus_dims):
         raise InputError(
             f"{level.name} of {cluster} comes in slices of a torus, whose links have no fixed "

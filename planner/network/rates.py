@@ -175,7 +175,7 @@ def exchange_s_per_byte(
             shared = torus_exchange_s_per_byte(level.torus, segments)
             cost = np.maximum(shared, share / level.bytes_per_s)
         elif level.scale_out:
-            cost = share / level.bytes_per_s
+            cost = share / (level.bytes_per_s * (pace(level, segments) if level.slowed else 1.0))
         else:
             cost = share / (of_chip * fabric.exchange_efficiency)
         cost = np.where(inside > below, cost, 0.0)

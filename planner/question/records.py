@@ -7,13 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hardware_db import Calibration, Chip, Cluster, HardwareError, load_cluster
+from hardware_db import (
+    Calibration,
+    Chip,
+    Cluster,
+    HardwareError,
+    load_calibration,
+    load_cluster,
+)
 from models_db import Model, ModelError, is_config, load_model
 from models_db.loading import CONFIG
 from planner.assumptions.assumptions import PRESETS, Assumptions, calibrated
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
-from planner.assumptions.overrides import overridden
+from planner.assumptions.overrides import overridden, with_constants
 from planner.assumptions.rack_presets import rack_energy, rack_zero
 from planner.base.errors import InputError
 from planner.base.files import (
@@ -247,4 +254,11 @@ def assumptions_named(
         )
     changes, text = read_yaml_text(Path(name))
     origin = Origin(file=name, content=text.content)
+    fitted = local.calibration if local is not None else constants or load_calibration()
+    moved, changes = with_constants(fitted, changes, origin)
+    if moved is not fitted:
+        if preset != PRESETS[0]:
+            raise InputError(f"assumptions: {one_line(name)}: {preset} has no fitted constants")
+        others = None if local is None else replace(local, calibration=moved)
+        base = assumptions_named(preset, chip, era, precision, mfu, others, moved, experts)
     return replace(overridden(base, changes, origin), name=name)

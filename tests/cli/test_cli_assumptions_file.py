@@ -74,3 +74,40 @@ def test_a_tile_needs_both_sides() -> None:
     base = calibrated(hardware_db.load_cluster("tpu-v5p").chip, "jax")
     with pytest.raises(InputError, match="tile_n"):
         overridden(base, {"tile_m": 128})
+
+
+def test_constants_are_changed_by_the_names_that_explain_gives_them(tmp_path: Path) -> None:
+    """Every constant that the answer leans on may be half as large; what it decides follows."""
+    plan, file = tmp_path / "plan.yaml", tmp_path / "half.yaml"
+    solve(*BASE_FLAGS, "-o", plan)
+    found = planner("explain", plan, "--json").document
+    constants = {
+        one["number"]["path"]: one["number"]["value"]
+        for one in found["elasticities"]
+        if one["number"]["record"].startswith("calibration ") and abs(one["time"]) > 0.01
+    }
+    assert len(constants) >= 3
+    for path, value in constants.items():
+        file.write_text(f"{path}: {value / 2!r}\n", encoding="utf-8")
+        changed = planner("evaluate", plan, "--assumptions", file, "--json").document
+        assert changed["step_time_s"] != found["step_time_s"], path
+        file.write_text(f"{path}: {value!r}\n", encoding="utf-8")
+        same = planner("evaluate", plan, "--assumptions", file, "--json").document
+        assert same["step_time_s"] == found["step_time_s"], path
+    again = planner("explain", plan, "--assumptions", file, "--json").document
+    assert [one["time"] for one in again["elasticities"]] == [
+        one["time"] for one in found["elasticities"]
+    ]
+
+
+@each(("text", "words"), [
+    ("memory_efficiency: -1\n", "memory_efficiency: -1: must be a number above 0"),
+    ("memory_efficiency: much\n", "must be a number above 0"),
+    ("memory_eficiency: 0.9\n", "did you mean 'memory_efficiency'?"),
+    ("preset: roofline\nmemory_efficiency: 0.9\n", "roofline has no fitted constants"),
+])  # fmt: skip
+def test_constants_that_are_wrong(text: str, words: str, tmp_path: Path) -> None:
+    file = tmp_path / "changes.yaml"
+    file.write_text(text, encoding="utf-8")
+    (line,) = refused("solve", *BASE_FLAGS, "--assumptions", file)
+    assert words in line

@@ -49,7 +49,7 @@ def test_explain_as_json_holds_what_evaluate_says(plan_file: Path) -> None:
     for name in ("step_time_s", "breakdown", "job", "versions"):
         assert found[name] == alone[name]
     assert found["binding"]["sentence"] == found["why"][0]
-    assert {step["direction"] for step in found["steps"]} == {"plan", "machine", "scale"}
+    assert {step["direction"] for step in found["steps"]} == {"plan", "machine", "slower", "scale"}
     assert found["elasticities"][0]["number"]["kind"] in {
         "datasheet", "measured", "derived", "assumed",
     }  # fmt: skip

@@ -67,7 +67,6 @@ def test_pages(folder: Path) -> None:
 
 
 def test_png(folder: Path) -> None:
-    pytest.importorskip("matplotlib")
     plan, whole = folder / "plan.png", folder / "all.png"
     assert planner("evaluate", folder / "plan.yaml", "--plot", plan).code == 0
     solve(*TINY, "--plot", whole)

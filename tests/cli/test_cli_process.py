@@ -63,7 +63,7 @@ HEAVY = (
     "pydantic",
     "pandas",
     "plotly",
-    "matplotlib",
+    "resvg_py",
     "dask",
 )
 

@@ -90,12 +90,8 @@ def test_every_reading_changes_its_figure(flags: tuple[object, ...], number: int
     assert plain != other
 
 
-@pytest.mark.parametrize(
-    "ending", [".svg", ".html", pytest.param(".png", marks=pytest.mark.picture)]
-)
+@pytest.mark.parametrize("ending", [".svg", ".html", ".png"])
 def test_tables_and_pictures(ending: str, tmp_path: Path) -> None:
-    if ending == ".png":
-        pytest.importorskip("matplotlib")
     path = tmp_path / f"figures{ending}"
     outcome = planner(*COMMAND, "--figure", "6,11", "--plot", path)
     assert outcome.code == 0, outcome.err

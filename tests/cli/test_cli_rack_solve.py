@@ -247,9 +247,7 @@ def test_a_picture_has_the_front_and_the_parts_of_the_best_plan(name: str, tmp_p
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted([name, "front.csv"])
 
 
-@pytest.mark.picture
 def test_a_picture_as_png(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     answer(*SMALL, "--plot", tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 

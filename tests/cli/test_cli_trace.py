@@ -58,9 +58,7 @@ def test_a_trace_may_be_a_picture(plan_file: Path, tmp_path: Path, ending: str) 
     assert "step time of the cost model" in text
 
 
-@pytest.mark.picture
 def test_a_trace_may_be_a_png(plan_file: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     path = tmp_path / "step.png"
     assert planner("evaluate", plan_file, "--trace", path).code == 0
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -312,7 +312,6 @@ def test_figures_that_are_no_numbers(tmp_path: Path) -> None:
     ("sizes", "message"),
     [
         ("1GB..1KB", "1 kB is below the first size"),
-        ("1KB", "one size is no comparison"),
         ("0..1KB", "sizes: '0' must be greater than 0"),
         ("1..1TB,7", "sizes"),
         ("abc", "sizes: 'abc' is not a number"),
@@ -325,3 +324,16 @@ def test_bad_sizes(sizes: str, message: str) -> None:
     else:
         assert outcome.code == 2
         assert message in outcome.err
+
+
+def test_one_size_is_compared_and_drawn(tmp_path: Path) -> None:
+    """The table has the size alone, the curves a decade on each side of it."""
+    times, space = tmp_path / "times.svg", tmp_path / "space.svg"
+    found = answer("compare", "--topology", "ring:4", "--collective", "allgather", "--sizes", "1MB",
+                   "--plot", times, "--plot-schedule", space)  # fmt: skip
+    assert found["sizes_bytes"] == [1e6]
+    assert "100 kB to 10 MB" in times.read_text(encoding="utf-8")
+    assert space.exists()
+    alone = answer("compare", "--system", "h100-sxm5-80", "--chips", 16, "--collective",
+                   "allreduce", "--sizes", "1MB", "--plot", times)  # fmt: skip
+    assert len(alone["sizes_bytes"]) == 1

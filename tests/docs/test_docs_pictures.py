@@ -10,10 +10,9 @@ What a page must have for each picture of docs/pictures (CONTRIBUTING.md says it
   the caption: `<!-- says: "hidden up to 6" -->`. A phrase has words, so that no tick of an axis
   is taken for a figure. Numbers of the alternative text may be anywhere in either.
 
-The command runs again here (with PLANNER_DRAW_PICTURES=1 it replaces the file first). Pictures of
-our own must be the same bytes; those of matplotlib the same bytes from the same version of it,
-else the same words. What a benchmark draws is not drawn
-again: the figures of its caption are those of the page, between the lines that it writes.
+The command runs again here (with PLANNER_DRAW_PICTURES=1 it replaces the file first). The
+file must be the same bytes. What a benchmark draws is not drawn again: the figures of its caption
+are those of the page, between the lines that it writes.
 """
 
 import os
@@ -21,7 +20,6 @@ import re
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli.command import planner
@@ -36,7 +34,6 @@ SAYS = re.compile(r"<!-- says: (.*?) -->", re.DOTALL)
 BENCHMARK = re.compile(r"(?<=[`\n])python benchmarks/\w+\.py[^`\n]*")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 NAMED = re.compile(r"[A-Za-z]+[-_]?\d\w*")  # H100, x16
-VERSION = re.compile(r"Matplotlib v([\d.]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +101,7 @@ def shown_on(text: str, page: str = "page") -> list[Shown]:
 
 
 def texts_of(svg: str) -> list[str]:
-    """The words of a picture: texts, titles, descriptions; of matplotlib its comments."""
-    if VERSION.search(svg):
-        return [plain(unescape(text)) for text in re.findall(r"<!-- (.*?) -->", svg, re.DOTALL)]
+    """The words of a picture: texts, titles, descriptions."""
     marked = re.findall(r"<(text|title|desc)\b[^>]*>(.*?)</\1>", svg, re.DOTALL)
     return [plain(unescape(re.sub(r"<[^>]+>", "", words))) for _, words in marked]
 
@@ -137,13 +132,6 @@ def name_of(shown: Shown) -> str:
     return f"{shown.page}-{shown.name}"
 
 
-def as_parameter(shown: Shown) -> Any:
-    """With the marker of what takes matplotlib where it does."""
-    path = PICTURES / shown.name
-    takes = path.exists() and VERSION.search(path.read_text(encoding="utf-8"))
-    return pytest.param(shown, id=name_of(shown), marks=[pytest.mark.picture] if takes else [])
-
-
 def test_every_picture_is_shown_and_every_command_is_known() -> None:
     assert {shown.name for shown in ALL} == {path.name for path in PICTURES.iterdir()}
     assert not [name_of(shown) for shown in ALL if not shown.command]
@@ -162,7 +150,7 @@ def drawn(command: str, name: str, folder: Path) -> tuple[bytes, str]:
     return (folder / name).read_bytes(), plain(outcome.out)
 
 
-@pytest.mark.parametrize("shown", [as_parameter(shown) for shown in DRAWN])
+@pytest.mark.parametrize("shown", DRAWN, ids=name_of)
 def test_a_picture_is_what_its_command_draws(
     shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,14 +160,10 @@ def test_a_picture_is_what_its_command_draws(
         now, _ = drawn(shown.command, shown.name, tmp_path)
         (PICTURES / shown.name).write_bytes(now)
     before = (PICTURES / shown.name).read_bytes()
-    version = VERSION.search(before.decode())
-    if version:
-        matplotlib = pytest.importorskip("matplotlib")
     now, printed = drawn(shown.command, shown.name, tmp_path)
     texts = texts_of(now.decode())
     assert texts == texts_of(before.decode())
-    if not version or version[1] == matplotlib.__version__:
-        assert now == before, "same words, other shapes: draw it again"
+    assert now == before, "same words, other shapes: draw it again"
     assert not faults(shown, [*texts, printed])
 
 

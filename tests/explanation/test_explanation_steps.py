@@ -283,3 +283,16 @@ def test_a_broken_rule_names_its_source() -> None:
 )
 def test_a_limit_in_words(value: float, limit: float, words: str) -> None:
     assert over(value, limit, "B") == words
+
+
+def test_slower_parts_cost_more_the_slower_they_are() -> None:
+    """Half as fast, 0.9 times, as it is, twice: every part in that order, and never a gain."""
+    found = answer().explained.steps
+    times = {step.change: step.time for step in found if step.direction in ("machine", "slower")}
+    parts = [name.removesuffix(" half as fast") for name in times if name.endswith("half as fast")]
+    assert "memory" in parts
+    for part in parts:
+        half, nine, twice = (
+            times[f"{part} {how}"] for how in ("half as fast", "0.9 times as fast", "twice as fast")
+        )
+        assert half >= nine >= 0 >= twice, part

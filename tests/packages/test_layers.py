@@ -40,7 +40,7 @@ TEXTS = [
     if path.is_file() and path.name not in ("LICENSE", ".git")  # a file in a second work tree
 ]
 MOST_MODULES = 12
-HEAVY = ("ortools", "networkx", "pandas", "plotly", "matplotlib", "dask")
+HEAVY = ("ortools", "networkx", "pandas", "plotly", "resvg_py", "dask")
 
 
 @functools.cache

@@ -4,12 +4,14 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from support.pixels import pixels
 
 from planner.report.drawing.chart import Axis, Chart, Dot, Line, Picture
 from planner.report.drawing.geometry.chart_frame import frame_of
+from planner.report.drawing.png import picture_png
 from planner.report.drawing.style.palette import LIGHT
 from planner.report.drawing.svg import chart_svg, sheet_of
-from report.charts import BOXES, STAGES
+from report.charts import BOXES, STAGES, line
 
 
 def drawn(chart: Chart) -> ElementTree.Element:
@@ -71,15 +73,7 @@ def test_a_chart_may_begin_a_line_and_have_the_width_of_its_picture() -> None:
     assert sheet.width < 2 * 330
 
 
-@pytest.mark.picture
 def test_a_png_has_the_same_widths_strengths_and_words() -> None:
-    pytest.importorskip("matplotlib")
-    from io import BytesIO  # noqa: PLC0415
-
-    from matplotlib import image  # noqa: PLC0415
-
-    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
-
     ten = Axis(label="", low=0.0, high=10.0, hidden=True)
     marks = (
         Line(points=((1, 2), (9, 2)), tone="red", width=4.0),
@@ -89,11 +83,11 @@ def test_a_png_has_the_same_widths_strengths_and_words() -> None:
     chart = replace(STAGES, x=ten, y=ten, marks=marks, legend=(), notes=())
     picture = Picture(title=chart.title, charts=(chart,))
     (place,) = sheet_of(picture).places
-    pixels = image.imread(BytesIO(picture_png(picture)))[:, :, :3]
+    drawn = pixels(picture_png(picture))[:, :, :3]
 
     def at(x: float, y: float, right: float = 0.0, down: float = 0.0) -> list[float]:
         across, below = place.frame.at((x, y))
-        return [float(c) for c in pixels[round(2 * (below + down)), round(2 * (across + right))]]
+        return [float(c) for c in drawn[round(2 * (below + down)), round(2 * (across + right))]]
 
     red, blue = ([int(LIGHT[tone][i : i + 2], 16) / 255 for i in (1, 3, 5)]
                  for tone in ("red", "blue"))  # fmt: skip
@@ -102,3 +96,13 @@ def test_a_png_has_the_same_widths_strengths_and_words() -> None:
     assert at(5, 8, right=10) == pytest.approx(blue, abs=0.02)
     inside = [at(5, 8, right=x / 2, down=y / 2) for x in range(-6, 7) for y in range(-8, 9)]
     assert max(min(pixel) for pixel in inside) > 0.9, "a digit in the colour of the paper"
+
+
+def test_powers_that_do_not_all_fit_are_thinned_evenly() -> None:
+    """1 to 4,096 by powers of 4 where those of 2 would touch: 1,024 is not the one left out."""
+    powers = tuple((2.0**power, f"{2**power:,}") for power in range(13))
+    axis = Axis(label="", low=1.0, high=4096.0 * 4, logarithmic=True, ticks=powers)
+    chart = replace(line(), x=axis)
+    for width, step in ((1400.0, 1), (560.0, 2), (300.0, 3)):
+        shown = [tick.lines[0] for tick in frame_of(chart, width).x_ticks]
+        assert shown == [words for _, words in powers[::step]]

@@ -38,11 +38,11 @@ def test_the_flag_is_named_in_messages() -> None:
         check_picture(Path("a.pdf"), "trace")
 
 
-def test_a_png_needs_matplotlib_and_the_others_do_not(
+def test_a_png_needs_resvg_and_the_others_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"^plot: matplotlib is not installed; install it with"):
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(InputError, match=r"^plot: resvg-py is not installed; install it with"):
         check_picture(tmp_path / "a.png")
     for name in ("a.svg", "a.HTML"):
         check_picture(tmp_path / name)
@@ -69,9 +69,7 @@ def test_what_a_file_holds_goes_by_its_ending(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == svg
 
 
-@pytest.mark.picture
 def test_a_png_is_bytes() -> None:
-    pytest.importorskip("matplotlib")
     assert isinstance(picture_bytes(PICTURE, Path("a.png")), bytes)
 
 
@@ -88,7 +86,7 @@ def test_a_png_is_bytes() -> None:
 def test_commands_that_draw_without_a_library_write_the_same_page(
     command: tuple[str, ...], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     from cli.command import planner  # noqa: PLC0415
 
     path = tmp_path / "a.html"

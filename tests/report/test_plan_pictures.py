@@ -26,9 +26,9 @@ from planner.report.drawing.chart import (
     Picture,
     Words,
 )
-from planner.report.drawing.figure import picture_png
 from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.geometry.places import labels_of
+from planner.report.drawing.png import picture_png
 from planner.report.drawing.svg import picture_svg
 from planner.results.plan import Neighbor
 from planner.results.result import EvaluateResult, SolveResult
@@ -324,7 +324,6 @@ def test_marks_use_the_names_of_the_vocabulary(solved: SolveResult, piped: Evalu
 
 
 def test_every_shape_can_be_drawn(solved: SolveResult) -> None:
-    pytest.importorskip("matplotlib")
     chart = front_chart(solved)
     (dot, *_) = [mark for mark in chart.marks if isinstance(mark, Dot)]
     marks = tuple(replace(dot, shape=shape) for shape in SHAPES)

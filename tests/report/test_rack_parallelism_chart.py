@@ -16,12 +16,12 @@ def figures() -> dict[int, Figure]:
     """Some figures of each kind."""
     names = ("hardware", "rack_chips", "block_size", "micro_batches", "ring", "transfers",
              "tensor", "in_stage", "scores")  # fmt: skip
-    answer = figures_asked(["2,6,10,11,12"], dict.fromkeys(names))
+    answer = figures_asked(["2,4,6,10,11,12"], dict.fromkeys(names))
     return {figure.number: figure for figure in answer.figures}
 
 
 def test_curves_have_the_values_of_the_figure(figures: dict[int, Figure]) -> None:
-    figure = figures[2]
+    figure = figures[4]
     chart = parallelism_chart(figure)
     lines = [mark for mark in chart.marks if isinstance(mark, Line)]
     assert [line.detail for line in lines] == ["DP", "TP"]
@@ -37,19 +37,36 @@ def test_curves_have_the_values_of_the_figure(figures: dict[int, Figure]) -> Non
     assert widths == sorted(widths, reverse=True), "equal curves: the lower one is wider"
 
 
+def test_curves_of_which_one_would_hide_the_other_are_one_with_both_names(
+    figures: dict[int, Figure],
+) -> None:
+    chart = parallelism_chart(figures[2])
+    (line,) = [mark for mark in chart.marks if isinstance(mark, Line)]
+    assert line.detail == "DP and TP"
+    assert [key.words for key in chart.legend] == ["DP and TP"]
+    assert chart.notes == ("Curves that agree to 0.2 % are drawn as one.",)
+    assert chart.header == ("GPUs", "DP", "TP"), "the table has both"
+    by_gpus: dict[int, list[float]] = {}
+    for point in figures[2].series:
+        by_gpus.setdefault(point.gpus, []).append(point.latency_s)
+    assert all(max(pair) / min(pair) - 1 <= 2e-3 for pair in by_gpus.values())
+
+
 def test_passes_are_told_apart_and_none_is_said(figures: dict[int, Figure]) -> None:
     for number, value in ((10, "total_j"), (11, "latency_s")):
         figure = figures[number]
         chart = parallelism_chart(figure)
         assert [key.words for key in chart.legend if key.kind == "line"] == ["DP forward: none"]
         lines = {mark.detail: mark for mark in chart.marks if isinstance(mark, Line)}
-        assert "DP forward" not in lines
-        assert all(line.dashed == name.endswith("backward") for name, line in lines.items())
+        assert list(lines) == ["DP backward", "TP forward and backward",
+                               "PP + TP forward and backward"]  # fmt: skip
+        assert [line.dashed for line in lines.values()] == [True, False, False]
         assert len({line.tone for line in lines.values()}) == len(lines)
         expected = [getattr(point, value) for point in figure.series
                     if (point.strategy, point.direction) == ("tp", "backward")]  # fmt: skip
-        assert [y for _, y in lines["TP backward"].points] == expected
-        assert chart.notes == ("Dashed: the backward pass.",)
+        assert [y for _, y in lines["TP forward and backward"].points] == expected
+        assert chart.notes == ("Dashed: the backward pass.",
+                               "Curves that agree to 0.2 % are drawn as one.")  # fmt: skip
         shapes = {mark.shape for mark in chart.marks if isinstance(mark, Dot)}
         assert len(shapes) == len(lines)
 

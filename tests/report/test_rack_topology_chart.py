@@ -106,3 +106,18 @@ def test_bars_and_tables_have_the_figures(result: TopologyResult, charts: dict[s
 
 def test_the_same_picture_again(result: TopologyResult, charts: dict[str, Chart]) -> None:
     assert topology_picture(result).charts == tuple(charts.values())
+
+
+def test_the_islands_of_a_dgx1_stand_apart(charts: dict[str, Chart]) -> None:
+    """Four chips on each side; links between them are level, and none lies on another chip."""
+    chart = charts["dgx-1"]
+    at = {dot.inside: (dot.x, dot.y) for dot in dots(chart)}
+    assert [x < 0 for x, _ in at.values()] == [True] * 4 + [False] * 4
+    across = [line for line in lines(chart) if (line.points[0][0] < 0) != (line.points[1][0] < 0)]
+    heights = [{y for _, y in line.points} for line in across]
+    assert len(across) == len({min(pair) for pair in heights}) == 4
+    assert all(len(pair) == 1 for pair in heights), "level"
+    for line in across:
+        (left, height), (right, _) = sorted(line.points)
+        between = [x for x, y in at.values() if y == height and left < x < right]
+        assert between == []

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pytest
 from cost.cases import case_of
 from support.cases import each
 
@@ -16,8 +17,8 @@ from planner.report.charts.timeline import (
     shown_stages,
     timeline_chart,
     timeline_picture,
-    windows_of,
 )
+from planner.report.charts.timeline_windows import windows_of
 from planner.report.drawing.chart import Bar, Chart, Line
 from planner.report.drawing.geometry.chart_frame import frame_of
 from planner.report.drawing.geometry.places import box_of, words_inside
@@ -192,3 +193,21 @@ def test_it_can_be_drawn() -> None:
     drawn = picture_svg(timeline_picture(timeline("1f1b", 2, 8)))
     assert "stage 1: forward pass of micro-batch 3, " in drawn
     assert "waits" in drawn
+
+
+def test_a_picture_is_wide_enough_for_numbers_of_two_digits() -> None:
+    """Where 860 pixels leave no room for them, up to 1,600."""
+    step = timeline("dualpipe", pp=8, batch=64)
+    assert not any(bar.words for bar in bars_of(timeline_chart(step)))
+    picture = timeline_picture(step)
+    assert 860 < picture.width <= 1600
+    (chart,) = picture.charts
+    passes = [bar for bar in bars_of(chart)
+              if not waits(bar) and (bar.tone, bar.hatch) == look_of("forward")]  # fmt: skip
+    assert sum(bool(bar.words) for bar in passes) > 0.6 * len(passes)
+    usual = frame_of(timeline_chart(step), 860).area
+    assert frame_of(chart, picture.width).area.bottom == pytest.approx(usual.bottom, abs=25)
+
+
+def test_a_picture_that_would_be_too_wide_has_the_usual_width() -> None:
+    assert timeline_picture(timeline("interleaved", pp=8, batch=512)).width == 860

@@ -32,13 +32,13 @@ from planner.collectives.runs.times import (
     cell_name,
     compare_times,
     crossovers,
+    fine_sizes,
     schedule_time,
 )
 from solvers.collectives.schedule import Schedule
 
 CONSTANTS = ("machine", "nccl")
 """Latency, start and rates of the machine for all; or those of NCCL's tuner, by protocol."""
-_SAMPLES_PER_DECADE = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,21 +135,19 @@ def compare(
 
     Args:
         question: The collective; without chunks and steps the whole front is taken.
-        sizes_bytes: L, rising, at least two.
+        sizes_bytes: L, rising.
         constants: One of `CONSTANTS`.
         mode: Of the simulated dots of the picture, under the machine's constants.
         on_progress: Called with (what, done, of).
 
     Raises:
-        InputError: The constants or the mode are unknown, or there are fewer than two sizes.
+        InputError: The constants or the mode are unknown.
     """
     problems = []
     if constants not in CONSTANTS:
         problems.append(f"constants: {not_one_of(constants, CONSTANTS)}")
     if mode not in MODES:
         problems.append(f"mode: {not_one_of(mode, MODES)}")
-    if len(sizes_bytes) < 2:
-        problems.append("sizes: one size is no comparison; give a range such as 1KB..1GB")
     if problems:
         raise InputError("\n".join(problems))
     found = answer(question, on_progress)
@@ -202,8 +200,9 @@ def _with_machine(found: FrontAnswer, sizes: FloatArray, mode: str) -> _Lines:
         else schedule_time(schedule, machine, name)
         for name, kind, schedule in known
     ]
+    fine = fine_sizes(sizes)
     curves = compare_times(
-        _title(question), own, library, low_bytes=float(sizes[0]), high_bytes=float(sizes[-1]),
+        _title(question), own, library, low_bytes=float(fine[0]), high_bytes=float(fine[-1]),
         mode=mode,
     )  # fmt: skip
     return own, library, [schedule for _, _, schedule in known], curves
@@ -242,8 +241,7 @@ def _with_tuner(found: FrontAnswer, sizes: FloatArray, _: str) -> _Lines:
     for line in nccl_lines(machine, question.collective, root=question.root):
         by_kind.setdefault(line.name.removesuffix(f", {line.protocol}"), []).append(line)
     library = [_Fastest(name=kind, lines=tuple(lines)) for kind, lines in by_kind.items()]
-    decades = float(np.log10(sizes[-1] / sizes[0]))
-    fine = np.geomspace(sizes[0], sizes[-1], 2 + int(decades * _SAMPLES_PER_DECADE))
+    fine = fine_sizes(sizes)
     curve = [
         TimeLine(name=one.name, library=one in library, time_s=one.time_s(fine))
         for one in (*own, *library)

@@ -20,11 +20,10 @@ from planner.base.messages import Attempts, Origin, not_one_of
 from planner.base.units import parse_whole
 from planner.collectives.nccl.costs import CALLS, NETWORKS, CallLine, call_lines, crosses_network
 from planner.collectives.questions.question import size_words
-from planner.collectives.runs.times import TimeComparison, TimeLine, crossovers
+from planner.collectives.runs.times import TimeComparison, TimeLine, crossovers, fine_sizes
 
 FIELDS = ("system", "chips", "network", "collective")
 """Names of what can be asked."""
-_SAMPLES_PER_DECADE = 64
 _EVERYBODYS = ("allgather", "reduce-scatter", "alltoall")
 _VARIANTS = ("Simple", "LL128", "LL")
 _BUS = {"allreduce": 2.0}
@@ -175,13 +174,11 @@ def system_times(question: SystemQuestion, sizes_bytes: Sequence[float]) -> Syst
 
     Args:
         question: The system and the collective.
-        sizes_bytes: L, rising, at least two.
+        sizes_bytes: L, rising.
 
     Raises:
-        InputError: There are fewer than two sizes, or the library does not serve the chips.
+        InputError: The library does not serve the chips.
     """
-    if len(sizes_bytes) < 2:
-        raise InputError("sizes: one size is no comparison; give a range such as 1KB..1GB")
     sizes = np.asarray(sizes_bytes, dtype=np.float64)
     lines = question.lines()
     return SystemAnswer(
@@ -197,8 +194,7 @@ def _curves(
     question: SystemQuestion, lines: Sequence[CallLine], sizes: FloatArray
 ) -> TimeComparison:
     """Lines that are the fastest of their algorithm somewhere, over a fine range."""
-    decades = float(np.log10(sizes[-1] / sizes[0]))
-    fine = np.geomspace(sizes[0], sizes[-1], 2 + int(decades * _SAMPLES_PER_DECADE))
+    fine = fine_sizes(sizes)
     shown: list[CallLine] = []
     for algorithm in dict.fromkeys(line.algorithm for line in lines):
         own = [line for line in lines if line.algorithm == algorithm]

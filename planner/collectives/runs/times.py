@@ -183,7 +183,7 @@ def compare_times(
     if not (low_bytes < high_bytes and schedules):
         raise InputError(f"sizes: {low_bytes:g} to {high_bytes:g} bytes is no range")
     decades = np.log10(high_bytes / low_bytes)
-    sizes = np.geomspace(low_bytes, high_bytes, 2 + int(decades * _SAMPLES_PER_DECADE))
+    sizes = fine_sizes(np.array([low_bytes, high_bytes]))
     runs = np.array(simulated_bytes or np.geomspace(low_bytes, high_bytes, 1 + round(2 * decades)))
     lines = [
         TimeLine(
@@ -199,6 +199,15 @@ def compare_times(
         crossovers=crossovers([*schedules, *library], sizes),
         own_crossovers=crossovers(schedules, sizes),
     )  # fmt: skip
+
+
+def fine_sizes(sizes_bytes: FloatArray) -> FloatArray:
+    """Sizes of the curves over a range; around a single size, a decade to each side."""
+    low, high = float(sizes_bytes[0]), float(sizes_bytes[-1])
+    if low == high:
+        low, high = low / 10, high * 10
+    decades = float(np.log10(high / low))
+    return np.geomspace(low, high, 2 + int(decades * _SAMPLES_PER_DECADE))
 
 
 def crossovers(algorithms: Sequence[Timed], sizes_bytes: FloatArray) -> tuple[Crossover, ...]:

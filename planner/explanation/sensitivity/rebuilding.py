@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Level, load_calibration
 from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.overrides import with_constants
 from planner.base.files import read_yaml
 from planner.cost.context import CostModel
 from planner.question.changes.leaves import ASSUMPTIONS
@@ -56,7 +57,7 @@ class Rebuilding:
             job.precision,
             self.mfu,
             local,
-            constants,
+            constants or self.constants,
             job.expert_software,
         )
         kept: Any = {name: getattr(self.model.assumptions, name) for name in self.given}
@@ -92,6 +93,8 @@ def rebuilding(resolved: Resolved) -> Rebuilding:
     given: frozenset[str] = frozenset()
     if names_a_file(request.assumptions):
         changes = read_yaml(Path(request.assumptions))
+        if constants is not None:
+            constants, changes = with_constants(constants, changes)
         given = frozenset(changes) - {"preset"}
     given |= {one.leaf.path for one in resolved.changes.of(ASSUMPTIONS)}
     made = Rebuilding(

@@ -16,7 +16,7 @@ from planner.explanation.judging import (
     broken_rule,
     refusal_of,
 )
-from planner.explanation.reliefs import FASTER, machines
+from planner.explanation.reliefs import FASTER, SLOWER, machines
 from planner.explanation.sensitivity.rebuilding import Rebuilding
 from planner.explanation.steps.neighbors import Judged
 from planner.plan import Plan, PlanTable
@@ -38,14 +38,23 @@ def machine_steps(
         limits: What it has to obey.
         near: Plans one step away, for what more memory would let in.
     """
-    found = [
+    return [*_on_each(made, plan, limits, FASTER), _more_memory(made, plan, limits, near)]
+
+
+def slower_steps(made: Rebuilding, plan: Plan, limits: Limits) -> list[Judged]:
+    """The plan on machines one resource of which is slower; arguments as above."""
+    return [step for factor in SLOWER for step in _on_each(made, plan, limits, factor)]
+
+
+def _on_each(made: Rebuilding, plan: Plan, limits: Limits, factor: float) -> list[Judged]:
+    """The plan on machines one resource of which is so many times as good."""
+    return [
         Judged(
             change=one.change, result=_on(one.model, plan),
             refusal=_refused(one.model, plan, limits),
         )
-        for one in machines(made, plan)
+        for one in machines(made, plan, factor)
     ]  # fmt: skip
-    return [*found, _more_memory(made, plan, limits, near)]
 
 
 def _on(model: CostModel, plan: Plan) -> PlanResult:

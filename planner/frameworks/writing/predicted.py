@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.assumptions.assumptions import PRESETS
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
+from planner.network.domains import link_words
 
 _MSCCL = ("NVIDIA", "AMD")
 """Vendors whose collective library runs schedules of MSCCL."""
@@ -69,7 +70,7 @@ def _collectives(launch: Launch) -> str:
 def _slow_links(launch: Launch) -> str:
     """Degraded links between chips that the plan uses."""
     links = [
-        f"{level.name}:{u}-{v}={share:g}"
+        f"{level.name}:{link_words(u, v)}={share:g}"
         for level in launch.cost.cluster.levels
         for u, v, share in level.degraded
         if max(u, v) < launch.plan.chips

@@ -204,11 +204,13 @@ JOB_FIELDS = (
         name="degrade_link",
         help=(
             "A link between two chips of a level that carries only a share of its rate, e.g. "
-            "nvlink:0-2=0.25, or 0 where it failed; in every domain"
+            "nvlink:0-2=0.25, or 0 where it failed; of a chip to a switch leaf:3=0.5; in every "
+            "domain"
         ),
         replacing=(
             "A link between two chips of a level that carries only a share of its rate, e.g. "
-            "nvlink:0-2=0.25 (0: failed), in every domain (repeatable)"
+            "nvlink:0-2=0.25 (0: failed), of a chip to a switch leaf:3=0.5; in every domain "
+            "(repeatable)"
         ),
         panel=JOB,
         kind="texts",
@@ -244,7 +246,7 @@ JOB_FIELDS = (
     ),
     Asked(
         name="torus_axes",
-        help="Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1",
+        help="Torus axes that serve mesh axes, e.g. fsdp=2,tp=1",
         panel=JOB,
         kind="sizes",
         default_text="as the placement has them",

@@ -38,7 +38,8 @@ class FeasibleFields(TypedDict, total=False):
     the wiring) or best (the faster of both at each size). Default: nccl."""
     degrade_link: Several
     """A link between two chips of a level that carries only a share of its rate, e.g.
-    nvlink:0-2=0.25, or 0 where it failed; in every domain. Default: none."""
+    nvlink:0-2=0.25, or 0 where it failed; of a chip to a switch leaf:3=0.5; in every domain.
+    Default: none."""
     set: Mapping[str, Any] | Several
     """What if: a field of chip, cluster, model, assumptions or calibration, times a factor or with
     another value, e.g. memory.bandwidth=2x or levels.leaf.latency=2us. A mapping or a list of
@@ -46,8 +47,7 @@ class FeasibleFields(TypedDict, total=False):
     mfu: float | str | None
     """Under roofline: share of the peak, e.g. 0.4. Default: 1."""
     torus_axes: Mapping[str, float | str] | str | None
-    """Torus axes that serve mesh axes smaller than the slice, e.g. fsdp=2,tp=1. Default: as the
-    placement has them."""
+    """Torus axes that serve mesh axes, e.g. fsdp=2,tp=1. Default: as the placement has them."""
     seq_len: int | str | None
     """Tokens per sequence. Default: the model's own; of finetune and lora 4096 if that is less."""
     lengths: Mapping[str, float | str] | str | None

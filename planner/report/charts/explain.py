@@ -29,6 +29,7 @@ _DIRECTIONS = {
     "machine": (*look_of("another_machine"), "another machine"),
     "scale": (*look_of("another_size"), "more chips, a larger batch"),
 }
+"""Those that are drawn: what slower parts would do stands in tables alone."""
 
 
 def explain_picture(result: ExplainResult) -> Picture:
@@ -42,7 +43,8 @@ def explain_picture(result: ExplainResult) -> Picture:
 
 def steps_chart(result: ExplainResult) -> Chart:
     """A bar per step: the change of the time of a token; what does not fit is drawn lightly."""
-    steps = [step for step in result.explained.steps if step.time is not None]
+    shown = (step for step in result.explained.steps if step.direction in _DIRECTIONS)
+    steps = [step for step in shown if step.time is not None]
     changes = [100 * abs(step.time or 0.0) for step in steps]
     longest = _longest(changes) or 1.0
     reach = longest * _ROOM

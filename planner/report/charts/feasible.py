@@ -48,7 +48,7 @@ def check_panels(plot: Path | None, picture: str | None) -> tuple[str, ...]:
 
     Raises:
         InputError: A panel or the ending is unknown, the file cannot be written, or it is a PNG
-            and matplotlib is missing.
+            and resvg-py is missing.
     """
     names = PANELS if picture is None else tuple(name.strip() for name in picture.split(","))
     if plot is None:

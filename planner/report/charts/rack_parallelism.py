@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 
 from planner.base.units import show_joules, show_seconds, unit_for
 from planner.report.drawing.chart import (
@@ -48,6 +49,8 @@ _RADII, _WIDTHS = (6.5, 5.2, 4.2), (2.6, 1.5, 1.0)
 _BOTH_RADII, _BOTH_WIDTHS = (4.2, 7.0), (2.4, 1.0)
 """Of the forward and the backward pass where a figure shows both."""
 _MARGIN = 1.12
+_SAME = 2e-3
+"""Relative difference of curves of which one would hide the other."""
 _HALF = 0.31
 """Half of the width of a bar, from 1 to the next."""
 _HEIGHT = 0.62
@@ -74,12 +77,20 @@ def parallelism_chart(figure: Figure) -> Chart:
         y=axes[1],
         marks=tuple(marks),
         legend=tuple(legend),
-        notes=("Dashed: the backward pass.",) if figure.series[0].direction else (),
+        notes=_notes(figure),
         description=_described(figure),
         header=tuple(table.header),
         rows=tuple(map(tuple, table.rows)),
         height=_HEIGHT,
     )
+
+
+def _notes(figure: Figure) -> tuple[str, ...]:
+    """How the curves are drawn, where that is not in the legend."""
+    notes = ("Dashed: the backward pass.",) if figure.series[0].direction else ()
+    if figure.shown != "energy" and any(len(names) > 1 for names in _alike(figure)):
+        notes += (f"Curves that agree to {100 * _SAME:g} % are drawn as one.",)
+    return notes
 
 
 _Drawn = tuple[tuple[Axis, Axis], list[Mark], list[Key]]
@@ -117,16 +128,15 @@ def _curves(figure: Figure) -> _Drawn:
     lines: list[Mark] = []
     dots: list[Dot] = []
     keys = []
-    names = curve_names(figure)
-    drawn = [name for name in names if any(_value(figure, p) for p in _points(figure, name))]
-    for name in names:
-        points = _points(figure, name)
+    drawn = 0
+    for names in _alike(figure):
+        points, name = _points(figure, names[0]), _joined(figure, names)
         back = points[0].direction == "backward"
         tone = (_BACK_TONES if back else _TONES)[points[0].strategy]
-        if name not in drawn:
+        if not any(_value(figure, point) for point in points):
             keys.append(Key(words=f"{name}: none", tone=tone, kind="line"))
             continue
-        at = drawn.index(name)
+        at, drawn = drawn, drawn + 1
         shape = SHAPES[at % len(SHAPES)]
         keys.append(Key(words=name, tone=tone, shape=shape))
         places = tuple((float(getattr(p, figure.swept)), _value(figure, p)) for p in points)
@@ -142,6 +152,36 @@ def _curves(figure: Figure) -> _Drawn:
         ]  # fmt: skip
     dots.sort(key=lambda dot: -dot.radius)
     return _curve_axes(figure), [*lines, *dots], keys
+
+
+def _alike(figure: Figure) -> list[list[str]]:
+    """The names of the curves; those that agree at every point, so that one is seen, together."""
+    groups: list[list[str]] = []
+    for name in curve_names(figure):
+        values = _values(figure, name)
+        for group in groups:
+            first = _values(figure, group[0])
+            if first.keys() == values.keys() and all(
+                isclose(first[at], values[at], rel_tol=_SAME) for at in first
+            ):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups
+
+
+def _joined(figure: Figure, names: Sequence[str]) -> str:
+    """What a curve is called: `DP and TP`, `TP forward and backward`."""
+    first, *others = (_points(figure, name)[0] for name in names)
+    if first.direction and all(point.strategy == first.strategy for point in others):
+        return " and ".join((names[0], *(point.direction for point in others)))
+    return " and ".join(names)
+
+
+def _values(figure: Figure, name: str) -> dict[int, float]:
+    """The value of a curve at each number of GPUs or block size."""
+    return {getattr(point, figure.swept): _value(figure, point) for point in _points(figure, name)}
 
 
 def _points(figure: Figure, name: str) -> list[Point]:

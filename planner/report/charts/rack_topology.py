@@ -9,6 +9,7 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.base.units import plain, show_bytes
+from planner.network.topology.kinds import DGX1
 from planner.network.topology.wiring import Wiring
 from planner.report.drawing.chart import Axis, Bar, Chart, Dot, Key, Line, Mark, Picture, Words
 from planner.report.drawing.geometry.chart_frame import SMALL
@@ -30,7 +31,9 @@ _FAINTEST = 0.2
 """Strength of an idle link, so that it is still seen."""
 _GAP = 1.3
 """A line is drawn as a circle that is so much longer."""
-_CIRCLES = ("linear", "star", "ring", "fully-connected", "hypercube", "dragonfly", "dgx-1")
+_CIRCLES = ("linear", "star", "ring", "fully-connected", "hypercube", "dragonfly")
+_ISLAND = ((-1.0, 1.0), (-1.8, 0.35), (-1.8, -0.35), (-1.0, -1.0))
+"""Four chips at four heights, so that each link to the mirrored island is level and on no other."""
 _SWITCH_RISE = 0.45
 _LEAST_RISE = 0.5
 _MARGIN = 0.08
@@ -219,12 +222,20 @@ def _positions(row: TopologyRow, wiring: Wiring) -> dict[int, FloatArray]:
         return _ringed(wiring) if name == "dragonfly" else _layered(wiring)
     if name in ("mesh", "torus", "hyperx") and "x" in sizes:
         return _slanted(tuple(map(int, sizes.split("x"))), bent=name != "mesh")
+    if name in DGX1:
+        return _mirrored(_ISLAND)
     if name in _CIRCLES:
         return _circle(count, hub=name == "star", closed=name != "linear")
     graph = nx.Graph()
     graph.add_nodes_from(range(count))
     graph.add_edges_from(wiring.ends.tolist())
     return dict(nx.kamada_kawai_layout(graph))
+
+
+def _mirrored(island: Sequence[tuple[float, float]]) -> dict[int, FloatArray]:
+    """Two islands beside each other: the first half of the chips, and its mirror image."""
+    half = np.array(island)
+    return dict(enumerate(np.vstack([half, half * (-1.0, 1.0)])))
 
 
 def _circle(count: int, *, hub: bool, closed: bool) -> dict[int, FloatArray]:

@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.cost.timeline.timeline import Timeline
+from planner.report.charts.timeline_windows import Window, windows_of
 from planner.report.drawing.chart import Axis, Bar, Chart, Key, Line, Mark, Picture
 from planner.report.drawing.geometry.chart_frame import SMALL
 from planner.report.drawing.geometry.lettering import width_of
@@ -24,8 +24,11 @@ from planner.schedules import schedule_of
 from planner.schedules.orders import BACKWARD, FORWARD, OPTIMIZER, OVERHEAD, REDUCTION, WEIGHT_GRAD
 
 MOST_ROWS = 16
-READABLE = 72
-"""Operations on a row that can be told apart."""
+WIDEST = 1600.0
+"""Pixels of the widest picture."""
+_UNNUMBERED = 0.05
+"""Share of the passes that may be too short for a number."""
+_NUMBERED = (FORWARD, BACKWARD)
 _LOOK: dict[int, Look] = {
     FORWARD: look_of("forward"),
     BACKWARD: look_of("backward"),
@@ -37,34 +40,15 @@ _LOOK: dict[int, Look] = {
 _WAITING = look_of("waiting")
 _AROUND = 75.0
 """Pixels of a chart beside its horizontal axis."""
-_BREAK = 0.035
-"""Width of a break over that of what is shown."""
 _HALF = 0.4
 _SLIVER = 1e-3
 """Share of a window below which a wait is not drawn."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
-    """A part of the step that is shown.
-
-    Attributes:
-        begin_s, end_s: Of the step.
-        at: Where it begins on the axis.
-    """
-
-    begin_s: float
-    end_s: float
-    at: float
-
-    def place(self, seconds: float) -> float:
-        """Where a moment of it is on the axis."""
-        return self.at + seconds - self.begin_s
-
-
 def timeline_picture(timeline: Timeline, title: str = "Pipeline timeline") -> Picture:
     """One step as a chart of bars, with a table of what each stage does and waits for."""
-    return Picture(title=title, charts=(timeline_chart(timeline, title),))
+    width = _width(timeline)
+    return Picture(title=title, charts=(timeline_chart(timeline, title, width),), width=width)
 
 
 def timeline_chart(
@@ -100,8 +84,24 @@ def timeline_chart(
         description=_description(timeline),
         header=header,
         rows=table,
-        height=min(0.14 + 0.05 * len(rows), 0.9),
+        height=min(0.14 + 0.05 * len(rows), 0.9) * min(WIDTH / width, 1.0),
     )
+
+
+def _width(timeline: Timeline) -> float:
+    """Pixels of a picture that has room for the numbers of forward and backward passes.
+
+    The usual width where half of them would have none in `WIDEST` pixels.
+    """
+    last = windows_of(timeline)[-1]
+    of_second = _number_width(timeline) * last.place(last.end_s)
+    seconds = timeline.end_s - timeline.start_s
+    nearly_all, half = (
+        of_second / min(np.quantile(seconds[timeline.kind == kind], share) for kind in _NUMBERED)
+        + _AROUND
+        for share in (_UNNUMBERED, 0.5)
+    )
+    return WIDTH if half > WIDEST else float(np.clip(nearly_all, WIDTH, WIDEST))
 
 
 def shown_stages(timeline: Timeline) -> tuple[int, ...]:
@@ -110,55 +110,6 @@ def shown_stages(timeline: Timeline) -> tuple[int, ...]:
     return tuple(
         np.unique(np.rint(np.linspace(0, timeline.stages - 1, count))).astype(int).tolist()
     )
-
-
-def windows_of(timeline: Timeline) -> tuple[Window, ...]:
-    """The parts of a step that are shown: all of it, or what is not the same over and over."""
-    whole = timeline.makespan_s
-    # Chunks of a stage that a micro-batch visits.
-    chunks = timeline.interleave // schedule_of(timeline.schedule).replicas
-    passes = chunks * timeline.micro_batches * (2 + timeline.splits_backward)
-    spans = [(0.0, whole)]
-    if passes > READABLE:
-        spans = _joined(_ends(timeline), whole)
-    gap = _BREAK * sum(end - begin for begin, end in spans)
-    windows: list[Window] = []
-    for begin, end in spans:
-        at = windows[-1].place(windows[-1].end_s) + gap if windows else 0.0
-        windows.append(Window(begin_s=begin, end_s=end, at=at))
-    return tuple(windows)
-
-
-def _ends(timeline: Timeline) -> list[tuple[float, float]]:
-    """Filling and draining of the pipeline, with some operations of the steady state beside them.
-
-    Filling ends with the first backward pass of the first stage, draining begins with its last
-    forward pass; with GPipe the two meet in the turn, and the step begins and ends with passes in
-    one direction.
-    """
-    first = timeline.of_stage(0)
-    starts = timeline.start_s[first & (timeline.kind == BACKWARD)]
-    ends = timeline.end_s[first & (timeline.kind == FORWARD)]
-    passes = np.isin(timeline.kind, (FORWARD, BACKWARD, WEIGHT_GRAD))
-    pair = float(np.sum((timeline.end_s - timeline.start_s)[first & passes])) / len(starts)
-    few = READABLE / 12 * pair
-    if starts[0] >= ends[-1]:
-        middle = max(few, (timeline.stages + 2) * pair / 2)
-        turn = (float(ends[-1]) - few / 3, float(starts[0]) + few / 3)
-        return [(0.0, middle), turn, (timeline.pipeline_s - middle, timeline.makespan_s)]
-    return [(0.0, float(starts[0]) + few), (float(ends[-1]) - few, timeline.makespan_s)]
-
-
-def _joined(spans: list[tuple[float, float]], whole: float) -> list[tuple[float, float]]:
-    """Spans within the step; those that overlap or nearly touch as one."""
-    joined = [(max(spans[0][0], 0.0), min(spans[0][1], whole))]
-    near = _BREAK * sum(end - begin for begin, end in spans)
-    for begin, end in spans[1:]:
-        if begin - joined[-1][1] <= near:
-            joined[-1] = (joined[-1][0], min(end, whole))
-        else:
-            joined.append((begin, min(end, whole)))
-    return joined
 
 
 def _unit(seconds: float) -> tuple[float, str]:
@@ -203,7 +154,7 @@ def _numbered(timeline: Timeline, marks: Sequence[Mark], pixel_s: float) -> list
         marks: Bars with numbers, and others.
         pixel_s: Seconds of a pixel.
     """
-    need = (width_of(f"{timeline.micro_batches - 1}", SMALL) + 7) * pixel_s
+    need = _number_width(timeline) * pixel_s
     widths: dict[tuple[str, str], list[float]] = {}
     for mark in marks:
         if isinstance(mark, Bar) and mark.words:
@@ -217,6 +168,11 @@ def _numbered(timeline: Timeline, marks: Sequence[Mark], pixel_s: float) -> list
         else:
             numbered.append(mark)
     return numbered
+
+
+def _number_width(timeline: Timeline) -> float:
+    """Pixels that the longest number of a micro-batch takes."""
+    return width_of(f"{timeline.micro_batches - 1}", SMALL) + 7
 
 
 def _waits(timeline: Timeline, window: Window, at: int, stage: int) -> list[Mark]:

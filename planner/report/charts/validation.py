@@ -89,7 +89,7 @@ def check_runs_plot(plot: Path | None, what: str) -> None:
 
     Raises:
         InputError: There are no runs to draw, the ending is unknown, the file cannot be written,
-            or it is a PNG and matplotlib is missing.
+            or it is a PNG and resvg-py is missing.
     """
     if plot is None:
         return

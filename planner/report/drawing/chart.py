@@ -2,8 +2,8 @@
 
 A view module (`front_chart`, `breakdown_chart`, ...) turns an answer into a `Picture`: charts with
 axes and marks in the units of the axes, no pixels and no library. The second step draws it:
-`planner.report.drawing.svg` as SVG (files and pages, no library needed), `chart_figure` with
-matplotlib (PNG). Tests look at the data, not at pixels.
+`planner.report.drawing.svg` as SVG (files and pages, no library needed), which
+`planner.report.drawing.png` turns into pixels. Tests look at the data first.
 
 Colours are names of `TONES`, so that a page can be light or dark; a mark never rests on its colour
 alone: areas and bars carry a hatch too, dots a shape, and `Chart.rows` the figures as a table.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from frozen_records import dataclass
 
 TONES = ("blue", "orange", "green", "purple", "red", "teal", "brown", "grey")
-"""Colours of marks; `chart_svg` and `chart_figure` say what they look like."""
+"""Colours of marks; `style.palette` says what they look like."""
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "hexagon", "wedge", "bar", "star")
 HATCHES = ("", "slant", "backslant", "dots", "cross")
 

@@ -26,7 +26,7 @@ from planner.report.drawing.marks import (
     spots_svg,
     words_svg,
 )
-from planner.report.drawing.style.palette import chart_css, theme_css
+from planner.report.drawing.style.palette import picture_css
 
 WIDTH = 860.0
 SIDE_BY_SIDE = 560.0
@@ -111,7 +111,7 @@ def picture_svg(picture: Picture) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" '
         f'viewBox="0 0 {number(sheet.width)} {number(sheet.height)}" {size}>\n'
-        f"<title>{clean(picture.title)}</title>\n<style>\n{theme_css()}{chart_css()}</style>\n"
+        f"<title>{clean(picture.title)}</title>\n<style>\n{picture_css()}</style>\n"
         f'<rect class="paper" {size}/>\n' + "\n".join([*head, *body]) + "\n</svg>\n"
     )
 

@@ -87,7 +87,7 @@ def picture_page(picture: Picture, lines: Sequence[str] = ()) -> str:
         lines: Sentences below, plain text.
     """
     columns = max(1, min(picture.columns, len(picture.charts), _MOST_COLUMNS))
-    width = WIDTH if columns == 1 else picture.width or _NARROW
+    width = picture.width or (WIDTH if columns == 1 else _NARROW)
     charts = [
         (chart, _trusted(chart_svg(chart, width=width, ident=f"c{at}")))
         for at, chart in enumerate(picture.charts)

@@ -1,4 +1,4 @@
-"""Pictures as files: SVG and self-contained pages without a library, PNG with matplotlib."""
+"""Pictures as files: SVG and self-contained pages without a library, PNG with resvg."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def check_picture(path: Path | None, flag: str = "plot") -> None:
         flag: Name of the option, for messages.
 
     Raises:
-        InputError: The ending is unknown, the file cannot be written, or it is a PNG and matplotlib
+        InputError: The ending is unknown, the file cannot be written, or it is a PNG and resvg-py
             is missing.
     """
     if path is None:
         return
     check_ending(path, flag)
     if path.suffix.lower() == ".png":
-        from planner.report.drawing.plotting import load_pyplot  # noqa: PLC0415  (only where a picture or page is written)
+        from planner.report.drawing.png import load_resvg  # noqa: PLC0415  (only where a picture or page is written)
 
-        load_pyplot(flag)
+        load_resvg(flag)
     check_writable(path)
 
 
@@ -50,11 +50,11 @@ def picture_bytes(picture: Picture, path: Path) -> str | bytes:
     """What a file of this name holds; for `files.write_all`, which writes several or none.
 
     Raises:
-        InputError: The ending is unknown, or it is .png and matplotlib is missing.
+        InputError: The ending is unknown, or it is .png and resvg-py is missing.
     """
     check_ending(path)
     if path.suffix.lower() == ".png":
-        from planner.report.drawing.figure import picture_png  # noqa: PLC0415
+        from planner.report.drawing.png import picture_png  # noqa: PLC0415
 
         return picture_png(picture)
     if path.suffix.lower() == ".html":

@@ -64,6 +64,7 @@ def steps_view(why: Explained, spread: Spread | None = None) -> list[RenderableT
     titles = {
         "plan": "One step away, all else the same",
         "machine": "What if the machine were another one (the same plan; power stays)",
+        "slower": "What if a part of the machine were slower (the same plan; power stays)",
         "scale": "What if the job were larger (energy and time per token)",
     }
     parts: list[RenderableType] = []
@@ -142,7 +143,9 @@ def leaning_view(why: Explained, most: int = _MOST) -> list[RenderableType]:
     words = (
         f"Per cent by which a result changes when a number grows by 1 %; "
         f"{len(why.elasticities)} of {plural(why.numbers, 'number')} change anything. "
-        "* marks what is assumed, neither measured nor published."
+        "* marks what is assumed, neither measured nor published. A file for "
+        "--assumptions takes constants of the calibration and fields of the assumptions by these "
+        "names; the others are facts of chip, cluster and framework."
     )
     view = Fitted(_LEAN, rows, right=_LEAN[3:])
     means = map(Text, meaning_words(one.number.path for one in shown))

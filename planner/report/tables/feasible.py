@@ -61,13 +61,14 @@ def _table(result: FeasibleResult, rows: Sequence[Row]) -> RenderableType:
 def _threshold_table(rows: Sequence[Row]) -> RenderableType:
     """Batches, degrees and what binds, a strategy per line."""
     header = (
-        "strategy", "batch from", "per chip", "whole from", "mesh", "fits", "max tp", "X_opt",
-        "binds",
+        "strategy", "batch from", "peak from", "per chip", "whole from", "mesh", "fits", "max tp",
+        "X_opt", "binds",
     )  # fmt: skip
     cells = [
         (
             _TITLES[row.strategy],
             tokens_words(row.min_batch_tokens_compute_bound),
+            tokens_words(row.min_batch_tokens_at_peak),
             _per_chip(row),
             tokens_words(row.min_batch_tokens_whole_mesh),
             mesh_words(row.mesh),
@@ -78,7 +79,11 @@ def _threshold_table(rows: Sequence[Row]) -> RenderableType:
         )
         for row in rows
     ]
-    keep = [0, 1, 2, *([3] if any(_differs(row) for row in rows) else []), *range(4, 9)]
+    shown = {
+        "peak from": any(row.min_batch_tokens_at_peak is not None for row in rows),
+        "whole from": any(_differs(row) for row in rows),
+    }
+    keep = [at for at, name in enumerate(header) if shown.get(name, True)]
     return _columns(header, cells, keep)
 
 
@@ -87,6 +92,7 @@ _SPARED = (
     "80 %",
     "X_opt",
     "max tp",
+    "peak from",
     "per chip",
     "whole from",
     "by the formula",
@@ -104,7 +110,7 @@ def _columns(
     header: Sequence[str], cells: Sequence[Sequence[str]], keep: Sequence[int]
 ) -> RenderableType:
     """Some columns of a table; those of numbers flush right."""
-    words = ("strategy", "mesh", "binds", "verdict")
+    words = ("strategy", "mesh", "binds", "verdict", "at peak")
     left, tables = list(keep), []
     for spared in (None, *_SPARED):
         left = [index for index in left if header[index] != spared]
@@ -117,12 +123,14 @@ def _columns(
 
 def _verdict_table(rows: Sequence[Row]) -> RenderableType:
     header = (
-        "strategy", "verdict", "margin", "batch from", "mesh", "X_opt", "step", "80 %", "binds",
+        "strategy", "verdict", "at peak", "margin", "batch from", "mesh", "X_opt", "step", "80 %",
+        "binds",
     )  # fmt: skip
     cells = [
         (
             _TITLES[row.strategy],
             "yes" if row.feasible else "no",
+            {None: _NONE, True: "yes", False: "no"}[row.feasible_at_peak],
             _NONE if row.margin is None else f"{plain(row.margin)} x",
             tokens_words(row.min_batch_tokens_compute_bound),
             mesh_words(row.mesh),
@@ -133,7 +141,9 @@ def _verdict_table(rows: Sequence[Row]) -> RenderableType:
         )
         for row in rows
     ]
-    return _columns(header, cells, _with_interval(rows, range(len(header)), 7))
+    peak = any(row.feasible_at_peak is not None for row in rows)
+    keep = [at for at, name in enumerate(header) if peak or name != "at peak"]
+    return _columns(header, cells, _with_interval(rows, keep, header.index("80 %")))
 
 
 def _largest_table(rows: Sequence[Row]) -> RenderableType:

@@ -55,6 +55,9 @@ class Row:
         compute_bound_continuous, margin_continuous: The same by the formula with continuous X and
             Y, where it is used.
         margin: The batch over the smallest from which whole meshes are compute-bound.
+        min_batch_tokens_at_peak, feasible_at_peak: What `min_batch_tokens_compute_bound` and
+            `feasible` are at the peak rate, with which the text decides; None but under `roofline`
+            with another `mfu`, which times take.
         step_time_s: Of the best mesh at that batch; step_time_low_s, step_time_high_s: ends of its
             80 % interval, None under `roofline`, whose times are bounds.
         max_chips: Largest count that is compute-bound and fits at the batch, if counts were open.
@@ -83,6 +86,8 @@ class Row:
     feasible: bool | None = None
     margin: float | None = None
     margin_continuous: float | None = None
+    min_batch_tokens_at_peak: float | None = None
+    feasible_at_peak: bool | None = None
     step_time_s: float | None = None
     step_time_low_s: float | None = None
     step_time_high_s: float | None = None

@@ -24,6 +24,7 @@ from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.search.limits import Limits
 from planner.studies.feasibility import fitted as default
+from planner.studies.feasibility import words
 from planner.studies.feasibility.answer import DeadlineRow, FeasibleResult, Row
 from planner.studies.feasibility.deadline import Goal, goal_of, smallest_count
 from planner.studies.feasibility.launching import (
@@ -36,30 +37,10 @@ from planner.studies.feasibility.sizes import batches_of, check_batch, chips_of,
 from planner.studies.feasibility.strategies import NAMES, Strategy, strategies_named
 from planner.studies.feasibility.textbook import inverse
 from planner.studies.feasibility.textbook.asked import check_roofline
-from planner.studies.feasibility.textbook.roofline import largest_tp_of, roofline_row
+from planner.studies.feasibility.textbook.roofline import model_at_peak, roofline_rows
 from planner.studies.whatif import with_each_counted
 
 MOST_CHIPS = 65536
-
-_AT_ONCE = (
-    "The whole batch passes at once, without gradient accumulation and bubbles; planner solve also "
-    "accumulates, and may do with fewer chips."
-)
-_ROOFLINE_NOTES = (
-    "Compute-bound: communication takes no longer than computing. The whole batch passes at once "
-    "(no gradient accumulation), without bubbles.",
-    "Whole meshes lie on a torus as planner solve --placement torus lays them.",
-    "As in the text, FSDP and TP communicate at the same time, each at the full rate of the links "
-    "that it uses: where both lie on one physical axis, that is more than the axis has. "
-    "--torus-axes gives each its own.",
-)
-_DEFAULT_NOTES = (
-    "Compute-bound: exposed communication is at most 1 % of the step of the fastest plan that "
-    "fits, at this batch and at every larger one looked at (16 Ki tokens per chip, from 4 Mi up "
-    "to 64 Mi, or the batch asked for). Gradient accumulation makes no batch too large for memory.",
-    "Placements are the framework's orders of the axes; planner solve --placement torus also cuts "
-    "axes into parts.",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +55,7 @@ class Case:
         chips: Counts asked for; empty: the largest is looked for.
         batches: Tokens per step asked for; empty: thresholds are looked for.
         offload: Whether state and activations may move to the host.
+        at_peak: The cost model without `mfu`, under `roofline` with one.
     """
 
     model: CostModel
@@ -83,6 +65,7 @@ class Case:
     chips: tuple[int, ...]
     batches: tuple[float, ...]
     offload: bool
+    at_peak: CostModel | None = None
 
     def may_move(self, chosen: Sequence[Strategy]) -> Sequence[Strategy]:
         """Strategies whose plans move to the host what the question allows."""
@@ -198,9 +181,11 @@ def _answered(
 
 def _notes(case: Case, *, goal: bool) -> tuple[str, ...]:
     """What holds for all rows."""
+    if not goal and case.at_peak is not None and case.chips:
+        return (*words.ROOFLINE_NOTES, words.AT_PEAK)
     if not goal:
-        return _ROOFLINE_NOTES if case.roofline else _DEFAULT_NOTES
-    return (_AT_ONCE,) if case.roofline else ()
+        return words.ROOFLINE_NOTES if case.roofline else words.DEFAULT_NOTES
+    return (words.AT_ONCE,) if case.roofline else ()
 
 
 def _ends(case: Case, step_time_s: float | None) -> dict[str, Any]:
@@ -298,6 +283,7 @@ def _case(
         chips=counts,
         batches=batches,
         offload=request.offload,
+        at_peak=model_at_peak(model) if request.mfu not in (None, 1.0) else None,
     )
 
 
@@ -340,9 +326,7 @@ def _at(case: Case, strategy: Strategy, chips: int, on_progress: Progress | None
             model, strategy, chips, limits, case.batches, on_progress, case.targets
         )
     memory = limits.chip_bytes(model)
-    most_tp = largest_tp_of(model, chips, memory) if "tp" in strategy.axes else None
-    batches: tuple[float | None, ...] = case.batches or (None,)
-    return [roofline_row(model, strategy, chips, memory, batch, most_tp) for batch in batches]
+    return roofline_rows(model, strategy, chips, memory, case.batches, case.at_peak)
 
 
 def _largest(case: Case, strategy: Strategy, batch: float, on_progress: Progress | None) -> Row:

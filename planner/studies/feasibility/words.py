@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.base.units import plural, show_bytes, show_count
+from planner.base.units import plain, plural, show_bytes, show_count
 from planner.cost.context import CostModel
 from planner.frameworks.rules import demands_of
 from planner.frameworks.targets import Target
@@ -15,7 +15,32 @@ from planner.plan import PlanTable
 from planner.results.words import join_words
 from planner.studies.feasibility import answer
 from planner.studies.feasibility.strategies import Strategy, pod_chips
+from planner.studies.feasibility.textbook.continuous import Continuous
 from planner.studies.feasibility.textbook.meshes import MeshLimits
+
+AT_ONCE = (
+    "The whole batch passes at once, without gradient accumulation and bubbles; planner solve also "
+    "accumulates, and may do with fewer chips."
+)
+ROOFLINE_NOTES = (
+    "Compute-bound: communication takes no longer than computing. The whole batch passes at once "
+    "(no gradient accumulation), without bubbles.",
+    "Whole meshes lie on a torus as planner solve --placement torus lays them.",
+    "As in the text, FSDP and TP communicate at the same time, each at the full rate of the links "
+    "that it uses: where both lie on one physical axis, that is more than the axis has. "
+    "--torus-axes gives each its own.",
+)
+AT_PEAK = (
+    "Peak: by the peak rate, with which the text decides what is compute-bound. Times and the "
+    "other columns are those of --mfu: slower computing hides more communication."
+)
+DEFAULT_NOTES = (
+    "Compute-bound: exposed communication is at most 1 % of the step of the fastest plan that "
+    "fits, at this batch and at every larger one looked at (16 Ki tokens per chip, from 4 Mi up "
+    "to 64 Mi, or the batch asked for). Gradient accumulation makes no batch too large for memory.",
+    "Placements are the framework's orders of the axes; planner solve --placement torus also cuts "
+    "axes into parts.",
+)
 
 
 def tokens(value: float) -> str:
@@ -102,6 +127,17 @@ def _too_much_tp(limits: MeshLimits, row: int) -> str:
     return (
         f"exchanging activations takes longer than computing: tp {degree} on links that hide up "
         f"to {most:.3g}"
+    )
+
+
+def by_formula(formula: Continuous) -> str:
+    """What the text's formula says with torus axes that nobody gave."""
+    least = formula.least
+    return (
+        f"by the text's formula, which gives both whole torus axes (--torus-axes "
+        f"fsdp={formula.axes_x:g},tp={formula.axes_y:g}), from {tokens(least)} on, "
+        f"{least / formula.chips:,.4g} per chip, with X {plain(formula.x_opt(least))} and "
+        f"Y {plain(formula.most_tp)}"
     )
 
 

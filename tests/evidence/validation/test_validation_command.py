@@ -139,7 +139,7 @@ def pictured() -> Validation:
     return validate(sources=("simumax", "mpt"))
 
 
-@pytest.mark.parametrize("ending", ["svg", "html", pytest.param("png", marks=pytest.mark.picture)])
+@pytest.mark.parametrize("ending", ["svg", "html", "png"])
 def test_a_picture_is_written(
     ending: str, tmp_path: Path, pictured: Validation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,8 +148,6 @@ def test_a_picture_is_written(
         return pictured
 
     monkeypatch.setattr("planner.evidence.validation.answer.validate", as_asked)
-    if ending == "png":
-        pytest.importorskip("matplotlib")
     path = tmp_path / f"runs.{ending}"
     outcome = planner("validate", "--source", "simumax", "--source", "mpt", "--plot", path)
     assert outcome.code == 0, outcome.err

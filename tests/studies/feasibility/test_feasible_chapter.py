@@ -152,3 +152,53 @@ def test_a_verdict_that_holds_for_continuous_splits_only_says_so() -> None:
     assert found.words == (
         "compute-bound with continuous X and Y only; whole meshes from 1.306 M tokens on"
     )
+
+
+def test_given_torus_axes_count_for_a_mesh_that_fills_the_slice() -> None:
+    """2,550 tokens per chip on one axis, half on two, and the text's 850 on all three."""
+    question: dict[str, Any] = {"model": "llama3-70b", "chips": "16x16x16"}
+    for axes, intensity in (("fsdp=1", 2550), ("fsdp=1,tp=1", 1275), ("fsdp=2,tp=1", 850)):
+        found = rows(**question, torus_axes=axes, strategies="dp,zero3")
+        for row in found.values():
+            assert row.min_batch_tokens_compute_bound / 4096 == pytest.approx(intensity, rel=1e-12)
+    sharded = rows(**question, torus_axes="dp=1", strategies="dp,zero3")
+    least = {name: row.min_batch_tokens_compute_bound / 4096 for name, row in sharded.items()}
+    assert least == {"dp": pytest.approx(2550), "zero3": pytest.approx(850)}
+    (most,) = rows(
+        model="llama3-70b", batch_tokens=30e6, torus_axes="fsdp=1", strategies="zero3"
+    ).values()
+    assert most.max_chips_continuous == pytest.approx(30e6 / 2550)
+
+
+def test_the_formula_stands_in_where_no_whole_mesh_is_compute_bound() -> None:
+    """On v6e a pair of TP ranks has one link where the text gives it a ring of two."""
+    for hardware, axes in (("tpu-v6e", "fsdp=1,tp=1"), ("tpu-v7", "fsdp=1,tp=2")):
+        question = {"model": "llama2-13b", "hardware": hardware, "chips": 4096}
+        (free,) = rows(**question, strategies="fsdp+tp").values()
+        (given,) = rows(**question, strategies="fsdp+tp", torus_axes=axes).values()
+        assert free.min_batch_tokens_whole_mesh is None
+        assert free.min_batch_tokens_compute_bound == given.min_batch_tokens_compute_bound
+        assert free.x_opt == pytest.approx(given.x_opt)
+        assert f"--torus-axes {axes}" in free.words
+        assert given.min_batch_tokens_whole_mesh is not None
+
+
+def test_the_mesh_of_a_verdict_is_that_to_which_x_opt_rounds() -> None:
+    for chips, tokens in (("4x4x4", 48_000), ("16x16x16", 3e6)):
+        for axes in (None, "fsdp=2,tp=1"):
+            asked = {} if axes is None else {"torus_axes": axes}
+            (found,) = rows(
+                model="llama2-13b", chips=chips, batch_tokens=tokens, strategies="fsdp+tp", **asked
+            ).values()
+            assert found.mesh == found.x_opt_mesh
+
+
+def test_mfu_decides_times_and_the_peak_is_told_beside() -> None:
+    question = {"model": "llama2-13b", "chips": 4096, "strategies": "zero3,fsdp+tp"}
+    slow, peak = (rows(**question, batch_tokens=2e6, mfu=mfu) for mfu in (0.4, 1.0))
+    for name in slow:
+        assert slow[name].feasible_at_peak == peak[name].feasible
+        least = peak[name].min_batch_tokens_compute_bound
+        assert slow[name].min_batch_tokens_at_peak == least
+        assert peak[name].feasible_at_peak is None
+    assert (slow["zero3"].feasible, slow["zero3"].feasible_at_peak) == (True, False)

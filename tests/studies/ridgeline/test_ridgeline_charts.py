@@ -171,9 +171,7 @@ def test_files(ending: str, tmp_path: Path) -> None:
     assert "Roofline of energy" not in text
 
 
-@pytest.mark.picture
 def test_png(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     path = tmp_path / "mlp.png"
     assert planner("ridgeline", "--case", "mlp-4096", "--plot", path).code == 0
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -29,6 +29,8 @@ _WIDEST_NAMES = 0.34
 """Most of the width that names beside a vertical axis take."""
 _LOWEST_NAMES = 90.0
 _TICK_APART = 13.0
+_ALIKE = 0.5
+"""Pixels by which the steps between ticks differ that are equally far apart."""
 _HEADING_LINE, _LEGEND_LINE = 19.0, 19.0
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -228,16 +230,28 @@ def _any_cut(words: Sequence[str], lines: Sequence[tuple[str, ...]]) -> bool:
 
 
 def _thinned(ticks: Sequence[Tick]) -> tuple[Tick, ...]:
-    """Those whose words do not touch the words before them."""
-    kept: list[Tick] = []
+    """Those whose words do not touch the words before them.
+
+    Of ticks that are equally far apart, every second is left out, or more of them, so that the rest
+    are so as well.
+    """
+    steps = [abs(after.at - before.at) for before, after in pairwise(ticks)]
+    if steps and max(steps) - min(steps) < _ALIKE:
+        for stride in range(1, len(ticks)):
+            kept = ticks[::stride]
+            if all(_is_clear(*pair) for pair in pairwise(kept)):
+                return tuple(kept)
+    found: list[Tick] = []
     for tick in ticks:
-        half = width_of(tick.lines[0], SMALL) / 2
-        if (
-            not kept
-            or abs(tick.at - kept[-1].at) > half + 8 + width_of(kept[-1].lines[0], SMALL) / 2
-        ):
-            kept.append(tick)
-    return tuple(kept)
+        if not found or _is_clear(found[-1], tick):
+            found.append(tick)
+    return tuple(found)
+
+
+def _is_clear(before: Tick, after: Tick) -> bool:
+    """Whether the words of two ticks do not touch."""
+    wide = sum(width_of(tick.lines[0], SMALL) for tick in (before, after))
+    return abs(after.at - before.at) > wide / 2 + 8
 
 
 def _bottom(ticks: Sequence[Tick], labelled: bool, turned: bool) -> float:

@@ -1,14 +1,17 @@
 """The formulas with continuous X and Y for a machine: its alpha, and M_X and M_Y where given.
 
 How to Scale Your Model, part 5, "Combining FSDP and Tensor Parallelism": X and Y need not be
-whole, and M_X, M_Y torus axes serve them. Where `torus_axes` gives both, the formulas are those of
-`planner.studies.feasibility.textbook.algebra`; where not, the split with the least communication
-follows from the rates of a whole mesh, which stand for M_X / M_Y.
+whole, and M_X, M_Y torus axes serve them. Where `torus_axes` gives both, or no whole mesh is
+compute-bound, the formulas are those of `planner.studies.feasibility.textbook.algebra`; elsewhere
+the split with the least communication follows from the rates of a whole mesh, which stand for
+M_X / M_Y.
 """
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from frozen_records import dataclass
 from planner.cost.context import CostModel
@@ -16,6 +19,9 @@ from planner.frameworks.rules import divisors
 from planner.studies.feasibility.strategies import Strategy
 from planner.studies.feasibility.textbook import algebra
 from planner.studies.feasibility.textbook.meshes import MeshLimits
+
+_FEWEST = 2
+"""Ranks of TP that are any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +78,50 @@ def axis_bytes_per_s(model: CostModel, chips: int) -> float | None:
 
 
 def continuous_of(model: CostModel, strategy: Strategy, limits: MeshLimits) -> Continuous | None:
-    """The formulas of a mixed strategy where its torus axes are given; None elsewhere."""
-    axes_x, axes_y = (model.torus_axes.get(axis) for axis in ("fsdp", "tp"))
+    """The formulas of a mixed strategy where its torus axes are given.
+
+    Those of FSDP + TP also where no whole mesh is compute-bound, on the axes that allow the
+    smallest batch; None elsewhere.
+    """
     rate = axis_bytes_per_s(model, limits.chips)
-    wanted = strategy.name in ("fsdp+tp", "across-pods")
-    if rate is None or axes_x is None or axes_y is None or not wanted:
+    if rate is None or strategy.name not in ("fsdp+tp", "across-pods"):
+        return None
+    intensity = algebra.operational_intensity(model.assumptions.matmul_flop_per_s, rate)
+    axes = _axes(model, strategy, limits, intensity)
+    if axes is None:
         return None
     pods = int(limits.plans.dp[0]) if strategy.pods else 1
     return Continuous(
         chips=limits.chips,
         width=float(model.shapes.dense_width),
-        intensity=algebra.operational_intensity(model.assumptions.matmul_flop_per_s, rate),
-        axes_x=axes_x,
-        axes_y=axes_y,
+        intensity=intensity,
+        axes_x=axes[0],
+        axes_y=axes[1],
         pods=pods,
         across=float(limits.across.max()) if strategy.pods else 0.0,
     )
+
+
+def _axes(
+    model: CostModel, strategy: Strategy, limits: MeshLimits, intensity: float
+) -> tuple[float, float] | None:
+    """M_X and M_Y: as given, or, where no whole mesh is compute-bound, the best of whole axes.
+
+    The text splits the axes of a slice among both, and of splits that are as good gives FSDP more.
+    A split for which two ranks of TP would be too many has no mesh.
+    """
+    given = model.torus_axes
+    if given or strategy.pods or np.isfinite(limits.least).any():
+        return (given["fsdp"], given["tp"]) if {"fsdp", "tp"} <= given.keys() else None
+    torus = model.fabric(limits.chips).levels[0].torus
+    count = 0 if torus is None else sum(size > 1 for size in torus.dims)
+    width = float(model.shapes.dense_width)
+    least = {
+        (count - tp, tp): algebra.least_batch_mixed(width, limits.chips, intensity, count - tp, tp)
+        for tp in range(1, count)
+        if algebra.largest_tp(width, intensity, tp) >= _FEWEST
+    }
+    return min(least, key=least.__getitem__, default=None)
 
 
 def x_opt_of_mesh(

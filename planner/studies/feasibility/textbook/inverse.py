@@ -9,6 +9,7 @@ import numpy as np
 from planner.base.arrays import BoolArray
 from planner.base.progress import Progress
 from planner.cost.context import CostModel
+from planner.network.axes import SERVED_BY
 from planner.plan import PlanTable
 from planner.studies.feasibility import answer, words
 from planner.studies.feasibility.answer import Row
@@ -190,4 +191,7 @@ def _most_continuous(
     if rules is None or rate is None or not pure:
         return None
     intensity = algebra.operational_intensity(model.assumptions.matmul_flop_per_s, rate)
-    return algebra.most_chips_data(batch_tokens, intensity, len(rules.pod))
+    axes, given = float(len(rules.pod)), model.torus_axes
+    if any(axis in given for axis in SERVED_BY["data" if strategy.needs == ("dp",) else "shard"]):
+        axes = min(axes, sum(given.values()))
+    return algebra.most_chips_data(batch_tokens, intensity, axes)

@@ -69,6 +69,11 @@ class MeshLimits:
         data = np.maximum(np.maximum(self.sharded, self.across), float(self.chips))
         return np.where(self.plans.tp <= self.most_tp, data, _NEVER)
 
+    def communication(self, batch_tokens: float) -> FloatArray:
+        """(n,) seconds of communication over those of computing: T_comms / T_math at a batch."""
+        data = np.maximum(self.sharded, self.across) / batch_tokens
+        return np.maximum(data, self.plans.tp / self.most_tp)
+
     def best(self, batch_tokens: float | None = None) -> int:
         """The mesh that is compute-bound from the fewest tokens on.
 

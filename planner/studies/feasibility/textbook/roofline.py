@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -25,6 +28,45 @@ from planner.studies.feasibility.textbook.placed import least_communication
 
 _MIXED = next(strategy for strategy in STRATEGIES if strategy.name == "fsdp+tp")
 _TP = next(strategy for strategy in STRATEGIES if strategy.name == "tp")
+
+
+def model_at_peak(model: CostModel) -> CostModel | None:
+    """The cost model without `mfu`: chips compute at their peak; None but under `roofline`."""
+    if not model.assumptions.token_granularity:
+        return None
+    peak = Assumptions.roofline(model.chip, model.job.precision)
+    return CostModel.build(model.job, model.cluster, peak, model.torus_axes)
+
+
+def roofline_rows(
+    model: CostModel,
+    strategy: Strategy,
+    chips: int,
+    memory_bytes: float,
+    batches: Sequence[float] = (),
+    at_peak: CostModel | None = None,
+) -> list[Row]:
+    """The rows of a strategy on `chips` chips, one per batch or one without.
+
+    Args:
+        model, strategy, chips, memory_bytes: As in `roofline_row`.
+        batches: Tokens per step.
+        at_peak: From `model_at_peak`, for what is decided at the peak rate beside.
+    """
+    if at_peak is not None:
+        rows = roofline_rows(model, strategy, chips, memory_bytes, batches)
+        peaks = roofline_rows(at_peak, strategy, chips, memory_bytes, batches)
+        return [
+            replace(
+                row,
+                min_batch_tokens_at_peak=peak.min_batch_tokens_compute_bound,
+                feasible_at_peak=peak.feasible,
+            )
+            for row, peak in zip(rows, peaks, strict=True)
+        ]
+    most_tp = largest_tp_of(model, chips, memory_bytes) if "tp" in strategy.axes else None
+    asked: Sequence[float | None] = batches or (None,)
+    return [roofline_row(model, strategy, chips, memory_bytes, batch, most_tp) for batch in asked]
 
 
 def roofline_row(
@@ -70,7 +112,10 @@ def roofline_row(
     if formula:
         found["max_tp"] = formula.most_tp
     found["binds"] = _binds(strategy, limits, row, found)
-    return Row(**found, words=words.of_roofline(model, limits, row, found, memory_bytes))
+    said = words.of_roofline(model, limits, row, found, memory_bytes)
+    if formula and not model.torus_axes:
+        said = f"{said}; {words.by_formula(formula)}"
+    return Row(**found, words=said)
 
 
 def absent(batch_tokens: float | None) -> dict[str, Any]:
@@ -131,11 +176,17 @@ def _verdict(
 def _fastest(model: CostModel, limits: MeshLimits, batch_tokens: float) -> int:
     """The mesh with the least step time at a batch, first of those that fit.
 
-    Of meshes with equal times, to nine digits, that which is compute-bound from the fewest tokens.
+    Of meshes with equal times, to nine digits, that which communicates least, as X_opt does, then
+    that which is compute-bound from the fewest tokens.
     """
     times = step_times(model, limits.plans, limits.chips, batch_tokens)
-    rounded = np.array([float(f"{time:.9g}") for time in times])
-    return int(np.lexsort((limits.least, rounded, limits.most < batch_tokens))[0])
+    seconds, shares = _rounded(times), _rounded(limits.communication(batch_tokens))
+    return int(np.lexsort((limits.least, shares, seconds, limits.most < batch_tokens))[0])
+
+
+def _rounded(values: FloatArray) -> FloatArray:
+    """(n,) values without what floating-point rounding leaves in the last digits."""
+    return np.array([float(f"{value:.9g}") for value in values])
 
 
 def step_s(model: CostModel, limits: MeshLimits, row: int, batch_tokens: float) -> float:

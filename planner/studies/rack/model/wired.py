@@ -35,7 +35,7 @@ def wired(specs: str | None, graphs: Path | Sequence[Path] | None) -> Wired:
     """
     found: Wired = {}
     problems: list[str] = []
-    for spec in _specs(texts_of(specs)) if specs is not None else ():
+    for spec in topology_specs(specs) if specs is not None else ():
         try:
             if spec in NAMES:
                 found[spec] = None
@@ -63,10 +63,10 @@ def _measured(wiring: Wiring) -> FixedTopology:
     )
 
 
-def _specs(pieces: Sequence[str]) -> list[str]:
-    """Sizes such as `h=2` go back to the topology that they were cut from."""
+def topology_specs(given: str | Sequence[str]) -> list[str]:
+    """Each topology once, of texts with commas between: sizes such as `h=2` stay with theirs."""
     found: list[str] = []
-    for piece in pieces:
+    for piece in texts_of(given):
         if found and "=" in piece and ":" not in piece and ":" in found[-1]:
             found[-1] += f",{piece}"
         else:

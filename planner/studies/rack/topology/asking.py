@@ -16,6 +16,7 @@ from planner.network.topology.routing import ROUTINGS
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.traffic import PATTERNS
 from planner.network.topology.wiring import Wiring, wiring_of
+from planner.studies.rack.model.wired import topology_specs
 from planner.studies.rack.topology.measuring import measured_row
 from planner.studies.rack.topology.notes import row_notes
 from planner.studies.rack.topology.rows import LinkFigures, TopologyResult, TrafficAsked
@@ -34,7 +35,8 @@ def compare_topologies(
     """Topologies side by side.
 
     Args:
-        specs: As `parse_topology` reads them, or dgx-1; none and no graphs: all of that many chips.
+        specs: As `parse_topology` reads them, or dgx-1, also with commas between; none and no
+            graphs: all of that many chips.
         graphs: Files as `read_graph` reads them.
         chips: The number of chips of specs without one.
         traffic: What is sent.
@@ -51,7 +53,7 @@ def compare_topologies(
     if traffic.pattern not in PATTERNS and not Path(traffic.pattern).suffix:
         words = not_one_of(traffic.pattern, PATTERNS)
         problems.append(f"traffic: {words.replace('is not', 'is neither a file nor', 1)}")
-    asked, notes = _asked(specs, graphs, chips, problems)
+    asked, notes = _asked(topology_specs(specs), graphs, chips, problems)
     named = list(_named(asked, graphs, chips, problems))
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))

@@ -4,19 +4,16 @@ import struct
 from dataclasses import replace
 
 import pytest
+from support.pixels import pixels
 
 from planner.report.drawing.chart import Axis, Bar, Chart, Dot, Picture
+from planner.report.drawing.png import picture_png
 from planner.report.drawing.style.palette import LIGHT
 from planner.report.drawing.svg import sheet_of
 from report.charts import ALL, PLANE, ROWS
 
-pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.picture
-
 
 def test_a_picture_is_the_same_png_twice_and_as_large_as_its_svg() -> None:
-    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
-
     picture = Picture(title="costs $5 & more $x^2$", charts=ALL, columns=2)
     drawn, again = picture_png(picture), picture_png(picture)
     assert drawn == again
@@ -27,39 +24,25 @@ def test_a_picture_is_the_same_png_twice_and_as_large_as_its_svg() -> None:
 
 
 def test_marks_have_their_colours_where_they_stand() -> None:
-    from io import BytesIO  # noqa: PLC0415
-
-    from matplotlib import image  # noqa: PLC0415
-
-    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
-
     picture = Picture(title=PLANE.title, charts=(PLANE,))
     (place,) = sheet_of(picture).places
-    pixels = image.imread(BytesIO(picture_png(picture)))
+    drawn = pixels(picture_png(picture))
     for point, tone in (((1000, 100), "purple"), ((100, 1), "purple"), ((31.6, 31.6), "red")):
         x, y = place.frame.at(point)
-        around = pixels[
-            round(2 * y) - 6 : round(2 * y) + 7, round(2 * x) - 6 : round(2 * x) + 7, :3
-        ]
+        around = drawn[round(2 * y) - 6 : round(2 * y) + 7, round(2 * x) - 6 : round(2 * x) + 7, :3]
         wanted = [int(LIGHT[tone][at : at + 2], 16) / 255 for at in (1, 3, 5)]
         assert abs(around - wanted).max(axis=2).min() < 0.02, point
-    corner = pixels[2, 2, :3]
+    corner = drawn[2, 2, :3]
     assert corner.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_many_bars_are_as_few_bars_drawn() -> None:
-    from io import BytesIO  # noqa: PLC0415
-
-    from matplotlib import image  # noqa: PLC0415
-
-    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
-
     bars = [replace(mark, left=3.0 * at, right=3.0 * at + 2, words="")
             for at, mark in enumerate(ROWS.marks[:40]) if isinstance(mark, Bar)]  # fmt: skip
     hidden = replace(bars[0], bottom=-9.0, top=-8.0)  # outside, so that it is not drawn
     inside = replace(bars[0], left=119.0, right=119.5)
     drawn = [
-        image.imread(BytesIO(picture_png(Picture(title="a", charts=(replace(ROWS, marks=marks),)))))
+        pixels(picture_png(Picture(title="a", charts=(replace(ROWS, marks=marks),))))
         for marks in ((*bars[:39], hidden, inside), (*bars[:39], inside, inside))
     ]
     few, many = drawn
@@ -69,21 +52,15 @@ def test_many_bars_are_as_few_bars_drawn() -> None:
 
 
 def test_faint_dots_are_seen_where_they_stand() -> None:
-    from io import BytesIO  # noqa: PLC0415
-
-    from matplotlib import image  # noqa: PLC0415
-
-    from planner.report.drawing.figure import picture_png  # noqa: PLC0415
-
     axis = Axis(label="", low=0, high=10)
     dots = [Dot(x=x, y=5, tone="blue", shape=shape, faint=True)
             for x, shape in ((2, "circle"), (8, "diamond"))]  # fmt: skip
     chart = Chart(title="", x=axis, y=axis, marks=tuple(dots), description="")
     picture = Picture(title="", charts=(chart,))
     (place,) = sheet_of(picture).places
-    pixels = image.imread(BytesIO(picture_png(picture)))
+    drawn = pixels(picture_png(picture))
     blue = [int(LIGHT["blue"][at : at + 2], 16) / 255 for at in (1, 3, 5)]
     for dot in dots:
         x, y = place.frame.at((dot.x, dot.y))
-        seen = pixels[round(2 * (y + 1)), round(2 * (x + 0.5)), :3]
+        seen = drawn[round(2 * (y + 1)), round(2 * (x + 0.5)), :3]
         assert seen == pytest.approx([(1 + part) / 2 for part in blue], abs=0.02)
