@@ -191,12 +191,6 @@ def test_links_inside_the_repository(page: Path) -> None:
     assert not missing
 
 
-WHOLE = tuple(
-    (name,) for name in ("solve", "evaluate", "feasible", "validate", "measure", "calibrate")
-)
-"""Commands whose `--help` shows few flags."""
-
-
 @functools.cache
 def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
@@ -210,8 +204,9 @@ def known_flags() -> frozenset[str]:
                     ("models", "show"), ("models", "import"), ("export",),
                     ("rack", "topology"),
                     ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
-        whole = "--help-all" if command in WHOLE else "--help"
-        known |= set(re.findall(r"--[a-z][a-z-]*", planner(*command, whole).out))
+        few = planner(*command, "--help").out
+        whole = planner(*command, "--help-all").out if "--help-all" in few else few
+        known |= set(re.findall(r"--[a-z][a-z-]*", whole))
     return frozenset(known)
 
 
