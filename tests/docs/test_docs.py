@@ -28,6 +28,8 @@ from evidence.calibration.synthetic import write_measurements
 from support.cases import each
 from typer.main import get_command
 
+import hardware_db
+import models_db
 from planner.cli.main import app
 from planner.question.asked.named import filled
 from planner.schedules import BUILT_IN
@@ -100,6 +102,13 @@ def test_the_readme_lists_every_command() -> None:
         if not inner and f"`planner {name}" not in shown:
             missing.append((name, inner))
     assert not missing
+
+
+def test_the_readme_counts_the_records_that_are_shipped() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    chips, clusters = hardware_db.list_chips(), hardware_db.list_clusters()
+    assert f"| {len(chips)} chips and {len(clusters)} clusters, the same |" in text
+    assert f"| {len(models_db.list_models())} models; " in text
 
 
 @each("page", sorted((ROOT / "docs" / "rack").glob("*.md")))
