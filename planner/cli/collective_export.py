@@ -51,7 +51,7 @@ def export(
     schedule: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SCHEDULE]",
+            metavar="SCHEDULE",
             help="A schedule as planner writes it (.json), or an algorithm of MSCCL (.xml); "
             "default: the schedule that is synthesized.",
         ),

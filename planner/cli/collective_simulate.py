@@ -48,7 +48,7 @@ def simulate(
     schedule: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SCHEDULE]",
+            metavar="SCHEDULE",
             help="A schedule as planner writes it (.json), or an algorithm of MSCCL (.xml); "
             "default: the schedules that are synthesized.",
         ),

@@ -34,7 +34,7 @@ def topology(
     specs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TOPOLOGY]...",
+            metavar="TOPOLOGY",
             help="linear, ring, fully-connected, mesh, torus, hypercube, hyperx, star, switch, "
             "leaf-spine, fat-tree, dragonfly or dgx-1, with sizes: ring:8, torus:4x4x4, "
             "fat-tree:k=4, dragonfly:a=4,h=2,p=2, leaf-spine:chips=16,leaf=4,spines=4 "
