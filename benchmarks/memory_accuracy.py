@@ -127,7 +127,7 @@ def failures() -> list[Table]:
                     if row.to_gib
                     else f"above {row.from_gib:g}",
                     "configurations": row.configurations,
-                    "failed %": 100 * row.share_failed,
+                    "failed %": 100 * (row.share_failed or 0),
                 }
                 for row in found.sizes
             ],

@@ -13,16 +13,18 @@ from pathlib import Path
 import measuring
 from measuring import Report
 
+import hardware_db
 from planner.base.files import write_atomically
 
 
 def measured_on() -> str:
-    """The machine, the day, and how busy it is."""
+    """The machine, the day, how busy it is, and which constants the answers rest on."""
     here = measuring.machine()
     versions = ", ".join(f"{name} {here[name]}" for name in ("planner", "python", "numpy"))
     return (
         f"Measured on {datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}: {here['processor']}, "
-        f"{here['cores']} cores, {here['system']}; {versions}; "
+        f"{here['cores']} cores, {here['system']}; {versions}; hardware_db "
+        f"{hardware_db.database_hash()}; "
         f"load average {os.getloadavg()[0]:.1f} at the start."
     )
 

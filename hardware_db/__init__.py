@@ -3,6 +3,7 @@
 Importing this package reads no file and imports neither pydantic nor ruamel.yaml; the functions
 that load records do. Shipped records are addressed by name, a user's own by the path of a YAML file
 with the same schema (`json_schemas`, and `data/examples/my-cluster.yaml` for a complete example).
+There is one file per kind of record, per schema of its files, and per step from file to record.
 """
 
 from hardware_db.chip import Chip

@@ -23,7 +23,7 @@ _HEAD = "=== "
 # The sentence that says how long a search took is broken into lines as its seconds are long.
 _PROVED = re.compile(r"^Proved .*?\.$", re.DOTALL | re.MULTILINE)
 # Seconds that a search took.
-_SECONDS = re.compile(r"(Proved[^:\n]* in|Found in|proofs,) \d[\d.,]* (us|ms|s|min)\b")
+_SECONDS = re.compile(r"([Pp]roved[^:\n]* in|Found in|proofs,) \d[\d.,]* (us|ms|s|min)\b")
 
 
 def kept_of(outcomes: list[Outcome]) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from planner.assumptions.fitted import (
 )
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.recipes import FP8
-from planner.assumptions.software import ERAS, Era
+from planner.assumptions.software import era_on
 from planner.assumptions.textbook import ALONE, SWITCHED_OFF, WHOLE
 from planner.base.errors import InputError
 from planner.base.fields import Percent, choice, choices, share_schema
@@ -313,7 +313,7 @@ def calibrated(
             name is unknown.
     """
     constants = calibration or load_calibration()
-    software = _era_named(era)
+    software = era_on(era, chip)
     routed = experts or software.experts
     efficiency = constants.value(f"gemm_efficiency.{chip.calibration_gemm}")
     peak16 = _widest_matrix_peak(chip)
@@ -343,12 +343,6 @@ def calibrated(
         **expert_constants(routed, chip, precision, constants),  # type: ignore[arg-type]
         **of_era(software, constants),  # type: ignore[arg-type]
     )
-
-
-def _era_named(name: str) -> Era:
-    if name not in ERAS:
-        raise InputError(f"era: {name!r} is not one of {', '.join(sorted(ERAS))}")
-    return ERAS[name]
 
 
 def last_level_bytes(chip: Chip) -> float:

@@ -9,10 +9,15 @@ second.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.optimizers import ADAM
+from planner.base.errors import InputError
+
+if TYPE_CHECKING:
+    from hardware_db import Chip
 
 GIB = 2.0**30
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
@@ -51,6 +56,8 @@ class Era:
             `bf16_with_fp8_delayed_scaling_mixed` and `_current_`). MXFP8 and NVFP4, whose scales
             differ between rows and columns, are made from gathered 16 bits.
         generation: Eras of one keep the same in memory; empty: the name.
+        vendor, architecture: Of the only chips that its compiler is for: the maker, and how the
+            name of the architecture begins; empty: any.
     """
 
     name: str
@@ -70,6 +77,13 @@ class Era:
     hides_reduction: bool = True
     hides_gather: bool = False
     generation: str = ""
+    vendor: str = ""
+    architecture: str = ""
+
+    def compiles_for(self, chip: Chip) -> bool:
+        """Whether a chip is one of those that its compiler is for."""
+        of_maker = self.vendor in ("", chip.vendor)
+        return of_maker and chip.architecture.startswith(self.architecture)
 
     @property
     def keeps_as(self) -> str:
@@ -136,7 +150,12 @@ ERAS = {
             generation="torch-fsdp",
         ),
         Era(  # graphs of the Gaudi compiler, built anew by the host (lazy mode)
-            name="gaudi", fused_attention=True, hopper_attention="fa2_hopper", adapts_mlp=True
+            name="gaudi",
+            fused_attention=True,
+            hopper_attention="fa2_hopper",
+            adapts_mlp=True,
+            vendor="Intel",
+            architecture="Gaudi",
         ),
         replace(_MEGATRON_CORE, name="megatron-core-2025", constants="", experts=_PERMUTED),
         replace(
@@ -160,9 +179,38 @@ ERAS = {
             hopper_attention="cudnn",
             experts=_BY_COMPILER,
             hides_gather=True,
+            vendor="AWS",
         ),
     )
 }
+
+
+def era_on(name: str, chip: Chip) -> Era:
+    """The era of a name, on a chip.
+
+    Raises:
+        InputError: There is none of the name, or its compiler is not for the chip.
+    """
+    if name not in ERAS:
+        raise InputError(f"era: {name!r} is not one of {', '.join(sorted(ERAS))}")
+    era = ERAS[name]
+    if not era.compiles_for(chip):
+        there = sorted(one.name for one in ERAS.values() if one.compiles_for(chip))
+        only = f"{era.architecture} chips of {era.vendor}".strip()
+        raise InputError(
+            f"era: {name} is the compiler for {only} alone, not for {chip.name}; "
+            f"allowed there: {', '.join(there)}"
+        )
+    return era
+
+
+COMPILERS = tuple(era for era in ERAS.values() if era.vendor)
+"""Eras of compilers that are for some chips alone."""
+
+
+def era_of_compiler(chip: Chip) -> str:
+    """The era of the compiler that is for such chips alone; empty: there is none."""
+    return next((era.name for era in COMPILERS if era.compiles_for(chip)), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

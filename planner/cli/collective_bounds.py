@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from planner.cli.collective_options import (
+    FEW_SHARED,
     QUESTION,
     Bandwidth,
     Collective,
@@ -19,6 +20,16 @@ from planner.cli.collective_options import (
 )
 from planner.cli.options import AsJson, option
 from planner.cli.output import print_json, progress_bar
+
+FEW = {
+    "topology": FEW_SHARED["topology"],
+    "graph": FEW_SHARED["graph"],
+    "bandwidth": FEW_SHARED["bandwidth"],
+    "collective": FEW_SHARED["collective"],
+    "max_steps": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def bounds(

@@ -9,6 +9,7 @@ import typer
 
 from planner.base.errors import InputError
 from planner.cli.collective_options import (
+    FEW_SHARED,
     MACHINE,
     QUESTION,
     Bandwidth,
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
     from planner.collectives.questions.comparison import CompareAnswer
 
 _FAILED = {"infeasible": 3, "time_limit": 4}
+FEW = {
+    "topology": FEW_SHARED["topology"],
+    "graph": FEW_SHARED["graph"],
+    "system": "A chip or cluster instead, with NCCL's costs.",
+    "chips": "",
+    "collective": FEW_SHARED["collective"],
+    "sizes": FEW_SHARED["sizes"],
+    "plot": "Draw time against size: .svg, .html or .png.",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def compare(

@@ -9,6 +9,7 @@ import typer
 
 from planner.base.errors import InputError
 from planner.cli.collective_options import (
+    FEW_SHARED,
     QUESTION,
     Bandwidth,
     Chunks,
@@ -32,13 +33,25 @@ if TYPE_CHECKING:
 
 _FILE = "MSCCL files"
 _FAILED = {"infeasible": 3, "time_limit": 4}
+FEW = {
+    "schedule": "Of planner (.json) or of MSCCL (.xml).",
+    "topology": FEW_SHARED["topology"],
+    "graph": FEW_SHARED["graph"],
+    "collective": FEW_SHARED["collective"],
+    "chunks": "",
+    "steps": "",
+    "output": "",
+    "protocol": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def export(
     schedule: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SCHEDULE]",
+            metavar="SCHEDULE",
             help="A schedule as planner writes it (.json), or an algorithm of MSCCL (.xml); "
             "default: the schedule that is synthesized.",
         ),
@@ -100,12 +113,16 @@ def export(
     """A schedule as an algorithm of the MSCCL runtime, or as JSON; other formats are read too.
 
     Examples:
+      planner collective export --topology dgx-1 -o allgather.xml
+
+      planner collective export --topology ring:4 --protocol LL -o ring.xml
+
       planner collective export --topology dgx-1 --chunks 6 --steps 3 -o allgather.xml
+
+      planner collective export allgather.xml -o allgather.json
 
       planner collective export --topology dgx-1 --chunks 2 --steps 2 -o renumbered.json
         --ranks 0,3,1,2,4,7,5,6
-
-      planner collective export --topology ring:4 --collective allreduce --protocol LL -o ring.xml
     """
     asked = {
         "topology": topology,

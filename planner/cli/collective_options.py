@@ -9,6 +9,14 @@ from planner.cli.options import option
 
 MACHINE = "Machine"
 QUESTION = "Question"
+FEW_SHARED = {
+    "topology": "dgx-1, nvl72, ring:8, torus:4x4x4, ...",
+    "graph": "A wiring of your own, from a file of links.",
+    "bandwidth": "Of a link in each direction, e.g. 25GB/s.",
+    "collective": "allgather, allreduce, alltoall, ...",
+    "sizes": "Bytes: 64MB, 1KB,1MB or 1KB..1GB by doubling.",
+}
+"""What the short `--help` of each command says of some of them."""
 
 Topology = Annotated[
     str | None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from planner.cli.collective_options import (
+    FEW_SHARED,
     QUESTION,
     Bandwidth,
     Chunks,
@@ -29,13 +30,25 @@ from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
 
 _CHANGES = "Slow and failed links"
+FEW = {
+    "schedule": "Of planner (.json) or of MSCCL (.xml).",
+    "topology": FEW_SHARED["topology"],
+    "graph": FEW_SHARED["graph"],
+    "collective": FEW_SHARED["collective"],
+    "sizes": FEW_SHARED["sizes"],
+    "slow": "Links at a share of their rate: 0-2=0.25.",
+    "gone": "",
+    "plot_schedule": "Draw the fastest in space and time.",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def simulate(
     schedule: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SCHEDULE]",
+            metavar="SCHEDULE",
             help="A schedule as planner writes it (.json), or an algorithm of MSCCL (.xml); "
             "default: the schedules that are synthesized.",
         ),
@@ -93,7 +106,7 @@ def simulate(
     Examples:
       planner collective simulate --topology dgx-1 --sizes 1KB,64KB,64MB
 
-      planner collective simulate --topology dgx-1 --degrade 0-2=0.25 --sizes 64KB,64MB
+      planner collective simulate --topology dgx-1 --degrade 0-2=0.25
 
       planner collective simulate --topology torus:4x4 --chunks 4 --steps 4 --mode dependent
         --plot-schedule torus.svg

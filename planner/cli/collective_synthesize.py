@@ -9,6 +9,7 @@ import typer
 
 from planner.base.errors import InputError
 from planner.cli.collective_options import (
+    FEW_SHARED,
     QUESTION,
     Bandwidth,
     Chunks,
@@ -32,6 +33,18 @@ if TYPE_CHECKING:
     from planner.collectives.questions.answers import FrontAnswer
 
 _FAILED = {"infeasible": 3, "time_limit": 4}
+FEW = {
+    "topology": FEW_SHARED["topology"],
+    "graph": FEW_SHARED["graph"],
+    "bandwidth": FEW_SHARED["bandwidth"],
+    "collective": FEW_SHARED["collective"],
+    "chunks": "",
+    "steps": "",
+    "pareto": "All schedules worth having, by steps.",
+    "output": "Write the schedule: .json, or .xml for MSCCL.",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def synthesize(

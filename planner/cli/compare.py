@@ -20,6 +20,13 @@ _SAID = {
     "collectives": "Collectives that plans assume, for all: nccl, synthesized (schedules made for "
     "the wiring) or best (the faster of both); or with commas one for each.",
 }
+FEW = {
+    "hardware": "Another cluster or chip for all; or one for each.",
+    "collectives": "nccl, synthesized or best, for all; or one for each.",
+    "plot": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 @with_fields(*_SHARED, replacing=True, said=_SAID)

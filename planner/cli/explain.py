@@ -35,6 +35,17 @@ if TYPE_CHECKING:
     from planner.plan import Plan
     from planner.question.resolved import Resolved
 
+FEW = {
+    "row": "",
+    "source": "",
+    "objective": "",
+    "hardware": "Another cluster or chip than the file's.",
+    "plot": "",
+    "trace": "Write its schedule, simulated: .json, .svg, .png, .html.",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
+
 
 @with_launch
 @with_fields(*REPLACED, replacing=True)

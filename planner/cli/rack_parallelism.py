@@ -15,6 +15,15 @@ from planner.cli.output import print_json
 _RACK = "Rack"
 _WORK = "Workload"
 _READINGS = "Readings of the report"
+FEW = {
+    "hardware": "",
+    "rack_chips": "",
+    "figure": "",
+    "beyond": "",
+    "plot": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def parallelism(

@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 _CHOICES = "Choices"
 _BUDGETS = "Budgets"
 _QUESTION = "Question"
+FEW = {
+    "workload": "fc, conv, ffn, attention, ... or a YAML file.",
+    "hardware": "Cluster or chip with PEs, or YAML file.",
+    "objective": "",
+    "gpus": "Numbers of chips: 1-12, or 2,4,8.",
+    "topology": "ring, torus:2x4, fat-tree, dgx-1, ...",
+    "strategy": "Some of dp, zero, tp, pp (default: all).",
+    "total_pes": "",
+    "max_memory": "",
+    "pareto": "",
+    "plot": "Draw the front and the best plan.",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def solve(
@@ -121,14 +135,16 @@ def solve(
     """Chips, PEs per chip, topology and strategy chosen together, proved by CP-SAT.
 
     Examples:
-      planner rack solve --workload fc --strategy zero --total-pes 64 --objective energy
-
       planner rack solve --workload fc --strategy zero --gpus 8 --max-links 8
+
+      planner rack solve --workload fc --total-pes 64 --objective energy
+
+      planner rack solve --workload ffn --max-area 6000mm2 --max-ports 2 --json
+
+      planner rack solve --workload conv --max-memory 1kB --plot rack.svg
 
       planner rack solve --workload conv --max-memory 1kB --objective energy --pareto front.csv
         --plot rack.svg
-
-      planner rack solve --workload ffn --max-area 6000mm2 --max-ports 2 --objective edp --json
 
       planner rack solve --workload fc --strategy zero --topology ring:8,torus:2x2x2,dgx-1
     """

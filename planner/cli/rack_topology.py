@@ -17,13 +17,24 @@ if TYPE_CHECKING:
 _QUESTION = "Question"
 _TRAFFIC = "Traffic"
 _LINKS = "Links"
+FEW = {
+    "specs": "ring:8, torus:4x4x4, fat-tree:k=4, ...",
+    "graph": "A wiring of your own, from a file of links.",
+    "chips": "Chips of a topology given without sizes.",
+    "traffic": "uniform, all-gather, ring, ... or a file.",
+    "amount": "Bytes that each chip sends.",
+    "bandwidth": "Of a link in each direction, e.g. 50GB/s.",
+    "plot": "Draw the graphs and bars: .svg, .png or .html.",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def topology(
     specs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TOPOLOGY]...",
+            metavar="TOPOLOGY",
             help="linear, ring, fully-connected, mesh, torus, hypercube, hyperx, star, switch, "
             "leaf-spine, fat-tree, dragonfly or dgx-1, with sizes: ring:8, torus:4x4x4, "
             "fat-tree:k=4, dragonfly:a=4,h=2,p=2, leaf-spine:chips=16,leaf=4,spines=4 "
@@ -116,13 +127,17 @@ def topology(
     Examples:
       planner rack topology --chips 16
 
+      planner rack topology torus:8x8x8 fat-tree:k=12 --bandwidth 50GB/s
+
+      planner rack topology dgx-1 hypercube:8 --traffic permutation
+
+      planner rack topology ring:12 --traffic all-gather --link-loads loads.csv
+
       planner rack topology linear:12 ring:12 fully-connected:12 --traffic all-gather
         --bytes 7680 --bandwidth 32GB/s --energy-per-hop 1.6e-10
 
       planner rack topology torus:8x8x8 fat-tree:k=12 dragonfly:a=8,h=4,p=4 --bandwidth 50GB/s
         --link-price 200 --port-price 300
-
-      planner rack topology dgx-1 hypercube:8 --traffic permutation --link-loads loads.csv
     """
     given = {
         "chips": chips,

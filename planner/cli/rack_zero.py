@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from planner.studies.rack.zero.figures import ZeroAnswer
 
 _SWEEP = "Sweep"
+FEW = {
+    "hardware": "",
+    "topology": "linear, ring, torus:4x4x4, ... (first: figures 3 to 6).",
+    "workload": "fc, conv, ffn, attention, attention-mha or YAML files.",
+    "gpus": "",
+    "figure": "Figures of the report, e.g. 3-8 or 4,8.",
+    "plot": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def zero(

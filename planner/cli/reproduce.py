@@ -22,12 +22,12 @@ _ENDINGS = (".html", ".htm")
 def reproduce(
     document: Annotated[
         str | None,
-        typer.Argument(metavar="[DOCUMENT]", help="Its number or short name (default: list them)."),
+        typer.Argument(metavar="DOCUMENT", help="Its number or short name (default: list them)."),
     ] = None,
     item: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ITEM]",
+            metavar="ITEM",
             help="A figure, table, question or number of it (default: list them).",
         ),
     ] = None,

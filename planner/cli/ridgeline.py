@@ -13,6 +13,20 @@ from planner.cli.output import print_json
 _MACHINE = "Machine"
 _POINTS = "Points (one of)"
 _HOW = "How they are counted"
+FEW = {
+    "hardware": "Cluster or chip, or YAML file (default: tpu-v5p).",
+    "level": "A level of its network, or e.g. 12GB/s.",
+    "case": "",
+    "workload": "fc, conv, ffn, attention, ... or a file.",
+    "gemm": "Matrix multiplications, e.g. 512x4096x4096.",
+    "model": "One layer of a model, or of a YAML file.",
+    "plan": "A plan file, or a front with --row.",
+    "csv": "Your own points (columns: --help-all).",
+    "batches": "Items per chip: 512, 16,64 or 16..16384.",
+    "plot": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
 
 
 def ridgeline(

@@ -19,7 +19,8 @@ which is the same for equal chunks and never less. Plans whose rule makes unequa
 less beside embedding and head) keep v-ths: listed, the same chunks may take slightly longer.
 
 For equal stages T equals an event-driven simulation of the schedule; for unequal stages with 1F1B
-it is an upper estimate, with others an estimate. Listed chunks that differ by
+it is an upper estimate but where they recompute differently (`planner.schedules.one_f_one_b`), with
+others an estimate. Listed chunks that differ by
 one layer are mostly within 2 % of the simulation and up to 10 % off.
 A plan does not get faster when a message gets slower. Sources: Narayanan et al., arXiv:2104.04473,
 section 2.2 (bubble of 1F1B and interleaved schedules).

@@ -15,6 +15,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_unpacked
 from planner.base.messages import did_you_mean, one_line, shown
+from planner.base.units import plural
 
 TABLES = ("runs", "sets", "failed", "collectives", "microbench", "energy", "left_out")
 """The files of the package."""
@@ -97,7 +98,7 @@ def _numbered(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
 def _line(number: int, columns: Sequence[str], cells: Sequence[str]) -> Line:
     problem = ""
     if len(cells) != len(columns):
-        problem = f"has {len(cells)} cells; the header has {len(columns)}"
+        problem = f"has {plural(len(cells), 'cell')}; the header has {len(columns)}"
     pairs = zip(columns, cells, strict=False)
     return Line(number=number, cells={name: cell.strip() for name, cell in pairs}, problem=problem)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions.recipes import FP8
-from planner.assumptions.software import ERAS, FrameworkProfile
+from planner.assumptions.software import ERAS, FrameworkProfile, era_of_compiler
 from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.base.vocabulary import LAYOUTS
@@ -182,11 +182,12 @@ def tunes_whole(request: Request) -> bool:
 
 
 def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults: Defaults) -> str:
-    """The software era of the time constants; Trainium has its own compiler."""
+    """The software era of the time constants; Trainium and Gaudi have compilers of their own."""
     if asked is not None:
         return asked
-    era = "neuron" if chip.vendor == "AWS" else framework.era
-    defaults.append(("era", era, f"software era of {framework.name}"))
+    era = era_of_compiler(chip) or framework.era
+    whose = framework.name if era == framework.era else f"the compiler for {chip.name}"
+    defaults.append(("era", era, f"software era of {whose}"))
     return era
 
 

@@ -22,6 +22,7 @@ from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
 from planner.assumptions.overrides import overridden, with_constants
 from planner.assumptions.rack_presets import rack_energy, rack_zero
+from planner.assumptions.software import era_on
 from planner.base.errors import InputError
 from planner.base.files import (
     is_file,
@@ -233,8 +234,10 @@ def assumptions_named(
         recipe: How operands are scaled at fp8; default as the era has it.
 
     Raises:
-        InputError: The name is unknown, the file is wrong, or the chip lacks the precision.
+        InputError: The name is unknown, the file is wrong, the chip lacks the precision, or the
+            era is not for the chip.
     """
+    era_on(era, chip)
     preset = preset_of(name)
     if preset == "roofline":
         base = Assumptions.roofline(chip, precision, mfu=mfu)

@@ -6,6 +6,16 @@ the pipeline fills and drains:
 
     bubble = sum_i t_i - t_max + (pp - 1) (p2p + c_mb)
 
+This is exact for equal stages. Where stages differ it is an upper estimate, but for one case: two
+slow stages before the last ones whose forward and backward passes take different shares (one
+recomputes, one does not). Stage s runs w_s = min(pp - s - 1, m - 1) forward passes ahead, in which
+both are waited for, as in GPipe; no step takes more than
+
+    max_s sum_{i <= s} t_i + (m - 1 - w_s) t_max + w_s (max_{i <= s} F_i + max_{i <= s} B_i),
+
+of which the formula takes s = pp - 1, where w_s = 0. The rest is up to 2 % of a step of few
+micro-batches.
+
 Source: Narayanan et al., arXiv:2104.04473, section 2.2.1, figure 4 top.
 """
 

@@ -63,7 +63,7 @@ def test_the_shipped_assumptions_are_in_range() -> None:
     """The ranges of a file of changes hold for every value that the calibration gives."""
     for name in hardware_db.list_clusters():
         chip = hardware_db.load_cluster(name).chip
-        for era in ERAS:
+        for era in (name for name, era in ERAS.items() if era.compiles_for(chip)):
             base = calibrated(chip, era, precision_of(None, chip, []))
             values = dataclasses.asdict(base)
             values.pop("name")

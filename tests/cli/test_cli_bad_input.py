@@ -121,6 +121,7 @@ def test_heads_that_tp_does_not_divide() -> None:
     ("--precision", "fp4", "bf16"),  # H100 has no fp4: says what it has
     ("--job", "pretraining", "pretrain, finetune, lora"),
     ("--era", "megatron", "megatron-core"),
+    ("--era", "gaudi", "for Gaudi chips of Intel alone.*; allowed there: .*megatron-core"),
     ("--objective", "speed", "time, energy, edp, memory"),
     ("--placement", "some", "framework, all, torus"),
     ("--front", "time", "time, energy"),

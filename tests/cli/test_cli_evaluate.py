@@ -133,6 +133,20 @@ def test_another_framework_brings_its_own_era(written: Path) -> None:
     assert answer["job"]["era"] == "jax" or any("era" in line for line in answer["warnings"])
 
 
+def test_other_chips_have_another_compiler(tmp_path: Path) -> None:
+    """The era of Gaudi's compiler is taken there, refused elsewhere, and goes with the chips."""
+    path = tmp_path / "plan.yaml"
+    job = ("--model", "gpt3-125m", "--chips", "8")
+    solve(*job, "--hardware", "gaudi3", "-o", path)
+    assert evaluate(path)["job"]["era"] == "gaudi"
+    assert evaluate(path, "--hardware", "h100-sxm5-80")["job"]["era"] == "megatron-core"
+    assert evaluate(path, "--hardware", "trainium2")["job"]["era"] == "neuron"
+    (line,) = refused("evaluate", path, "--hardware", "xeon-clx-socket", "--era", "gaudi")
+    assert line.startswith(
+        "era: gaudi is the compiler for Gaudi chips of Intel alone, not for xeon"
+    )
+
+
 def test_an_edit_by_hand(written: Path) -> None:
     def to_tensor_parallel(data: Any) -> None:
         data["plan"]["mesh"] = {"tp": 2, "dp": 4}

@@ -83,6 +83,17 @@ def test_another_precision_frees_a_job(model: str, precision: str, target: str) 
     assert planner("solve", *flags, "--precision", "bf16").code == 0
 
 
+def test_the_usual_framework_frees_a_job_that_lacks_axes() -> None:
+    """Full fine-tuning is assumed to run in FSDP, which has neither stages nor experts apart."""
+    flags = ("--model", "deepseek-v3", "--hardware", "dgx-h100-ndr", "--chips", "512")
+    refused = planner("solve", *flags, "--job", "finetune", "--json")
+    assert refused.code == 3
+    (remedy,) = refused.document["diagnosis"]["remedies"]
+    assert remedy == "--framework megatron (which has pp, ep)"
+    named = ("--framework", "megatron", "--no-clocks", "--json")
+    assert planner("solve", *flags, "--job", "finetune", *named).code == 0
+
+
 def test_a_precision_that_frees_nothing_is_not_named() -> None:
     flags = ("--model", "bloom-7b1", "--hardware", "dgx-h100-ndr", "--chips", "8")
     refused = planner("solve", *flags, "--precision", "fp16", "--runnable-in", "megatron", "--json")

@@ -15,7 +15,6 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +23,7 @@ from hypothesis import strategies as st
 from oracles.pipeline_makespans import makespans_s
 from oracles.pipeline_simulator import (
     Durations,
-    Schedule,
-    gpipe,
     interleaved,
-    one_f_one_b,
-    simulate,
-    zero_bubble_h1,
 )
 from support.cases import each
 from support.jobs import obeying
@@ -37,94 +31,14 @@ from support.jobs import obeying
 from cost import reference
 from cost.cases import Case, case_of, runnable
 from cost.reference_memory import chunk_sizes
+from cost.simulated import WEIGHTLESS_ENDS, between_bounds, pipelined, simulated, small_case
 from planner.cost.evaluate import evaluate_table
-from planner.plan import Plan, PlanTable, Stage
+from planner.plan import Plan, PlanTable
 
 FloatArray = npt.NDArray[np.float64]
 
+
 # Embedding, head and memory-bound work take no time, so that stages with the same layers are equal.
-WEIGHTLESS_ENDS: dict[str, Any] = {
-    "memory_bytes_per_s": 1e30,
-    "bf16_flop_per_s": 1e30,
-    "matmul_overhead_s": 0.0,
-}
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """A plan as a simulated pipeline: seconds per stage and micro-batch, sends included."""
-
-    forward: list[float]
-    backward: list[float]
-    weight_grad: list[float]
-    once: float
-    makespan: float
-
-    @property
-    def totals(self) -> list[float]:
-        """F + B + W per stage."""
-        return [sum(t) for t in zip(self.forward, self.backward, self.weight_grad, strict=True)]
-
-
-def schedule_of(plan: Plan, m: int) -> Schedule:
-    """The simulated schedule of a plan."""
-    if plan.schedule == "gpipe":
-        return gpipe(plan.pp, m)
-    if plan.schedule == "interleaved":
-        return interleaved(plan.pp, plan.interleave, m)
-    return zero_bubble_h1(plan.pp, m) if plan.schedule == "zero-bubble" else one_f_one_b(plan.pp, m)
-
-
-def simulated(case: Case, plan: Plan, *, head_on_last_chunk: bool = False) -> Pipeline:
-    """Simulate a plan with the reference's layer times; chunks of a stage are equal.
-
-    No message is hidden, so `case` must not hide them either. With `head_on_last_chunk` the last
-    stage's surplus over the first sits on its last chunk.
-    """
-    a = case.assumptions
-    assert a.interleaved_p2p == 1.0 or plan.interleave == 1
-    cost = reference.evaluate(case.job, case.cluster, a, plan)
-    m, v = round(cost.micro_batches), plan.interleave
-    half = (cost.p2p + a.micro_batch_s / v) / 2
-    splits = plan.schedule == "zero-bubble"
-    grads = [stage.weight_grad if splits else 0.0 for stage in cost.stages]
-    forward = [(stage.total - stage.backward) / v for stage in cost.stages] * v
-    backward = [stage.backward / v - w for stage, w in zip(cost.stages, grads, strict=True)] * v
-    if head_on_last_chunk:
-        for times in (forward, backward):
-            surplus = times[-1] - times[0]
-            times[plan.pp - 1 :: plan.pp] = [times[0]] * v
-            times[-1] += v * surplus
-    durations = Durations(
-        forward_s=forward,
-        backward_s=backward,
-        weight_grad_s=grads if splits else (),
-        send_s=half,
-    )
-    once = max(reference.exposed_s(a, stage) for stage in cost.stages) + a.step_s
-    once += max(stage.optimizer for stage in cost.stages)
-    return Pipeline(
-        [t + half for t in forward],
-        [t + half for t in backward],
-        grads if splits else [0.0] * len(forward),
-        once,
-        simulate(schedule_of(plan, m), durations).makespan_s,
-    )
-
-
-def pipelined(case: Case, plan: Plan, pipe: Pipeline) -> float:
-    """The model's step time without what happens once."""
-    assert runnable(case, plan)
-    return case.step_time_s(plan) - pipe.once
-
-
-def small_case(
-    framework: str = "torchtitan", *, model: str = "llama3-8b", batch: int = 48, **changes: Any
-) -> Case:
-    case = case_of(model, layers=12, batch=batch, seq_len=2048, framework=framework)
-    return case.assuming(interleaved_p2p=1.0, jitter=0.0, **changes)
-
-
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     schedule=st.sampled_from(["gpipe", "1f1b", "interleaved", "zero-bubble"]),
@@ -186,22 +100,6 @@ def test_every_schedule_and_micro_batch_count(schedule: str, pp: int, batch: int
     assert math.isclose(pipelined(case, plan, pipe), pipe.makespan, rel_tol=1e-9)
 
 
-def between_bounds(case: Case, plan: Plan, pipe: Pipeline) -> float:
-    """Assert the bounds that hold for any durations; return (model - simulation) / simulation."""
-    time = pipelined(case, plan, pipe)
-    m, p, t = case.job.global_batch // (plan.dp * plan.micro_batch), plan.pp, pipe.totals
-    before = t if plan.schedule != "zero-bubble" else pipe.forward
-    lower = max(m * t[j] + sum(before[:j]) for j in range(p))
-    upper = (m + p - 1) * max(t)
-    if plan.schedule == "gpipe":
-        upper = (m + p - 1) * (max(pipe.forward) + max(pipe.backward))
-    assert lower <= pipe.makespan * (1 + 1e-12)
-    assert pipe.makespan <= upper * (1 + 1e-12) or plan.schedule == "zero-bubble"
-    assert time >= lower * (1 - 1e-12)
-    assert time <= upper * (1 + 1e-12)
-    return time / pipe.makespan - 1
-
-
 @each("model", ["llama3-8b", "gpt3-1.3b", "gemma2-9b"])
 @each("pp", [2, 3, 4, 6])
 def test_head_and_embedding_on_the_end_stages(model: str, pp: int) -> None:
@@ -256,54 +154,6 @@ def test_hiding_messages_saves_what_a_full_pipeline_sends(
     for share, time in zip(at, times, strict=True):
         assert math.isclose(time, pipe.makespan - (1 - share) * sent, rel_tol=1e-9)
     assert (times[0] < times[-1]) is (v > 1)
-
-
-@st.composite
-def uneven_plans(draw: st.DrawFn, schedule: str) -> Plan:
-    """Explicit stages: any layers, recomputation and clock per stage."""
-    pp = draw(st.integers(2, 6))
-    cuts = draw(st.lists(st.integers(0, 12), min_size=pp - 1, max_size=pp - 1).map(sorted))
-    stages = tuple(
-        Stage(
-            layers=after - before,
-            recompute=draw(st.sampled_from(["none", "full"])),
-            clock=draw(st.sampled_from([1.0, 0.8, 0.6])),
-        )
-        for before, after in pairwise([0, *cuts, 12])
-    )
-    return Plan(pp=pp, schedule=schedule, sharding="ddp", sequence_parallel=False, stages=stages)
-
-
-BATCHES = st.sampled_from([2, 4, 8, 16, 48])
-
-
-@settings(max_examples=60, deadline=None)
-@given(plan=uneven_plans("1f1b"), batch=BATCHES)
-def test_uneven_1f1b_is_bounded(plan: Plan, batch: int) -> None:
-    """Never below the simulation, nor above it by more than the other stages once."""
-    case = small_case(batch=batch)
-    pipe = simulated(case, plan)
-    gap = between_bounds(case, plan, pipe)
-    others = sum(pipe.totals) - max(pipe.totals)
-    assert -1e-9 <= gap <= others / pipe.makespan + 1e-9
-
-
-@settings(max_examples=60, deadline=None)
-@given(plan=uneven_plans("zero-bubble"), batch=BATCHES)
-def test_uneven_zero_bubble_is_bounded(plan: Plan, batch: int) -> None:
-    """Up to 5 % below the simulation and 30 % above: the fill of uneven stages is an estimate."""
-    case = small_case(batch=batch)
-    gap = between_bounds(case, plan, simulated(case, plan))
-    assert -0.05 <= gap <= 0.30
-
-
-@settings(max_examples=60, deadline=None)
-@given(plan=uneven_plans("gpipe"), batch=BATCHES)
-def test_uneven_gpipe_is_not_below_the_simulation(plan: Plan, batch: int) -> None:
-    """Nor above: GPipe is sum t + (m - 1)(max F + max B)."""
-    case = small_case(batch=batch)
-    gap = between_bounds(case, plan, simulated(case, plan))
-    assert abs(gap) <= 1e-9
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def main(copy: str, gone: list[str]) -> None:
     said += known
     for command in ("solve", "evaluate", "explain", "feasible", "export"):
         said += said_by([command, "--help"])
-    for command in ("solve", "evaluate", "feasible"):
+    for command in ("solve", "evaluate", "explain", "feasible"):
         said += said_by([command, "--help-all"])
     profile = default_framework("NVIDIA").name
     if profile in TARGETS:

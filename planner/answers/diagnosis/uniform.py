@@ -35,6 +35,7 @@ from planner.search.infeasible.remedies import (
     other_options,
     other_precision,
     possible_on_any,
+    usual_framework,
 )
 from planner.search.limits import Limits
 from planner.search.uniform.engine import UniformSpace, least_memory
@@ -254,6 +255,7 @@ def _memory(space: UniformSpace, chips: int, leanest: PlanTable, kept_out: str) 
             more_memory(space, chips),
             larger_batch(space, chips) if kept_out else iter(()),
             other_options(space, chips),
+            usual_framework(space, chips),
             more_chips(space, chips),
         ),
     )

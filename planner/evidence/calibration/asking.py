@@ -20,7 +20,7 @@ import numpy as np
 from frozen_records import dataclass
 from hardware_db import Calibration, Cluster, load_calibration
 from planner.assumptions.local_file import SITE_FACTOR
-from planner.assumptions.software import ERAS
+from planner.assumptions.software import ERAS, era_of_compiler
 from planner.base.errors import InputError
 from planner.base.files import read_bytes
 from planner.base.messages import not_one_of, one_line
@@ -295,8 +295,8 @@ def _cluster(question: Question, read: _Read) -> tuple[Cluster, list[str]]:
 
 
 def _era(cluster: Cluster) -> str:
-    vendor = cluster.chip.vendor
-    return "neuron" if vendor == "AWS" else default_framework(vendor).era
+    chip = cluster.chip
+    return era_of_compiler(chip) or default_framework(chip.vendor).era
 
 
 def _runs(

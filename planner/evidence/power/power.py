@@ -60,7 +60,8 @@ class PowerRow:
         basis: Where it comes from: "throughput", "kernel times", "time model", "assumed", or
             "given" in the row.
         because: The rule that admitted the figure.
-        split: "test" where no constant may rest on it (docs/accuracy/split.md), else "fit".
+        split: "test" where no constant may rest on it (docs/accuracy/split.md), "fit" where one
+            may; empty: a row of a user's file.
     """
 
     key: str
@@ -76,7 +77,7 @@ class PowerRow:
     busy_share: float
     basis: str
     because: str
-    split: str = "fit"
+    split: str = ""
 
     @property
     def known(self) -> bool:

@@ -79,13 +79,13 @@ class OfModel:
 class OfSize:
     """Configurations whose predicted memory lies between two figures, and the share that failed.
 
-    The largest have no upper figure.
+    The largest have no upper figure; where there are none, no share failed.
     """
 
     from_gib: float
     to_gib: float | None
     configurations: int
-    share_failed: float
+    share_failed: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class FailuresTable:
         failed, succeeded: Configurations on each side.
         auc: Chance that a failed configuration is predicted larger than one that ran.
         risk: The limit that searches use unless told otherwise, held against all published runs.
-        margins: What each margin flags, for every mode.
+        margins: What each margin flags, for every mode that makes a difference.
         models, sizes: What that limit flags by model, and who failed by predicted memory, with the
             expected mode.
     """
@@ -188,11 +188,17 @@ def _table(bad: _Side, good: _Side, models: Sequence[str], risk: RiskTable) -> F
         auc=_auc(bad.gib[0], good.gib[0]),
         risk=risk,
         margins=tuple(
-            _flagged(bad, good, mode, margin) for mode in range(len(MODES)) for margin in MARGINS
+            _flagged(bad, good, mode, margin) for mode in _modes(bad, good) for margin in MARGINS
         ),
         models=tuple(_of_model(bad, good, name) for name in models),
         sizes=_of_sizes(bad.gib[0], good.gib[0]),
     )
+
+
+def _modes(bad: _Side, good: _Side) -> range:
+    """The modes; the expected one alone where whether gathered inputs are kept is known."""
+    known = all((side.gib == side.gib[0]).all() for side in (bad, good))
+    return range(1 if known else len(MODES))
 
 
 def _swept(row: Mapping[str, str]) -> bool:
@@ -276,7 +282,7 @@ def _of_sizes(bad: FloatArray, good: FloatArray) -> tuple[OfSize, ...]:
             from_gib=low,
             to_gib=None if high == _EDGES_GIB[-1] else high,
             configurations=int(lost + kept),
-            share_failed=float(lost / max(lost + kept, 1)),
+            share_failed=float(lost / (lost + kept)) if lost + kept else None,
         )
         for low, high, lost, kept in zip(_EDGES_GIB, _EDGES_GIB[1:], failed, ran, strict=False)
     )

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from planner.assumptions.file_kinds import with_command
+from planner.assumptions.software import COMPILERS
 from planner.base.errors import InputError
 from planner.base.messages import Origin, mistakes, shown
 from planner.base.version import SCHEMA_VERSION
@@ -134,7 +135,7 @@ def plan_in(
     changes = changes or {}
     job = data.get("job")
     if isinstance(job, dict):
-        stale = {name for given in changes for name in _FOLLOWS.get(given, ())}
+        stale = _stale(job, changes)
         kept = {name: value for name, value in located(job, path).items() if name not in stale}
         job = changed(kept, changes)
         data = {**data, "job": job}
@@ -145,6 +146,13 @@ def plan_in(
     if point is not None:
         check_chips(point.get("chips"), plan, top)
     return PlanRead(file.job, plan, origin, _assumed(file.plan, plan))
+
+
+def _stale(job: Mapping[str, Any], changes: Mapping[str, Any]) -> set[str]:
+    """Fields of a job that go where others change; with the chips the era of their compiler."""
+    stale = {name for given in changes for name in _FOLLOWS.get(given, ())}
+    compiled = job.get("era") in [era.name for era in COMPILERS]
+    return stale | {"era"} if compiled and "hardware" in changes else stale
 
 
 def _laid_out(plan: Plan, origin: Origin) -> Plan:

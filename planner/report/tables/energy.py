@@ -95,12 +95,13 @@ def _cap_errors(caps: CapTable) -> list[tuple[str, ErrorSummary]]:
 
 def meter_table(power: PowerTable) -> Table:
     """Every figure that a meter showed, with its prediction at the same boundary."""
-    header = ("id", "split", "boundary", "chip", "chips", "measured", "predicted", "error %",
-              "80 % interval", "busy share from")  # fmt: skip
+    published = any(row.split for row in power.rows)
+    header = ("id", *(["split"] if published else []), "boundary", "chip", "chips", "measured",
+              "predicted", "error %", "80 % interval", "busy share from")  # fmt: skip
     rows = [
         [
             row.key,
-            row.split,
+            *([row.split] if published else []),
             WORDS[row.boundary],
             row.chip,
             f"{row.chips:,}",

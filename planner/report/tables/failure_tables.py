@@ -38,7 +38,7 @@ def failure_tables(found: FailuresTable) -> list[Table]:
          percent(row.share_failed)]
         for row in found.sizes
     ]  # fmt: skip
-    return [
+    tables = [
         (
             f"{plural(found.failed, 'configuration')} that failed and {found.succeeded:,} that "
             f"ran, flagged by a limit of the memory (AUC {found.auc:.3f})",
@@ -54,6 +54,7 @@ def failure_tables(found: FailuresTable) -> list[Table]:
         ("Failed, by predicted memory", ("predicted", "configurations", "failed %"), sizes),
         *risk_tables(found.risk),
     ]  # fmt: skip
+    return [table for table in tables if table[2]]
 
 
 def _default_words(found: RiskTable) -> str:
@@ -91,7 +92,7 @@ def risk_tables(found: RiskTable) -> list[Table]:
         ("By chance of running out of memory, all sources",
          ("at most", "ran, refused %", "of those whose row says recompute, sharding and "
           "micro-batch %", "failed, offered %"), risks),
-        (f"{_default_words(found)}, by source; those that refuse none are left out",
+        (f"{_default_words(found)}, by source; without those that neither refused nor failed",
          ("source", "ran", "refused", "rows that say", "refused", "failed", "offered"), sources),
         (f"Runs that ran and the default refuses{more}",
          ("source", "model", "chips", "plan", "assumed", "chance %", "predicted", "measured"),

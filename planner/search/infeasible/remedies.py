@@ -15,13 +15,17 @@ from itertools import chain
 import numpy as np
 
 from planner.assumptions.assumptions import calibrated
+from planner.assumptions.software import FrameworkProfile, era_of_compiler
 from planner.base.arrays import FloatArray, IntArray
+from planner.base.errors import InputError
 from planner.base.vocabulary import ANY
 from planner.cost.breakdown import peak_flop_per_s
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.job import LARGEST_BATCH, Job
+from planner.frameworks.launching import default_target
+from planner.frameworks.registry import default_framework
 from planner.objectives import MEMORY, TIME
 from planner.plan import PlanTable
 from planner.plan.choices import fixed_words
@@ -183,17 +187,54 @@ def other_precision(space: UniformSpace, chips: int) -> Iterator[str]:
     job, chip, given = model.job, model.chip, model.assumptions
     if job.precision == wider or wider not in chip.peak_flop_per_s:
         return
-    shipped, others = (
-        calibrated(chip, job.era, name, experts=job.expert_software, recipe=job.recipe)
-        for name in (job.precision, wider)
-    )
-    if given != replace(shipped, collectives=given.collectives):
+    if not _are_shipped(model):
         return
+    others = calibrated(chip, job.era, wider, experts=job.expert_software, recipe=job.recipe)
     assumptions = replace(others, collectives=given.collectives)
     other = replace(job, precision=wider, fp8_recipe="")
     changed = replace(model, job=other, assumptions=assumptions)
     if possible(replace(space, model=changed), chips):
         yield f"--precision {wider}"
+
+
+def _are_shipped(model: CostModel) -> bool:
+    """Whether the constants are those that come with the planner."""
+    job, given = model.job, model.assumptions
+    shipped = calibrated(
+        model.chip, job.era, job.precision, experts=job.expert_software, recipe=job.recipe
+    )
+    return given == replace(shipped, collectives=given.collectives)
+
+
+def usual_framework(space: UniformSpace, chips: int) -> Iterator[str]:
+    """The framework that is usual on the chips, where one with fewer axes is told or assumed.
+
+    Its plans are those that it launches, unless those of the question need no target.
+    """
+    model, options = space.model, space.options
+    usual = default_framework(model.chip.vendor)
+    more = [axis for axis in model.framework.lacks if axis not in usual.lacks]
+    if not more or not _are_shipped(model):
+        return
+    target = default_target(usual.name)
+    targets = (target,) if options.runnable_in and target is not None else ()
+    with suppress(InputError):  # it may not have the recipe of fp8 that is asked for
+        changed = _run_by(model, usual)
+        wide = replace(space, model=changed, options=replace(options, runnable_in=targets))
+        if possible(wide, chips):
+            yield f"--framework {usual.name} (which has {', '.join(more)})"
+
+
+def _run_by(model: CostModel, framework: FrameworkProfile) -> CostModel:
+    """The same job on the same machine in another framework, with the shipped constants."""
+    chip, era = model.chip, era_of_compiler(model.chip) or framework.era
+    job = replace(model.job, framework=framework, era=era)
+    given = calibrated(chip, era, job.precision, experts=framework.experts, recipe=job.recipe)
+    shipped = replace(given, collectives=model.assumptions.collectives)
+    built = CostModel.build(job, model.cluster, shipped, model.torus_axes)
+    return replace(
+        built, facility=model.facility, clock_limit=model.clock_limit, tables=model.tables
+    )
 
 
 def _fewer_targets(options: SpaceOptions) -> dict[str, SpaceOptions]:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,18 @@ def test_failures_need_both_sides(tmp_path: Path) -> None:
     path = filled("failures", tmp_path, *[{"failed": "0"}] * 3)
     (line,) = refused("validate", "--what", "failures", "--data", path)
     assert line.endswith("has 0 rows that failed and 3 that ran; needs both")
+
+
+def test_tables_of_own_files_say_what_is_known_alone(tmp_path: Path) -> None:
+    """No split of published sources, no share of nothing, no three tables alike, no empty one."""
+    path = filled("energy", tmp_path)
+    assert "split" not in planner("validate", "--what", "energy", "--data", path).out
+    assert {row["split"] for row in document("energy", path)["energy"]["power"]["rows"]} == {""}
+    path = filled("failures", tmp_path)
+    out = planner("validate", "--what", "failures", "--data", path).out
+    assert "kept" not in out
+    assert "Runs that ran and the default refuses" not in out
+    assert re.search(r"0 to 40 GiB +0 +-$", out, re.MULTILINE)
 
 
 def test_an_optimizer_may_be_written_as_it_is_printed(tmp_path: Path) -> None:

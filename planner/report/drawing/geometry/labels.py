@@ -113,6 +113,8 @@ def placed(
 ) -> list[Label]:
     """Labels beside their points or at the end of a leader line, as many as find room.
 
+    Where one finds none after those that matter more, it is tried before them.
+
     Args:
         points: Pixels of the points; labels stay clear of all of them.
         words: The label of each point.
@@ -122,18 +124,35 @@ def placed(
         lines: Lines of the picture, which neither labels nor leader lines cover.
         needed: Points that get their label even where it covers others.
     """
-    room = _Room(points=points, lines=lines, area=area)
-    for index in order:
-        lengths = _LENGTHS + (_MORE_LENGTHS if index in needed else ())
-        places = list(_places(index, points[index], words[index], size, lengths))
-        free = [label for label in places if room.is_free(label)]
-        clear = (label for near in (0.0, _NEAR) for label in free if room.is_clear(label, near))
-        chosen = next(clear, None)
-        if chosen is None and index in needed:
-            inside = [label for label in places if label.box.inside(area) and room.is_apart(label)]
-            chosen = min(inside, key=room.covered, default=None)
-        room.labels += [chosen] if chosen else []
-    return room.labels
+
+    def in_order(chosen: Sequence[int]) -> list[Label]:
+        room = _Room(points=points, lines=lines, area=area)
+        for index in chosen:
+            label = _found(room, index, words[index], size, is_needed=index in needed)
+            room.labels += [label] if label else []
+        return room.labels
+
+    first = in_order(order)
+    placed_ones = {label.index for label in first}
+    missed = [index for index in order if index not in placed_ones]
+    if not missed:
+        return first
+    again = in_order([*missed, *(index for index in order if index in placed_ones)])
+    kept = {label.index for label in again} >= placed_ones
+    return again if kept and len(again) > len(first) else first
+
+
+def _found(room: _Room, index: int, words: str, size: float, *, is_needed: bool) -> Label | None:
+    """The best place of a label that is left; None where there is none."""
+    lengths = _LENGTHS + (_MORE_LENGTHS if is_needed else ())
+    places = list(_places(index, room.points[index], words, size, lengths))
+    free = [label for label in places if room.is_free(label)]
+    clear = (label for near in (0.0, _NEAR) for label in free if room.is_clear(label, near))
+    chosen = next(clear, None)
+    if chosen is None and is_needed:
+        inside = [label for label in places if label.box.inside(room.area) and room.is_apart(label)]
+        chosen = min(inside, key=room.covered, default=None)
+    return chosen
 
 
 def _label(
