@@ -12,6 +12,7 @@ from planner.base.messages import not_one_of
 from planner.base.units import plain
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import one_of, only_in_shells
+from planner.cli.hardware_detect import detect
 from planner.cli.models_import import import_model
 from planner.cli.once import Once
 from planner.cli.output import print_json
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 models = typer.Typer(no_args_is_help=True, help="The model database: list, show, import.")
-hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show.")
+hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show, detect.")
 
 _NUMBERS = ("params (1e9)", "active (1e9)", "layers", "hidden", "seq-len", "max chips", "value",
             "memory GB", "GB/s", "year")  # fmt: skip
@@ -146,6 +147,9 @@ def show_model(
 
 
 models.command("import", cls=Once)(import_model)
+
+
+hardware.command("detect", cls=Once)(detect)
 
 
 @hardware.command("list", cls=Once)
