@@ -52,17 +52,15 @@ def detect(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """A cluster file of this node, or of saved outputs, with what was seen and what is assumed.
+    """A cluster file of this node or of saved outputs: what was seen, what is assumed.
 
-    Runs nvidia-smi, rocm-smi, ibstat and scontrol, those that are there; or reads what they
-    printed elsewhere, and NCCL's topology file (NCCL_TOPO_DUMP_FILE).
+    Runs those of nvidia-smi, rocm-smi, ibstat and scontrol that are there.
+    With --from it reads what they printed elsewhere, and NCCL_TOPO_DUMP_FILE.
 
     Examples:
-      planner hardware detect -o my-cluster.yaml
-
       planner hardware detect --from outputs/ --nodes 16 -o my-cluster.yaml
 
-      planner hardware detect --from topo.txt gpus.csv ibstat.txt --json
+      planner hardware detect --from outputs/topo.txt outputs/gpus.csv --json
     """
     from planner.base.files import check_writable, write_atomically  # noqa: PLC0415  (not for --help)
     from planner.machine.detection.cluster import detected  # noqa: PLC0415
@@ -114,9 +112,9 @@ def _document(found: Detected, output: Path | None, missing: tuple[str, ...]) ->
         "node_chips": found.cluster.node_chips,
         "nodes": found.nodes,
         "same_as": list(found.same_as),
-        "not_seen_as_in": found.base,
+        "records": list(found.records),
         "seen": [dict(zip(("what", "value", "source"), row, strict=True)) for row in found.seen],
-        "assumed": {part: list(fields) for part, fields in found.assumed},
+        "assumed": [{"part": part, "fields": fields} for part, fields in found.assumed],
         "remarks": [*found.remarks, *missing],
-        "cluster": found.data,
+        "content": found.data,
     }

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
-from hardware_db import Cluster, HardwareError, list_clusters, load_cluster
+from hardware_db import Cluster, HardwareError, list_chips, list_clusters, load_cluster
 from planner.base.errors import InputError
 from planner.base.units import plural
-from planner.base.version import __version__
 from planner.machine.detection.levels import Base, base_for, scale_out, scale_up
 from planner.machine.detection.node import Node, node_of
 from planner.machine.detection.quantities import (
-    BASE,
     Sources,
     as_in,
     assumed,
@@ -42,7 +41,7 @@ class Detected:
         cluster: As the reader of such files understands it.
         data: Content of the file.
         text: The file.
-        base: Record from which the numbers are that were not seen.
+        records: From which the numbers are that were not seen.
         same_as: Records that agree with all that was seen.
         nodes: Of the cluster; None: not said.
         seen: (what, what it is, the line that shows it).
@@ -53,7 +52,7 @@ class Detected:
     cluster: Cluster
     data: dict[str, Any]
     text: str
-    base: str
+    records: tuple[str, ...]
     same_as: tuple[str, ...]
     nodes: int | None
     seen: tuple[tuple[str, str, str], ...]
@@ -85,13 +84,13 @@ def detected(
     if name in list_clusters():
         raise InputError(f"output: {name!r} is the name of a record; nearest: my-{name}")
     node = node_of(seen, chip=chip, partition=partition, nodes=nodes)
-    base, sources = base_for(node), Sources(seen)
+    base, sources = base_for(node), Sources(seen, (*list_clusters(), *list_chips()))
     count = node.nodes.value if node.nodes else nodes
     data = _data(node, base, sources, name, count)
     text = _HEAD + dump(data, width=_WIDTH, flow=_in_one_line)
     cluster = _loaded(text)
     return Detected(
-        cluster=cluster, data=data, text=text, base=base.name, same_as=_same(cluster, node),
+        cluster=cluster, data=data, text=text, records=_records(data), same_as=_same(cluster, node),
         nodes=count, seen=tuple(_rows(node, data, cluster)), assumed=tuple(_assumed(data)),
         remarks=tuple(_remarks(node, seen, base)),
     )  # fmt: skip
@@ -109,21 +108,13 @@ def _data(node: Node, base: Base, sources: Sources, name: str, count: int | None
     data = {
         "name": name,
         "title": f"{plural(count, 'node') if count else 'Nodes'} of {chips} x {node.chip.title}",
-        "note": f"chip {node.chip.name}{printed or ', as --chip says'}; what was not seen is as in "
-        f"{base.name}",
+        "note": f"chip {node.chip.name}{printed or ', as --chip says'}",
         "chip": node.chip.name,
         "node_chips": measured(chips, "chip", node.chips, sources),
         "max_chips": _most_chips(node, base, sources, count),
         "levels": levels,
     }
-    used = set(_keys(data))
-    listed = sources.to_dict(used)
-    if BASE in used:
-        title = (
-            f"{base.name} and {node.chip.name} of the hardware database of planner {__version__}"
-        )
-        listed[BASE] = {"title": title, "document": f"planner hardware show {base.name}"}
-    return {**data, "sources": listed}
+    return {**data, "sources": sources.to_dict(set(_keys(data)))}
 
 
 def _most_chips(node: Node, base: Base, sources: Sources, count: int | None) -> dict[str, Any]:
@@ -137,7 +128,7 @@ def _most_chips(node: Node, base: Base, sources: Sources, count: int | None) -> 
         )
     whole: dict[str, Any] = as_in(base.data["max_chips"], base.name)
     whole["value"] -= whole["value"] % chips
-    return {**whole, "note": f"neither a scheduler nor --nodes says it; as in {base.name}"}
+    return {**whole, "note": "neither a scheduler nor --nodes says it"}
 
 
 def _in_one_line(node: list[Any] | dict[str, Any]) -> bool:
@@ -203,6 +194,13 @@ def _agrees(record: Cluster, cluster: Cluster, node: Node) -> bool:
             if not alike or abs(rate - 1) > _SAME_RATE:
                 return False
     return True
+
+
+def _records(data: dict[str, Any]) -> tuple[str, ...]:
+    """Sources of assumed numbers, those of most numbers first."""
+    numbers = [part for level in data["levels"] for part in level.values()
+               if isinstance(part, dict) and part.get("kind") == "assumed"]  # fmt: skip
+    return tuple(name for name, _ in Counter(_keys(numbers)).most_common())
 
 
 def _rows(node: Node, data: dict[str, Any], cluster: Cluster) -> Iterator[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ from hardware_db import list_clusters, load_cluster
 from hardware_db.reading import read_record
 from planner.base.errors import InputError
 from planner.machine.detection.node import Network, Node
-from planner.machine.detection.quantities import BASE, Sources, as_in, assumed, derived, measured
+from planner.machine.detection.quantities import Sources, as_in, assumed, derived, measured
 from planner.machine.detection.seen import Wiring
 
 _WIRES = (
@@ -132,15 +132,17 @@ def _linked(
     how = f"{links} links ({wiring.medium}) of {rate / 1e9:g} GB/s, the rate of {chip.name}"
     level = _level(medium, topology, base)
     level["domain"] = _domain(node, size, wiring, base, sources)
-    level["bandwidth"] = derived(links * rate, "B/s", how, wiring.shown, [BASE], sources)
+    level["bandwidth"] = derived(links * rate, "B/s", how, wiring.shown, [chip.name], sources)
     if wiring.counted:
-        level["links"] = measured(links, "1", wiring.shown, sources)
+        pair = measured(per_pair, "1", wiring.shown, sources)
+        each = f"{per_pair} to each of {size - 1}"
+        total = derived(links, "1", each, wiring.shown, [], sources) if direct else pair
     else:
-        level["links"] = assumed(links, "1", f"as many as {chip.name} has; the output counts none")
-    level["link_bandwidth"] = assumed(rate, "B/s", f"as in {chip.name}; not seen")
-    if direct:
-        level["links_per_pair"] = {**level["links"], "value": per_pair}
-    return level
+        none = "not seen; outputs tell links apart and count none"
+        pair, total = (assumed(count, "1", none, chip.name) for count in (per_pair, links))
+    level["links"] = total
+    level["link_bandwidth"] = assumed(rate, "B/s", "not seen", chip.name)
+    return {**level, "links_per_pair": pair} if direct else level
 
 
 def _domain(node: Node, size: int, wiring: Wiring, base: Base, sources: Sources) -> dict[str, Any]:
@@ -148,8 +150,7 @@ def _domain(node: Node, size: int, wiring: Wiring, base: Base, sources: Sources)
     whole = base.levels("scale-up")[:1]
     of_rack = whole[0].get("domain", {}).get("value", 0) if whole else 0
     if of_rack > base.node_chips and size == node.chips.value == base.node_chips:
-        how = f"a node shows its own {size} alone; as in {base.name}"
-        return assumed(of_rack, "chip", how)
+        return assumed(of_rack, "chip", f"a node shows its own {size} alone", base.name)
     return measured(size, "chip", wiring.shown, sources)
 
 
@@ -162,7 +163,7 @@ def _pcie(node: Node, wiring: Wiring, sources: Sources) -> dict[str, Any]:
         level["bandwidth"] = derived(node.pcie.value, "B/s", how, node.pcie, [], sources)
     else:
         rate, link = node.chip.host_link_bandwidth_bytes_per_s, node.chip.host_link_name
-        level["bandwidth"] = assumed(rate, "B/s", f"{link} of {node.chip.name}; not seen")
+        level["bandwidth"] = assumed(rate, "B/s", f"not seen; {link}", node.chip.name)
     return level
 
 

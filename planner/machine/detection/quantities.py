@@ -6,27 +6,27 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from planner.base.version import __version__
 from planner.machine.detection.seen import Fact, Seen
-
-BASE = "base"
-"""Source of what is assumed: the record that the file begins with."""
 
 
 class Sources:
-    """Keys of the outputs, as the `sources` of a file have them.
+    """Keys of outputs and records, as the `sources` of a file have them.
 
     Args:
         seen: What outputs say.
+        records: Names of records, which are their keys.
     """
 
-    def __init__(self, seen: Iterable[Seen]) -> None:
+    def __init__(self, seen: Iterable[Seen], records: Iterable[str]) -> None:
+        self._records = tuple(records)
         self._keys: dict[str, str] = {}
         self._tools: dict[str, list[str]] = {}
         for one in seen:
             self._tools.setdefault(one.output, []).append(one.tool)
         for output in self._tools:
             name = re.sub(r"[^a-z0-9]+", "-", _last(output).lower()).strip("-") or "output"
-            taken = {BASE, *self._keys.values()}
+            taken = {*self._records, *self._keys.values()}
             names = (name, *(f"{name}-{count}" for count in range(2, len(taken) + 3)))
             self._keys[output] = next(key for key in names if key not in taken)
 
@@ -36,7 +36,15 @@ class Sources:
 
     def to_dict(self, used: set[str]) -> dict[str, Any]:
         """Those that are used, as a file has them."""
-        return {
+        records = {
+            name: {
+                "title": f"Record of the hardware database of planner {__version__}",
+                "document": f"planner hardware show {name}",
+            }
+            for name in self._records
+            if name in used
+        }
+        return records | {
             key: {"title": f"Output of {' and '.join(dict.fromkeys(self._tools[output]))}",
                   "document": _last(output)}
             for output, key in self._keys.items() if key in used
@@ -75,18 +83,16 @@ def derived(
     }  # fmt: skip
 
 
-def assumed(value: float, unit: str, how: str) -> dict[str, Any]:
-    """A number that nothing shows."""
-    return {"value": value, "unit": unit, "kind": "assumed", "note": how}
+def assumed(value: float, unit: str, how: str, record: str = "") -> dict[str, Any]:
+    """A number that nothing shows; with the record that it is from."""
+    source = {"source": record} if record else {}
+    return {"value": value, "unit": unit, "kind": "assumed", **source, "note": how}
 
 
 def as_in(node: Any, record: str) -> Any:
     """Part of a record with its numbers assumed, as none of them was seen."""
     if isinstance(node, Mapping) and "value" in node:
-        return {
-            "value": node["value"], "unit": node["unit"], "kind": "assumed", "source": BASE,
-            "note": f"not seen; as in {record} ({node['kind']} there)",
-        }  # fmt: skip
+        return assumed(node["value"], node["unit"], f"not seen; {node['kind']} there", record)
     if isinstance(node, Mapping):
         return {key: as_in(part, record) for key, part in node.items()}
     return node

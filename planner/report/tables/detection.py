@@ -30,7 +30,7 @@ def detected_view(found: Detected, output: Path | None, missing: tuple[str, ...]
     parts: list[RenderableType] = [
         Text(title, style="bold"), Text(same), Text(),
         table(header, found.seen, whole=header[:1]), Text(),
-        section(f"Assumed, as in {found.base}", pairs(assumed)),
+        section(f"Assumed, from {', '.join(found.records)}", pairs(assumed)),
     ]  # fmt: skip
     if lines := [*found.remarks, *missing]:
         parts += [Text(), section("Notes", indented(lines))]
