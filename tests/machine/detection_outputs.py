@@ -135,17 +135,20 @@ def rocm(name: str, total: int, cells: list[list[str]]) -> str:
     )  # fmt: skip
 
 
-def nccl(chips: int, links: int, speeds: Sequence[int], hosts: int = 1) -> str:
-    """NCCL's topology: GPUs at NVSwitches, two under a PCIe switch, and networks in Mb/s."""
-    text = '<system version="1">\n'
+def nccl(
+    chips: int, links: int, speeds: Sequence[int], hosts: int = 1, *, own: bool = False
+) -> str:
+    """NCCL's topology: GPUs at NVSwitches, or linked to themselves, and networks in Mb/s."""
+    text = '<!--\n - a comment\n-->\n<system version="1">\n'
     for host in range(hosts):
         text += f'  <cpu host_hash="0x{host}" numaid="0" arch="x86_64">\n'
         for at in range(chips):
             text += f'    <pci busid="000{host}:{at}a:00.0" class="0x030200" '
             text += 'link_speed="16.0 GT/s PCIe" link_width="16">\n'
             text += f'      <gpu dev="{at}" sm="90" rank="{at}" gdr="1">\n'
-            for target, count in (("0000:07:00.0", links // 2), ("0000:06:00.0", links // 2)):
-                wire = f'<nvlink target="{target}" count="{count}" tclass="0x068000"/>\n'
+            for switch in ("0000:07:00.0", "0000:06:00.0"):
+                target = f"000{host}:{at}A:00.0" if own else switch
+                wire = f'<nvlink target="{target}" count="{links // 2}" tclass="0x068000"/>\n'
                 text += f"        {wire}" * bool(links)
             text += "      </gpu>\n    </pci>\n"
         text += "    <nic>\n"

@@ -27,6 +27,7 @@ TOOL = "NCCL_TOPO_DUMP_FILE"
 _LINKS = {"nvlink": "NVLink", "xgmi": "xGMI"}
 _GPU_CLASSES = ("0x0300", "0x0302", "0x0380", "0x1200")
 _MEGABITS_PER_S = 1e6 / 8
+_START = re.compile(r"\ufeff?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<system[\s>]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class _Element:
 
 def recognises(text: str) -> bool:
     """Whether a text is such a file."""
-    return re.match(r"(<\?xml[^>]*>)?\s*<system[\s>]", text) is not None
+    return _START.match(text) is not None
 
 
 def read(output: Output) -> Seen:
@@ -133,9 +134,12 @@ def _pcie(output: Output, devices: list[_Element]) -> Fact[float] | None:
 
 
 def _wiring(output: Output, gpus: list[_Element], elements: list[_Element]) -> Wiring | None:
-    """Links between GPUs; those that end at what is no GPU end at a switch."""
+    """Links between GPUs; those that end at what is no GPU end at a switch.
+
+    Some virtual machines state that links end where they begin: then nothing is known of them.
+    """
     links = [element for element in elements if element.tag in _LINKS]
-    if not gpus:
+    if not gpus or any(link.fields.get("target", "").lower() == link.bus for link in links):
         return None
     place = {gpu.bus: at for at, gpu in enumerate(gpus)}
     matrix = [[0] * len(gpus) for _ in gpus]
