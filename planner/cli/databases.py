@@ -14,6 +14,7 @@ from planner.base.messages import not_one_of
 from planner.base.units import plain
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import one_of, only_in_shells
+from planner.cli.hardware_detect import detect
 from planner.cli.hardware_new import new
 from planner.cli.models_import import import_model
 from planner.cli.once import Once
@@ -31,7 +32,7 @@ Output = Annotated[
 ]
 
 models = typer.Typer(no_args_is_help=True, help="The model database: list, show, import.")
-hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show, new.")
+hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show, new, detect.")
 
 _NUMBERS = ("params (1e9)", "active (1e9)", "layers", "hidden", "seq-len", "max chips", "value",
             "memory GB", "GB/s", "year")  # fmt: skip
@@ -177,6 +178,7 @@ def show_model(
 
 models.command("import", cls=Once)(import_model)
 hardware.command("new", cls=Once)(new)
+hardware.command("detect", cls=Once)(detect)
 
 
 @hardware.command("list", cls=Once)

@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 from cli.command import Outcome, planner
 from evidence.calibration.synthetic import write_measurements
+from machine.detection_outputs import write_node
 from support.cases import each
 from typer.main import get_command
 
@@ -152,6 +153,7 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_text("model: llama2-7b\nchips: 64\n", encoding="utf-8")
     write_measurements(tmp_path)
+    write_node(tmp_path / "outputs")
     shutil.copy(ROOT / "tests/models_db/hub/configs/qwen3-8b.json", tmp_path / "config.json")
     for launch in ("megatron/uneven/run.sh", "deepspeed/dense-sharded/ds_config.json"):
         shutil.copy(ROOT / "tests" / "frameworks" / "export" / "golden" / launch, tmp_path)
@@ -202,7 +204,8 @@ def known_flags() -> frozenset[str]:
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),
                     ("models", "show"), ("models", "import"), ("export",),
                     ("rack", "topology"),
-                    ("hardware", "show"), ("schema",), ("doctor",), ()):  # fmt: skip
+                    ("hardware", "show"), ("hardware", "detect"),
+                    ("schema",), ("doctor",), ()):  # fmt: skip
         few = planner(*command, "--help").out
         whole = planner(*command, "--help-all").out if "--help-all" in few else few
         known |= set(re.findall(r"--[a-z][a-z-]*", whole))

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from cli.command import planner
 from evidence.calibration.synthetic import write_measurements
+from machine.detection_outputs import write_node
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 FREE = ("versions", "sources", "counts", "front_counts", "checks", "filled",
-        "collectives_left_out")  # fmt: skip  # their keys are data
+        "collectives_left_out", "content")  # fmt: skip  # their keys are data
 
 
 def keys_of(value: Any) -> set[str]:
@@ -62,6 +63,7 @@ LINES = [
     "doctor --json",
     "models show llama2-7b --json",
     "hardware show h100-sxm5-80 --json",
+    "hardware detect --from outputs --json",
 ]
 
 
@@ -70,6 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where measurements and a plan are."""
     folder = tmp_path_factory.mktemp("json")
     write_measurements(folder)
+    write_node(folder / "outputs")
     planner("solve", "--model", "gpt3-125m", "--chips", 4, "-o", folder / "plan.yaml")
     return folder
 
@@ -83,7 +86,7 @@ def test_an_answer_has_documented_keys_and_carries_its_schema_and_versions(
     assert keys_found(document) <= documented(), sorted(keys_found(document) - documented())
     assert next(iter(document)) == "schema_version"
     assert document["schema_version"] == (2 if line.startswith("solve") else 1)
-    if not line.startswith(("doctor", "models show", "hardware show")):
+    if not line.startswith(("doctor", "models show", "hardware ")):
         assert set(document["versions"]) == {"planner", "schema", "hardware_db", "models_db"}
 
 

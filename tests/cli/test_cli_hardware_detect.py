@@ -1,0 +1,78 @@
+"""`planner hardware detect`: saved outputs become a cluster file that `solve` takes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from machine.detection_outputs import write_node
+
+from cli.command import planner
+from strict_yaml.reading import load as load_yaml
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> Path:
+    """A folder with what the tools print on a node of 8 H100."""
+    folder = tmp_path / "outputs"
+    write_node(folder)
+    return folder
+
+
+def test_the_file_is_a_cluster(outputs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "my-cluster.yaml"
+    said = planner("hardware", "detect", "--from", outputs, "--nodes", 4, "-o", file)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(f"{file}: 4 nodes of 8 x h100-sxm5-80\n")
+    assert "All that was seen agrees with dgx-h100-ndr." in said.out
+    assert "topo.txt line 2: GPU0 X NV18" in " ".join(said.out.split())
+    assert "latency, energy, in_network_reduction, switch_power" in said.out
+    data = load_yaml(file.read_text(encoding="utf-8"))
+    assert data["name"] == "my-cluster"
+    assert data["max_chips"]["note"] == "4 nodes of 8, as --nodes says"
+    job = ("--model", "gpt3-125m", "--chips", 32, "--seq-len", 2048, "--batch-tokens", "512Ki")
+    found, known = (
+        planner("solve", "--hardware", name, *job, "--json").document["best"]["step_time_s"]
+        for name in (file, "dgx-h100-ndr")
+    )
+    assert found == pytest.approx(known)
+    assert planner("hardware", "show", file, "--sources").code == 0
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "my-cluster.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name, text in re.findall(r"^```text\n# file: (\S+)\n(.*?)^```$", page, re.M | re.S):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")
+    (command,) = re.findall(r"^planner (hardware detect .*)$", page, re.M)
+    (shown,) = re.findall(r"^```screen\n(.*?)^```$", page, re.M | re.S)
+    assert planner(*command.split()).out == shown
+
+
+def test_one_json_document(outputs: Path) -> None:
+    files = [outputs / "topo.txt", outputs / "gpus.csv"]
+    found = planner("hardware", "detect", "--from", *files, "--json").document
+    assert (found["schema_version"], found["chip"], found["nodes"]) == (1, "h100-sxm5-80", None)
+    assert [row["what"] for row in found["seen"]] == ["chip", "node", "nvlink"]
+    assumed = {row["part"]: row["fields"] for row in found["assumed"]}
+    assert "bandwidth" in assumed["leaf"]
+    assert "max_chips" in assumed["cluster"]
+    assert found["remarks"] == ["network devices are seen, their rates are not: add ibstat"]
+    assert found["content"]["levels"][0]["links"]["value"] == 18
+
+
+def test_wrong_input_is_refused(outputs: Path, tmp_path: Path) -> None:
+    (outputs / "notes.txt").write_text("hello\n", encoding="utf-8")
+    file = tmp_path / "mine.yaml"
+    detect = ("hardware", "detect", "--from", outputs)
+    said = planner(*detect, "-o", file)
+    assert said.code == 2
+    assert said.mistakes[0].startswith(f"from: {outputs / 'notes.txt'} is no output that is read")
+    assert not file.exists()
+    for options, line in (
+        (("-o", tmp_path / "mine.json"), "must end in .yaml or .yml"),
+        (("-o", tmp_path / "dgx-h100-ndr.yaml"), "from: "),
+        (("--nodes", 0), "nodes: at least 1, not 0"),
+    ):
+        assert line in planner(*detect, *options).mistakes[0]
+    assert "cannot be read" in planner("hardware", "detect", "--from", "none.txt").mistakes[0]
