@@ -350,6 +350,8 @@ class Net:
                 if members > 1
             ]
             total = size_bytes * max(spans, default=0.0) / link
+            if self.size == math.prod(first.torus_dims):
+                total /= first.torus_exchange_gain
         elif near > 1:
             rate = self.own_rate(first, near) * self.host.assumptions.exchange_efficiency
             total = size_bytes * (near - 1) / self.size / rate

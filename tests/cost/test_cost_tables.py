@@ -132,11 +132,15 @@ def test_written_out_stages_cost_what_the_rule_costs(data: st.DataObject) -> Non
 
 
 def equal_outputs(case: Case, plan: Plan, *others: Plan) -> None:
-    """All outputs of the plans agree to 1e-12."""
+    """All outputs of the plans agree to 1e-12.
+
+    Of memory the fullest stage's parts do, and all totals; the classes themselves are others where
+    stages are listed, and a part may be largest on a stage that is not the fullest.
+    """
     expected = dict(columns(case.run([plan])))
     for other in others:
         for path, column in columns(case.run([other])):
-            if ".position" not in path:
+            if ".position" not in path and ".memory.parts." not in path:
                 assert math.isclose(column[0], expected[path][0], rel_tol=1e-12, abs_tol=1e-12), (
                     path
                 )
