@@ -338,10 +338,9 @@ def calibrated(
         gradient_wire_bytes=software.gradient_wire_bytes,
         splits_p2p=software.splits_p2p,
         hides_gather=software.hides_gather,
-        **of_nccl(chip),
         **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(routed, chip, precision, constants),  # type: ignore[arg-type]
-        **of_era(software, constants),  # type: ignore[arg-type]
+        **(of_era(software, constants) | of_nccl(chip)),  # type: ignore[arg-type]
     )
 
 

@@ -68,12 +68,23 @@ def of_era(era: Era, constants: Calibration) -> dict[str, float]:
 def of_nccl(chip: Chip) -> dict[str, Any]:
     """What NCCL's measured constants say of a chip that it serves; nothing of others.
 
-    Source: docs/collectives/nccl.md; reductions in switches have a latency of their own there.
+    Steps are those of the protocol Simple on NVLink in a node and between nodes. Source:
+    docs/collectives/nccl.md; reductions in switches have a latency of their own there.
     """
     if chip.vendor not in NCCL_VENDORS:
         return {}
-    start_s = load_calibration("nccl").value("latency.in_switch_s")
-    return {"protocols": PROTOCOLS, "in_switch_latency_s": start_s}
+    numbers = load_calibration("nccl")
+    simple = numbers.group("protocols.simple")
+    inside_s, outside_s = (
+        (simple[f"{kind}_ring_step_s"] + simple[f"{kind}_tree_step_s"]) / 2
+        for kind in ("nvlink", "net")
+    )
+    return {
+        "protocols": PROTOCOLS,
+        "in_switch_latency_s": numbers.value("latency.in_switch_s"),
+        "scale_up_hop_s": inside_s * numbers.value("step_factor.scale_up"),
+        "ring_hop_s": outside_s * numbers.value("step_factor.scale_out"),
+    }
 
 
 def quantized_bytes(chip: Chip, precision: str, named: str, constants: Calibration) -> float:

@@ -13,6 +13,7 @@ from frozen_records import dataclass
 from hardware_db import Allocation, Level
 from planner.assumptions.assumptions import Assumptions
 from planner.network.domains import LANES_OF_DGX1, left_for_rings
+from planner.network.protocols import SIMPLE, by_protocol
 from planner.network.synthesized.tables import NCCL, DomainTable
 
 
@@ -145,9 +146,6 @@ def build_fabric(
     """
     if not assumptions.protocols:
         return _one_fabric(allocation, assumptions, tables)
-    # Machines without NCCL have none: it would cost them the start.
-    from planner.network.protocols import SIMPLE, by_protocol  # noqa: PLC0415
-
     every = by_protocol(assumptions, allocation.cluster)
     main = _one_fabric(allocation, every.pop(SIMPLE), tables)
     others = {name: _one_fabric(allocation, one, no_tables) for name, one in every.items()}

@@ -38,19 +38,25 @@ class Protocol:
     share: float
 
 
-def protocol_of(name: str, cluster: Cluster, numbers: Calibration) -> Protocol:
-    """The constants of a protocol on a cluster, whose kind of innermost links counts.
+def links_of(cluster: Cluster) -> str:
+    """The kind of a cluster's innermost links: pcie, or NVLink and the like in a rack or node."""
+    inner = cluster.levels[0]
+    if inner.name == "pcie":
+        return "pcie"
+    return "rack" if (inner.domain_chips or cluster.node_chips) > _MOST_IN_NODE else "node"
+
+
+def protocol_of(name: str, links: str, numbers: Calibration) -> Protocol:
+    """The constants of a protocol.
 
     Args:
         name: ll, ll128 or simple.
-        cluster: The cluster.
+        links: Kind of the innermost links; see `links_of`.
         numbers: The constants `nccl`.
     """
     table = numbers.group(f"protocols.{name}")
-    inner = cluster.levels[0]
-    in_rack = (inner.domain_chips or cluster.node_chips) > _MOST_IN_NODE
-    link = "pci" if inner.name == "pcie" else "nvlink"
-    factor = "rack" if in_rack and link == "nvlink" else "scale_up"
+    link = "pci" if links == "pcie" else "nvlink"
+    factor = "rack" if links == "rack" else "scale_up"
 
     def step_s(kind: str) -> float:
         return (table[f"{kind}_ring_step_s"] + table[f"{kind}_tree_step_s"]) / 2
@@ -66,28 +72,32 @@ def protocol_of(name: str, cluster: Cluster, numbers: Calibration) -> Protocol:
 def by_protocol(a: Assumptions, cluster: Cluster) -> dict[str, Assumptions]:
     """The assumptions of each protocol that collectives choose from, Simple first.
 
-    Launching takes as much longer or shorter than under Simple as NCCL's bases differ; a step takes
-    what NCCL counts, or what the assumptions have for a hop where that is more.
+    Launching, steps and rates are to those of the assumptions as NCCL's are to those of Simple, on
+    NVLink in a node and on InfiniBand between nodes.
 
     Args:
         a: The assumptions; their latencies and efficiencies are those of Simple.
         cluster: The cluster.
     """
     numbers = load_calibration("nccl")
-    simple = protocol_of(SIMPLE, cluster, numbers)
+    links, usual = links_of(cluster), protocol_of(SIMPLE, "node", numbers)
     found = {}
     further = a.protocols if "ring" in a.collective_algorithms else ()
     for name in (SIMPLE, *(name for name in further if name != SIMPLE)):
-        own = protocol_of(name, cluster, numbers)
-        later_s = own.base_s - simple.base_s
+        own = protocol_of(name, links, numbers)
+        near, far = (
+            (own.base_s + numbers.value(f"latency.{kind}_s"))
+            / (usual.base_s + numbers.value(f"latency.{kind}_s"))
+            for kind in ("scale_up", "infiniband")
+        )
         algorithms = [one for one in a.collective_algorithms if name == SIMPLE or one in _OWN]
         found[name] = replace(
             a,
             protocols=(),
-            scale_up_latency_s=max(a.scale_up_latency_s + later_s, 0.0),
-            scale_out_latency_s=max(a.scale_out_latency_s + later_s, 0.0),
-            scale_up_hop_s=max(a.scale_up_hop_s, own.inside_s),
-            ring_hop_s=max(a.ring_hop_s, own.outside_s),
+            scale_up_latency_s=a.scale_up_latency_s * near,
+            scale_out_latency_s=a.scale_out_latency_s * far,
+            scale_up_hop_s=a.scale_up_hop_s * own.inside_s / usual.inside_s,
+            ring_hop_s=a.ring_hop_s * own.outside_s / usual.outside_s,
             scale_up_efficiency=a.scale_up_efficiency * own.share,
             scale_out_efficiency=a.scale_out_efficiency * own.share,
             collective_algorithms=tuple(algorithms),

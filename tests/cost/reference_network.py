@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from cost.reference_protocols import under
 from cost.reference_torus import Footprint, IrregularError, footprint_of
-from hardware_db import Cluster, Level, load_calibration
+from hardware_db import Cluster, Level
 from planner.assumptions.assumptions import Assumptions
 
 Sizes = tuple[int, int, int, int, int]
@@ -69,35 +70,6 @@ def machine(cluster: Cluster, chips: int, assumptions: Assumptions) -> Machine:
         for name in ("simple", "ll", "ll128")
     )
     return replace(first, others=tuple(others))
-
-
-def under(a: Assumptions, cluster: Cluster, name: str) -> Assumptions:
-    """The assumptions of one of NCCL's protocols, whose bases count from that of Simple."""
-    numbers = load_calibration("nccl")
-    own, simple = numbers.group(f"protocols.{name}"), numbers.group("protocols.simple")
-
-    def mean(table: dict[str, float], of: str, what: str) -> float:
-        return (table[f"{of}ring_{what}_s"] + table[f"{of}tree_{what}_s"]) / 2
-
-    later = mean(own, "", "base") - mean(simple, "", "base")
-    inner = cluster.levels[0]
-    links = "pci" if inner.name == "pcie" else "nvlink"
-    rack = links == "nvlink" and (inner.domain_chips or cluster.node_chips) > 16
-    step = mean(own, f"{links}_", "step")
-    step *= numbers.value("step_factor.rack" if rack else "step_factor.scale_up")
-    far = mean(own, "net_", "step") * numbers.value("step_factor.scale_out")
-    kept = a.collective_algorithms if name == "simple" else ("ring", "tree")
-    return replace(
-        a,
-        protocols=(),
-        scale_up_latency_s=max(a.scale_up_latency_s + later, 0),
-        scale_out_latency_s=max(a.scale_out_latency_s + later, 0),
-        scale_up_hop_s=max(a.scale_up_hop_s, step),
-        ring_hop_s=max(a.ring_hop_s, far),
-        scale_up_efficiency=a.scale_up_efficiency * own["ring_share"],
-        scale_out_efficiency=a.scale_out_efficiency * own["ring_share"],
-        collective_algorithms=tuple(one for one in a.collective_algorithms if one in kept),
-    )
 
 
 def rank_coordinates(sizes: Sizes, order: Sequence[str]) -> list[dict[str, int]]:

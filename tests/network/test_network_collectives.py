@@ -22,7 +22,7 @@ def fabric_of(
     """The fabric of `chips` chips under the calibrated constants with some changed."""
     name = cluster if isinstance(cluster, str) else cluster.name
     found = load_cluster(cluster) if isinstance(cluster, str) else cluster
-    changes = {"protocols": (), **changes}  # formulas by hand are those of one line of time
+    changes = {"protocols": (), "scale_up_hop_s": 0.0, **changes}  # by hand: one line of time
     assumed: Assumptions = replace(assumptions_of(name, era), **changes)  # type: ignore[arg-type]
     return build_fabric(found.scale(chips), assumed)
 

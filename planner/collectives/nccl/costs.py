@@ -30,7 +30,7 @@ from planner.base.messages import not_one_of
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import build_fabric
 from planner.network.groups import Segment
-from planner.network.protocols import PRINTED, protocol_of
+from planner.network.protocols import PRINTED, links_of, protocol_of
 from planner.network.synthesized.costs import NEVER
 
 NETWORKS = ("infiniband", "efa", "efa-v1", "tcpx")
@@ -269,8 +269,8 @@ def _of_protocol(
     numbers: Calibration,
 ) -> Assumptions:
     """Of a protocol; on a network that it does not run on it takes forever."""
-    own = protocol_of(name, cluster, numbers)
-    wired = "pcie" if cluster.levels[0].name == "pcie" else "nvlink"
+    links = links_of(cluster)
+    own, wired = protocol_of(name, links, numbers), "pcie" if links == "pcie" else "nvlink"
     key = network.replace("-", "_")
     runs = name in _RUN.get(network, PROTOCOLS)
     reduces = ("in-switch", "in-switch-tree") if name == "simple" else ()
