@@ -87,7 +87,9 @@ def parallelism_chart(figure: Figure) -> Chart:
 
 def _notes(figure: Figure) -> tuple[str, ...]:
     """How the curves are drawn, where that is not in the legend."""
-    notes = ("Dashed: the backward pass.",) if figure.series[0].direction else ()
+    notes: tuple[str, ...] = ()
+    if figure.series[0].direction:
+        notes += ("Dashed: the backward pass.",)
     if figure.shown != "energy" and any(len(names) > 1 for names in _alike(figure)):
         notes += (f"Curves that agree to {100 * _SAME:g} % are drawn as one.",)
     return notes
@@ -175,7 +177,7 @@ def _joined(figure: Figure, names: Sequence[str]) -> str:
     """What a curve is called: `DP and TP`, `TP forward and backward`."""
     first, *others = (_points(figure, name)[0] for name in names)
     if first.direction and all(point.strategy == first.strategy for point in others):
-        return " and ".join((names[0], *(point.direction for point in others)))
+        return " and ".join((names[0], *(f"{point.direction}" for point in others)))
     return " and ".join(names)
 
 
