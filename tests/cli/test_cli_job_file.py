@@ -59,6 +59,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
         ["nvlink:0-2=0.25"],
         ("--degrade-link", "nvlink:0-2=0.25", "--hardware", "v100-32gb-edr", "--precision", "fp16"),
     ),
+    "set": (["memory.bandwidth=2x"], ("--set", "memory.bandwidth=2x")),
     "pes": ([66, 132], ("--pes", "66,132")),
     "scale": (["memory"], ("--scale", "memory", "--pes", "66")),
     "topology": (["ring", "switch"], ("--topology", "ring,switch")),

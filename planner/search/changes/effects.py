@@ -25,6 +25,7 @@ from planner.question.resolved import Resolved, resolve
 from planner.search.changes.reasons import reason_of
 from planner.search.changes.sample import sample_of
 
+_SAME = 1e-12
 _SUMS = ("step_time_s", "power_per_chip_w", "memory_per_chip_bytes")
 
 
@@ -126,10 +127,10 @@ def _counts(resolved: Resolved) -> tuple[int, ...]:
 
 
 def _differ(old: Any, new: Any) -> bool:
-    """Whether any figure in two records differs, to the last digit."""
+    """Whether any figure in two records differs by more than rounding."""
     before, after = list(_arrays(old)), list(_arrays(new))
     return len(before) != len(after) or any(
-        not np.array_equal(one, other, equal_nan=True)
+        one.shape != other.shape or not np.allclose(one, other, rtol=_SAME, atol=0, equal_nan=True)
         for one, other in zip(before, after, strict=True)
     )
 
