@@ -84,17 +84,17 @@ class GroupCosts:
     def take(self, index: IntArray) -> GroupCosts:
         """The groups of `index`, in its shape."""
         at = index if self.at is None else self.at[index]
-        return GroupCosts(self.features, self.levels, at, self.lines)
+        return GroupCosts(self.features, self.levels, at, self.lines, self.protocols)
 
     def flat(self) -> GroupCosts:
         """The same groups in one dimension."""
         if self.at is None:
             return self
-        return GroupCosts(self.features, self.levels, self.at.ravel(), self.lines)
+        return GroupCosts(self.features, self.levels, self.at.ravel(), self.lines, self.protocols)
 
     def with_features(self, features: FloatArray) -> GroupCosts:
         """Other groups: the columns of features of the same rows."""
-        return GroupCosts(features, self.levels, None, self.lines)
+        return GroupCosts(features, self.levels, None, self.lines, self.protocols)
 
     def _row(self, index: int) -> FloatArray:
         row: FloatArray = self.features[index]
