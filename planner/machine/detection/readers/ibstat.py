@@ -30,7 +30,7 @@ def read(output: Output) -> Seen:
     """
     nics: dict[str, Nic] = {}
     for name, at, port in _ports(output):
-        if port.get("State") != "Active" or not port.get("Rate", "").isdecimal():
+        if port.get("State") != "Active" or not re.fullmatch(r"[1-9]\d*", port.get("Rate", "")):
             continue
         before = nics[name].rate if name in nics else None
         rate = int(port["Rate"]) * _GIGABITS_PER_S + (before.value if before else 0.0)

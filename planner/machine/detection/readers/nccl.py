@@ -170,5 +170,7 @@ def _nics(output: Output, nets: list[_Element]) -> tuple[Nic, ...]:
     for (name, _), net in ports.items():
         before = rates[name].value if name in rates else 0.0
         rate = _number(output, net, "speed") * _MEGABITS_PER_S
+        if not rate:
+            raise output.mistake(net.line, f"speed of <net> {name} is 0, not a rate in Mb/s")
         rates[name] = output.fact(before + rate, net.line)
     return tuple(Nic(name=name, rate=rate) for name, rate in rates.items())
