@@ -28,7 +28,7 @@ def chip_named(key: str) -> Chip:
     try:
         return load_chip(key)
     except HardwareError as error:
-        raise InputError(f"chip: {error}") from error
+        raise InputError(str(error)) from error
 
 
 def chip_printed(name: str, memory_bytes: float | None, place: str) -> Chip:
