@@ -204,7 +204,7 @@ def known_flags() -> frozenset[str]:
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),
                     ("models", "show"), ("models", "import"), ("export",),
                     ("rack", "topology"),
-                    ("hardware", "show"), ("hardware", "detect"),
+("hardware", "show"), ("hardware", "detect"), ("hardware", "new"),
                     ("schema",), ("doctor",), ()):  # fmt: skip
         few = planner(*command, "--help").out
         whole = planner(*command, "--help-all").out if "--help-all" in few else few
