@@ -48,8 +48,8 @@ def new(
     A chip's file stands for its default cluster with that chip wherever a cluster is expected.
 
     Examples:
-      planner hardware new --like h100-sxm5-80 --name my-chip --set memory.bandwidth=2x
-        -o my-chip.yaml
+      planner hardware new --like h100-sxm5-80 --name my-chip
+        --set memory.bandwidth=2x -o my-chip.yaml
 
       planner solve --model llama3-70b --hardware my-chip.yaml --chips 512
     """
