@@ -204,8 +204,8 @@ def known_flags() -> frozenset[str]:
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),
                     ("models", "show"), ("models", "import"), ("export",),
                     ("rack", "topology"),
-("hardware", "show"), ("hardware", "detect"), ("hardware", "new"),
-                    ("schema",), ("doctor",), ()):  # fmt: skip
+                    ("hardware", "show"), ("hardware", "detect"), ("hardware", "new"),
+                    ("reproduce",), ("schema",), ("doctor",), ()):  # fmt: skip
         few = planner(*command, "--help").out
         whole = planner(*command, "--help-all").out if "--help-all" in few else few
         known |= set(re.findall(r"--[a-z][a-z-]*", whole))
