@@ -21,6 +21,7 @@ from planner.report.pages.picture_file import write_picture
 from planner.report.tables import validation_tables as view
 from planner.report.tables.energy import energy_tables
 from planner.report.tables.failure_tables import failure_tables
+from planner.report.tables.families import family_tables
 from planner.report.tables.left_out import left_out_tables
 from planner.report.tables.transfer import transfer_tables
 
@@ -52,12 +53,14 @@ def regions(answer: Validation) -> dict[str, str]:
     assert answer.energy is not None
     assert answer.sources_left_out is not None
     assert answer.transfer is not None
+    assert answer.families is not None
     kinds, sources = left_out_tables(answer.sources_left_out)
     tables |= {"left-out-kinds": kinds, "left-out": sources}
     several = {
         "failures": failure_tables(answer.failures),
         "energy": energy_tables(answer.energy),
         "transfer": transfer_tables(answer.transfer),
+        "families": family_tables(answer.families),
     }
     found = {name: as_markdown(table) for name, table in tables.items()}
     found |= {name: "\n\n".join(map(as_markdown, some)) for name, some in several.items()}
