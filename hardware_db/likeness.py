@@ -5,7 +5,8 @@
     memory: {bandwidth: {value: 6.7e+12, unit: B/s, kind: assumed, note: twice the stacks}}
 
 Numbers that say the same in another way follow in proportion, unless they are given too: the rate
-of one link that of all links, a peak the clock, the FLOP per cycle a peak.
+of one link that of all links, a peak the clock, the FLOP per cycle a peak, the power of busy
+kernels the rated one.
 """
 
 from __future__ import annotations
@@ -135,6 +136,9 @@ def _followed(base: Mapping[str, Any], own: Mapping[str, Any], data: Any) -> dic
     peaks: Any = base.get("peak")
     if ratio is not None and is_group(peaks) and is_group(found["peak"]):
         _scale(found["peak"], peaks, own.get("peak"), peaks, ratio, "the clock")
+    ratio = _ratio(node_at(base, "power.tdp"), node_at(own, "power.tdp"))
+    if ratio is not None and is_group(found["power"]):  # kernels ask for more than either
+        _scale(found["power"], base["power"], own["power"], ("busy",), ratio, "power.tdp")
     _mac(base, own, found)
     _widths(base, own, found)
     return found
