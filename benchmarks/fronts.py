@@ -1,12 +1,11 @@
 """Writes the synthesized fronts that ship with the package (`planner.collectives`).
 
-    python benchmarks/fronts.py
-
 Pipelines of more than `MOST_STEPS` steps are left out: they follow known trees and are large.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 from pathlib import Path
@@ -21,6 +20,9 @@ MOST_STEPS = 6
 
 def main() -> None:
     """Synthesizes every front and writes its files."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     for machine in MACHINES:
         folder = FOLDER / machine
         shutil.rmtree(folder, ignore_errors=True)

@@ -42,6 +42,8 @@ class Step:
                 "ridgelines": "ridgeline",
                 "collective_front": "collective synthesize",
             }.get(self.call, self.call)
+        if "--vary" in self.words:
+            return "vary"
         groups = ("rack", "collective", "models", "hardware")
         return " ".join(self.words[: 2 if self.words[0] in groups else 1])
 
