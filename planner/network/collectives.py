@@ -239,7 +239,7 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
     rows += _send(fabric, members, segments)
     rows += [base.copy(), *exchange_s_per_byte(fabric, members, parts, own)]
     rows[2:], more = synthesized_rows(fabric, members, parts, own, rows[2:])
-    more += _other_protocols(fabric, members, parts, rows[2] >= NEVER)
+    more += _other_protocols(fabric, members, rate, rows[2] >= NEVER)
     for row in (*rows[2:], *more):
         row[alone] = 0.0
     rows += [*_crossings(fabric, members, parts), *more]
@@ -248,22 +248,24 @@ def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
 
 
 def _other_protocols(
-    fabric: Fabric, members: Membership, parts: Sequence[Segment], replaced: BoolArray
+    fabric: Fabric, members: Membership, rate: FloatArray, replaced: BoolArray
 ) -> list[FloatArray]:
     """Rows alpha, beta of the ring of a gather in each further protocol, then of the tree.
+
+    A protocol's data are the same share of the wire on every level, and so of a ring's rate.
 
     Args:
         fabric: The network.
         members: Where the members are.
-        parts: What the groups are made of, merged.
+        rate: (n,) of the ring without them.
         replaced: Where synthesized schedules take the place of the library's.
     """
     gathers, reduces = [], []
     for _, other in fabric.protocols:
-        own = level_rates(other.levels, members, parts)
-        rate, base = ring_rate(members, own), _base(other, members)
-        gathers += _gather(other, members, base, rate, own)[:2]
-        reduces += _tree(other, members, base, rate)
+        own = rate * (other.levels[0].bytes_per_s / fabric.levels[0].bytes_per_s)
+        base = _base(other, members)
+        gathers += _ring(other, members, base, own)
+        reduces += _tree(other, members, base, own)
     rows = [*gathers, *reduces]
     return [np.where(replaced, SLOW if at % 2 else NEVER, row) for at, row in enumerate(rows)]
 
@@ -311,6 +313,13 @@ def _ring_hops(fabric: Fabric, members: Membership) -> FloatArray:
     return total
 
 
+def _ring(
+    fabric: Fabric, members: Membership, base: FloatArray, rate: FloatArray
+) -> list[FloatArray]:
+    """Rows alpha, beta of the flat ring."""
+    return [base + _ring_hops(fabric, members), _volume(fabric, members.size) / rate]
+
+
 def _gather(
     fabric: Fabric,
     members: Membership,
@@ -319,8 +328,7 @@ def _gather(
     own: Sequence[FloatArray],
 ) -> list[FloatArray]:
     """Rows alpha, beta of the flat ring and of one ring per level."""
-    ring_alpha = base + _ring_hops(fabric, members)
-    ring_beta = _volume(fabric, members.size) / rate
+    ring_alpha, ring_beta = _ring(fabric, members, base, rate)
     alpha = np.zeros(members.size.shape)
     beta = np.zeros(members.size.shape)
     levels = zip(fabric.levels, members.below, members.inside, own, strict=True)
