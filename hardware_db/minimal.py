@@ -71,9 +71,8 @@ def filled(data: Mapping[str, Any], base: Mapping[str, Any]) -> tuple[dict[str, 
 
 def _powers(data: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
     """Shares of the rated power."""
-    rated, tdp = node_at(base, "power.tdp")["value"], _number(node_at(data, "power.tdp"))
-    if tdp is None:
-        return {}
+    rated = node_at(base, "power.tdp")["value"]
+    tdp = _number(node_at(data, "power.tdp")) or rated  # where it is missing, that alone is said
     return {
         name: _node(node_at(base, f"power.{name}")["value"] / rated * tdp, "W",
                     f"as large a share of the rated power as {LIKEST} has")

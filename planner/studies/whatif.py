@@ -12,7 +12,8 @@ from planner.question.changes.texts import changes_in, with_changes
 from planner.question.records import cluster_named
 
 T = TypeVar("T")
-_TIMED = ("seconds", "versions", "schema_version")
+_NO_FIGURES = ("seconds", "versions", "schema_version", "inputs", "step_time_low_s", "step_time_high_s")
+"""What is no answer: how long it took, what was asked, and how sure one is of any changed machine."""
 
 
 def cluster_with(name: str, texts: Any) -> Cluster:
@@ -77,10 +78,10 @@ _HINTS = {"scale_up": "; the levels of the cluster set the links: use levels.NAM
 
 
 def _figures(data: Any) -> Iterator[float]:
-    """All numbers of an answer but how long it took."""
+    """All numbers that answer the question."""
     if isinstance(data, Mapping):
         for name, part in data.items():
-            if name not in _TIMED:
+            if name not in _NO_FIGURES:
                 yield from _figures(part)
     elif isinstance(data, list | tuple):
         for part in data:

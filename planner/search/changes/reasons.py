@@ -88,5 +88,8 @@ _OF_CHIP: dict[str, Callable[[Resolved], str]] = {
     "die": lambda _: "silicon counts under max-area, and where pes are a decision",
     "devices": lambda _: "chips are planned whole",
     "power.host_liquid": lambda _: "the nodes are cooled by air; cooling chooses",
+    "power.tdp": lambda _: (
+        "power.busy is given and stays; leave it out, and the clock follows the rated power"
+    ),
     "power": lambda _: "it is a spread, or limits nothing here",
 }

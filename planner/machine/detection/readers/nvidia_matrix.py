@@ -39,7 +39,7 @@ def read(output: Output) -> Seen:
             rows.append(_cells(output, at, len(columns)))
     first = next(at for at, line in enumerate(lines) if _FIRST_ROW.match(line))
     if len(rows) < len(gpus):
-        raise output.mistake(head, f"{len(gpus)} GPUs, but rows of {len(rows)} alone follow")
+        raise output.mistake(head, f"{len(gpus)} GPUs, but rows of only {len(rows)} follow")
     shown = output.fact(len(gpus), first)
     links = tuple(tuple(_links(row[at]) for at in gpus) for row in rows)
     wiring = Wiring(medium="NVLink", links=links, shown=shown)
