@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
-from hardware_db.errors import HardwareError
+from hardware_db.errors import HardwareError, nearest
 from hardware_db.provenance import is_quantity
 from strict_yaml.merging import is_group, is_named, leaf_paths, merged, node_at
 from strict_yaml.text import YamlText
@@ -113,12 +113,26 @@ def like(base: Whole, over: Mapping[str, Any], text: YamlText) -> Whole:
         raise HardwareError(
             f"{text}: name: what differs from {name} has a name of its own, e.g. my-{name}"
         )
+    _check_levels(base.data.get("levels"), own.get("levels"), text)
     titled = {"title": own.get("name", name), **own}
     whole = _followed(base.data, own, merged(base.data, titled))
     if "chip" in own:  # of a cluster: that one, not a mixture
         whole["chip"] = own["chip"]
     outside = tuple(path for path in changed if path.split(".")[0] != "chip")
     return Whole(data=whole, text=text, base=base, changed=outside)
+
+
+def _check_levels(known: Any, given: Any, text: YamlText) -> None:
+    """Refuses a level that the base does not have and that says too little to be a new one."""
+    if not (is_named(known) and is_named(given)):
+        return
+    names = [level["name"] for level in known]
+    for at, level in enumerate(given):
+        if level["name"] not in names and "kind" not in level:
+            hint = nearest(level["name"], names) or f"; allowed: {', '.join(names)}"
+            raise HardwareError(
+                text.located(f"levels[{at}].name: {level['name']!r} is no level of the base{hint}")
+            )
 
 
 def _followed(base: Mapping[str, Any], own: Mapping[str, Any], data: Any) -> dict[str, Any]:

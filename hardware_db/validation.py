@@ -191,6 +191,8 @@ def _wording(entry: Any, loc: Sequence[Any], model: type[BaseModel] | None) -> s
     if kind == "too_short":
         least = context["min_length"]
         return f"at least {least} {'entry is' if least == 1 else 'entries are'} required"
+    if model and kind == "model_type" and {"value", "unit"} <= {*_fields(model, loc)}:
+        return f"a mapping with value, unit and kind is required, not {short(entry['input'])}"
     what = _REQUIRED.get(kind.split("_", maxsplit=1)[0], "another value is required")
     return f"{what}, not {short(entry['input'])}"
 

@@ -12,7 +12,14 @@ from planner.question.changes.texts import changes_in, with_changes
 from planner.question.records import cluster_named
 
 T = TypeVar("T")
-_NO_FIGURES = ("seconds", "versions", "schema_version", "inputs", "step_time_low_s", "step_time_high_s")
+_NO_FIGURES = (
+    "seconds",
+    "versions",
+    "schema_version",
+    "inputs",
+    "step_time_low_s",
+    "step_time_high_s",
+)
 """What is no answer: how long it took, what was asked, and how sure one is of any changed machine."""
 
 
@@ -56,24 +63,29 @@ def with_each_counted(
     given = with_changes((), texts or ())
     result = answer(given)
     figures = list(_figures(shown(result)))
+
+    def of(texts: tuple[str, ...]) -> list[float]:
+        return list(_figures(shown(answer(texts))))
+
     idle = [
         change
         for change in changes_in(given)
-        if change.factor != 1
-        and list(_figures(shown(answer(tuple(one for one in given if one != str(change))))))
-        == figures
+        if change.factor != 1 and of(tuple(one for one in given if one != str(change))) == figures
     ]
     if idle:
+        plain = of(()) if len(given) > 1 else figures
+        doubled = [len(given) > 1 and of((str(change),)) != plain for change in idle]
         raise InputError(
             "\n".join(
                 f"set: {change} cannot change this answer: each of its {len(figures)} figures is "
-                f"the same without it{_HINTS.get(change.path.split('.')[0], '')}"
-                for change in idle
+                f"the same without it{_SAID if twice else _HINTS.get(change.path.split('.')[0], '')}"
+                for change, twice in zip(idle, doubled, strict=True)
             )
         )
     return result
 
 
+_SAID = ", since the other changes say the same; leave it or them out"
 _HINTS = {"scale_up": "; the levels of the cluster set the links: use levels.NAME.bandwidth"}
 
 

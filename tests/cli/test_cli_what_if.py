@@ -67,7 +67,7 @@ def test_vary_prints_draws_and_refuses(tmp_path: Path, varied: VaryResult) -> No
         (("--vary", "scale_up.bandwidth=1x,2x"), "vary: scale_up.bandwidth=2x cannot change"),
         (("--vary", "pes=66,132", "--pareto", "x.csv"), "pareto: is about one answer"),
         (("--vary", "memory.bandwidth=1x,2TB/s"), "factors and values are mixed"),
-        (("--vary", "memory.bandwidth=2x"), "1 values; give 2 to 32"),
+        (("--vary", "memory.bandwidth=2x"), "1 value; give 2 to 32"),
         (("--vary", "memory.bandwith=1x,2x"), "did you mean 'memory.bandwidth'?"),
     ):
         refused = planner("solve", *JOB, *flags)

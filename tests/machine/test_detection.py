@@ -195,7 +195,7 @@ WRONG: dict[str, tuple[dict[str, str], dict[str, Any], str]] = {
     "no such partition": ({"s": SLURM}, {"partition": "trian"}, "did you mean 'train'"),
     "all drained": ({"s": made.nodes([("gpu:h100:8", "a")], drained=1)}, {}, "are down or drained"),
     "no GPUs": ({"s": made.nodes([("(null)", "a")])}, {}, "none of 1 nodes has Gres=gpu"),
-    "a cut matrix": ({"t": "\n".join(NV18.splitlines()[:5])}, {}, "8 GPUs, but rows of 4 alone"),
+    "a cut matrix": ({"t": "\n".join(NV18.splitlines()[:5])}, {}, "8 GPUs, but rows of only 4"),
     "a cut XML": ({"x": made.nccl(2, 18, [])[:-40]}, {}, "x: line 19: not valid XML"),
     "an XML that could grow": ({"x": '<?xml version="1.0"?><!DOCTYPE a><system/>'}, {},
                                "is no output that is read here"),

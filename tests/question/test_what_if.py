@@ -71,7 +71,7 @@ def test_every_path_counts_or_says_why_not() -> None:
         ("memory.bandwith=2x", "did you mean 'memory.bandwidth'?"),
         ("scale_up.bandwidth=900GB/s", "use levels.nvlink.bandwidth"),
         ("levels.core.latency=1ms", "16 chips do not reach the level core"),
-        ("pe.count=264", "pes has the processing elements"),
+        ("pe.count=264", "--pes of planner solve changes the processing elements"),
         ("levels.leaf.energy=0.5x", "moves only the split of energy"),
         ("peak.fp8=2x", "the job computes in bf16"),
         ("memory.bandwidth=3GiBs", "is not B/s or a multiple"),

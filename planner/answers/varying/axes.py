@@ -13,7 +13,7 @@ from planner.base.units import parse_count, parse_quantity
 from planner.question.asked import BY_NAME
 from planner.question.asked.usual import BATCH, RANGE
 from planner.question.changes.changes import fields_of, leaf_of
-from planner.question.changes.texts import Change, with_changes
+from planner.question.changes.texts import Change, changes_in, with_changes
 from planner.question.request import Request, request_from
 
 _KINDS = ("word", "whole", "wholes", "quantity", "share", "number", "path", "name")
@@ -28,6 +28,7 @@ class Axis:
         name: Its path, or the name of a field of the question.
         texts: The values, as they were written, in that order.
         of_question: Whether it is a field of the question.
+        full_path: Of a field of a record, with the record.
         unit: Of a quantity, SI.
         continuous: Whether values between are possible.
         rises: Whether no plan gets slower as it grows.
@@ -36,6 +37,7 @@ class Axis:
     name: str
     texts: tuple[str, ...]
     of_question: bool
+    full_path: str = ""
     unit: str = ""
     continuous: bool = False
     rises: bool = False
@@ -77,10 +79,24 @@ def axes_of(given: Mapping[str, Any] | Sequence[str], request: Request) -> tuple
         try:
             found.append(_axis(name, values, request))
         except InputError as error:
-            problems += [f"vary: {line}" for line in str(error).split("\n")]
+            ranged = BATCH in name.replace("-", "_") and any(RANGE in text for text in values)
+            place = "" if ranged else "vary: "
+            problems += [f"{place}{line}" for line in str(error).split("\n")]
+    problems += _clashes(found, request)
     if problems:
         raise InputError("\n".join(problems))
     return tuple(found)
+
+
+def _clashes(axes: Sequence[Axis], request: Request) -> list[str]:
+    """Fields that are changed as well as varied: one of the two would be dropped."""
+    leaves = fields_of(request.model, request.hardware)[0] if request.set else []
+    changed = {leaf_of(one.path, leaves).full_path: one for one in changes_in(request.set)}
+    return [
+        f"vary: {axis.name}: is changed by set too ({changed[axis.full_path]}); give one of the two"
+        for axis in axes
+        if axis.full_path in changed
+    ]
 
 
 def _texts(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -89,11 +105,10 @@ def _texts(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...
         texts, given = [given] if isinstance(given, str) else given, {}
         for text in texts:
             path, _, values = text.partition("=")
-            if not (path.strip() and values.strip()) or path.strip() in given:
-                raise InputError(
-                    f"vary: {shown(text)} is not PATH=VALUE,VALUE of a field given once, "
-                    "e.g. pes=66,132"
-                )
+            if not path.strip() or not all(value.strip() for value in values.split(",")):
+                raise InputError(f"vary: {shown(text)} is not PATH=VALUE,VALUE, e.g. pes=66,132")
+            if path.strip() in given:
+                raise InputError(f"vary: {path.strip()} is given twice")
             given[path.strip()] = values.split(",")
     many = {name: [values] if isinstance(values, str) else values for name, values in given.items()}
     return {name: tuple(str(value).strip() for value in values) for name, values in many.items()}
@@ -102,8 +117,11 @@ def _texts(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...
 def _axis(name: str, texts: tuple[str, ...], request: Request) -> Axis:
     if name.replace("-", "_") == BATCH:
         texts = doubled(texts)
-    if not 1 < len(set(texts)) <= _MOST_VALUES or len(set(texts)) < len(texts):
-        raise InputError(f"{name}: {len(texts)} values; give 2 to {_MOST_VALUES} different ones")
+    if twice := [text for at, text in enumerate(texts) if text in texts[:at]]:
+        raise InputError(f"{name}: {twice[0]} is given twice")
+    if not 1 < len(texts) <= _MOST_VALUES:
+        count = f"{len(texts)} value{'s' * (len(texts) > 1)}"
+        raise InputError(f"{name}: {count}; give 2 to {_MOST_VALUES} different ones")
     field = BY_NAME.get(name.replace("-", "_"))
     if field is not None and field.kind in _KINDS:
         return Axis(name=field.name, texts=texts, of_question=True)
@@ -114,6 +132,7 @@ def _axis(name: str, texts: tuple[str, ...], request: Request) -> Axis:
         name=name,
         texts=texts,
         of_question=False,
+        full_path=leaf.full_path,
         unit=leaf.unit,
         continuous=leaf.form == "number" and not leaf.whole,
         rises=leaf.path.endswith("bandwidth") or leaf.path.startswith("peak."),
@@ -146,8 +165,16 @@ def doubled(texts: tuple[str, ...]) -> tuple[str, ...]:
         if not 0 < least <= most:
             raise InputError(f"{text}: is not a range from a number above 0 up, e.g. 1Mi..16Mi")
         count = int(log2(most / least)) + 1
-        found += [f"{least * 2**power:.15g}" for power in range(min(count, _MOST_VALUES + 1))]
+        found += [_binary(least * 2**power) for power in range(min(count, _MOST_VALUES + 1))]
     return tuple(sorted(found, key=lambda text: parse_count(text, BATCH)))
+
+
+def _binary(count: float) -> str:
+    """`1Mi`, `96Ki`, `1000`: a count as `parse_count` reads it."""
+    for size, unit in ((2**20, "Mi"), (2**10, "Ki")):
+        if count % size == 0:
+            return f"{count / size:.15g}{unit}"
+    return f"{count:.15g}"
 
 
 def _fields(axis: Axis) -> dict[str, Any]:

@@ -205,8 +205,8 @@ def _records(data: dict[str, Any]) -> tuple[str, ...]:
 
 def _rows(node: Node, data: dict[str, Any], cluster: Cluster) -> Iterator[tuple[str, str, str]]:
     """What was seen, one thing a row."""
-    if node.printed is not None:
-        yield "chip", node.chip.name, where(node.printed)
+    seen = "--chip" if node.printed is None else where(node.printed)
+    yield "chip", node.chip.name, seen
     yield "node", plural(node.chips.value, "chip"), where(node.chips)
     for level, raw in zip(cluster.levels, data["levels"], strict=True):
         if raw["bandwidth"]["kind"] != "assumed":

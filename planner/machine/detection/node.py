@@ -143,7 +143,8 @@ def _chip(
     names = [one.chip for one in seen if one.chip]
     types = [_as_name(node) for node in nodes[:1] if node.gres]
     if key is not None:
-        return chip_named(key), next(iter(names or types), None)
+        _check_given(key, next(iter(names), None), memory_bytes)
+        return chip_named(key), None
     if not names and not types:
         raise InputError("chip: no output names it; add nvidia-smi -q or rocm-smi "
                          "--showproductname, or say --chip")  # fmt: skip
@@ -159,6 +160,20 @@ def _chip(
                 f"chip: {found.name} in {names[0].place}, {one.value} in {one.place}; leave one out"
             )
     return found, next(iter(chips.values()))
+
+
+def _check_given(key: str, seen: Fact[str] | None, memory_bytes: float | None) -> None:
+    """Refuses a record in place of another one that the outputs name without doubt."""
+    if seen is None:
+        return
+    try:
+        printed = chip_printed(seen.value, memory_bytes, seen.place)
+    except InputError:  # no record, or several: that is what the argument is for
+        return
+    if printed.name != chip_named(key).name:
+        raise InputError(
+            f"chip: {key} given, {printed.name} in {seen.place}; leave one of the two out"
+        )
 
 
 def _as_name(node: SchedulerNode) -> Fact[str]:

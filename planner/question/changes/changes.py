@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,6 +16,7 @@ from models_db.loading import model_data
 from models_db.schema import ModelRecord
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean
+from planner.question.asked import BY_NAME
 from planner.question.changes.changed import Changed, Changes
 from planner.question.changes.leaves import (
     ASSUMPTIONS,
@@ -38,9 +39,9 @@ ALIASES = {
 }
 """Short paths, where that of the record is unwieldy."""
 _INSTEAD = {
-    f"{CHIP}.pe.count": "pes has the processing elements, with peak rates, memories and power that "
-    "grow with them",
-    f"{CHIP}.default_cluster": "hardware names another cluster",
+    f"{CHIP}.pe.count": "--pes of planner solve changes the processing elements, and with them peak "
+    "rates, memories and power",
+    f"{CHIP}.default_cluster": "--hardware names another cluster",
     f"{ASSUMPTIONS}.collectives": "it is a field of the question",
     f"{ASSUMPTIONS}.local_runs": "it counts runs of yours; planner calibrate knows them",
 }
@@ -62,10 +63,13 @@ def changes_of(texts: tuple[str, ...], model: str, hardware: str) -> Changes:
             be loaded.
     """
     leaves, names = fields_of(model, hardware)
-    found, problems = [], []
+    found, problems, paths = [], [], dict[str, str]()
     for change in changes_in(texts):
         try:
             leaf = leaf_of(change.path, leaves)
+            first = paths.setdefault(leaf.full_path, change.path)
+            if first != change.path:
+                raise InputError(f"{change.path}: is the same field as {first}; give one of them")
             if change.factor == 1:
                 continue
             later = leaf.record == ASSUMPTIONS
@@ -109,18 +113,36 @@ def leaf_of(path: str, leaves: Iterable[Leaf]) -> Leaf:
     found = [known[meant]] if meant in known else [
         leaf for leaf in known.values() if leaf.path == meant
     ]  # fmt: skip
+    if any(leaf.path in LABELS for leaf in found):
+        raise InputError(f"{path}: is a label, from which nothing is computed")
     if len(found) > 1:
         both = " or ".join(leaf.full_path for leaf in found)
         raise InputError(f"{path}: is a field of several records; give {both}")
     if not found:
-        paths = [*known, *(leaf.path for leaf in known.values()), *ALIASES]
-        raise InputError(f"{path}: unknown field{did_you_mean(path, paths) or _HOW}")
+        raise InputError(f"{path}: {_unknown(meant, known.values())}")
     leaf = found[0]
     if instead := _INSTEAD.get(leaf.full_path):
         raise InputError(f"{path}: {instead}")
-    if leaf.path in LABELS:
-        raise InputError(f"{path}: is a label, from which nothing is computed")
     return leaf
 
 
+def _unknown(path: str, leaves: Collection[Leaf]) -> str:
+    """What is said of a path that no field has: where it leads to, or the nearest."""
+    field = BY_NAME.get(path.replace("-", "_"))
+    if field is not None:
+        return f"is a field of the question, not of a record; planner solve takes {field.flag}"
+    inside = [leaf.path for leaf in leaves
+              if f".{path}." in f".{leaf.full_path}" and leaf.form == "number"]  # fmt: skip
+    if inside:
+        return f"is a group of fields; give one, e.g. {' or '.join(inside[:_FIRST])}"
+    last = path.split(".", 1)[-1]
+    moved = [leaf.full_path for leaf in leaves if leaf.path in (last, ALIASES.get(last))]
+    paths = [*(leaf.full_path for leaf in leaves), *(leaf.path for leaf in leaves), *ALIASES]
+    shorter = path.rpartition(".")[0]
+    near = moved or [shorter] * (shorter in paths)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else did_you_mean(path, paths)
+    return f"unknown field{hint or _HOW}"
+
+
+_FIRST = 3
 _HOW = "; planner hardware show and planner models show print those of the records"

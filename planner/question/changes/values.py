@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.base.units import parse_quantity
-from planner.question.changes.leaves import Leaf
+from planner.question.changes.leaves import CALIBRATION, Leaf
 from planner.question.changes.texts import Change
 
 _SWITCHES = {"true": True, "false": False}
@@ -56,6 +57,11 @@ def _number(leaf: Leaf, change: Change, text: str) -> Any:
 
 def _whole(leaf: Leaf, change: Change, value: float) -> Any:
     """The number, as a whole one where only those are taken."""
+    if leaf.record == CALIBRATION:
+        most = 1.0 if "efficiency" in leaf.path and leaf.value <= 1 else math.inf
+        if not (0 < value <= most or value == 0 == leaf.value):
+            allowed = "above 0" if most == math.inf else "above 0 and at most 1"
+            raise InputError(f"{change.path}: {value:g} is out of range; must be {allowed}")
     if not leaf.whole:
         return value
     if value != round(value):

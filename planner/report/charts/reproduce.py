@@ -5,6 +5,7 @@ The charts carry the numbers of the document's figures in their titles.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,12 +35,16 @@ def _drawn(shown: Shown) -> Picture:
     charts = picture.charts
     if shown.labels:
         labelled = zip(shown.labels, charts, strict=True)
-        charts = tuple(replace(one, title=f"{label}: {one.title}") for label, one in labelled)
+        charts = tuple(
+            replace(one, title=f"{label}: {_NUMBER.sub('', one.title)}") for label, one in labelled
+        )
     if shown.note:
         charts = tuple(replace(one, notes=(*one.notes, shown.note)) for one in charts)
     return replace(picture, charts=charts)
 
 
+_NUMBER = re.compile(r"^\d+\. ")
+"""What the title of a figure begins with; its label has the number too."""
 _DRAW: dict[type, Callable[[Any, Sequence[str]], Picture]] = {
     Pictured: feasible_picture,
     RidgelineResult: ridgeline_picture,

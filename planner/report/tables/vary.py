@@ -156,7 +156,8 @@ def _notes(result: VaryResult) -> Iterator[str]:
         if point.answer.notes.spread is not None and not point.answer.notes.spread.is_measured
     ]  # fmt: skip
     if unmeasured:
+        are = "is" if len(unmeasured) == 1 else "are"
         yield (
-            f"{plural(len(unmeasured), 'machine')} of {len(result.points)} are not measured: their "
-            "step times have the interval of chips and jobs that no run of the fit is like."
+            f"Of {plural(len(result.points), 'machine')} {len(unmeasured)} {are} not measured: step "
+            "times there have the interval of chips and jobs that no run of the fit is like."
         )

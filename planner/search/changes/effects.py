@@ -66,6 +66,8 @@ def notes_of_changes(
                 notes.append(f"set: {one.change} does not move the plans of this answer")
                 continue
         why = reason_of(one.leaf, before, resolved, chips)
+        if moved is None and _moves_alone(resolved, one, tried, chips):
+            why = "the other changes say the same; leave it or them out"
         if moved is None:
             line = f"set: {one.change} cannot change this answer: {why}"
             (problems if refuses else notes).append(f"{line}; tried on {len(tried or ())} plans")
@@ -87,6 +89,18 @@ def _without(resolved: Resolved, change: Changed, chips: int) -> Resolved | None
         return resolve(request.model_copy(update={"set": others}), chips=chips)
     except InputError:
         return None
+
+
+def _moves_alone(resolved: Resolved, change: Changed, tried: PlanTable | None, chips: int) -> bool:
+    """Whether a change that does nothing beside others would do something without them."""
+    if tried is None or len(resolved.changes.fields) == 1:
+        return False
+    request = resolved.request
+    plain, alone = (request.model_copy(update={"set": s}) for s in ((), (str(change.change),)))
+    try:
+        return _moved(resolve(plain, chips=chips), resolve(alone, chips=chips), tried) is not None
+    except InputError:  # it cannot be asked alone
+        return False
 
 
 def _moved(before: Resolved | None, after: Resolved, plans: PlanTable) -> str | None:

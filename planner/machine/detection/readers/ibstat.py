@@ -26,7 +26,7 @@ def read(output: Output) -> Seen:
     """Devices with an active port; the rate of one is that of its active ports together.
 
     Raises:
-        InputError: No port is active.
+        InputError: No port is active, or none that is states its rate.
     """
     nics: dict[str, Nic] = {}
     for name, at, port in _ports(output):
@@ -38,7 +38,9 @@ def read(output: Output) -> Seen:
             name=name, rate=output.fact(rate, at), ethernet=port.get("Link layer") == "Ethernet"
         )
     if not nics:
-        raise output.mistake(0, "no port of any device is active")
+        active = any(port.get("State") == "Active" for _, _, port in _ports(output))
+        what = "active port states a rate in Gb/s" if active else "port of any device is active"
+        raise output.mistake(0, f"no {what}")
     return Seen(tool=TOOL, output=output.name, nics=tuple(nics.values()))
 
 

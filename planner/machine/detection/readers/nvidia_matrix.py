@@ -54,7 +54,7 @@ def _cells(output: Output, at: int, count: int) -> list[str]:
     odd = [cell for cell in cells if not re.fullmatch(r"X|NV\d+", cell)]
     wrong = next((cell for cell in odd if cell not in (*_NEAR, *_FAR)), None)
     if wrong is not None or len(cells) < count:
-        what = f"{wrong!r} is no cell" if wrong else f"{len(cells)} cells of {count}"
+        what = f"{wrong!r} is not a cell" if wrong else f"{len(cells)} cells of {count}"
         allowed = ", ".join((*_NEAR, *_FAR))
         raise output.mistake(at, f"{what} of the matrix; allowed are X, NV and a number, {allowed}")
     return cells
