@@ -39,7 +39,11 @@ def varied(
 
     if given := [name for name, value in others.items() if value]:
         raise InputError(
-            "\n".join(f"{name}: is about one answer; leave it or vary out" for name in given)
+            "\n".join(
+                f"{name}: is about one answer, and several values are asked for; leave one of the "
+                "two out"
+                for name in given
+            )
         )
     request, origin = question_of(job_file, asked)
     check_picture(plot)

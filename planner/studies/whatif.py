@@ -20,7 +20,7 @@ _NO_FIGURES = (
     "step_time_low_s",
     "step_time_high_s",
 )
-"""What is no answer: how long it took, what was asked, and how sure one is of any changed machine."""
+"""What is no answer: how long it took, what was asked, how sure one is of a changed machine."""
 
 
 def cluster_with(name: str, texts: Any) -> Cluster:
@@ -74,12 +74,17 @@ def with_each_counted(
     ]
     if idle:
         plain = of(()) if len(given) > 1 else figures
-        doubled = [len(given) > 1 and of((str(change),)) != plain for change in idle]
+        said = [
+            _SAID
+            if len(given) > 1 and of((str(change),)) != plain
+            else _HINTS.get(change.path.split(".")[0], "")
+            for change in idle
+        ]
         raise InputError(
             "\n".join(
                 f"set: {change} cannot change this answer: each of its {len(figures)} figures is "
-                f"the same without it{_SAID if twice else _HINTS.get(change.path.split('.')[0], '')}"
-                for change, twice in zip(idle, doubled, strict=True)
+                f"the same without it{hint}"
+                for change, hint in zip(idle, said, strict=True)
             )
         )
     return result

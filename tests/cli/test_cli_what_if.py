@@ -68,6 +68,10 @@ def test_vary_prints_draws_and_refuses(tmp_path: Path, varied: VaryResult) -> No
         (("--vary", "pes=66,132", "--pareto", "x.csv"), "pareto: is about one answer"),
         (("--vary", "memory.bandwidth=1x,2TB/s"), "factors and values are mixed"),
         (("--vary", "memory.bandwidth=2x"), "1 value; give 2 to 32"),
+        (("--vary", "l2=1x,1x"), "vary: l2: 1x is given twice"),
+        (("--vary", "l2=1x,"), "vary: 'l2=1x,' is not PATH=VALUE,VALUE"),
+        (("--vary", "l2=1x,2x", "--set", "on_chip.l2=4x"), "l2: is changed by set too"),
+        (("--batch-tokens", "4Mi..1Mi"), "batch-tokens: '4Mi..1Mi' is not a range"),
         (("--vary", "memory.bandwith=1x,2x"), "did you mean 'memory.bandwidth'?"),
     ):
         refused = planner("solve", *JOB, *flags)
@@ -97,6 +101,9 @@ def test_a_plan_file_has_the_changes_and_flags_add_to_them(tmp_path: Path) -> No
         (("rack", "parallelism", "--figure", "6"), "energy.memory=2x", "power.tdp=2x"),
         (("rack", "solve", "--strategy", "zero", "--total-pes", "64"),
          "levels.network.bandwidth=2x", "power.tdp=2x"),
+        (("rack", "zero", "--figure", "4"), "sram=64", "sram=1MiB"),
+        (("feasible", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
+          "--strategies", "zero1"), "memory.bandwidth=2x", "pe.sram=512KiB"),
     ],
 )  # fmt: skip
 def test_studies_take_changes_or_refuse_them(

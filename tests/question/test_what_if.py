@@ -13,6 +13,7 @@ from support.cases import each
 import planner
 from hardware_db import load_chip, load_cluster, record_text
 from planner.base.errors import InputError
+from planner.cost.evaluate import evaluate_table
 from planner.cost.intervals import situation
 from planner.plan import Plan, PlanTable
 from planner.question.changes.changes import fields_of
@@ -79,6 +80,15 @@ def test_every_path_counts_or_says_why_not() -> None:
         ("layers=1.01x", "is not a whole number; nearest: 12"),
         ("kv_heads=5", "5 does not divide the 12 heads"),
         ("memory.bandwidth=-1", "a positive number is required"),
+        ("memory.bandwidth=-1x", "a positive number is required, not -3.35e+12"),
+        ("memory=2x", "a group of fields; give one, e.g. memory.capacity or memory.bandwidth"),
+        ("l2.capacity=2x", "did you mean 'l2'?"),
+        ("pes=264", "is a field of the question, not of a record; planner solve takes --pes"),
+        ("title=mine", "is a label"),
+        ("assumptions.memory_efficiency=0.5", "did you mean 'calibration.memory_efficiency'?"),
+        ("memory_efficiency=-1", "must be above 0 and at most 1"),
+        ("memory_efficiency=50", "must be above 0 and at most 1"),
+        ("calibration.jitter=-1", "must be above 0"),
         ("tp_overlap=1.5", "must be at most 1"),
         ("latencies=true", "it is true already"),
         ("assumptions.local_runs=3", "planner calibrate knows them"),
@@ -88,6 +98,35 @@ def test_what_is_said(text: str, words: str) -> None:
     (line,) = _outcome(text)
     assert line.startswith("set: ")
     assert words in line
+
+
+@each(
+    "texts, words",
+    [
+        (["l2=2x", "chip.on_chip.l2=4x"], "is the same field as l2; give one of them"),
+        (["levels.nvlink.bandwidth=2x", "levels.nvlink.link_bandwidth=2x"],
+         "the other changes say the same"),
+        (["scale_up.bandwidth=2x", "memory.bandwidth=2x"], "the levels of"),
+    ],
+)  # fmt: skip
+def test_changes_that_meet(texts: list[str], words: str) -> None:
+    with pytest.raises(InputError) as refused:
+        planner.solve(**JOB, set=texts)
+    assert all(words in line for line in str(refused.value).split("\n"))
+
+
+def test_a_lower_rated_power_slows_what_a_higher_one_speeds_up() -> None:
+    times, powers = [], []
+    for watts in (400, 600, 700, 800):
+        job = {**JOB, "model": "llama3-8b", "set": [f"power.tdp={watts}W"]}
+        cost = resolve(request_from(job)).cost
+        plan = PlanTable.from_plans([Plan(dp=16, micro_batch=1, sharding="zero3")])
+        found = evaluate_table(cost, plan)
+        times.append(found.step_time_s[0])
+        powers.append(cost.chip.busy_w)
+    assert times == sorted(times, reverse=True)
+    assert powers == sorted(powers)
+    assert len({*times}) == len({*powers}) == 4
 
 
 def _figures(answer: Any) -> str:
@@ -173,6 +212,10 @@ def _node(value: float, unit: str) -> dict[str, Any]:
         ("like: h100-sxm5-80\npeak: {bf16: {value: 1, unit: FLOP/s, kind: assumed, note: n}}\n",
          "name: what differs from h100-sxm5-80 has a name of its own"),
         ("like: h100-sxm5-80\nname: q\nlevels: []\n", "line 1: like: 'h100-sxm5-80' is a chip"),
+        ("like: dgx-h100-ndr\nname: q\nlevels:\n- name: leef\n",
+         "line 4: levels[0].name: 'leef' is no level of the base; did you mean 'leaf'?"),
+        ("name: q\npeak: {bf16: 1e15}\nmemory: {}\n",
+         "line 2: peak.bf16: a mapping with value, unit and kind is required, not 1000000000000000"),
         ("like: 3\nname: q\n", "line 1: like: the name of a record or a file is required"),
     ],
 )  # fmt: skip

@@ -8,13 +8,13 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.messages import shown
+from planner.base.messages import Origin, shown
 from planner.base.units import parse_count, parse_quantity
 from planner.question.asked import BY_NAME
 from planner.question.asked.usual import BATCH, RANGE
 from planner.question.changes.changes import fields_of, leaf_of
 from planner.question.changes.texts import Change, changes_in, with_changes
-from planner.question.request import Request, request_from
+from planner.question.request import ARGUMENTS, Request, request_from
 
 _KINDS = ("word", "whole", "wholes", "quantity", "share", "number", "path", "name")
 _MOST_AXES, _MOST_VALUES = 2, 32
@@ -61,12 +61,15 @@ class Axis:
         return f"{place:.4g}x" if self.by_factor else f"{place:.4g} {self.unit}".rstrip()
 
 
-def axes_of(given: Mapping[str, Any] | Sequence[str], request: Request) -> tuple[Axis, ...]:
+def axes_of(
+    given: Mapping[str, Any] | Sequence[str], request: Request, origin: Origin = ARGUMENTS
+) -> tuple[Axis, ...]:
     """The axes of a question.
 
     Args:
         given: `PATH=VALUE,VALUE`, or a mapping from paths to lists of values.
         request: The question, which names the records.
+        origin: Names its fields in messages.
 
     Raises:
         InputError: One line per mistake.
@@ -80,8 +83,10 @@ def axes_of(given: Mapping[str, Any] | Sequence[str], request: Request) -> tuple
             found.append(_axis(name, values, request))
         except InputError as error:
             ranged = BATCH in name.replace("-", "_") and any(RANGE in text for text in values)
-            place = "" if ranged else "vary: "
-            problems += [f"{place}{line}" for line in str(error).split("\n")]
+            problems += [
+                origin.blame(line, {BATCH}) if ranged else f"vary: {line}"
+                for line in str(error).split("\n")
+            ]
     problems += _clashes(found, request)
     if problems:
         raise InputError("\n".join(problems))
@@ -161,9 +166,12 @@ def doubled(texts: tuple[str, ...]) -> tuple[str, ...]:
         if not dots:
             found.append(text)
             continue
-        least, most = parse_count(low, BATCH), parse_count(high, BATCH)
-        if not 0 < least <= most:
-            raise InputError(f"{text}: is not a range from a number above 0 up, e.g. 1Mi..16Mi")
+        ends = [parse_count(end, BATCH) for end in (low, high) if end.strip()]
+        if len(ends) < 2 or not 0 < ends[0] < ends[1]:
+            raise InputError(
+                f"{BATCH}: {shown(text)} is not a range from a number above 0 up, e.g. 1Mi..16Mi"
+            )
+        least, most = ends
         count = int(log2(most / least)) + 1
         found += [_binary(least * 2**power) for power in range(min(count, _MOST_VALUES + 1))]
     return tuple(sorted(found, key=lambda text: parse_count(text, BATCH)))

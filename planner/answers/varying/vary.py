@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, Unpack
 
@@ -54,7 +54,7 @@ def vary_request(
 ) -> VaryResult:
     """`vary` for a validated request; `origin` names its fields in messages."""
     started = time.perf_counter()
-    axes = axes_of(given, request)
+    axes = axes_of(given, request, origin)
     combinations = list(product(*(axis.texts for axis in axes)))
     points = []
     for done, texts in enumerate(combinations):
@@ -65,7 +65,7 @@ def vary_request(
     _check_counted(request, axes, points, origin)
     between = _betweens(request, axes[0], points) if len(axes) == 1 else ()
     return VaryResult(
-        subject=_subject(request),
+        subject=_subject(request, {axis.name for axis in axes}),
         axes=axes,
         points=tuple(points),
         between=tuple(between),
@@ -73,12 +73,14 @@ def vary_request(
     )
 
 
-def _subject(request: Request) -> str:
-    """`llama3-70b on 512 x h100-sxm5-80 with levels.leaf.bandwidth=0.5x`."""
-    asked = request.chip_range
+def _subject(request: Request, varied: Container[str]) -> str:
+    """`llama3-70b on 512 x h100-sxm5-80 with levels.leaf.bandwidth=0.5x`, but what is varied."""
+    asked = None if "chips" in varied else request.chip_range
     count = "" if asked is None else f"{asked[1]:,} x "
     changed = f" with {', '.join(request.set)}" if request.set else ""
-    return f"{request.model} on {count}{request.hardware}{changed}"
+    model = "each model" if "model" in varied else request.model
+    hardware = "each machine" if "hardware" in varied else request.hardware
+    return f"{model} on {count}{hardware}{changed}"
 
 
 def _check_counted(

@@ -39,8 +39,8 @@ ALIASES = {
 }
 """Short paths, where that of the record is unwieldy."""
 _INSTEAD = {
-    f"{CHIP}.pe.count": "--pes of planner solve changes the processing elements, and with them peak "
-    "rates, memories and power",
+    f"{CHIP}.pe.count": "--pes of planner solve changes the processing elements, with peak rates, "
+    "memories and power",
     f"{CHIP}.default_cluster": "--hardware names another cluster",
     f"{ASSUMPTIONS}.collectives": "it is a field of the question",
     f"{ASSUMPTIONS}.local_runs": "it counts runs of yours; planner calibrate knows them",

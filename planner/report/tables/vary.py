@@ -140,7 +140,7 @@ def _not_searched(one: Between) -> str:
     if one.within is None:
         return words
     return (
-        f"{words}; no plan is faster there than the one of both by more than "
+        f"{words}; no plan is faster there than the best of both ends by more than "
         f"{show_percent(one.within)} (proved: more of this rate slows no step)"
     )
 
@@ -158,6 +158,6 @@ def _notes(result: VaryResult) -> Iterator[str]:
     if unmeasured:
         are = "is" if len(unmeasured) == 1 else "are"
         yield (
-            f"Of {plural(len(result.points), 'machine')} {len(unmeasured)} {are} not measured: step "
-            "times there have the interval of chips and jobs that no run of the fit is like."
+            f"Of {plural(len(result.points), 'machine')} {len(unmeasured)} {are} not measured: "
+            "step times there have the interval of chips and jobs that no run of the fit is like."
         )
