@@ -12,6 +12,7 @@ from planner.question.changes.texts import changes_in, with_changes
 from planner.question.records import cluster_named
 
 T = TypeVar("T")
+_WORDS = ("words", "binds")
 _NO_FIGURES = (
     "seconds",
     "versions",
@@ -42,7 +43,7 @@ def cluster_with(name: str, texts: Any) -> Cluster:
             f"set: {one.change}: this is computed from chip and cluster alone" for one in others
         ]
         raise InputError("\n".join(lines))
-    return cluster_named(name, changes.hardware) if changes.fields else plain
+    return changes.named(cluster_named(name, changes.hardware)) if changes.fields else plain
 
 
 def with_each_counted(
@@ -64,7 +65,7 @@ def with_each_counted(
     result = answer(given)
     figures = list(_figures(shown(result)))
 
-    def of(texts: tuple[str, ...]) -> list[float]:
+    def of(texts: tuple[str, ...]) -> list[float | str]:
         return list(_figures(shown(answer(texts))))
 
     idle = [
@@ -94,11 +95,13 @@ _SAID = ", since the other changes say the same; leave it or them out"
 _HINTS = {"scale_up": "; the levels of the cluster set the links: use levels.NAME.bandwidth"}
 
 
-def _figures(data: Any) -> Iterator[float]:
-    """All numbers that answer the question."""
+def _figures(data: Any) -> Iterator[float | str]:
+    """All numbers that answer the question, and what is said of them with numbers in it."""
     if isinstance(data, Mapping):
         for name, part in data.items():
-            if name not in _NO_FIGURES:
+            if name in _WORDS:
+                yield str(part)
+            elif name not in _NO_FIGURES:
                 yield from _figures(part)
     elif isinstance(data, list | tuple):
         for part in data:

@@ -215,7 +215,7 @@ def _node(value: float, unit: str) -> dict[str, Any]:
         ("like: dgx-h100-ndr\nname: q\nlevels:\n- name: leef\n",
          "line 4: levels[0].name: 'leef' is no level of the base; did you mean 'leaf'?"),
         ("name: q\npeak: {bf16: 1e15}\nmemory: {}\n",
-         "line 2: peak.bf16: a mapping with value, unit and kind is required, not 1000000000000000"),
+         "line 2: peak.bf16: a mapping with value, unit and kind is required, not 100000"),
         ("like: 3\nname: q\n", "line 1: like: the name of a record or a file is required"),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from frozen_records import dataclass
-from hardware_db import Calibration, FrozenMap
+from hardware_db import Calibration, Cluster, FrozenMap
 from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.overrides import overridden
 from planner.base.errors import InputError
@@ -72,6 +72,14 @@ class Changes:
         changes = ", ".join(str(one.change) for one in self.of(record))
         return f"{self.names[record]} with {changes}" if changes else self.names[record]
 
+    def named(self, cluster: Cluster) -> Cluster:
+        """The cluster with a name that says what differs of its chip too."""
+        changes = ", ".join(str(one.change) for one in self.of(CHIP))
+        if not changes or cluster.name == cluster.chip.name:
+            return cluster
+        joint = ", " if self.of(CLUSTER) else " with "
+        return replace(cluster, name=f"{cluster.name}{joint}{changes}")
+
     @property
     def hardware(self) -> dict[str, Any]:
         """What differs of a cluster, as `hardware_db.load_cluster` takes it."""
@@ -94,11 +102,11 @@ class Changes:
         Raises:
             InputError: A value is impossible.
         """
-        found = {
-            one.leaf.path: value_of(one.leaf, one.change, getattr(base, one.leaf.path))
-            for one in self.of(ASSUMPTIONS)
-        }
         try:
+            found = {
+                one.leaf.path: value_of(one.leaf, one.change, getattr(base, one.leaf.path))
+                for one in self.of(ASSUMPTIONS)
+            }
             return overridden(base, found) if found else base
         except InputError as error:
             raise InputError(

@@ -259,7 +259,9 @@ def _case(
     Raises:
         InputError: The cluster cannot give the chips, or the batch cannot be dealt out to them.
     """
-    model, request = resolved.cost, resolved.request
+    request = resolved.request
+    named = resolved.changes.named(resolved.cost.cluster)
+    model = replace(resolved.cost, cluster=named)
     check_roofline(model, request, origin)
     targets = launchers(resolved, origin)
     counts: tuple[int, ...] = ()

@@ -13,7 +13,7 @@ from planner.cost.context import CostModel
 from planner.cost.job import Job
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
-from planner.question.request import request_from
+from planner.question.request import DEFAULT_HARDWARE, request_from
 from planner.question.resolved import resolve
 from planner.studies.ridgeline.answer import Defaults, RidgelineResult, result_of
 from planner.studies.ridgeline.layer import layer_counts
@@ -67,12 +67,10 @@ def of_layer(
 
 def _model(question: Question, machine: Machine, name: str, chips: int) -> CostModel:
     """The model on the cluster, as `planner solve` takes it."""
-    hardware = machine.cluster.name
+    hardware = DEFAULT_HARDWARE if question.hardware is None else question.hardware
     fields: dict[str, Any] = {"model": name, "hardware": hardware, "chips": chips}
     if question.set:
         fields["set"] = question.set
-    if question.hardware is not None:
-        fields["hardware"] = question.hardware
     fields |= {"precision": machine.precision}
     if question.seq_len is not None:
         fields["seq_len"] = question.seq_len

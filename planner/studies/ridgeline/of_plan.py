@@ -55,7 +55,7 @@ def of_plan(question: Question, path: Path) -> RidgelineResult:
     request, plan, origin, assumed = read_plan_file(path, asked, flags=True, row=question.row)
     resolved = resolve(request, origin, plan.chips)
     result = plan_ridgeline(
-        resolved.cost,
+        replace(resolved.cost, cluster=resolved.changes.named(resolved.cost.cluster)),
         plan,
         level=question.level,
         sweep=question.sweep,
