@@ -22,6 +22,7 @@ from planner.base.units import (
     texts_of,
 )
 from planner.machine.scaling import area_m2_at, check_pes
+from planner.question.changes.texts import with_changes
 from planner.studies.rack.model.assumptions import BASES, RACK_ENERGY, RACK_ZERO, RackAssumptions
 from planner.studies.rack.model.lists import whole_list
 from planner.studies.rack.model.machine import Machine, machine_of
@@ -92,6 +93,8 @@ def rack_request(
         default="report1-rack" if small else "c2c-ndr400-rack",
         why=_WHY,
     )
+    if cluster is not None:
+        reader.defaults += [("set", one, "of yours") for one in with_changes((), given.get("set"))]
     assumptions = reader.assumptions("rack-zero" if small else "rack-energy")
     machine = reader.machine(cluster)
     fields = {
