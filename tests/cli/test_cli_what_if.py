@@ -102,7 +102,7 @@ def test_a_plan_file_has_the_changes_and_flags_add_to_them(tmp_path: Path) -> No
         (("rack", "zero", "--figure", "8"), "levels.network.bandwidth=2x", "power.tdp=2x"),
         (("rack", "parallelism", "--figure", "6"), "energy.memory=2x", "power.tdp=2x"),
         (("rack", "solve", "--strategy", "zero", "--total-pes", "64"),
-         "levels.network.bandwidth=2x", "power.tdp=2x"),
+         "levels.network.bandwidth=2x", "power.wait=1.1x"),
         (("rack", "zero", "--figure", "4"), "sram=64", "sram=1MiB"),
         (("feasible", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
           "--strategies", "zero1"), "memory.bandwidth=2x", "pe.sram=512KiB"),
