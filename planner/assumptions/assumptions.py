@@ -340,7 +340,7 @@ def calibrated(
         hides_gather=software.hides_gather,
         **byte_counts(constants, fused=fused),  # type: ignore[arg-type]
         **expert_constants(routed, chip, precision, constants),  # type: ignore[arg-type]
-        **(of_era(software, constants) | of_nccl(chip)),  # type: ignore[arg-type]
+        **(of_era(software, constants) | of_nccl(chip)),
     )
 
 

@@ -252,13 +252,8 @@ def _other_protocols(
 ) -> list[FloatArray]:
     """Rows alpha, beta of the ring of a gather in each further protocol, then of the tree.
 
-    A protocol's data are the same share of the wire on every level, and so of a ring's rate.
-
-    Args:
-        fabric: The network.
-        members: Where the members are.
-        rate: (n,) of the ring without them.
-        replaced: Where synthesized schedules take the place of the library's.
+    A protocol's data are the same share of the wire on every level, and so of `rate`, the ring's.
+    Where synthesized schedules have `replaced` the library's, there are none.
     """
     gathers, reduces = [], []
     for _, other in fabric.protocols:
