@@ -163,15 +163,19 @@ class LocalCalibration:
             local_runs=self.runs if self.is_measured(era) else 0,
         )
 
-    def on_cluster(self, cluster: Cluster) -> Cluster:
-        """The cluster with the powers of its chip that were measured."""
-        if not self.holds_for(cluster.chip):
-            return cluster
-        measured = {
-            field: self.constants[path].value * cluster.chip.tdp_w
+    def powers(self, chip: Chip) -> dict[str, float]:
+        """Fields of a chip to its powers that were measured, in watts; none of another chip."""
+        if not self.holds_for(chip):
+            return {}
+        return {
+            field: self.constants[path].value * chip.tdp_w
             for field, path in POWER.items()
             if path in self.constants
         }
+
+    def on_cluster(self, cluster: Cluster) -> Cluster:
+        """The cluster with the powers of its chip that were measured."""
+        measured = self.powers(cluster.chip)
         if not measured:
             return cluster
         return replace(cluster, chip=replace(cluster.chip, **measured))  # type: ignore[arg-type]

@@ -32,8 +32,15 @@ class Changed:
     value: Any = None
 
     @property
+    def stays(self) -> bool:
+        """Whether the value is that of the record, which other changes would else move."""
+        return self.leaf.record != ASSUMPTIONS and self.value == self.leaf.value
+
+    @property
     def node(self) -> Any:
         """The value as a file of the record has it."""
+        if self.stays:
+            return self.leaf.node
         if self.leaf.form not in ("number", "numbers"):
             return self.value
         old = self.leaf.node if isinstance(self.leaf.node, Mapping) else {}
@@ -48,6 +55,8 @@ class Changed:
         if self.value is None:
             return "a value of yours"
         now, was = (words_of(value, self.leaf.unit) for value in (self.value, self.leaf.value))
+        if self.stays:
+            return f"{now}, as recorded, whatever else is changed"
         return now if self.leaf.value is None else f"{now} in place of {was}"
 
 

@@ -72,16 +72,22 @@ def assumptions_of(
     return changes.assumptions(base)
 
 
-def with_powers(request: Request, cost: CostModel, changes: Changes) -> CostModel:
+def with_powers(
+    request: Request, cost: CostModel, changes: Changes, local: LocalCalibration | None
+) -> CostModel:
     """The cost model with what a changed chip draws, which follows from the measured one.
 
-    Powers that are given stay. So do all of a chip of which a file says little, and of one whose
-    measured base cannot run the job.
+    Powers that are given, or that a local calibration has of this chip, stay. So do all of a chip
+    of which a file says little, and of one whose measured base cannot run the job.
 
     Args:
         request: The question.
         cost: On the changed chip, with the powers of its base.
         changes: Of the question.
+        local: The local calibration.
+
+    Raises:
+        InputError: A rated power is given that is too low.
     """
     if not cost.chip.changed:
         return cost
@@ -98,12 +104,14 @@ def with_powers(request: Request, cost: CostModel, changes: Changes) -> CostMode
         alone = replace(cost.cluster, chip=root, levels=())
         root = with_pes(alone, next(iter(request.pes)), request.scale).chip
     given = {f"{path.removeprefix(_POWER)}_w" for path in paths if path.startswith(_POWER)}
+    if local is not None:
+        given |= {*local.powers(cost.chip)}
     job = cost.job
     try:
         own = assumptions_of(
             request, root, job.era, job.precision, None, job.expert_software, job.recipe, changes
         )
-        base = replace(cost, cluster=replace(cost.cluster, chip=root), assumptions=own)
-        return follow(base, cost, given).model
     except InputError:  # a format that the base does not have
         return cost
+    base = replace(cost, cluster=replace(cost.cluster, chip=root), assumptions=own)
+    return follow(base, cost, given).model

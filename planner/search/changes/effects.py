@@ -55,6 +55,8 @@ def notes_of_changes(
     problems: list[str] = []
     tried: PlanTable | None = None
     for one in resolved.changes.fields:
+        if one.stays:
+            continue
         before = _without(resolved, one, chips)
         moved = None if plans is None else _moved(before, resolved, plans)
         if moved is None:
