@@ -88,5 +88,5 @@ _OF_CHIP: dict[str, Callable[[Resolved], str]] = {
     "die": lambda _: "silicon counts under max-area, and where pes are a decision",
     "devices": lambda _: "chips are planned whole",
     "power.host_liquid": lambda _: "the nodes are cooled by air; cooling chooses",
-    "power": lambda _: "it is a spread, or limits nothing here",
+    "power": lambda _: "it is how unsure a power is, or limits nothing here",
 }
