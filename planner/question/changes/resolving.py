@@ -93,17 +93,14 @@ def with_powers(
         return cost
     from planner.cost.energy.silicon import follow  # noqa: PLC0415  (start-up; few ask)
 
-    root, paths, derived = cost.chip, set[str](), False
-    while root.base is not None:
-        paths |= {*root.changed}
-        derived |= bool(root.derived)
-        root = root.base
-    if derived or preset_of(request.assumptions) != "calibrated":
+    line = _line_of(cost.chip)
+    root = line[-1]
+    if any(chip.derived for chip in line) or preset_of(request.assumptions) != "calibrated":
         return cost
     if request.pes is not None:
         alone = replace(cost.cluster, chip=root, levels=())
         root = with_pes(alone, next(iter(request.pes)), request.scale).chip
-    given = {f"{path.removeprefix(_POWER)}_w" for path in paths if path.startswith(_POWER)}
+    given = given_powers(cost.chip)
     if local is not None:
         given |= {*local.powers(cost.chip)}
     job = cost.job
@@ -115,3 +112,17 @@ def with_powers(
         return cost
     base = replace(cost, cluster=replace(cost.cluster, chip=root), assumptions=own)
     return follow(base, cost, given).model
+
+
+def given_powers(chip: Chip) -> set[str]:
+    """Fields of a chip whose powers its question, or a file that it comes from, gives."""
+    paths = (path for one in _line_of(chip) for path in one.changed)
+    return {f"{path.removeprefix(_POWER)}_w" for path in paths if path.startswith(_POWER)}
+
+
+def _line_of(chip: Chip) -> list[Chip]:
+    """A chip, the one that it is like, and so on to the record."""
+    line = [chip]
+    while line[-1].base is not None:
+        line.append(line[-1].base)
+    return line
