@@ -174,6 +174,14 @@ def test_what_is_changed_leaves_the_fit(tmp_path: Path) -> None:
     for fields in ({"set": ["l2=2x"]}, {"set": ["levels.leaf.latency=9us"]},
                    {"hardware": str(own)}, {"hardware": str(wished)}):  # fmt: skip
         assert class_of(**fields) == measured + unmeasured
+    for text in ("tp_overlap=0.5x", "calibration.gemm_efficiency.h100=0.9x"):
+        by_hand = planner.solve(**JOB, set=[text])
+        assert by_hand.notes.spread is not None
+        assert by_hand.notes.spread.situation == f"{measured}, other_chips, unseen, by-hand"
+        assert "not of these constants, which are changed by hand" in str(by_hand)
+        assert by_hand.best is not None
+        said = str(by_hand.best.export("megatron", allow_lossy=True))
+        assert f"under {text} over calibrated" in said
     spread = planner.solve(**{**JOB, "hardware": str(own)}).notes.spread
     assert spread is not None
     assert not spread.is_measured

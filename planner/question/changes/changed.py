@@ -108,11 +108,15 @@ class Changes:
             for one in self.of(ASSUMPTIONS)
         }
         try:
-            return overridden(base, found) if found else base
+            changed = overridden(base, found) if found else base
         except InputError as error:
             raise InputError(
                 "\n".join(f"set: {line}" for line in str(error).split("\n"))
             ) from error
+        by_hand = ", ".join(
+            str(one.change) for one in (*self.of(ASSUMPTIONS), *self.of(CALIBRATION))
+        )
+        return replace(changed, name=f"{by_hand} over {base.name}") if by_hand else changed
 
     def calibration(self, base: Calibration) -> Calibration:
         """Fitted constants with the changes."""

@@ -76,7 +76,9 @@ def test_the_page_of_the_docs_is_current(every: tuple[Reproduced, ...]) -> None:
     root = Path(__file__).parents[3]
     page = runpy.run_path(str(root / "benchmarks" / "reproduce.py"))["page"](every)
     written = (root / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    assert written == page, "write it again: python benchmarks/reproduce.py --write docs/reproduce.md"
+    assert written == page, (
+        "write it again: python benchmarks/reproduce.py --write docs/reproduce.md"
+    )
     assert len(written.splitlines()) <= 250
 
 
