@@ -88,7 +88,7 @@ def test_power_and_arithmetic_rise_no_further_than_the_peak(base: CostModel) -> 
     assert twice.model.chip.busy_w < 2 * base.chip.busy_w
     peak = peak_flop_per_s(base.chip, base.job.precision)
     assert many.model.assumptions.matmul_flop_per_s == pytest.approx(peak)
-    with pytest.raises(InputError, match="below half of the 700 W .* nearest: 350 W"):
+    with pytest.raises(InputError, match=r"below half of the 700 W .* nearest: 350 W"):
         changed(base, ("tdp_w",), tdp_w=0.49 * base.chip.tdp_w)
 
 
