@@ -33,6 +33,8 @@ from planner.base.errors import InputError
 from planner.base.fields import Percent, choice, choices, share_schema
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
+BY_RUNS = f"{PRESETS[0]} with "
+"""Begins the name of constants that rest on runs of one's own."""
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 COLLECTIVES = ("nccl", "synthesized", "best")
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
@@ -220,6 +222,11 @@ class Assumptions:
     even_loads: Annotated[bool, "All experts get as many tokens."] = False
     load_spread: Annotated[Share, "Spread of experts' loads over their mean, beyond chance."] = 0.0
     biased_load_spread: Annotated[Share, "The same where biases of the router balance."] = 0.0
+
+    @property
+    def are_fitted(self) -> bool:
+        """Whether the constants are those of runs, published or local, none changed by hand."""
+        return self.name == PRESETS[0] or self.name.startswith(BY_RUNS)
 
     @property
     def beside_overlap(self) -> float:

@@ -29,7 +29,7 @@ from hardware_db import (
     Source,
     load_calibration,
 )
-from planner.assumptions.assumptions import Assumptions, calibrated
+from planner.assumptions.assumptions import BY_RUNS, Assumptions, calibrated
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
@@ -158,20 +158,24 @@ class LocalCalibration:
         local = calibrated(chip, era, precision, self.calibration, experts, recipe)
         return replace(
             local,
-            name=f"calibrated with {Path(self.file).name}",
+            name=f"{BY_RUNS}{Path(self.file).name}",
             site_factor=local.site_factor * self.site_factor(chip, era),
             local_runs=self.runs if self.is_measured(era) else 0,
         )
 
-    def on_cluster(self, cluster: Cluster) -> Cluster:
-        """The cluster with the powers of its chip that were measured."""
-        if not self.holds_for(cluster.chip):
-            return cluster
-        measured = {
-            field: self.constants[path].value * cluster.chip.tdp_w
+    def powers(self, chip: Chip) -> dict[str, float]:
+        """Fields of a chip to its powers that were measured, in watts; none of another chip."""
+        if not self.holds_for(chip):
+            return {}
+        return {
+            field: self.constants[path].value * chip.tdp_w
             for field, path in POWER.items()
             if path in self.constants
         }
+
+    def on_cluster(self, cluster: Cluster) -> Cluster:
+        """The cluster with the powers of its chip that were measured."""
+        measured = self.powers(cluster.chip)
         if not measured:
             return cluster
         return replace(cluster, chip=replace(cluster.chip, **measured))  # type: ignore[arg-type]

@@ -9,7 +9,8 @@ answer:
                                                dense models by era
     adapters, experts or a dense model?     -> `adapters`, `experts`, or the dense class of the era
     V100, or a chip of AMD, Intel, Huawei,
-    or one that nobody measured?            -> the wider end of that class and `other_chips`
+    one that nobody measured, or constants
+    changed by hand?                        -> the wider end of that class and `other_chips`
     no published run of such a kind of job
     with this framework on such a chip?     -> the wider end of that class and `unseen`: sources
                                                of which the others had none like it
@@ -17,6 +18,8 @@ answer:
 A chip scaled to another number of processing elements does not exist, so no run is of it: neither
 those in the fit nor local ones count. Of a chip or a network whose numbers are those of no record
 only local runs can be, and of one that a question changes none: it has no `local_runs`.
+
+Constants that a user or a question changes are those of no run, and widen it alike.
 
 Where published runs of a framework were slow without headroom in memory, the upper end is longer
 there (`planner.cost.memory.risk.headroom_factor`). Presets that
@@ -125,7 +128,12 @@ def is_seen(job: Job, chip: Chip, calibration: Calibration) -> bool:
 
 
 def situation(
-    job: Job, cluster: Cluster, calibration: Calibration | None = None, local_runs: int = 0
+    job: Job,
+    cluster: Cluster,
+    calibration: Calibration | None = None,
+    local_runs: int = 0,
+    *,
+    fitted: bool = True,
 ) -> Situation:
     """The class of all plans of a job on a cluster; see the module for the rule.
 
@@ -136,24 +144,25 @@ def situation(
             in for a calibration without its own.
         local_runs: Runs of this installation that the constants rest on
             (`Assumptions.local_runs`).
+        fitted: Whether the constants are those of runs (`Assumptions.are_fitted`).
     """
     known = _with_intervals(calibration)
     entries = known.group(_TIME)
     kind = kind_of(job)
     measured = is_measured(cluster)
-    seen = measured and is_seen(job, cluster.chip, known)
-    local = local_runs >= RUNS_FOR_SITE and cluster.chip.record_pe_count is None
+    seen = measured and fitted and is_seen(job, cluster.chip, known)
+    local = fitted and local_runs >= RUNS_FOR_SITE and cluster.chip.record_pe_count is None
     name = _narrowest(kind, job.era, entries, local=local)
     low, high = entries[f"{name}.low"], entries[f"{name}.high"]
     rows, sources = entries[f"{name}.rows"], entries[f"{name}.sources"]
-    other = not measured or is_other_chip(cluster.chip)
+    other = not (measured and fitted) or is_other_chip(cluster.chip)
     wider = () if local else ("other_chips",) * other + (UNSEEN,) * (not seen)
     for one in wider:
         low, high = min(low, entries[f"{one}.low"]), max(high, entries[f"{one}.high"])
         rows, sources = entries[f"{one}.rows"], entries[f"{one}.sources"]
     return Situation(
-        name=", ".join((name, *wider, *(UNMEASURED,) * (not measured))),
-        words=_words(job, cluster, seen=seen, runs=local_runs),
+        name=", ".join((name, *wider, *(UNMEASURED,) * (not measured), *(BY_HAND,) * (not fitted))),
+        words=_words(job, cluster, seen=seen, runs=local_runs, fitted=fitted),
         low=low,
         high=high,
         rows=int(rows),
@@ -165,6 +174,8 @@ UNSEEN = "unseen"
 """In the name of a class: no run of such a job with its framework on its chip is published."""
 UNMEASURED = "unmeasured"
 """In the name of a class: chip or network are not as any record has them."""
+BY_HAND = "by-hand"
+"""In the name of a class: constants are changed by hand, so that no run is of them."""
 _TIME, _ANY, _SEEN = "intervals.time", "dense.any", "intervals.seen"
 _WELL_KNOWN = ("NVIDIA", "Google", "AWS", "none")  # none: of textbooks and reports
 _KINDS = {"adapters": "adapters", "experts": "mixture of experts", "dense": "dense model"}
@@ -191,12 +202,14 @@ def _with_intervals(calibration: Calibration | None) -> Calibration:
     return calibration if calibration is not None and has else load_calibration()
 
 
-def _words(job: Job, cluster: Cluster, *, seen: bool, runs: int) -> str:
+def _words(job: Job, cluster: Cluster, *, seen: bool, runs: int, fitted: bool) -> str:
     """The answers to the questions of the rule."""
     name, framework = cluster.chip.name, job.framework.name
     which = f"{framework} on {name} is published"
     if not seen:
         which = f"no published run of such a job with {framework} on {name}"
+    if not fitted:
+        which = "constants changed by hand, of which no run is"
     if not is_measured(cluster):
         what = cluster.name if cluster.chip.is_record else name
         which = f"{what} is not measured: it is as no record has it"
@@ -217,6 +230,7 @@ def step_time_interval(
     *,
     memory_bytes: FloatArray | None = None,
     local_runs: int = 0,
+    fitted: bool = True,
 ) -> tuple[FloatArray, FloatArray]:
     """(n,) low and high ends of the 80 % intervals of step times, in seconds.
 
@@ -227,7 +241,7 @@ def step_time_interval(
         step_time_s: (n,) their predicted step times.
         calibration: The constants in use; default the shipped ones.
         memory_bytes: (n,) predicted bytes per chip; None: no plan counts as tight.
-        local_runs: As in `situation`.
+        local_runs, fitted: As in `situation`.
 
     Raises:
         ValueError: There is not one time per plan.
@@ -238,7 +252,8 @@ def step_time_interval(
     stretch: FloatArray | float = 1.0
     if memory_bytes is not None:
         stretch = headroom_factor(job.framework, memory_bytes, cluster.chip.memory_bytes)
-    return situation(job, cluster, calibration, local_runs).bounds(times, stretch)
+    found = situation(job, cluster, calibration, local_runs, fitted=fitted)
+    return found.bounds(times, stretch)
 
 
 def memory_interval(
@@ -270,9 +285,15 @@ def ends_of(model: CostModel, plans: PlanTable, costs: Breakdown) -> dict[str, F
     """
     if not is_prediction(model.assumptions):
         return {}
-    held, runs = costs.memory_per_chip_bytes, model.assumptions.local_runs
+    held, a = costs.memory_per_chip_bytes, model.assumptions
     low, high = step_time_interval(
-        model.job, model.cluster, plans, costs.step_time_s, memory_bytes=held, local_runs=runs
+        model.job,
+        model.cluster,
+        plans,
+        costs.step_time_s,
+        memory_bytes=held,
+        local_runs=a.local_runs,
+        fitted=a.are_fitted,
     )
     least, most = memory_interval(model.framework, model.job.era, plans, held)
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -79,6 +80,15 @@ def under_limit(plan: Plan, limit: float) -> Plan:
         for stage in plan.stages
     )
     return replace(plan, clock=min(plan.clock, limit), stages=stages)
+
+
+def without_limit(plan: Plan, levels: Collection[float]) -> Plan:
+    """A plan whose clocks are full where a power cap set them: they are none of a chip's levels."""
+    stages = plan.stages and tuple(
+        stage if stage.clock is None or stage.clock in levels else replace(stage, clock=1.0)
+        for stage in plan.stages
+    )
+    return replace(plan, clock=plan.clock if plan.clock in levels else 1.0, stages=stages)
 
 
 def facility_of(pue: float | None, defaults: Defaults) -> Facility:

@@ -206,7 +206,8 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if tried.problems:
         raise tried.error()
     cost = CostModel.build(job, cooled, assumptions, request.torus_axes)
-    cost = _as_run(tried, request, with_powers(request, cost, changes), defaults)
+    cost = tried.needed(tried.attempt(with_powers, request, cost, changes, local))
+    cost = _as_run(tried, request, cost, defaults)
     tried.add([*problems_of(cost, request.fix, request.max_memory), *lengths_problems(cost)])
     tried.add(placement_problems(cost, request.placement, named_targets(request)))
     return Resolved(

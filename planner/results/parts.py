@@ -8,7 +8,7 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.frozen import freeze, thawed
-from planner.cost.intervals import UNMEASURED, UNSEEN
+from planner.cost.intervals import BY_HAND, UNMEASURED, UNSEEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +177,11 @@ class Spread:
     def is_measured(self) -> bool:
         """Whether chip and network are as some record has them."""
         return UNMEASURED not in self.situation.split(", ")
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the constants are those of runs, none changed by hand."""
+        return BY_HAND not in self.situation.split(", ")
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""

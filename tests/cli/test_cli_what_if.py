@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,34 @@ def test_a_change_of_the_best_plan_is_where_it_is_said_to_be(varied: VaryResult)
     ]
     times = [point.best.step_time_s for point in varied.points if point.best]
     assert times == sorted(times, reverse=True)
+
+
+def test_nothing_is_proved_between_values_where_power_is_limited() -> None:
+    """A faster memory takes watts from arithmetic then, and steps may take longer."""
+    for limits in ({"power_cap": 500}, {"set": ["power.tdp=1x"]}, {"min_mfu": 0.1}, {}):
+        found = package.vary(
+            ["memory.bandwidth=1x,1.05x,3x"], model="llama3-8b", hardware="h100-sxm5-80", chips=32,
+            **limits,
+        )  # fmt: skip
+        times = [point.best.step_time_s for point in found.points if point.best]
+        proved = all(one.within is not None for one in found.between)
+        assert proved == (not limits), limits
+        if "power_cap" in limits:
+            assert times[2] > times[0]
+            # The clock follows the cap at each value: it alone makes no other plan.
+            assert len(found.winners) == 1
+            assert not any(one.turns for one in found.between)
+
+
+def test_what_is_not_proved_is_said(varied: VaryResult) -> None:
+    turn = varied.between[0].turns[0]
+    assert turn.proved
+    below = dataclasses.replace(turn.below, proved=False)
+    first = dataclasses.replace(
+        varied.between[0], turns=(dataclasses.replace(turn, below=below),)
+    )  # fmt: skip
+    assert "solved; not proved)" in str(dataclasses.replace(varied, between=(first,)))
+    assert "not proved" not in str(varied)
 
 
 def test_vary_prints_draws_and_refuses(tmp_path: Path, varied: VaryResult) -> None:

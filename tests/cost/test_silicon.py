@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from hardware_db import Chip, FrozenMap
+from hardware_db import Chip, FrozenMap, list_chips
 from planner.assumptions.assumptions import calibrated, peak_flop_per_s
+from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.energy.clock import busy_w
 from planner.cost.energy.silicon import Followed, follow
@@ -76,5 +77,34 @@ def test_a_given_power_limit_sets_the_clock(base: CostModel, tdp_w: float) -> No
     rate = limited.model.assumptions.matmul_flop_per_s
     most = peak_flop_per_s(base.chip, base.job.precision)
     assert rate == pytest.approx(min(base.assumptions.matmul_flop_per_s * limited.clock, most))
+    assert rate == pytest.approx(base.assumptions.matmul_flop_per_s * limited.clock)
     if limited.clock < 1:
         assert float(busy_w(base.chip, limited.clock)) == pytest.approx(limited.model.chip.busy_w)
+
+
+def test_power_and_arithmetic_rise_no_further_than_the_peak(base: CostModel) -> None:
+    twice, many = (changed(base, ("tdp_w",), tdp_w=times * base.chip.tdp_w) for times in (2, 10))
+    assert twice.model.chip.busy_w == many.model.chip.busy_w
+    assert twice.model.chip.busy_w < 2 * base.chip.busy_w
+    peak = peak_flop_per_s(base.chip, base.job.precision)
+    assert many.model.assumptions.matmul_flop_per_s == pytest.approx(peak)
+    with pytest.raises(InputError, match=r"below half of the 700 W .* nearest: 350 W"):
+        changed(base, ("tdp_w",), tdp_w=0.49 * base.chip.tdp_w)
+
+
+def test_voltage_follows_the_clock(base: CostModel) -> None:
+    assert base.chip.clock_hz
+    rates = FrozenMap({name: 1.2 * rate for name, rate in base.chip.peak_flop_per_s.items()})
+    wide = changed(base, peak_flop_per_s=rates)
+    fast = changed(base, peak_flop_per_s=rates, clock_hz=1.2 * base.chip.clock_hz)
+    volts = 1 + 0.2 * base.chip.voltage_slope
+    for name, times in (("arithmetic", volts**2), ("sram", volts**2), ("memory", 1.0)):
+        assert fast.after.watts[name] == pytest.approx(times * wide.after.watts[name]), name
+
+
+def test_power_follows_on_every_chip() -> None:
+    for name in list_chips():
+        asked = {"model": "llama3-8b", "hardware": name, "chips": 4, "set": ["memory.bandwidth=2x"]}
+        chip = resolve(request_from(asked)).cost.chip
+        assert chip.base is not None
+        assert chip.base.busy_w < chip.busy_w, name

@@ -142,6 +142,42 @@ def test_once_a_number_is_the_number() -> None:
     assert _figures(planner.solve(**JOB, set=texts)) == _figures(planner.solve(**JOB))
 
 
+def test_powers_that_are_given_stay(tmp_path: Path) -> None:
+    def chip(*texts: str, **fields: Any) -> Any:
+        return resolve(request_from({**JOB, "set": texts, **fields})).cost.chip
+
+    record, faster = chip(), chip("memory.bandwidth=2x")
+    for same in ("power.tdp=1x", "power.tdp=700W"):
+        assert chip(same) == record
+        held = chip("memory.bandwidth=2x", same)
+        assert faster.tdp_w > held.tdp_w == record.tdp_w
+        assert held.busy_w == pytest.approx(record.busy_w)
+    lower = chip("power.tdp=0.6x")
+    assert lower.busy_w == pytest.approx(0.6 * record.busy_w)
+    (said,) = _outcome("power.tdp=0.1x")
+    assert "power.wait: 140 W is above power.busy" in said
+    names = [value for name, value, _ in
+             resolve(request_from({**JOB, "set": ["layers=24", "power.tdp=1x"]})).defaults
+             if name == "set"]  # fmt: skip
+    assert names == ["layers=24"]
+
+
+def test_local_powers_of_a_chip_of_ones_own_stay(tmp_path: Path) -> None:
+    own, local = tmp_path / "own.yaml", tmp_path / "local.yaml"
+    own.write_text(
+        "like: h100-sxm5-80\nname: mine\nmemory: {bandwidth: {value: 6.7e+12, unit: B/s, "
+        "kind: assumed, note: a wish}}\n"
+    )
+    fields = {**JOB, "hardware": str(own)}
+    assert resolve(request_from(fields)).cost.chip.busy_w > 700
+    local.write_text(
+        "based_on: default\ndate: '2026-01-01'\nchips: [mine]\nconstants:\n"
+        "  power: {busy_share_of_tdp: {value: 0.5, unit: '1', prior: 0.9, sigma: 0.03, n: 5}}\n"
+    )
+    chip = resolve(request_from({**fields, "calibration": str(local)})).cost.chip
+    assert chip.busy_w == pytest.approx(350)
+
+
 def test_the_answer_keeps_its_changes(tmp_path: Path) -> None:
     asked = {"memory.bandwidth": "2x", "levels.leaf.bandwidth": "0.5x"}
     texts = [f"{path}={value}" for path, value in asked.items()]
@@ -177,6 +213,14 @@ def test_what_is_changed_leaves_the_fit(tmp_path: Path) -> None:
     for fields in ({"set": ["l2=2x"]}, {"set": ["levels.leaf.latency=9us"]},
                    {"hardware": str(own)}, {"hardware": str(wished)}):  # fmt: skip
         assert class_of(**fields) == measured + unmeasured
+    for text in ("tp_overlap=0.5x", "calibration.gemm_efficiency.h100=0.9x"):
+        by_hand = planner.solve(**JOB, set=[text])
+        assert by_hand.notes.spread is not None
+        assert by_hand.notes.spread.situation == f"{measured}, other_chips, unseen, by-hand"
+        assert "not of these constants, which are changed by hand" in str(by_hand)
+        assert by_hand.best is not None
+        said = str(by_hand.best.export("megatron", allow_lossy=True))
+        assert f"under {text} over calibrated" in said
     spread = planner.solve(**{**JOB, "hardware": str(own)}).notes.spread
     assert spread is not None
     assert not spread.is_measured

@@ -22,9 +22,10 @@ from solvers.solution import Status
 
 def spread_of(model: CostModel) -> Spread | None:
     """What the intervals of a job's plans rest on; None where times are bounds."""
-    if not is_prediction(model.assumptions):
+    a = model.assumptions
+    if not is_prediction(a):
         return None
-    found = situation(model.job, model.cluster, local_runs=model.assumptions.local_runs)
+    found = situation(model.job, model.cluster, local_runs=a.local_runs, fitted=a.are_fitted)
     return Spread(
         level=LEVEL,
         situation=found.name,

@@ -22,15 +22,13 @@ class Varied:
     Attributes:
         texts: The values, as they were written.
         answer: What `planner.solve` answers there.
+        best: The best plan, at full clock where only a power cap lowers it; None: none fits, or
+            none was found in time.
     """
 
     texts: tuple[str, ...]
     answer: SolveResult
-
-    @property
-    def best(self) -> PlanResult | None:
-        """The best plan; None: none fits, or none was found in time."""
-        return self.answer.best
+    best: PlanResult | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +56,7 @@ class Between:
                 "below": turn.below.at,
                 "above": turn.above.at,
                 "located": turn.located,
+                "proved": turn.proved,
                 "plan_below": _plan(turn.below.best),
                 "plan_above": _plan(turn.above.best),
             }

@@ -1,4 +1,4 @@
-"""Where the best plan changes as a number grows: proved on both sides, 0.1 % apart.
+"""Where the best plan changes as a number grows: solved on both sides, 0.1 % apart.
 
 Between two values with different winners, the crossing of these two plans is found by evaluating
 them alone; the question is then solved just below and just above it. Where the winners there are
@@ -27,11 +27,13 @@ class Place:
 
     Attributes:
         at: The value.
-        best: The plan with its costs.
+        best: The plan with its costs, at full clock where only a power cap lowers it.
+        proved: That it is best, or that none fits.
     """
 
     at: float
     best: PlanResult | None
+    proved: bool = True
 
     def alike(self, other: Place) -> bool:
         """Whether the same plan is best at another value, or none at both."""
@@ -50,6 +52,11 @@ class Turn:
     def located(self) -> bool:
         """Whether they are within `APART`."""
         return self.above.at / self.below.at <= APART * (1 + 1e-9)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the plan on either side is proved to be best there."""
+        return self.below.proved and self.above.proved
 
 
 Better = Callable[[float, PlanResult, PlanResult], bool]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any, Unpack
 
@@ -19,6 +20,8 @@ from planner.base.progress import Progress
 from planner.cost.evaluate import evaluate_table
 from planner.plan import PlanTable
 from planner.question.asked.typed import SolveFields
+from planner.question.changes.resolving import given_powers
+from planner.question.facility import under_limit, without_limit
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import resolve
 from planner.results.plan import PlanResult, plan_results
@@ -61,7 +64,8 @@ def vary_request(
         if on_progress is not None:
             on_progress("values", done, len(combinations))
         asked = request_at(request, dict(zip(axes, texts, strict=True)))
-        points.append(Varied(texts=texts, answer=solved(asked, None, origin, None)))
+        answer = solved(asked, None, origin, None)
+        points.append(Varied(texts=texts, answer=answer, best=_best(asked, answer)))
     _check_counted(request, axes, points, origin)
     between = _betweens(request, axes[0], points) if len(axes) == 1 else ()
     return VaryResult(
@@ -113,8 +117,7 @@ def _betweens(request: Request, axis: Axis, points: Sequence[Varied]) -> Iterato
         if not axis.continuous:
             yield Between(below=below, above=above)
             continue
-        ends = [Place(at=axis.at(text), best=point.best)
-                for text, point in ((below, low), (above, high))]  # fmt: skip
+        ends = [_place(axis.at(point.texts[0]), point.answer, point.best) for point in (low, high)]
         turns: Sequence[Any] = ()
         if differ := not ends[0].alike(ends[1]):
             turns = _turns(request, axis, ends[0], ends[1])
@@ -124,10 +127,24 @@ def _betweens(request: Request, axis: Axis, points: Sequence[Varied]) -> Iterato
         )  # fmt: skip
 
 
+def _place(at: float, answer: SolveResult, best: PlanResult | None) -> Place:
+    return Place(at=at, best=best, proved=answer.status in ("optimal", "infeasible"))
+
+
+def _best(asked: Request, answer: SolveResult) -> PlanResult | None:
+    """The best plan; plans that only the clock of a power cap tells apart are one."""
+    best = answer.best
+    if best is None or asked.power_cap is None:
+        return best
+    chip = resolve(on_machine(asked, best.machine), chips=best.chips).cost.chip
+    return replace(best, plan=without_limit(best.plan, chip.clock_levels))
+
+
 def _turns(request: Request, axis: Axis, below: Place, above: Place) -> Sequence[Any]:
     def solve(at: float) -> Place:
         asked = request_at(request, {axis: axis.text(at)})
-        return Place(at=at, best=solved(asked, None, ARGUMENTS, None).best)
+        answer = solved(asked, None, ARGUMENTS, None)
+        return _place(at, answer, _best(asked, answer))
 
     def better(at: float, one: PlanResult, other: PlanResult) -> bool:
         asked = request_at(request, {axis: axis.text(at)})
@@ -141,7 +158,7 @@ def _value(request: Request, known: PlanResult) -> float | None:
     """What a plan has of what is minimized; None: it does not fit in memory, or cannot be."""
     try:
         resolved = resolve(on_machine(request, known.machine), chips=known.chips)
-        table = PlanTable.from_plans([known.plan])
+        table = PlanTable.from_plans([under_limit(known.plan, resolved.cost.clock_limit)])
         costs = evaluate_table(resolved.cost, table)
     except InputError:
         return None
@@ -153,11 +170,17 @@ def _value(request: Request, known: PlanResult) -> float | None:
 def _within(request: Request, axis: Axis, low: SolveResult, high: SolveResult) -> float | None:
     """By which share another plan may be faster between two values at which one is best.
 
-    The least step time T*(x) never rises with a rate. At x between a and b it is then at least
-    T*(b), and the plan that is best at both takes at most T*(a).
+    The least step time T*(x) never rises with a rate, unless power is limited, of which a faster
+    chip takes more, or MFU, of which it has less. At x between a and b it is then at least T*(b),
+    and the plan that is best at both takes at most T*(a).
     """
-    timed = request.objective == "time" and request.max_power is None
-    if not (axis.rises and timed) or low.best is None or high.best is None:
+    limits = (request.max_power, request.power_cap, request.min_mfu)
+    if any(limit is not None for limit in limits) or not axis.rises or request.objective != "time":
         return None
-    proved = low.status == high.status == "optimal"
-    return 1 - high.best.step_time_s / low.best.step_time_s if proved else None
+    if low.best is None or high.best is None or not low.status == high.status == "optimal":
+        return None
+    for text in (axis.texts[0], axis.texts[-1]):
+        asked = on_machine(request_at(request, {axis: text}), high.best.machine)
+        if "tdp_w" in given_powers(resolve(asked, chips=high.best.chips).cost.chip):
+            return None
+    return 1 - high.best.step_time_s / low.best.step_time_s

@@ -7,14 +7,17 @@ and every component of the changed chip follows from its own:
     P_dyn  = P_busy - P_idle = sum over i of w_i         w_i = P_dyn raw_i / sum raw
     raw    = FLOP e_arithmetic,  Q_S e_S,  Q_D e_D       Q_S into, Q_D below the last shared memory
     w_i'   = w_i (raw_i' / t') / (raw_i / t)             t: busy seconds of the step
-    e_S'   = e_S (1 - d + d sqrt(C' / C))                unless given; C: its capacity
+    e_S'   = e_S (1 - d + d sqrt(C' / C)) V^2            unless given; C: its capacity
+    e_arithmetic' = e_arithmetic V^2                     unless e_FLOP is given
+    V      = max(v_min, 1 + k (f' / f - 1))              f: its clock, where both are known
     P_idle' = P_idle (1 - s + s B' / B)                  s: share of the device memory, B its rate
     P_TDP' = P_TDP P_busy' / P_busy                      unless given
 
 e_arithmetic is what e_FLOP leaves beside Q_S e_S, since it was fitted to whole chips. Where the
 rated power is given, kernels meet it as they did on the measured chip, at
-P_busy P_TDP' / P_TDP, and the clock f follows from the law of `planner.cost.energy.clock`, above 1
-too; arithmetic runs f times as fast, at most at its peak.
+P_busy P_TDP' / P_TDP, and the clock follows from the law of `planner.cost.energy.clock`, above 1
+too; arithmetic runs so many times as fast. Where it is at its peak the clock rises no further, nor
+does the power. Below half of what the changed chip draws at full clock the law does not hold.
 
 Of the energy of an access to the last shared memory the share d is that of the arrays and the
 wires to them, which grow with the square root of their area; the rest is control and crossbar
@@ -29,12 +32,15 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 
+import numpy as np
+
 from frozen_records import dataclass
-from hardware_db import Chip
+from hardware_db import Chip, FrozenMap
 from planner.assumptions.assumptions import Assumptions, last_level_bytes, peak_flop_per_s
+from planner.base.errors import InputError
 from planner.cost.communication.traffic import traffic
 from planner.cost.context import CostModel
-from planner.cost.energy.clock import sustained_clock
+from planner.cost.energy.clock import LEAST_CAP_SHARE, busy_w, sustained_clock, voltage
 from planner.cost.energy.energy import flop_j_format
 from planner.cost.evaluate import evaluated
 from planner.cost.step import busy_s
@@ -84,6 +90,9 @@ def follow(base: CostModel, changed: CostModel, given: Collection[str] = ()) -> 
         base: The job on the measured chip.
         changed: The same job on the changed chip, its powers those of the measured one.
         given: Names of fields of `Chip` that were set, and stay as they are.
+
+    Raises:
+        InputError: A rated power is given that is too low for the law.
     """
     measured = _step(base)
     joules = _joules(base, base, measured, measured)
@@ -100,13 +109,35 @@ def follow(base: CostModel, changed: CostModel, given: Collection[str] = ()) -> 
     chip = _with_powers(base.chip, changed.chip, before, after, given)
     clock = 1.0
     if "tdp_w" in given and "busy_w" not in given:
-        limit = base.chip.busy_w * chip.tdp_w / base.chip.tdp_w
-        clock = sustained_clock(chip, limit)
-        chip = replace(chip, busy_w=limit)
+        clock = _clock_at_limit(base.chip, chip, changed)
+        chip = replace(chip, busy_w=float(busy_w(chip, np.array(clock))))
     cluster = replace(changed.cluster, chip=chip)
     rates = at_clock(changed.assumptions, chip, changed.job.precision, clock)
     model = replace(changed, cluster=cluster, assumptions=rates)
     return Followed(model=model, before=before, after=after, clock=clock)
+
+
+def _clock_at_limit(first: Chip, chip: Chip, model: CostModel) -> float:
+    """The relative clock that a given rated power leaves, at most that of the peak rate.
+
+    Args:
+        first: The measured chip.
+        chip: The changed one, its powers at full clock but the rated one as given.
+        model: Of the changed chip.
+
+    Raises:
+        InputError: The rated power is too low for the law.
+    """
+    full_w = first.tdp_w * chip.busy_w / first.busy_w
+    if chip.tdp_w < LEAST_CAP_SHARE * full_w:
+        raise InputError(
+            f"set: power.tdp: {chip.tdp_w:g} W is below half of the {full_w:.4g} W at which this "
+            f"chip would run as {first.name} does, where the law of clock and power does not hold; "
+            f"nearest: {math.ceil(LEAST_CAP_SHARE * full_w)} W"
+        )
+    a, precision = model.assumptions, model.job.precision
+    most = max(peak_flop_per_s(chip, precision) / a.matmul_flop_per_s, 1.0)
+    return min(sustained_clock(chip, first.busy_w * chip.tdp_w / first.tdp_w), most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +152,13 @@ class _Step:
 
 def _step(model: CostModel) -> _Step:
     plans = PlanTable.from_plans([Plan(micro_batch=1, sharding="ddp")])
-    alone = replace(model, job=replace(model.job, global_batch=1))
+    levels = tuple(replace(level, torus=None) for level in model.cluster.levels)
+    alone = replace(  # one chip, which is no slice of a torus
+        model,
+        job=replace(model.job, global_batch=1),
+        cluster=replace(model.cluster, levels=levels),
+        torus_axes=FrozenMap(),
+    )
     x = evaluated(alone, plans)
     moved, into = traffic(alone, x.columns, wires=False), 0.0
     if model.chip.sram_bytes_per_pe:
@@ -143,6 +180,8 @@ def _joules(base: CostModel, model: CostModel, step: _Step, measured: _Step) -> 
     sram_j = first.sram_j_per_byte or 0.0
     alone = max(per_flop - measured.sram_bytes * sram_j / measured.flop, per_flop / 2)
     changed = chip.flop_j[flop_j_format(chip, model.job.precision)] / per_flop
+    if changed == 1.0:
+        changed = _squared_volts(first, chip)
     return {
         "arithmetic": step.flop * alone * changed,
         "sram": step.sram_bytes * _sram_j(first, chip),
@@ -156,7 +195,15 @@ def _sram_j(first: Chip, chip: Chip) -> float:
         return chip.sram_j_per_byte or 0.0
     sizes = last_level_bytes(chip), last_level_bytes(first)
     wires = math.sqrt(sizes[0] / sizes[1]) if all(sizes) else 1.0
-    return first.sram_j_per_byte * (1 - WIRES_SHARE + WIRES_SHARE * wires)
+    joules = first.sram_j_per_byte * (1 - WIRES_SHARE + WIRES_SHARE * wires)
+    return joules * _squared_volts(first, chip)
+
+
+def _squared_volts(first: Chip, chip: Chip) -> float:
+    """V^2 at the clock of a changed chip relative to that of the measured one; else 1."""
+    if not (first.clock_hz and chip.clock_hz):
+        return 1.0
+    return float(voltage(chip, np.array(chip.clock_hz / first.clock_hz)) ** 2)
 
 
 def _with_powers(

@@ -1,9 +1,12 @@
 """Newer chips of a family, predicted from the older one's constants and what was disclosed.
 
-The newer chip is the older one with the fields of `DISCLOSED` at the newer record's values, which
-are of data sheets. Efficiencies, joules per operation and powers are the older chip's;
-`planner.cost.energy.silicon` says what follows. No constant is fitted to the newer chip. Beside the
-error stands that of the newer chip's own record, whose constants were fitted.
+The newer chip is the older one with those fields of `DISCLOSED` at the newer record's values that
+are published; what is only estimated of it is left out. Efficiencies, joules per operation and
+powers are the older chip's; `planner.cost.energy.silicon` says what follows. Factors of
+installations are left out too: some were fitted to runs on the newer chip. Where both chips have
+one efficiency in the calibration, its fit has runs of both, and the table names it: the error is
+then that of what was disclosed, not that of a chip nobody had measured. Beside the error stands
+that of the newer chip's own record.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from frozen_records import dataclass
-from hardware_db import Chip, load_chip, load_cluster
+from hardware_db import Chip, FrozenMap, load_calibration, load_chip, load_cluster
 from planner.assumptions.assumptions import calibrated
 from planner.base.arrays import FloatArray
 from planner.base.progress import Progress
@@ -36,19 +39,20 @@ FAMILIES = (
     ("tpu-v5e", "tpu-v6e"),
 )
 """The older chip and the newer one."""
-DISCLOSED = (
-    "peak_flop_per_s",
-    "flop_per_pe_per_clock",
-    "pe_count",
-    "clock_hz",
-    "memory_bytes",
-    "memory_bandwidth_bytes_per_s",
-    "l2_bytes",
-    "scale_up_link_bytes_per_s",
-    "scale_up_bytes_per_s",
-    "tdp_w",
-)
-"""Fields of `Chip` that the newer chip's data sheet has."""
+DISCLOSED = {
+    "peak_flop_per_s": "peak.bf16",
+    "flop_per_pe_per_clock": "pe.flop_per_clock.bf16",
+    "pe_count": "pe.count",
+    "clock_hz": "clock",
+    "memory_bytes": "memory.capacity",
+    "memory_bandwidth_bytes_per_s": "memory.bandwidth",
+    "l2_bytes": "on_chip.l2",
+    "scale_up_link_bytes_per_s": "scale_up.link_bandwidth",
+    "scale_up_bytes_per_s": "scale_up.bandwidth",
+    "tdp_w": "power.tdp",
+}
+"""Fields of `Chip` that makers publish, to the paths of their numbers in a record."""
+_GUESS = "assumed"
 TIME_BOUND, POWER_BOUND = 0.08, 0.10
 """Errors of step time and power that a family should keep to."""
 _JOB = "llama3-8b"  # the step whose components the power of a chip is divided by
@@ -61,6 +65,8 @@ class Family:
     Attributes:
         older, newer: Keys of the chips.
         changes: Field of `Chip` to its values on both; a peak is that of 16 bits.
+        kinds: The same fields to how the newer value is known.
+        shared: Keys of the calibration that both have: these constants were fitted to runs of both.
         clock: Of the newer chip's busy kernels, relative to those of the older one.
         runs: Published runs on the newer chip.
         time_error, time_bias: Mean size of the errors of their step times, and mean error; None:
@@ -74,6 +80,8 @@ class Family:
     older: str
     newer: str
     changes: dict[str, tuple[float | None, float | None]]
+    kinds: dict[str, str]
+    shared: tuple[str, ...]
     clock: float
     runs: int
     time_error: float | None
@@ -116,10 +124,26 @@ def family_table(on_progress: Progress | None = None) -> FamilyTable:
     return FamilyTable(families=tuple(found))
 
 
+def kinds_of(newer: Chip) -> dict[str, str]:
+    """Fields of `DISCLOSED` that are published of a chip, to how they are known."""
+    known = {name: newer.quantities.get(path) for name, path in DISCLOSED.items()}
+    return {
+        name: one.kind
+        for name, one in known.items()
+        if one is not None and one.value is not None and one.kind != _GUESS
+    }
+
+
 def disclosed(older: Chip, newer: Chip) -> dict[str, Any]:
-    """Fields of `DISCLOSED` in which the newer chip differs, with its values."""
-    fields = {name: getattr(newer, name) for name in DISCLOSED}
+    """Published fields of `DISCLOSED` in which the newer chip differs, with its values."""
+    fields = {name: getattr(newer, name) for name in kinds_of(newer)}
     return {name: value for name, value in fields.items() if value != getattr(older, name)}
+
+
+def _unknown(newer: Chip) -> dict[str, Any]:
+    """Fields of `DISCLOSED` that the record of a chip has no value of, as it has them."""
+    fields = {name: getattr(newer, name) for name in DISCLOSED}
+    return {name: value for name, value in fields.items() if not value}
 
 
 def like_older(own: CostModel, older: Chip, newer: Chip) -> Followed:
@@ -132,7 +156,8 @@ def like_older(own: CostModel, older: Chip, newer: Chip) -> Followed:
     Raises:
         InputError: The older chip has no rate at the job's precision.
     """
-    job, changed = own.job, replace(older, **disclosed(older, newer))
+    job = own.job
+    changed = replace(older, **_unknown(newer), **disclosed(older, newer))
     first, then = (
         CostModel.build(
             job,
@@ -141,7 +166,7 @@ def like_older(own: CostModel, older: Chip, newer: Chip) -> Followed:
         )
         for chip in (older, changed)
     )
-    return follow(first, then, ("tdp_w",))
+    return follow(first, then, kinds_of(newer))
 
 
 def _family(
@@ -157,6 +182,12 @@ def _family(
         older=older.name,
         newer=newer.name,
         changes={name: _values(older, newer, name) for name in disclosed(older, newer)},
+        kinds=kinds_of(newer),
+        shared=tuple(
+            name
+            for name in ("gemm", "attention")
+            if getattr(older, f"calibration_{name}") == getattr(newer, f"calibration_{name}")
+        ),
         clock=busy.clock,
         runs=len(times),
         time_error=_size(times),
@@ -187,7 +218,9 @@ def _errors(older: Chip, newer: Chip, runs: Sequence[MeasuredRun]) -> FloatArray
 
     Runs at a precision that the older chip does not have are left out.
     """
-    own = Constants.of()
+    shipped = load_calibration()
+    elsewhere = {k: v for k, v in shipped.values.items() if not k.startswith("site_factor.")}
+    own = Constants.of(replace(shipped, values=FrozenMap(elsewhere)))
     like = _LikeOlder(calibration=own.calibration, older=older, newer=newer)
     seconds = np.stack([_seconds(runs, constants) for constants in (like, own)])
     known = np.flatnonzero(np.isfinite(seconds).all(axis=0)).tolist()

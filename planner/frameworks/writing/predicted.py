@@ -19,8 +19,8 @@ def lost_prediction(launch: Launch) -> tuple[Lost, ...]:
         ("lengths", _lengths(launch)),
         ("collectives", _collectives(launch)),
         ("degrade_link", _slow_links(launch)),
-        ("topology", _wiring(launch)),
-        ("pes", _chips(launch)),
+        ("hardware" if launch.cost.cluster.changed else "topology", _wiring(launch)),
+        ("hardware" if launch.cost.chip.changed else "pes", _chips(launch)),
         ("hardware", _devices(launch)),
         ("torus_axes", _torus_axes(launch)),
     )
@@ -30,7 +30,7 @@ def lost_prediction(launch: Launch) -> tuple[Lost, ...]:
 def _assumptions(launch: Launch) -> str:
     """Constants that are neither the shipped ones nor measured on the user's machine."""
     constants = launch.cost.assumptions
-    if constants.name == PRESETS[0] or constants.local_runs:
+    if constants.name == PRESETS[0] or (constants.local_runs and constants.are_fitted):
         return ""
     return (
         f"predicted under {constants.name}; planner evaluate --assumptions {PRESETS[0]} predicts "

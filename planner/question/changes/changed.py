@@ -32,8 +32,15 @@ class Changed:
     value: Any = None
 
     @property
+    def stays(self) -> bool:
+        """Whether the value is that of the record, which other changes would else move."""
+        return self.leaf.record != ASSUMPTIONS and self.value == self.leaf.value
+
+    @property
     def node(self) -> Any:
         """The value as a file of the record has it."""
+        if self.stays:
+            return self.leaf.node
         if self.leaf.form not in ("number", "numbers"):
             return self.value
         old = self.leaf.node if isinstance(self.leaf.node, Mapping) else {}
@@ -48,6 +55,8 @@ class Changed:
         if self.value is None:
             return "a value of yours"
         now, was = (words_of(value, self.leaf.unit) for value in (self.value, self.leaf.value))
+        if self.stays:
+            return f"{now}, as recorded, whatever else is changed"
         return now if self.leaf.value is None else f"{now} in place of {was}"
 
 
@@ -107,11 +116,15 @@ class Changes:
                 one.leaf.path: value_of(one.leaf, one.change, getattr(base, one.leaf.path))
                 for one in self.of(ASSUMPTIONS)
             }
-            return overridden(base, found) if found else base
+            changed = overridden(base, found) if found else base
         except InputError as error:
             raise InputError(
                 "\n".join(f"set: {line}" for line in str(error).split("\n"))
             ) from error
+        by_hand = ", ".join(
+            str(one.change) for one in (*self.of(ASSUMPTIONS), *self.of(CALIBRATION))
+        )
+        return replace(changed, name=f"{by_hand} over {base.name}") if by_hand else changed
 
     def calibration(self, base: Calibration) -> Calibration:
         """Fitted constants with the changes."""

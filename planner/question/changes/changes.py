@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -28,7 +28,7 @@ from planner.question.changes.leaves import (
     leaves_of_assumptions,
     leaves_of_calibration,
 )
-from planner.question.changes.texts import changes_in
+from planner.question.changes.texts import Change, changes_in
 from planner.question.changes.values import value_of
 
 ALIASES = {
@@ -70,17 +70,29 @@ def changes_of(texts: tuple[str, ...], model: str, hardware: str) -> Changes:
             first = paths.setdefault(leaf.full_path, change.path)
             if first != change.path:
                 raise InputError(f"{change.path}: is the same field as {first}; give one of them")
-            if change.factor == 1:
-                continue
-            later = leaf.record == ASSUMPTIONS
-            value = None if later else value_of(leaf, change, leaf.value)
-            if later or value != leaf.value:
-                found.append(Changed(leaf=leaf, change=change, value=value))
+            found.append(Changed(leaf=leaf, change=change, value=_value(leaf, change)))
         except InputError as error:
             problems += [f"set: {line}" for line in str(error).split("\n")]
     if problems:
         raise InputError("\n".join(problems))
-    return Changes(fields=tuple(found), names=names)
+    return Changes(fields=tuple(_counting(found)), names=names)
+
+
+def _value(leaf: Leaf, change: Change) -> Any:
+    """The new value, once that of the record; None: it follows from the question first."""
+    if leaf.record == ASSUMPTIONS:
+        return None
+    return leaf.value if change.factor == 1 else value_of(leaf, change, leaf.value)
+
+
+def _counting(found: list[Changed]) -> Iterator[Changed]:
+    """Those that differ, and powers of a changed chip that are to stay as they are recorded."""
+    moved = any(one.leaf.record == CHIP and not one.stays for one in found)
+    for one in found:
+        power = one.leaf.full_path.startswith(f"{CHIP}.power.")
+        once = one.leaf.record == ASSUMPTIONS and one.change.factor == 1
+        if not once and (not one.stays or (moved and power)):
+            yield one
 
 
 def fields_of(model: str, hardware: str) -> tuple[list[Leaf], dict[str, str]]:

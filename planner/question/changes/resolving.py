@@ -72,38 +72,57 @@ def assumptions_of(
     return changes.assumptions(base)
 
 
-def with_powers(request: Request, cost: CostModel, changes: Changes) -> CostModel:
+def with_powers(
+    request: Request, cost: CostModel, changes: Changes, local: LocalCalibration | None
+) -> CostModel:
     """The cost model with what a changed chip draws, which follows from the measured one.
 
-    Powers that are given stay. So do all of a chip of which a file says little, and of one whose
-    measured base cannot run the job.
+    Powers that are given, or that a local calibration has of this chip, stay. So do all of a chip
+    of which a file says little, and of one whose measured base cannot run the job.
 
     Args:
         request: The question.
         cost: On the changed chip, with the powers of its base.
         changes: Of the question.
+        local: The local calibration.
+
+    Raises:
+        InputError: A rated power is given that is too low.
     """
     if not cost.chip.changed:
         return cost
     from planner.cost.energy.silicon import follow  # noqa: PLC0415  (start-up; few ask)
 
-    root, paths, derived = cost.chip, set[str](), False
-    while root.base is not None:
-        paths |= {*root.changed}
-        derived |= bool(root.derived)
-        root = root.base
-    if derived or preset_of(request.assumptions) != "calibrated":
+    line = _line_of(cost.chip)
+    root = line[-1]
+    if any(chip.derived for chip in line) or preset_of(request.assumptions) != "calibrated":
         return cost
     if request.pes is not None:
         alone = replace(cost.cluster, chip=root, levels=())
         root = with_pes(alone, next(iter(request.pes)), request.scale).chip
-    given = {f"{path.removeprefix(_POWER)}_w" for path in paths if path.startswith(_POWER)}
+    given = given_powers(cost.chip)
+    if local is not None:
+        given |= {*local.powers(cost.chip)}
     job = cost.job
     try:
         own = assumptions_of(
             request, root, job.era, job.precision, None, job.expert_software, job.recipe, changes
         )
-        base = replace(cost, cluster=replace(cost.cluster, chip=root), assumptions=own)
-        return follow(base, cost, given).model
     except InputError:  # a format that the base does not have
         return cost
+    base = replace(cost, cluster=replace(cost.cluster, chip=root), assumptions=own)
+    return follow(base, cost, given).model
+
+
+def given_powers(chip: Chip) -> set[str]:
+    """Fields of a chip whose powers its question, or a file that it comes from, gives."""
+    paths = (path for one in _line_of(chip) for path in one.changed)
+    return {f"{path.removeprefix(_POWER)}_w" for path in paths if path.startswith(_POWER)}
+
+
+def _line_of(chip: Chip) -> list[Chip]:
+    """A chip, the one that it is like, and so on to the record."""
+    line = [chip]
+    while line[-1].base is not None:
+        line.append(line[-1].base)
+    return line

@@ -26,8 +26,9 @@ _TITLES = {
 
 def family_tables(found: FamilyTable) -> list[Table]:
     """The errors by pair, then what was disclosed of each newer chip."""
-    header = ("older -> newer", "runs", "time, mean %", "bias %", "own record %", "meters",
-              "power, mean %", "own record %", "busy W", "record W", "clock", "within")  # fmt: skip
+    header = ("older -> newer", "fitted together", "runs", "time, mean %", "bias %", "own record %",
+              "meters", "power, mean %", "own record %", "busy W", "record W", "clock",
+              "within")  # fmt: skip
     title = (
         "Newer chips, predicted from the older one and what was disclosed (bounds: time "
         f"{percent(TIME_BOUND)} %, power {percent(POWER_BOUND)} %)"
@@ -38,6 +39,7 @@ def family_tables(found: FamilyTable) -> list[Table]:
 def _errors(one: Family) -> list[str]:
     return [
         f"{one.older} -> {one.newer}",
+        ", ".join(one.shared) or "-",
         f"{one.runs:,}",
         _known(one.time_error),
         _known(one.time_bias),
@@ -57,12 +59,12 @@ def _known(share: float | None) -> str:
 
 
 def _changes(found: FamilyTable) -> Table:
-    header = ("newer", "disclosed", "older", "newer", "unit")
+    header = ("newer", "disclosed", "older", "newer", "unit", "known from")
     rows = []
     for one in found.families:
         for name, values in one.changes.items():
             title, unit_size, unit = _TITLES[name]
             shown = ["-" if value is None else f"{value / unit_size:,.6g}" for value in values]
             if shown[0] != shown[1]:
-                rows.append([one.newer, title, *shown, unit])
-    return "What was disclosed of them (data sheets)", header, rows
+                rows.append([one.newer, title, *shown, unit, one.kinds[name]])
+    return "What was disclosed of them", header, rows

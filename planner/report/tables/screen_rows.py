@@ -91,6 +91,7 @@ def _evidence(notes: Notes) -> list[str]:
         return ["a bound under these assumptions, not a prediction: no interval"]
     runs = f"{plural(spread.rows, 'published run')} of {plural(spread.sources, 'source')}"
     none = "" if spread.is_seen else ", none of such a job with this framework and chip"
+    none = none if spread.is_fitted else ": not of these constants, which are changed by hand"
     none = none if spread.is_measured else ": not of this machine, which nobody measured"
     return [f"interval from {runs}{none} (--show evidence)"]
 

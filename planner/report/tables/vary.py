@@ -127,6 +127,7 @@ def _turn(result: VaryResult, turn: Turn) -> str:
     axis = result.axes[0]
     ends = f"{axis.shown(turn.below.at)} and {axis.shown(turn.above.at)}"
     known = "both sides solved" if turn.located else "further changes may lie between"
+    known += "" if turn.proved else "; not proved"
     sides = [best for best in (turn.below.best, turn.above.best) if best is not None]
     below, above = (
         "no plan" if place.best is None else _words(place.best, [*sides, *result.winners])

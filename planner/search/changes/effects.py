@@ -55,6 +55,8 @@ def notes_of_changes(
     problems: list[str] = []
     tried: PlanTable | None = None
     for one in resolved.changes.fields:
+        if one.stays:
+            continue
         before = _without(resolved, one, chips)
         moved = None if plans is None else _moved(before, resolved, plans)
         if moved is None:
@@ -72,8 +74,9 @@ def notes_of_changes(
             line = f"set: {one.change} cannot change this answer: {why}"
             (problems if refuses else notes).append(f"{line}; tried on {len(tried or ())} plans")
         elif moved == "parts":
+            part = "interval" if one.leaf.path.endswith("_sigma") else "split"
             notes.append(
-                f"set: {one.change} moves only the split of energy, not time, energy or memory of "
+                f"set: {one.change} moves only the {part} of energy, not time, energy or memory of "
                 f"the plans: {why}"
             )
     if problems:

@@ -91,5 +91,5 @@ _OF_CHIP: dict[str, Callable[[Resolved], str]] = {
     "power.tdp": lambda _: (
         "power.busy is given and stays; leave it out, and the clock follows the rated power"
     ),
-    "power": lambda _: "it is a spread, or limits nothing here",
+    "power": lambda _: "it is how unsure a power is, or limits nothing here",
 }

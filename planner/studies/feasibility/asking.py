@@ -192,8 +192,8 @@ def _ends(case: Case, step_time_s: float | None) -> dict[str, Any]:
     """The ends of the 80 % interval of a step time, where it is a prediction."""
     if step_time_s is None or not is_prediction(case.model.assumptions):
         return {}
-    runs = case.model.assumptions.local_runs
-    spread = situation(case.model.job, case.model.cluster, local_runs=runs)
+    a, model = case.model.assumptions, case.model
+    spread = situation(model.job, model.cluster, local_runs=a.local_runs, fitted=a.are_fitted)
     return {
         "step_time_low_s": step_time_s * spread.low,
         "step_time_high_s": step_time_s * spread.high,

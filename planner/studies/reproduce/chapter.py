@@ -272,6 +272,7 @@ def question_1() -> Found:
             "feed_forward": model.layers * model.mlp_parameters(),
             "attention": model.layers * model.attention_parameters,
             "vocabulary": vocabulary,
+            "summed": vocabulary,
             "total": model.total_parameters,
         }
     )

@@ -48,7 +48,8 @@ class Expected:
             return not isinstance(ours, str) and least <= ours <= most
         if isinstance(self.says, bool | str) or isinstance(ours, bool | str):
             return self.says == ours
-        return math.isclose(self.says, ours, rel_tol=1e-9) or abs(ours - self.says) < self.to
+        over = (ours - self.says) / self.to if self.to else math.inf
+        return math.isclose(self.says, ours, rel_tol=1e-9) or -0.5 - 1e-9 <= over < 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
