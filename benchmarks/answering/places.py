@@ -186,9 +186,18 @@ def extracted(kind: str, document: Any) -> Any:
         return compared_part(document)
     if kind == "solve":
         return _of_solve(document)
+    if kind == "vary":
+        return compared_part({**document, "points": [_of_point(p) for p in document["points"]]})
     if kind in PLACES:
         return _picked(document, PLACES[kind])
     return compared_part(document)
+
+
+def _of_point(point: dict[str, Any]) -> dict[str, Any]:
+    """A value of what is varied, with what counts of its answer."""
+    answer = _of_solve(point["answer"])
+    kept = {name: answer[name] for name in ("status", "objective", "plan") if name in answer}
+    return {**point, "answer": kept}
 
 
 def _picked(document: Any, places: Places) -> dict[str, Any]:

@@ -61,7 +61,7 @@ Exponent = Annotated[float, _between(0, 10)]
 Tile = Annotated[int, _between(0, 10**6)]
 Count = Annotated[int, _between(1, 10**6)]
 Algorithms = Annotated[tuple[str, ...], choices(_EVERY_ALGORITHM)]
-Protocols = Annotated[tuple[str, ...], choices(PROTOCOLS)]
+Protocols = Annotated[tuple[str, ...], choices(PROTOCOLS, empty=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,7 @@ class _Words:
 
     names: Collection[str]
     several: bool
+    empty: bool = False  # none of them is a value too
     text: int = 0  # the field takes text too: at least so many words with commas between them
     by_name: bool = False  # listed in alphabetical order
     meant: Mapping[str, str] = field(default_factory=dict)  # by words that are read as another one
@@ -126,7 +127,7 @@ class _Words:
         wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
         if wrong:
             raise refusal("\n".join(not_one_of(word, self.in_order) for word in wrong[:_MOST]))
-        if self.several and not value:
+        if self.several and not value and not self.empty:
             raise refusal(f"[] names none of {', '.join(self.in_order)}")
         return value if self.several else self.meant.get(value, value)
 
@@ -141,6 +142,9 @@ def choice(
     return _Words(names, several=False, by_name=by_name, meant=meant or {})
 
 
-def choices(names: Collection[str], *, text: int = 0) -> Any:
-    """A list whose entries are among some words; or, if wanted, text of at least `text` of them."""
-    return _Words(names, several=True, text=text)
+def choices(names: Collection[str], *, text: int = 0, empty: bool = False) -> Any:
+    """A list whose entries are among some words; or, if wanted, text of at least `text` of them.
+
+    Only an `empty` one may have no entries.
+    """
+    return _Words(names, several=True, text=text, empty=empty)

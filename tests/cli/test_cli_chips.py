@@ -95,12 +95,12 @@ def test_that_fewer_take_less_energy_is_the_cost_of_a_plan() -> None:
     answer = package.solve(**question, chips=4096)
     fewer = "Fewer chips take less energy"
     (said,) = [line for line in answer.notes.caveats if line.startswith(fewer)]
-    assert "dp 8 x fsdp 128 x tp 2 on 2,048 takes 9.51 % less a step in 1.75x the time" in said
+    assert "dp 8 x fsdp 128 x tp 2 on 2,048 takes 9.38 % less a step in 1.75x the time" in said
     assert answer.best is not None
     plan = Plan(dp=8, fsdp=128, tp=2, sharding="zero3", micro_batch=1, sequence_parallel=True)
     less = package.evaluate(plan, **question).result
     assert 1 - less.energy_per_step_j / answer.best.energy_per_step_j == pytest.approx(
-        0.0951, abs=5e-5
+        0.0938, abs=5e-5
     )
     assert less.step_time_s / answer.best.step_time_s == pytest.approx(1.75, abs=5e-3)
     whole = package.solve(**question, chips_at_most=4096)

@@ -22,7 +22,7 @@ def test_the_file_is_a_cluster(outputs: Path, tmp_path: Path) -> None:
     file = tmp_path / "my-cluster.yaml"
     said = planner("hardware", "detect", "--from", outputs, "--nodes", 4, "-o", file)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"{file}: 4 nodes of 8 x h100-sxm5-80\n")
+    assert " ".join(said.out.split()).startswith(f"{file}: 4 nodes of 8 x h100-sxm5-80 ")
     assert "All that was seen agrees with dgx-h100-ndr." in said.out
     assert "topo.txt line 2: GPU0 X NV18" in " ".join(said.out.split())
     assert "latency, energy, in_network_reduction, switch_power" in said.out
