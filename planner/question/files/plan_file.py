@@ -42,7 +42,13 @@ from strict_yaml.text import YamlText
 _OF_HARDWARE = (
     "max_memory", "power_cap", "cooling", "pes", "scale", "topology", "degrade_link",
 )  # fmt: skip
-_FOLLOWS = {"framework": ("era",), "hardware": _OF_HARDWARE}
+_FOLLOWS = {
+    "framework": ("era", "fp8_recipe"),
+    "era": ("fp8_recipe",),
+    "precision": ("fp8_recipe",),
+    "assumptions": ("fp8_recipe",),
+    "hardware": _OF_HARDWARE,
+}
 WRITTEN = (
     "model", "hardware", "batch_tokens", "seq_len", "precision", "job", "framework", "era",
     "assumptions",

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from planner.assumptions.optimizers import ADAM, UNQUANTIZED
+from planner.assumptions.recipes import FP8
 from planner.base.files import with_end
 from planner.base.messages import one_line
 from planner.base.version import SCHEMA_VERSION
 from planner.plan import Plan, Stage
 from planner.plan.ranks import as_words
-from planner.question.records import portable
+from planner.question.records import portable, preset_of
 from planner.question.request import Request
 from planner.question.resolved import Resolved
 
@@ -95,7 +96,8 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
         fields["lora_rank"] = job.lora_rank
         fields |= _unlike("frozen_weights", job.frozen_weights, UNQUANTIZED)
     fields |= _unlike("optimizer", job.optimizer, ADAM)
-    fields |= _unlike("fp8_recipe", job.fp8_recipe, "")
+    counts = job.precision == FP8 and preset_of(request.assumptions) == "calibrated"
+    fields |= {"fp8_recipe": job.recipe} if counts else {}
     if request.placement == "all":  # else evaluate would warn of layouts that were asked for
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
