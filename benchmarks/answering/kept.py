@@ -45,6 +45,7 @@ def prose_of(outcomes: list[Outcome]) -> str:
     """All that the steps of a question print which is no document."""
     texts = [text for one in outcomes for text in (one.text, "\n".join(one.errors)) if text]
     joined = "\n".join(text.rstrip("\n") for text in texts)
+    joined = "\n".join(line.rstrip() for line in joined.split("\n"))
     unwrapped = _PROVED.sub(lambda found: found[0].replace("\n", " "), joined)
     return _SECONDS.sub(r"\1 SECONDS", unwrapped)
 

@@ -26,7 +26,7 @@ CODE = {".py", ".pyc"}  # the tests that stand beside the saved files
 QUICK = (
     "infeasible/axes", "infeasible/batch", "job/fp32", "error/objective and front",
     "error/job file, a key twice", "evaluate/experts", "export/megatron-bridge",
-    "collective/bounds of a switch", "rack/topology of a graph", "schema/job and plan",
+    "collective/bounds of a switch", "rack/topology of a graph", "schema/plan with its job",
     "python/evaluate", "uneven/infeasible, target",
 )  # fmt: skip
 
