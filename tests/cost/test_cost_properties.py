@@ -287,7 +287,9 @@ def test_offloading_frees_the_chip_and_costs_time(data: st.DataObject, part: str
     gone = found.memory.total[0] - found.memory.total[1]
     slack = 1e-12 * found.memory.total[0]  # sums of the same bytes in another order
     assert np.all(gone >= -slack)
-    if part == "optimizer" and case.job.framework.optimizer_phase == 0:
+    if part == "optimizer":  # copies that its step makes beside it are not kept on the host
+        buffers = found.memory.parts["buffers"]
+        gone = gone - (buffers[0] - buffers[1])
         np.testing.assert_allclose(gone, found.memory.host[1], rtol=1e-9)
     assert np.all(gone <= found.memory.host[1] + slack)
     assert found.host_memory_bytes[0] == 0 < found.host_memory_bytes[1] or (
