@@ -26,6 +26,7 @@ Communication Operations in MPICH, IJHPCA 2005, doi:10.1177/1094342005051521.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -172,7 +173,7 @@ class GroupCosts:
         }[collective]
         made = [(f"{SYNTHESIZED} {i}", row) for i, row in enumerate(self._made(collective))]
         plain = {"gather": "ring", "reduce": "tree"}.get(collective)
-        others = zip(self.protocols, self._in_protocols(collective), strict=False)
+        others = zip(self.protocols, self.rows_of(collective)[len(made) :], strict=False)
         made += [(f"{plain}, {PRINTED[name]}", row) for name, row in others]
         found = [
             (name, self._row(row) + self._row(row + 1) * size_bytes) for name, row in (*own, *made)
@@ -193,22 +194,11 @@ class GroupCosts:
         Rows of gather and reduce are alpha, beta; of exchange alpha and beta inside a node and
         between nodes.
         """
-        return (*self._made(collective), *self._in_protocols(collective))
+        return _further_rows(self.levels, self.lines, 2 * len(self.protocols), collective)
 
     def _made(self, collective: str) -> range:
         """First rows of the synthesized algorithms."""
-        return self.lines.rows(collective, self._first_line)
-
-    def _in_protocols(self, collective: str) -> range:
-        """First rows of the ring (gather) or tree (reduce) in each further protocol."""
-        count = 2 * len(self.protocols)
-        first = self._first_line + self.lines.width
-        ends = {"gather": (first, first + count), "reduce": (first + count, first + 2 * count)}
-        return range(*ends.get(collective, (first, first)), 2)
-
-    @property
-    def _first_line(self) -> int:
-        return 15 + 3 * self.levels
+        return self.lines.rows(collective, 15 + 3 * self.levels)
 
     def crossing(self, level: int) -> FloatArray:
         """(n,) bytes per byte of V that each member receives over `level` in an all-gather."""
@@ -221,6 +211,16 @@ class GroupCosts:
     def send_crossing(self, level: int) -> FloatArray:
         """(n,) 1.0 where the worst hop to the next member crosses `level` outermost, else 0."""
         return self._row(15 + 2 * self.levels + level)
+
+
+@lru_cache(maxsize=256)
+def _further_rows(levels: int, lines: Lines, count: int, collective: str) -> tuple[int, ...]:
+    """See `GroupCosts.rows_of`; `count`: rows of all rings, or trees, in further protocols."""
+    first = 15 + 3 * levels
+    starts = {"gather": first + lines.width, "reduce": first + lines.width + count}
+    at = starts.get(collective)
+    own = range(0) if at is None else range(at, at + count, 2)
+    return (*lines.rows(collective, first), *own)
 
 
 def group_costs(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
