@@ -152,3 +152,11 @@ def test_a_plan_on_other_chips_contradicts_the_question() -> None:
     for fields, name in (({"chips": "8..16"}, "chips"), ({"chips_at_most": 2}, "chips_at_most")):
         with pytest.raises(InputError, match=f"^{name}: .* contradicts the mesh of the plan"):
             package.evaluate(Plan(dp=4), **job, **fields)
+
+
+def test_chips_exact_says_that_it_is_the_default() -> None:
+    question: dict[str, Any] = {"model": "gpt3-125m", "hardware": "h100-sxm5-80", "chips": 8}
+    plain, asked = package.solve(**question), package.solve(**question, chips_exact=True)
+    assert plain.plan == asked.plan
+    words = "--chips-exact is the default where a plan fits on all chips"
+    assert [words in " ".join(one.notes.caveats) for one in (plain, asked)] == [False, True]

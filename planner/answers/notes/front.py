@@ -21,6 +21,10 @@ from planner.search.limits import Limits
 
 _WORTH_SAYING = 0.01
 """Share of the energy of a step that fewer chips have to save to be named."""
+_EXACT = (
+    "--chips-exact is the default where a plan fits on all chips; without it the most are used on "
+    "which one does."
+)
 
 
 def said_of_chips(
@@ -39,9 +43,10 @@ def said_of_chips(
 
 
 def chips_left(resolved: Resolved, best: PlanResult) -> list[str]:
-    """That a best plan leaves chips out, in a sentence."""
+    """That a best plan leaves chips out, in a sentence; or that none may, as is usual."""
     if best.chips >= resolved.chips:
-        return []
+        given = resolved.request.chips_exact and resolved.request.keeps_to_chips
+        return [_EXACT] if given else []
     if resolved.request.keeps_to_chips:
         return [
             f"No plan fits on all {resolved.chips:,} chips: {best.chips:,} are the most below on "
