@@ -131,7 +131,8 @@ def _differing(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
     The kind of attention follows the numbers of heads, unless it is given or latent.
     """
-    found = merged({key: node for key, node in data.items() if key != "published"}, changes)
+    own = {key: node for key, node in data.items() if key != "published"}
+    found: dict[str, Any] = merged(own, changes)
     kind = node_at(found, "attention.kind")
     heads, groups = (node_at(found, f"{name}.value") for name in ("heads", "kv_heads"))
     if kind in ("mha", "gqa", "mqa") and node_at(changes, "attention.kind") is None:
@@ -140,7 +141,7 @@ def _differing(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     used = {key for _, number in numbers(found) for key in source_keys(number)}
     used |= set(source_keys(found.get("defaults") or {}))
     found["sources"] = {key: node for key, node in found["sources"].items() if key in used}
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @functools.cache

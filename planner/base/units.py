@@ -151,7 +151,8 @@ def parse_quantity(text: str, unit: str, what: str) -> float:
         return parse_share(text, what) if text.strip().endswith("%") else parse_count(text, what)
     if unit == "m2":
         area = parse_mm2(text, what)
-        return area * M2_PER_MM2 if _AREA.fullmatch(text)[2] else parse_count(text, what)  # type: ignore[index]
+        named = text.rstrip(" 2\u00b2^").endswith("m")  # a bare number is one of square metres
+        return area * M2_PER_MM2 if named else parse_count(text, what)
     match = _FORM.match(text)
     if match is None or too_long(match.group(1)):
         raise InputError(f"{what}: {shown(text)} is not a number in {unit}, e.g. 1.5G{unit}")

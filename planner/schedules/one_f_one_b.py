@@ -13,7 +13,7 @@ both are waited for, as in GPipe; no step takes more than
 
     max_s sum_{i <= s} t_i + (m - 1 - w_s) t_max + w_s (max_{i <= s} F_i + max_{i <= s} B_i),
 
-of which the formula takes s = pp - 1, where w_s = 0. The rest is up to 2 % of a step of few
+of which the formula takes s = pp - 1, where w_s = 0. The rest is a few per cent of a step of few
 micro-batches.
 
 Source: Narayanan et al., arXiv:2104.04473, section 2.2.1, figure 4 top.

@@ -30,7 +30,7 @@ from planner.search.machines.machines import on_machine
 
 
 def vary(
-    vary: Mapping[str, Any] | Sequence[str],  # noqa: A002, RUF100
+    vary: Mapping[str, Any] | Sequence[str],
     *,
     on_progress: Progress | None = None,
     **fields: Unpack[SolveFields],

@@ -85,17 +85,22 @@ def links() -> Found:
     )
 
 
-def figure_2() -> Found:
-    """DP and TP on the feed-forward network over GPUs."""
-    figure = _changed(2, {})
+def _beside(number: int, first: int, last: int) -> Found:
+    """DP and TP of a figure, and how many times less DP takes at its last point than its first."""
+    figure = _changed(number, {})
     dp, tp = _by(figure, "dp"), _by(figure, "tp")
     return Found(
         values={
             "alike": _ratio(dp.values(), tp.values()),
-            "bound": dp[4].latency_s / dp[32].latency_s,
+            "bound": dp[first].latency_s / dp[last].latency_s,
         },
-        pictured=(_shown(2),),
+        pictured=(_shown(number),),
     )
+
+
+def figure_2() -> Found:
+    """DP and TP on the feed-forward network over GPUs."""
+    return _beside(2, 4, 32)
 
 
 def figure_3() -> Found:
@@ -222,15 +227,7 @@ def figure_7() -> Found:
 
 def figure_8() -> Found:
     """Block sizes on the feed-forward network."""
-    figure = _changed(8, {})
-    dp, tp = _by(figure, "dp"), _by(figure, "tp")
-    return Found(
-        values={
-            "alike": _ratio(dp.values(), tp.values()),
-            "bound": dp[64].latency_s / dp[1024].latency_s,
-        },
-        pictured=(_shown(8),),
-    )
+    return _beside(8, 64, 1024)
 
 
 def figure_9() -> Found:
