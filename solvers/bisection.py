@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from solvers.cpsat_solver import new_solver
+from solvers.cpsat_solver import new_solver, run_search
 from solvers.solution import Solution, Status
 
 
@@ -85,7 +85,7 @@ def fewest_cut(
     solver = new_solver()
     solver.parameters.max_time_in_seconds = time_limit_s
     solver.parameters.random_seed = seed
-    status = solver.solve(model)
+    status = run_search(solver, model)
     found = tuple(start) or None
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         values = tuple(int(solver.value(variable)) for variable in side)

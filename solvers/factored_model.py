@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.cpsat_solver import new_solver
+from solvers.cpsat_solver import new_solver, run_search
 from solvers.factored import (
     Arithmetic,
     Column,
@@ -216,7 +216,7 @@ class Model(dict[str, Term]):
         self.solver.parameters.cp_model_probing_level = 0
         if limit_s is not None:
             self.solver.parameters.max_time_in_seconds = max(limit_s, 0.0)
-        status = self.solver.solve(self.model)
+        status = run_search(self.solver, self.model)
         counts |= {"variables": len(self.variables), "branches": self.solver.num_branches}
         counts |= {"conflicts": self.solver.num_conflicts}
         meaning = {

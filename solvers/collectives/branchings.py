@@ -29,7 +29,7 @@ from solvers.collectives.clock import OutOfTime, keep_time, left_s
 from solvers.collectives.model import Crossing, Part, Symmetry, unrolled
 from solvers.collectives.problem import Network
 from solvers.collectives.ways import Way
-from solvers.cpsat_solver import new_solver
+from solvers.cpsat_solver import new_solver, run_search
 
 TURNS = 400
 """Times that prices are taken, at most."""
@@ -186,7 +186,7 @@ class Branchings:
         solver.parameters.num_workers = 1
         solver.parameters.max_time_in_seconds = left_s(deadline)
         solver.parameters.max_deterministic_time = WHOLE_WORK
-        if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        if run_search(solver, model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return None
         return np.array([solver.value(count) for count in counts], dtype=np.int64)
 
@@ -243,7 +243,7 @@ class _Maker:
             def on_solution_callback(this) -> None:  # noqa: N805
                 met.append(self._way([this.boolean_value(one) for one in sent]))
 
-        solver.solve(self.made.model, Met())
+        run_search(solver, self.made.model, Met())
         if not met:
             raise OutOfTime
         return met

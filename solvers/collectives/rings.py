@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from solvers.collectives.problem import Network
-from solvers.cpsat_solver import new_solver
+from solvers.cpsat_solver import new_solver, run_search
 
 Ring = tuple[int, ...]
 LARGEST_SEARCH = 64
@@ -142,7 +142,7 @@ def _packed(network: Network, count: int) -> list[Ring]:
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
     solver.parameters.max_deterministic_time = _EFFORT
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    if run_search(solver, model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return []
     orders = [
         _order(network, [at for at, x in enumerate(ring) if solver.value(x)]) for ring in rings

@@ -29,7 +29,7 @@ from solvers.collectives.model import (
 from solvers.collectives.rooted import rooted_sends
 from solvers.collectives.schedule import Send
 from solvers.collectives.whole_rounds import other_rounds
-from solvers.cpsat_solver import new_solver
+from solvers.cpsat_solver import new_solver, run_search
 
 if TYPE_CHECKING:
     from solvers.collectives.synthesis import Question
@@ -239,7 +239,7 @@ class Search:
         solver.parameters.max_deterministic_time = self.work
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed
-        status = solver.solve(made.model)
+        status = run_search(solver, made.model)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             crossings = [c for c, x in made.crossings.items() if solver.boolean_value(x)]
             self.sends = sends_of(self.asked.forward, self.parts, symmetry, crossings)

@@ -47,7 +47,7 @@ from solvers.collectives.synthesis import (
     question,
 )
 from solvers.collectives.timed_bounds import least_seconds
-from solvers.cpsat_solver import new_solver
+from solvers.cpsat_solver import new_solver, run_search
 from solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class _Search:
         solver.parameters.max_time_in_seconds = left_s(until)
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed
-        status = solver.solve(made.model)
+        status = run_search(solver, made.model)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             crossings = [c for c, x in made.crossings.items() if solver.boolean_value(x)]
             self._keep(sends_of(self.asked.forward, self.parts, symmetry, crossings))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from solvers.cpsat_solver import new_solver
+from solvers.cpsat_solver import new_solver, run_search
 from solvers.solution import Solution
 from solvers.stages.answers import answer, out_of_time
 from solvers.stages.backend import Need, Question
@@ -52,7 +52,7 @@ def _solve(question: Question, master: Master, started: float) -> Solution[Choic
         if left <= 0:
             return out_of_time(question, started, float(master.low))
         solver.parameters.max_time_in_seconds = left
-    status = solver.solve(model)
+    status = run_search(solver, model)
     counts = {
         "variables": len(variables),
         "branches": solver.num_branches,
