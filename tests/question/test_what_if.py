@@ -37,7 +37,7 @@ def _value(leaf: Leaf) -> str:
     if leaf.form != "number":
         return "false" if leaf.value is True else OTHERS[leaf.form]
     later = leaf.record == "assumptions"
-    return "2x" if leaf.value or later else GIVEN.get(leaf.unit, "2")
+    return "2x" if leaf.value or later else GIVEN.get(leaf.unit, f"2{leaf.unit}")
 
 
 def _outcome(text: str) -> list[str]:
@@ -79,7 +79,14 @@ def test_every_path_counts_or_says_why_not() -> None:
         ("on_chip.sram=2x", "give a value in B"),
         ("layers=1.01x", "is not a whole number; nearest: 12"),
         ("kv_heads=5", "5 does not divide the 12 heads"),
-        ("memory.bandwidth=-1", "a positive number is required"),
+        ("memory.bandwidth=-1GB/s", "a positive number is required"),
+        ("memory.bandwidth=900", "900 has no unit; did you mean 900GB/s? It is 3.35 TB/s now"),
+        ("levels.leaf.bandwidth=400G", "400G has no unit; did you mean 400GB/s?"),
+        ("l2=50", "did you mean 50MiB? It is 52.4 MB now"),
+        ("power.tdp=800", "did you mean 800W? It is 700 W now"),
+        ("levels.leaf.latency=2", "did you mean 2us?"),
+        ("step_s=0.01", "0.01 has no unit; did you mean 0.01s?"),
+        ("die.area=900", "900 has no unit; write it like 814mm2"),
         ("memory.bandwidth=-1x", "a positive number is required, not -3.35e+12"),
         ("memory=2x", "a group of fields; give one, e.g. memory.capacity or memory.bandwidth"),
         ("l2.capacity=2x", "did you mean 'l2'?"),

@@ -14,6 +14,7 @@ from planner.question.asked import BY_NAME
 from planner.question.asked.usual import BATCH, RANGE
 from planner.question.changes.changes import fields_of, leaf_of
 from planner.question.changes.texts import Change, changes_in, with_changes
+from planner.question.changes.values import quantity_of
 from planner.question.request import ARGUMENTS, Request, request_from
 
 _KINDS = ("word", "whole", "wholes", "quantity", "share", "number", "path", "name")
@@ -54,7 +55,7 @@ class Axis:
 
     def text(self, place: float) -> str:
         """The value at a place."""
-        return f"{place!r}x" if self.by_factor else repr(place)
+        return f"{place!r}x" if self.by_factor else f"{place!r}{self.unit}"
 
     def shown(self, place: float) -> str:
         """The same for people."""
@@ -147,7 +148,10 @@ def _axis(name: str, texts: tuple[str, ...], request: Request) -> Axis:
     factors = [Change(name, text).factor for text in texts]
     if None in factors and len(set(factors)) > 1:
         raise InputError(f"{name}: factors and values are mixed; give all as factors, or none")
-    places = [axis.at(text) for text in texts]
+    places = [
+        quantity_of(leaf, text, name) if factor is None else factor
+        for text, factor in zip(texts, factors, strict=True)
+    ]
     if min(places) <= 0:
         raise InputError(f"{name}: {min(places):g} is not above 0, between which values are found")
     order = sorted(range(len(texts)), key=places.__getitem__)
