@@ -154,6 +154,7 @@ class Cluster:
         record_name: Name of the record, where this cluster is one wired in another way; None:
             this is the record.
         changed: Dotted paths in the file of what differs from the record or file that it is like.
+        is_record: Whether nodes and network are those of a record, whatever it is called.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Cluster:
     sources: FrozenMap[Source]
     record_name: str | None = None
     changed: tuple[str, ...] = ()
+    is_record: bool = True
 
     def scale(self, chips: int) -> Allocation:
         """Cut the cluster to `chips` chips.

@@ -12,7 +12,7 @@ from planner.assumptions.experts import ExpertSoftware
 from planner.base.errors import InputError
 from planner.base.messages import Attempts
 from planner.cost.context import CostModel
-from planner.machine.scaling import with_pes
+from planner.machine.scaling import grows, with_pes
 from planner.question.changes.changed import NONE, Changes
 from planner.question.changes.leaves import CHIP, CLUSTER
 from planner.question.records import assumptions_named, cluster_named, model_named, preset_of
@@ -36,7 +36,14 @@ def changed_records(
         return NONE, model, cluster
     from planner.question.changes.changes import changes_of  # noqa: PLC0415  (start-up; few ask)
 
-    changes = tried.attempt(changes_of, request.set, request.model, request.hardware)
+    other = any(count != cluster.chip.pe_count for count in request.pes or ())
+    changes = tried.attempt(
+        changes_of,
+        request.set,
+        request.model,
+        request.hardware,
+        lambda path: other and grows(path, request.scale),
+    )
     if changes is None:
         raise tried.error()
     if changes.model:
