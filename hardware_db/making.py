@@ -184,7 +184,8 @@ def made_cluster(whole: Whole, chip: Chip | None = None) -> Cluster:
     model = cluster_model(data, whole.text, _gemm_keys())
     if chip is None:
         chip = made_chip(inside) if isinstance(inside, Whole) else shipped_chip(str(model.chip))
-    cluster = replace(to_cluster(model, data, chip), changed=whole.changed)
+    base = None if whole.base is None else made_cluster(whole.base)
+    cluster = replace(to_cluster(model, data, chip), base=base, changed=whole.changed)
     if _is_shipped(whole.text):
         return cluster
     return replace(cluster, is_record=not whole.changed and _is_recorded(cluster))

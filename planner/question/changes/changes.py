@@ -46,8 +46,7 @@ _INSTEAD = {
     f"{ASSUMPTIONS}.local_runs": "it counts runs of yours; planner calibrate knows them",
 }
 """Fields that are changed in another way, by full path, with how."""
-LABELS = (*OF_RECORDS, "memory.type", "memory.label", "family", "pe.kind", "scale_up.generation",
-           "host.link")  # fmt: skip
+LABELS = (*OF_RECORDS, "memory.type", "memory.label", "family", "pe.kind", "host.link")
 """Fields from which nothing is computed."""
 
 
@@ -94,10 +93,10 @@ def _value(leaf: Leaf, change: Change) -> Any:
 
 def _counting(found: list[Changed], scaled: Callable[[str], bool]) -> Iterator[Changed]:
     """Those that differ, and what of a changed or scaled chip is to stay as it is recorded."""
-    moved = any(one.leaf.record == CHIP and not one.stays for one in found)
+    moved = any(one.leaf.record in (CHIP, CLUSTER) and not one.stays for one in found)
     for one in found:
         path, factor = one.leaf.full_path, one.change.factor
-        power = path.startswith(f"{CHIP}.power.")
+        power = path.startswith(f"{CHIP}.power.") or path.endswith(".switch_power")
         kept = (moved and power) or (scaled(path) and (power or factor is None))
         once = one.leaf.record == ASSUMPTIONS and factor == 1
         if not once and (not one.stays or kept):
