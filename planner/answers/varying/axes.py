@@ -9,7 +9,7 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import Origin, shown
-from planner.base.units import parse_count, parse_quantity
+from planner.base.units import parse_count, parse_quantity, unit_for
 from planner.question.asked import BY_NAME
 from planner.question.asked.usual import BATCH, RANGE
 from planner.question.changes.changes import fields_of, leaf_of
@@ -59,7 +59,10 @@ class Axis:
 
     def shown(self, place: float) -> str:
         """The same for people."""
-        return f"{place:.4g}x" if self.by_factor else f"{place:.4g} {self.unit}".rstrip()
+        if self.by_factor:
+            return f"{place:.4g}x"
+        size, unit = unit_for(place, self.unit) if self.unit else (1.0, "")
+        return f"{place / size:.4g} {unit}".rstrip()
 
 
 def axes_of(
