@@ -13,7 +13,7 @@ from planner.assumptions.assumptions import calibrated, peak_flop_per_s
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.energy.clock import busy_w
-from planner.cost.energy.silicon import Followed, follow
+from planner.cost.energy.silicon import DRAM_J_PER_BYTE, Followed, follow
 from planner.cost.energy.standing import J_PER_BIT, SRAM_BYTES_PER_M2, leakage_w, link_w
 from planner.question.request import request_from
 from planner.question.resolved import resolve
@@ -87,6 +87,20 @@ def test_leakage_goes_with_silicon_and_links_with_rate_and_kind(base: CostModel)
     per_area = [sum(leakage_w(node, 1.0)) for node in ("TSMC 12FFN", "TSMC N7", "TSMC 4N")]
     assert per_area == sorted({*per_area})
     assert leakage_w("not published", 1.0) == leakage_w("TSMC 4N", None) == (0.0, 0.0)
+
+
+def test_a_kind_of_memory_has_its_joules(base: CostModel) -> None:
+    assert base.chip.memory_type == "HBM3"
+    first = changed(base)
+    for kind, joules in DRAM_J_PER_BYTE.items():
+        other = changed(base, memory_type=f"{kind}e")
+        times = joules / DRAM_J_PER_BYTE["HBM3"]
+        assert other.after.watts["memory"] == pytest.approx(times * first.after.watts["memory"])
+        given = changed(base, memory_type=kind, memory_j_per_byte=8e-11)
+        assert given.model.chip.memory_j_per_byte == 8e-11
+    assert changed(base, memory_type="LPDDR5").model.chip == replace(
+        first.model.chip, memory_type="LPDDR5"
+    )
 
 
 def test_ports_draw_as_their_level_carries() -> None:

@@ -13,6 +13,7 @@ times joules of each, and every component of the changed chip follows from its o
     w_links' = w_links B' e' / (B e),  w_leakage' = w_leakage A' V / A
     e_S'   = e_S (1 - d + d sqrt(C' / C)) V^2            unless given; C: its capacity
     e_arithmetic' = e_arithmetic V^2                     unless e_FLOP is given
+    e_D'   = that of its kind of DRAM                    unless given
     V      = max(v_min, 1 + k (f' / f - 1))              f: its clock, where both are known
     P_idle' = P_idle (1 - s + s B_D' / B_D) + P_leak,idle (A' V / A - 1)      s: of device memory
     P_TDP' = P_TDP P_busy' / P_busy                      unless given
@@ -60,6 +61,9 @@ WIRES_SHARE = 1.60 / 4.71
 """Share of the energy of an access to the last shared memory that its size changes; see above."""
 UNSURE_SHARE = 0.3
 """Standard deviation of a component's change over that change: only their sum is measured."""
+DRAM_J_PER_BYTE = {"HBM3": 9.34e-11, "HBM2": 1.05e-10, "GDDR6": 1.24e-10}
+"""By kind, from the array to the chip: HBM measured on GH200 and A100 (Antepara et al., table 3);
+of GDDR6 as much more than HBM2 as devices take (Jouppi et al., ISCA 2021, table 2)."""
 MOST_STANDING_SHARE = 0.5
 """Of the dynamic power of a measured chip, the most that links and leakage are taken to be."""
 _RATES = ("matmul_flop_per_s", "bf16_flop_per_s", "attention_flop_per_s", "bmm_flop_per_s")
@@ -108,6 +112,7 @@ def follow(base: CostModel, changed: CostModel, given: Collection[str] = ()) -> 
     Raises:
         InputError: A rated power is given that is too low for the law.
     """
+    changed = _with_memory(base.chip, changed)
     measured = _step(base)
     joules = _joules(base, base, measured, measured)
     standing, stand = _standing(base, base), _standing(base, changed)
@@ -139,6 +144,22 @@ def follow(base: CostModel, changed: CostModel, given: Collection[str] = ()) -> 
     rates = at_clock(changed.assumptions, chip, changed.job.precision, clock)
     model = replace(changed, cluster=cluster, assumptions=rates)
     return Followed(model=model, before=before, after=after, clock=clock)
+
+
+def _with_memory(first: Chip, changed: CostModel) -> CostModel:
+    """The changed model with the joules per byte of its kind of device memory, unless given."""
+    chip = changed.chip
+    kinds = [dram_kind(one.memory_type) for one in (first, chip)]
+    if chip.memory_j_per_byte != first.memory_j_per_byte or not all(kinds) or len({*kinds}) == 1:
+        return changed
+    was, now = (DRAM_J_PER_BYTE[kind] for kind in kinds)
+    chip = replace(chip, memory_j_per_byte=first.memory_j_per_byte * now / was)
+    return replace(changed, cluster=replace(changed.cluster, chip=chip))
+
+
+def dram_kind(memory_type: str) -> str:
+    """Which of `DRAM_J_PER_BYTE` a record's `memory.type` is; empty: none."""
+    return next((kind for kind in DRAM_J_PER_BYTE if memory_type.startswith(kind)), "")
 
 
 def _standing(base: CostModel, model: CostModel) -> dict[str, float]:

@@ -46,7 +46,7 @@ _INSTEAD = {
     f"{ASSUMPTIONS}.local_runs": "it counts runs of yours; planner calibrate knows them",
 }
 """Fields that are changed in another way, by full path, with how."""
-LABELS = (*OF_RECORDS, "memory.type", "memory.label", "family", "pe.kind", "host.link")
+LABELS = (*OF_RECORDS, "memory.label", "family", "pe.kind", "host.link")
 """Fields from which nothing is computed."""
 
 
