@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.assumptions import ORIGIN, Assumptions
 
 
 class Kind(NamedTuple):
@@ -120,7 +120,7 @@ KINDS: dict[str, Kind] = {
     "table": Kind("a table of constants", _telling("constants")),
     "assumptions": Kind(
         "a file of assumptions",
-        frozenset(field.name for field in fields(Assumptions)) - {"name", "collectives"}
+        frozenset(field.name for field in fields(Assumptions)) - {*ORIGIN, "collectives"}
         | {"preset"},
     ),
 }

@@ -295,8 +295,8 @@ def schema(  # the flag is there because every command takes it
     name: Annotated[
         str | None,
         typer.Argument(
-            help="chip, cluster, calibration, reference, model, job, plan, graph, assumptions or "
-            "workload."
+            help="chip, like-chip, cluster, like-cluster, calibration, reference, model, job, "
+            "plan, graph, assumptions or workload."
         ),
     ] = None,
     *,

@@ -195,7 +195,9 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if model is None or cluster is None or (request.calibration and local is None):
         raise tried.error()
     changes, model, cluster = changed_records(tried, request, model, cluster)
-    cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
+    cluster = _machine(
+        tried, request, cluster if local is None else local.on_cluster(cluster), changes.given
+    )
     chip, defaults = cluster.chip, Defaults(changes.defaults)
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
     _note_hardware(request, cluster, changes, defaults)
@@ -267,13 +269,17 @@ def _contradicting(request: Request) -> list[str]:
     return lines
 
 
-def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
+def _machine(
+    tried: Attempts, request: Request, cluster: Cluster, given: tuple[str, ...]
+) -> Cluster:
     """The cluster with the PEs per chip, the wiring and the slow links that are asked for.
+
+    Fields whose values are given stay so.
 
     Raises:
         InputError: It cannot be built so.
     """
-    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
+    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale, given)
     if built is None:
         raise tried.error()
     degraded = tried.attempt(with_degraded, built, request.degrade_link)
