@@ -187,7 +187,7 @@ def _costs(document: dict[str, Any]) -> dict[str, Any]:
 def test_paths_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "planner solve --model mixtral-8x7b --hardware h100-sxm5-80 --set"
     monkeypatch.setitem(os.environ, "COMP_WORDS", line.replace(" ", "\n"))
-    assert changed_paths("memory.") == ["memory.capacity=", "memory.bandwidth="]
+    assert changed_paths("memory.") == ["memory.type=", "memory.capacity=", "memory.bandwidth="]
     assert "levels.nvlink.bandwidth=" in changed_paths("levels.nv")
     assert "moe.experts=" in changed_paths("moe.exp")
     assert changed_paths("memory.bandwidth") == [f"memory.bandwidth={f}x" for f in (0.5, 2, 4)]
