@@ -19,7 +19,7 @@ from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
 from planner.frameworks.hugging_face.types import transformers_type
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
 from strict_yaml.writing import dump
@@ -74,6 +74,7 @@ def export(launch: Launch) -> Export:
         command=f"{command} {SCRIPT}",
         environment=hosts if several else (),
         lossy=_losses(launch, mesh),
+        start=HostStart(command=f"{command} {SCRIPT}"),
     )
 
 

@@ -28,6 +28,7 @@ class DeepSpeed(Framework):
             framework="deepspeed",
             lists_layers=True,
             launches="a JSON file",
+            started_by="torchrun",
         ),
     )
     launched_as = MappingProxyType({"deepspeed-liger": "deepspeed"})

@@ -20,7 +20,13 @@ class Jax(Framework):
     name = "jax"
     profiles = (PROFILE,)
     targets = (
-        Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
+        Target(
+            name="maxtext",
+            title="MaxText",
+            framework="jax",
+            rules=("maxtext",),
+            started_by="jax",
+        ),
         Target(name="jax", title="JAX", framework="jax"),
     )
     launched_as = MappingProxyType({"jax": "maxtext"})

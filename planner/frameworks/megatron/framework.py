@@ -31,6 +31,7 @@ class Megatron(Framework):
             framework="megatron",
             lists_layers=True,
             launches="a script or arguments",
+            started_by="torchrun",
         ),
         Target(
             name="megatron-bridge",
@@ -38,6 +39,7 @@ class Megatron(Framework):
             framework="megatron",
             rules=("megatron-bridge",),
             lists_layers=True,
+            started_by="torchrun",
         ),
     )
     launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})

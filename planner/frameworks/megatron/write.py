@@ -7,7 +7,7 @@ from planner.frameworks.megatron.writing.flags import Group, argument_text, flag
 from planner.frameworks.megatron.writing.lost import lost_of
 from planner.frameworks.megatron.writing.model import flags_of_weights, model_groups, model_lost
 from planner.frameworks.megatron.writing.parallel import parallel_groups
-from planner.frameworks.megatron.writing.script import launch_command, script_text
+from planner.frameworks.megatron.writing.script import host_start, launch_command, script_text
 from planner.frameworks.writing.export import Export, TextFile
 from planner.frameworks.writing.launch import Launch, Profiled
 from planner.frameworks.writing.texts import left_to_weights
@@ -41,6 +41,7 @@ def export(launch: Launch) -> Export:
             *model_lost(launch),
             left_to_weights("Megatron-LM", flags_of_weights(launch)),
         ),
+        start=host_start("MEGATRON_HOME", f"the folder of Megatron-LM, {VERSION}"),
     )
 
 

@@ -18,7 +18,9 @@ class Nanotron(Framework):
 
     name = "nanotron"
     profiles = (PROFILE,)
-    targets = (Target(name="nanotron", title="Nanotron", framework="nanotron"),)
+    targets = (
+        Target(name="nanotron", title="Nanotron", framework="nanotron", started_by="torchrun"),
+    )
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.nanotron.rules`."""

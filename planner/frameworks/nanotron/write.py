@@ -11,13 +11,14 @@ from typing import Any
 
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import Section, left_to_weights, made_by, yaml_text
 from planner.frameworks.writing.torchrun import host_variables, torchrun
 
 VERSION = "2411b02 (2026-04-07)"
 FILE = "nanotron.yaml"
+QUEUES = ("CUDA_DEVICE_MAX_CONNECTIONS", "1")
 _DTYPES = {"fp16": "float16"}
 _STEPS = 30
 _OF_WEIGHTS = ("hidden_act", "rms_norm_eps", "rope_theta", "rope_scaling")
@@ -42,8 +43,13 @@ def export(launch: Launch) -> Export:
         framework_version=VERSION,
         files=(TextFile(name=FILE, text=yaml_text(made_by(launch), sections)),),
         command=_command(launch),
-        environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"), *host_variables(launch)),
+        environment=(QUEUES, *host_variables(launch)),
         lossy=tuple(_lossy(launch)),
+        start=HostStart(
+            command=_command(launch, '"$NANOTRON_HOME/run_train.py"'),
+            environment=(QUEUES,),
+            needs=(("NANOTRON_HOME", f"the folder of nanotron, {VERSION}"),),
+        ),
     )
 
 
@@ -145,8 +151,8 @@ def _checkpoints() -> dict[str, Any]:
     return {"checkpoints_path": "checkpoints", "checkpoint_interval": 10 * _STEPS}
 
 
-def _command(launch: Launch) -> str:
-    return " ".join((*torchrun(launch), f"run_train.py --config-file {FILE}"))
+def _command(launch: Launch, program: str = "run_train.py") -> str:
+    return " ".join((*torchrun(launch), program, f"--config-file {FILE}"))
 
 
 def _lossy(launch: Launch) -> list[Lost]:

@@ -20,7 +20,12 @@ from planner.frameworks.megatron.writing.flags import flag
 from planner.frameworks.megatron.writing.lost import lost_of
 from planner.frameworks.megatron.writing.model import flags_of_weights, model_lost
 from planner.frameworks.megatron.writing.parallel import gathers_in_8_bits
-from planner.frameworks.megatron.writing.script import launch_command, script_text, title
+from planner.frameworks.megatron.writing.script import (
+    host_start,
+    launch_command,
+    script_text,
+    title,
+)
 from planner.frameworks.writing.export import Export, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import left_to_weights
@@ -69,6 +74,7 @@ def export(launch: Launch) -> Export:
             *_table(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
+        start=host_start(),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from planner.base.version import __version__
 from planner.frameworks.megatron.writing.flags import Group, array_text
+from planner.frameworks.writing.export import HostStart
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.torchrun import rank_comments, static_ranks
 from planner.plan.words import recompute_words, sharding_words, split_words
@@ -34,6 +35,16 @@ def launch_command(launch: Launch) -> str:
     if launch.nodes == 1:
         return f"bash {SCRIPT}"
     return f"MASTER_ADDR=HOST_0 NODE_RANK=0..{launch.nodes - 1} bash {SCRIPT}"
+
+
+def host_start(home: str = "", what: str = "") -> HostStart:
+    """What a host runs: the script, which has its environment and starts torchrun.
+
+    Args:
+        home: Variable that only the user can fill; empty: none.
+        what: What it is.
+    """
+    return HostStart(command=f"bash {SCRIPT}", needs=((home, what),) if home else ())
 
 
 def script_text(
