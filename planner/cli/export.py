@@ -10,7 +10,7 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
-from planner.cli.completing import one_of
+from planner.cli.completing import launchers, one_of
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.output import print_json
@@ -33,6 +33,15 @@ def export(
     target_version: Annotated[
         str | None,
         typer.Option(help="Version of the target's input. {versions}.", metavar="VERSION"),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        option(
+            "What starts the job on all hosts: slurm, kubernetes or torchrun.",
+            None,
+            metavar="LAUNCHER",
+            complete=launchers,
+        ),
     ] = None,
     allow_lossy: Annotated[
         bool,
@@ -64,6 +73,8 @@ def export(
 
       planner export runnable.yaml --to {target} > run.sh
 
+      planner export runnable.yaml --to {target} --launcher slurm -o launch
+
       {examples}
     """
     from planner.answers.exported import export_file  # noqa: PLC0415  (numpy; not for --help)
@@ -77,6 +88,7 @@ def export(
         plan_file,
         to,
         target_version or "",
+        launcher=launcher or "",
         allow_lossy=allow_lossy,
         row=row_of(row),
         **asked,

@@ -24,6 +24,7 @@ class Accelerate(Framework):
             name="accelerate",
             title="Hugging Face Accelerate",
             framework="fsdp",
+            versions=("1.15", "1.14"),
             started_by="accelerate",
         ),
     )

@@ -27,6 +27,7 @@ class DeepSpeed(Framework):
             title="DeepSpeed",
             framework="deepspeed",
             lists_layers=True,
+            versions=("0.19", "0.18"),
             launches="a JSON file",
             started_by="torchrun",
         ),

@@ -24,7 +24,11 @@ from planner.frameworks.writing.torchrun import torchrun
 from planner.plan import SHARDINGS
 
 SCRIPT = "train.py"
-VERSION = "0.19.8 and edaa722 (2026-08-22)"
+SOURCES = {
+    "0.19": "0.19.8 and edaa722 (2026-08-22)",
+    "0.18": "v0.18.9, 8c93851eca (2026-03-30)",
+}
+"""Version to what its keys were read from."""
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 _STEPS = 30
 
@@ -35,7 +39,7 @@ def export(launch: Launch) -> Export:
     return Export(
         target="deepspeed",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=launch.read_from(SOURCES),
         files=(
             TextFile(name="ds_config.json", text=json.dumps(config, indent=2) + "\n"),
             TextFile(name=SCRIPT, text=_script(launch)),

@@ -30,6 +30,7 @@ class Megatron(Framework):
             title="Megatron-LM",
             framework="megatron",
             lists_layers=True,
+            versions=("0.16", "0.19", "0.18"),
             launches="a script or arguments",
             started_by="torchrun",
         ),
@@ -39,6 +40,7 @@ class Megatron(Framework):
             framework="megatron",
             rules=("megatron-bridge",),
             lists_layers=True,
+            versions=("main", "0.6", "0.5"),
             started_by="torchrun",
         ),
     )

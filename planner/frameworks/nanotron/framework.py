@@ -19,7 +19,13 @@ class Nanotron(Framework):
     name = "nanotron"
     profiles = (PROFILE,)
     targets = (
-        Target(name="nanotron", title="Nanotron", framework="nanotron", started_by="torchrun"),
+        Target(
+            name="nanotron",
+            title="Nanotron",
+            framework="nanotron",
+            versions=("main", "0.5"),
+            started_by="torchrun",
+        ),
     )
 
     def rules(self) -> tuple[Rule, ...]:

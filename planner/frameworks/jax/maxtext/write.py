@@ -24,7 +24,12 @@ from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import Section, made_by, yaml_text
 
-VERSION = "e591f30 (2026-08-22)"
+SOURCES = {
+    "main": "e591f30 (2026-08-22)",
+    "0.2.4": "maxtext-v0.2.4, 538fe7a3f3 (2026-08-21)",
+    "0.2.3": "maxtext-v0.2.3, 3f36aef234 (2026-06-12)",
+}
+"""Version to what its keys were read from."""
 FILE = "maxtext.yml"
 _TRAIN = "python3 -m maxtext.trainers.pre_train.train"
 _COMPILE = "python3 -m maxtext.trainers.pre_train.train_compile"
@@ -58,7 +63,7 @@ def export(launch: Launch) -> Export:
     return Export(
         target="maxtext",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=launch.read_from(SOURCES),
         files=(TextFile(name=FILE, text=yaml_text(made_by(launch), sections)),),
         command=_command(launch, mesh),
         environment=_environment(launch),

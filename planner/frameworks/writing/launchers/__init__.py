@@ -6,6 +6,6 @@ starts which target is said in one place, `launcher.Launcher.refuses`. Begin wit
 """
 
 from planner.frameworks.writing.launchers.launcher import Launcher
-from planner.frameworks.writing.launchers.table import LAUNCHERS, launched, launcher_named
+from planner.frameworks.writing.launchers.table import LAUNCHERS, launched, launcher_named, started
 
-__all__ = ["LAUNCHERS", "Launcher", "launched", "launcher_named"]
+__all__ = ["LAUNCHERS", "Launcher", "launched", "launcher_named", "started"]

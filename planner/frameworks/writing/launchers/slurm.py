@@ -25,6 +25,7 @@ from planner.frameworks.writing.texts import made_by
 
 SCRIPT = "job.sbatch"
 START = "start.sh"
+_WAIT_MINUTES = 5
 _FOLDER = f"""# The folder of these files, which all hosts see.
 PLAN_DIR="${{PLAN_DIR:-${{SLURM_SUBMIT_DIR:?is set by sbatch}}}}"
 cd "$PLAN_DIR"
@@ -126,13 +127,13 @@ def options(job: Job) -> tuple[str, ...]:
 def _near(launch: Launch) -> list[str]:
     """Hosts that the plan has beside one another: of a rack, or below as few switches as it takes.
 
-    Slurm waits for that many switches as long as max_switch_wait says, five minutes by default.
+    Slurm waits for that many switches a few minutes, then takes what there is.
     """
     racks = racks_of(launch)
     if racks is not None:
         return [f"segment={racks.used}"]
     leaf = leaf_hosts(launch)
-    return [f"switches={-(-launch.nodes // leaf)}"] if leaf and launch.nodes > 1 else []
+    return [f"switches={-(-launch.nodes // leaf)}@{_WAIT_MINUTES}"] if leaf and launch.nodes > 1 else []
 
 
 def leaf_hosts(launch: Launch) -> int:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.frameworks.framework import Target
 from planner.frameworks.writing.export import Export
 from planner.frameworks.writing.launch import Launch
-from planner.frameworks.writing.launchers.devices import Device, device_of
+from planner.frameworks.writing.launchers.devices import NVIDIA, TPU, Device, device_of
 from planner.frameworks.writing.launchers.kubernetes import KUBERNETES
 from planner.frameworks.writing.launchers.launcher import Job, Launcher
 from planner.frameworks.writing.launchers.slurm import SLURM
@@ -39,6 +40,37 @@ def refusal(launcher: Launcher, target: Target, device: Device) -> str:
     if not target.started_by:
         return f"the files of {target.title} are a part of your program, which starts itself"
     return launcher.refuses(target, device)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """Which launchers start a target.
+
+    Attributes:
+        target: The target.
+        chips: On which chips, in the plural; empty: on all that it runs on.
+        refusals: Launcher to why it does not start it; empty: it does.
+    """
+
+    target: Target
+    chips: str
+    refusals: Mapping[str, str]
+
+
+def started(targets: Iterable[Target]) -> tuple[Started, ...]:
+    """Every target with what starts it, JAX's processes on GPUs and on TPUs."""
+    return tuple(
+        Started(
+            target=target,
+            chips=device.kind if len(devices) > 1 else "",
+            refusals={
+                name: refusal(launcher, target, device) for name, launcher in LAUNCHERS.items()
+            },
+        )
+        for target in targets
+        for devices in [(NVIDIA, TPU) if target.started_by == "jax" else (NVIDIA,)]
+        for device in devices
+    )
 
 
 def launched(launcher: Launcher, target: Target, launch: Launch, export: Export) -> Export:
