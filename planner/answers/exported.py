@@ -129,9 +129,7 @@ def _exported(
 ) -> ExportResult:
     model = resolved.cost
     plan = under_limit(plan, model.clock_limit)
-    export = export_plan(
-        model, plan, target, version, allow_lossy=allow_lossy, launcher=launcher
-    )
+    export = export_plan(model, plan, target, version, allow_lossy=allow_lossy, launcher=launcher)
     model.allocation(plan.chips)
     table = PlanTable.from_plans([plan])
     result = plan_results(model, table, evaluate_table(model, table))[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.base.messages import printable
 from planner.base.version import __version__
 from planner.frameworks.megatron.writing.flags import Group, array_text
 from planner.frameworks.writing.export import HostStart
@@ -23,7 +24,7 @@ def title(launch: Launch) -> tuple[str, ...]:
     if plan.pp > 1:
         words.append(f"schedule {plan.schedule}" + f" x {plan.interleave}" * (plan.interleave > 1))
     return (
-        f"{job.model.title} on {plan.chips} chips of {launch.cost.cluster.name}, "
+        f"{printable(job.model.title)} on {plan.chips} chips of {launch.cost.cluster.name}, "
         f"{job.global_batch} sequences of {launch.seq_len} tokens a step.",
         f"Plan: {', '.join(words)}.",
         f"Written by planner {__version__}.",

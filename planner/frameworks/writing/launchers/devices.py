@@ -25,9 +25,7 @@ class Device:
 
 # Resources: the device plugins NVIDIA/k8s-device-plugin, ROCm/k8s-device-plugin, Intel's Gaudi Base
 # Operator (habana.ai/gaudi), GKE ("About TPUs in GKE"), AWS Neuron (k8s-neuron-device-plugin).
-NVIDIA = Device(
-    kind="GPUs", resource="nvidia.com/gpu", generic=True, collectives="NCCL"
-)
+NVIDIA = Device(kind="GPUs", resource="nvidia.com/gpu", generic=True, collectives="NCCL")
 AMD = Device(kind="GPUs", resource="amd.com/gpu", generic=True, collectives="RCCL")
 GAUDI = Device(kind="Gaudi", resource="habana.ai/gaudi", generic=True)
 TPU = Device(kind="TPUs", resource="google.com/tpu")

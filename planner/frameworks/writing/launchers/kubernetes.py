@@ -139,9 +139,7 @@ def pod(job: Job, slices: Slices | None) -> dict[str, Any]:
         "command": ["bash", "-c", f"cp {_PLAN}/* . && exec bash {START}"],
         "env": [{"name": name, "value": value} for name, value in job.placeholders],
         "resources": {"limits": {job.device.resource: chips}},
-        "volumeMounts": [
-            {"name": name, "mountPath": path} for name, (_, path) in volumes.items()
-        ],
+        "volumeMounts": [{"name": name, "mountPath": path} for name, (_, path) in volumes.items()],
     }
     if job.device.collectives:  # memory that network cards read must not move
         container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}

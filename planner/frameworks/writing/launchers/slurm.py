@@ -133,7 +133,11 @@ def _near(launch: Launch) -> list[str]:
     if racks is not None:
         return [f"segment={racks.used}"]
     leaf = leaf_hosts(launch)
-    return [f"switches={-(-launch.nodes // leaf)}@{_WAIT_MINUTES}"] if leaf and launch.nodes > 1 else []
+    return (
+        [f"switches={-(-launch.nodes // leaf)}@{_WAIT_MINUTES}"]
+        if leaf and launch.nodes > 1
+        else []
+    )
 
 
 def leaf_hosts(launch: Launch) -> int:
