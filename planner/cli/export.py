@@ -32,12 +32,12 @@ def export(
     ] = None,
     target_version: Annotated[
         str | None,
-        typer.Option(help="Version of the target's input. {versions}.", metavar="VERSION"),
+        typer.Option(help="Version of the target (planner targets).", metavar="VERSION"),
     ] = None,
     launcher: Annotated[
         str | None,
         option(
-            "What starts the job on all hosts: slurm, kubernetes or torchrun.",
+            "Starts it: slurm, kubernetes, torchrun.",
             None,
             metavar="LAUNCHER",
             complete=launchers,
@@ -70,8 +70,6 @@ def export(
     Examples:
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
         --runnable-in {target} -o runnable.yaml
-
-      planner export runnable.yaml --to {target} > run.sh
 
       planner export runnable.yaml --to {target} --launcher slurm -o launch
 

@@ -39,7 +39,7 @@ def targets(
         ]
         print_json({"schema_version": SCHEMA_VERSION, "targets": records})
         return
-    from planner.report.tables.targets import targets_view  # noqa: PLC0415  (only for people)
     from planner.report.tables.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.targets import targets_view  # noqa: PLC0415  (only for people)
 
     print_view(targets_view(rows, [*LAUNCHERS]))

@@ -173,7 +173,7 @@ DEEPSPEED: tuple[Rule, ...] = (
         field="ep",
         framework="deepspeed",
         version="v0.18.9, 8c93851eca (2026-03-30)",
-        source="DeepSpeed 0.18.9 runtime/constants.py has no expert_parallel: AutoEP came with 0.19",
+        source="DeepSpeed 0.18.9 runtime/config.py reads no expert_parallel, which 0.19 does",
         holds=whole_experts,
         explain=lambda c, p: (
             f"deepspeed 0.18 spreads the experts of no model of transformers, not over ep {p.ep} "

@@ -9,13 +9,14 @@ from planner.frameworks.writing import Export
 NOTE = """#!/bin/bash
 if [[ "${1:-}" == -c || "${1:-}" == --help ]]; then exit 1; fi
 printf '%s\\n' "$0" "$@" > "$NOTES/${STUB_HOST:-alone}"
-env | grep -E '^(NNODES|NODE_RANK|MASTER_PORT|CUDA_DEVICE_MAX_CONNECTIONS|PYTORCH_ALLOC_CONF|JAX_)' \\
-    | sort > "$NOTES/${STUB_HOST:-alone}.env"
+env | grep -E '^(NNODES|NODE_RANK|MASTER_|CUDA_DEVICE_MAX_|PYTORCH_|JAX_)' |
+    sort > "$NOTES/${STUB_HOST:-alone}.env"
 """
 SRUN = """#!/bin/bash
 while [[ "$1" == --* ]]; do echo "$1" >> "$NOTES/srun"; shift; done
 for host in $STUB_HOSTS; do
-    SLURM_TOPOLOGY_ADDR="spine.leaf${host: -1}.$host" SLURMD_NODENAME="$host" STUB_HOST="$host" "$@" || exit
+    export SLURM_TOPOLOGY_ADDR="spine.leaf${host: -1}.$host" SLURMD_NODENAME="$host"
+    STUB_HOST="$host" "$@" || exit
 done
 """
 

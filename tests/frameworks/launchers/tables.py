@@ -18,13 +18,14 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-WRITTEN = frozenset(
-    """spec replicatedJobs template network failurePolicy metadata containers env resources limits
+_WORDS = """
+    spec replicatedJobs template network failurePolicy metadata containers env resources limits
     volumeMounts volumes configMap emptyDir securityContext capabilities add command name image
     workingDir restartPolicy nodeSelector parallelism completions completionMode backoffLimit
     replicas annotations enableDNSHostnames publishNotReadyAddresses maxRestarts value mountPath
-    medium apiVersion kind * []""".split()
-)
+    medium apiVersion kind * []
+"""
+WRITTEN = frozenset(_WORDS.split())
 """Fields whose own fields are kept; `*` is any key, `[]` the items of a list."""
 KEPT = ("type", "enum", "required", "pattern", "minimum", "maxLength")
 TAKES = {"no_argument": "0", "required_argument": "1", "optional_argument": "?"}

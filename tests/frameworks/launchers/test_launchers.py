@@ -107,11 +107,15 @@ def test_every_option_of_the_batch_script_is_one_of_sbatch(target: str) -> None:
     assert wrong_options("sbatch", ["--node=4", "--nodes", "--requeue=x"]) != []
 
 
+def batch(name: str) -> str:
+    return text(exported("megatron", "slurm", name), "job.sbatch")
+
+
 def test_slurm_gets_the_machine_of_the_plan() -> None:
     asked = {
-        name: re.findall(r"^#SBATCH --(\S+)$", text(exported("megatron", "slurm", name), "job.sbatch"), re.M)
+        name: re.findall(r"^#SBATCH --(\S+)$", batch(name), re.M)
         for name in (MANY, ONE, RACKS, "dense-tp-pp")
-    }  # fmt: skip
+    }
     assert asked[MANY][:7] == [
         "job-name=llama3-8b-32", "nodes=4", "ntasks-per-node=1", "gpus-per-node=8", "exclusive",
         "mem=0", "switches=1@5",
@@ -187,21 +191,21 @@ def start(one: Export, stubs: Stubs, folder: Path, hosts: tuple[str, ...]) -> No
 
 def test_what_the_user_did_not_fill_in_ends_the_job(tmp_path: Path) -> None:
     stubs = Stubs(tmp_path)
-    batch = put(exported("megatron", "slurm"), tmp_path / "slurm")
+    folder = put(exported("megatron", "slurm"), tmp_path / "slurm")
     launch = put(exported("megatron", "torchrun"), tmp_path / "torchrun")
     (launch / "two").write_text("a\nb\n")
     (launch / "others").write_text("".join(f"other{at}\n" for at in range(4)))
     home = {"MEGATRON_HOME": "/m"}
-    for words, folder, own, said in (
-        (["job.sbatch"], batch, {}, "MEGATRON_HOME: is the folder of Megatron-LM, core 0.16.1"),
-        (["job.sbatch"], batch, {**home, "SLURM_SUBMIT_DIR": "/"}, "start.sh is not in /"),
-        (["start.sh"], batch, {**home, "HOSTS": "a b", "SLURMD_NODENAME": "c"}, "HOSTS lacks this host"),
+    for words, where, own, said in (
+        (["job.sbatch"], folder, {}, "MEGATRON_HOME: is the folder of Megatron-LM, core 0.16.1"),
+        (["job.sbatch"], folder, {**home, "SLURM_SUBMIT_DIR": "/"}, "start.sh is not in /"),
+        (["start.sh"], folder, {"HOSTS": "a b", "SLURMD_NODENAME": "c"}, "HOSTS lacks this host"),
         (["launch.sh"], launch, home, "is HOSTFILE, the list of hosts"),
         (["launch.sh", "two"], launch, home, "two lists 2 hosts; the plan is for 4"),
         (["launch.sh", "none"], launch, home, "none"),
         (["launch.sh", "others"], launch, home, "others lacks this host"),
     ):  # fmt: skip
-        done = stubs.run(["bash", *words], folder, **own)
+        done = stubs.run(["bash", *words], where, **own)
         assert done.returncode != 0, words
         assert said in done.stderr, done.stderr
     assert not [*stubs.notes.iterdir()]
@@ -277,8 +281,12 @@ def test_refusals_are_those_of_the_table() -> None:
         ("maxtext", "TPUs"): {"slurm", "torchrun"},
         ("jax", ""): {*LAUNCHERS},
     }
-    for target, name, launcher in (("maxtext", SLICES, "slurm"), ("maxtext", SLICES, "torchrun"),
-                                   ("maxtext", MANY, "torchrun"), ("jax", MANY, "slurm")):  # fmt: skip
+    for target, name, launcher in (
+        ("maxtext", SLICES, "slurm"),
+        ("maxtext", SLICES, "torchrun"),
+        ("maxtext", MANY, "torchrun"),
+        ("jax", MANY, "slurm"),
+    ):
         with pytest.raises(InputError, match=f"^launcher: {launcher} does not start"):
             exported(target, launcher, name)
     with pytest.raises(InputError, match="launcher: 'slurn' is not one of slurm"):

@@ -127,7 +127,7 @@ def job_set(job: Job, slices: Slices | None) -> dict[str, Any]:
 def pod(job: Job, slices: Slices | None) -> dict[str, Any]:
     """A host."""
     chips = job.launch.node_chips if slices is None else slices.host_chips
-    volumes = {
+    volumes: dict[str, tuple[dict[str, Any], str]] = {
         "plan": ({"configMap": {"name": f"{job_name(job.launch)}-plan"}}, _PLAN),
         "memory": ({"emptyDir": {"medium": "Memory"}}, "/dev/shm"),
         "scratch": ({"emptyDir": {}}, _SCRATCH),

@@ -33,7 +33,8 @@ if [[ ! -f {START} ]]; then
     echo "{SCRIPT}: {START} is not in $PLAN_DIR: submit from its folder, or set PLAN_DIR" >&2
     exit 2
 fi"""
-_CONTAINER = """# A container (pyxis) where CONTAINER_IMAGE names one; CONTAINER_MOUNTS adds from:to,... to it.
+_CONTAINER = """\
+# A container (pyxis) where CONTAINER_IMAGE names one; CONTAINER_MOUNTS adds from:to,... to it.
 CONTAINER=()
 if [[ -n "${CONTAINER_IMAGE:-}" ]]; then
     CONTAINER=(
@@ -42,7 +43,8 @@ if [[ -n "${CONTAINER_IMAGE:-}" ]]; then
         --container-workdir="$PLAN_DIR"
     )
 fi"""
-_HOSTS = """# Hosts in the order of ranks: those of one switch one after the other. Each says its own.
+_HOSTS = """\
+# Hosts in the order of ranks: those of one switch one after the other. Each says its own.
 # shellcheck disable=SC2016
 HOSTS=$(
     srun --ntasks={nodes} --ntasks-per-node=1 \\
@@ -51,7 +53,8 @@ HOSTS=$(
 )
 export HOSTS
 echo "hosts: $HOSTS\""""
-_RUN = """# All cores of a host are those of its task; the first failure ends the job.
+_RUN = """\
+# All cores of a host are those of its task; the first failure ends the job.
 srun --ntasks={nodes} --ntasks-per-node=1 --cpus-per-task="${{SLURM_CPUS_ON_NODE:-1}}" \\
     --cpu-bind=none --kill-on-bad-exit=1 "${{CONTAINER[@]}}" bash {start}"""
 _WHICH = (

@@ -15,17 +15,20 @@ from planner.plan import PlanTable
 PORT = 29500
 ALONE = ("NODE_RANK=0", "MASTER_ADDR=localhost")
 """Which host it is, where there is one."""
-_NCCL = """# The prediction leaves algorithm and protocol to {library}, which finds the network cards of the
+_NCCL = """\
+# The prediction leaves algorithm and protocol to {library}, which finds the network cards of the
 # rails and the interface of the first contact by itself; name yours where it does not.
 unset NCCL_ALGO NCCL_PROTO
 # export NCCL_IB_HCA=
 # export NCCL_SOCKET_IFNAME="""
-_TORCHRUN = """# Processes keep to the cores beside their GPUs, where torchrun has that option, and with numactl.
+_TORCHRUN = """\
+# Processes keep to the cores beside their GPUs where torchrun has that option, and with numactl.
 if command -v numactl > /dev/null && [[ "$(torchrun --help 2>&1)" == *--numa-binding* ]]; then
     torchrun() { command torchrun --numa-binding node "$@"; }
     export -f torchrun
 fi"""
-_ACCELERATE = """# Processes keep to the cores beside their GPUs, where the package that knows these is there.
+_ACCELERATE = """\
+# Processes keep to the cores beside their GPUs, where the package that knows these is there.
 if python3 -c 'import {package}' 2> /dev/null; then export ACCELERATE_CPU_AFFINITY=1; fi"""
 _PACKAGES = {"NCCL": "pynvml", "RCCL": "amdsmi"}
 

@@ -10,17 +10,19 @@ from planner.frameworks.writing.launchers.start import ALONE, levels_text, start
 
 SCRIPT = "launch.sh"
 HOSTFILE = "HOSTFILE"
-_WHICH = """# A host in each line of {hostfile}, the first words of them in the order of ranks.
-mapfile -t hosts < <(awk '$1 != "" && $1 !~ /^#/ {{print $1}}' "${{1:?is {hostfile}, the list of hosts}}")
+_WHICH = """\
+# A host in each line of {hostfile}, the first words of them in the order of ranks.
+HOSTFILE="${{1:?is {hostfile}, the list of hosts}}"
+mapfile -t hosts < <(awk '$1 != "" && $1 !~ /^#/ {{print $1}}' "$HOSTFILE")
 if (( ${{#hosts[@]}} != {nodes} )); then
-    echo "{script}: $1 lists ${{#hosts[@]}} hosts; the plan is for {nodes}" >&2
+    echo "{script}: $HOSTFILE lists ${{#hosts[@]}} hosts; the plan is for {nodes}" >&2
     exit 2
 fi
 own=" $(uname -n) $(hostname -s 2> /dev/null || true) $(hostname -I 2> /dev/null || true) "
 for at in "${{!hosts[@]}}"; do
     if [[ "$own" == *" ${{hosts[at]}} "* ]]; then NODE_RANK=${{NODE_RANK:-$at}}; fi
 done
-: "${{NODE_RANK:?is missing: $1 lacks this host,$own}}"
+: "${{NODE_RANK:?is missing: $HOSTFILE lacks this host,$own}}"
 MASTER_ADDR=${{hosts[0]}}"""
 
 
