@@ -12,6 +12,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from cli.command import planner
+from cli.test_cli_export import written
 from support.cases import each
 
 from frameworks.export.cases import CASES, Case
@@ -26,6 +28,7 @@ from planner.plan import Plan
 from strict_yaml.reading import load as load_yaml
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
 MANY, ONE, RACKS, SLICES = "four-hosts", "one-chip", "latent-experts", "slices"
 JOBS = CASES | {
     MANY: replace(
@@ -301,3 +304,33 @@ def test_names_of_jobs_are_those_that_schedulers_take() -> None:
         made = job_name(launch)
         assert re.fullmatch(r"[a-z]([a-z0-9-]*[a-z0-9])?", made)
         assert len(made) <= LONGEST
+
+
+def test_the_page_has_the_table_that_is_printed() -> None:
+    page = (ROOT / "docs/export.md").read_text(encoding="utf-8")
+    shown = page.split("<!-- targets: begin -->\n")[1].split("<!-- targets: end -->")[0]
+    rows, notes = shown.split("\n\n", 1)
+    cells = [[cell.strip() for cell in row.strip("| ").split("|")] for row in rows.splitlines()]
+    printed = planner("targets").out.splitlines()
+    table = [re.split(r"  +", line.strip()) for line in printed[1:] if not line.startswith("  ")]
+    assert [cells[0], *cells[2:]] == [row for row in table if row != [""]]
+    assert notes.split() == " ".join(line for line in printed if line.startswith("  (")).split()
+    for row in json.loads(planner("targets", "--json").out)["targets"]:
+        assert {*row["launchers"], *row["refused"]} == {*LAUNCHERS}
+        assert row["versions"] == list(TARGETS[row["target"]].versions)
+
+
+def test_the_command_writes_a_job_or_nothing(tmp_path: Path) -> None:
+    path = written(CASES[ONE], tmp_path / "plan.yaml")
+    folder = tmp_path / "job"
+    asked = ("export", str(path), "--to", "megatron", "--launcher")
+    assert planner(*asked, "slurm", "-o", str(folder)).code == 0
+    names = {one.name for one in folder.iterdir()}
+    assert names == {"job.sbatch", "start.sh", "run.sh", "args.txt"}
+    document = json.loads(planner(*asked, "kubernetes", "--json").out)
+    assert document["launcher"] == "kubernetes"
+    assert [*document["files"]] == ["job.yaml", "run.sh", "args.txt"]
+    refused = planner(*asked[:3], "jax", "--launcher", "slurm", "-o", str(tmp_path / "no"))
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("error: launcher: slurm does not start JAX: the files of JAX")
+    assert not (tmp_path / "no").exists()
