@@ -135,6 +135,13 @@ def targets(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def launchers(incomplete: str) -> list[str]:
+    """Completes what starts a job."""
+    from planner.frameworks.writing.launchers import LAUNCHERS  # noqa: PLC0415  (not for --help)
+
+    return [name for name in LAUNCHERS if name.startswith(incomplete)]
+
+
 def _keys_of(name: str) -> Completer:
     """Completes the names in `NAME=NUMBER,NAME=NUMBER`."""
 

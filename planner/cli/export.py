@@ -10,7 +10,7 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
-from planner.cli.completing import one_of
+from planner.cli.completing import launchers, one_of
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.output import print_json
@@ -32,7 +32,16 @@ def export(
     ] = None,
     target_version: Annotated[
         str | None,
-        typer.Option(help="Version of the target's input. {versions}.", metavar="VERSION"),
+        typer.Option(help="Version of the target (planner targets).", metavar="VERSION"),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        option(
+            "Starts it: slurm, kubernetes, torchrun.",
+            None,
+            metavar="LAUNCHER",
+            complete=launchers,
+        ),
     ] = None,
     allow_lossy: Annotated[
         bool,
@@ -62,7 +71,7 @@ def export(
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
         --runnable-in {target} -o runnable.yaml
 
-      planner export runnable.yaml --to {target} > run.sh
+      planner export runnable.yaml --to {target} --launcher slurm -o launch
 
       {examples}
     """
@@ -77,6 +86,7 @@ def export(
         plan_file,
         to,
         target_version or "",
+        launcher=launcher or "",
         allow_lossy=allow_lossy,
         row=row_of(row),
         **asked,

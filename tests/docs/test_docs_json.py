@@ -61,6 +61,7 @@ LINES = [
     "collective compare --topology ring:4 --constants nccl --json",
     "collective export --topology ring:4 -o ring.xml --json",
     "doctor --json",
+    "targets --json",
     "models show llama2-7b --json",
     "hardware show h100-sxm5-80 --json",
     "hardware detect --from outputs --json",

@@ -19,7 +19,15 @@ class Accelerate(Framework):
 
     name = "accelerate"
     profiles = (FSDP,)
-    targets = (Target(name="accelerate", title="Hugging Face Accelerate", framework="fsdp"),)
+    targets = (
+        Target(
+            name="accelerate",
+            title="Hugging Face Accelerate",
+            framework="fsdp",
+            versions=("1.15", "1.14"),
+            started_by="accelerate",
+        ),
+    )
     launched_as = MappingProxyType({"fsdp": "accelerate"})
     tuning = Tuning(
         vendors=("nvidia", "amd"),

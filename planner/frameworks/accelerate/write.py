@@ -19,12 +19,16 @@ from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
 from planner.frameworks.hugging_face.types import transformers_type
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
 from strict_yaml.writing import dump
 
-SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
+SOURCES = {
+    "1.15": "Accelerate 1.15.0, 16cb6eb (2026-07-24)",
+    "1.14": "Accelerate 1.14.0, beb0672aa8 (2026-06-11)",
+}
+"""Version to what its keys were read from."""
 CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
 PORT = 29500
 STEPS = 30
@@ -64,8 +68,8 @@ def export(launch: Launch) -> Export:
     training = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1)
     return Export(
         target="accelerate",
-        version="",
-        framework_version=SOURCE,
+        version=launch.version,
+        framework_version=launch.read_from(SOURCES),
         files=(
             TextFile(name=CONFIG, text=comment + _yaml(_configuration(launch, mesh))),
             TextFile(name=SCRIPT, text=training),
@@ -74,6 +78,7 @@ def export(launch: Launch) -> Export:
         command=f"{command} {SCRIPT}",
         environment=hosts if several else (),
         lossy=_losses(launch, mesh),
+        start=HostStart(command=f"{command} {SCRIPT}"),
     )
 
 
@@ -302,7 +307,7 @@ def _comments(launch: Launch, mesh: Mesh) -> str:
     also = f", products have {_dtype(launch)}" if mixes(launch, mesh) else ""
     lines = (
         made_by(launch),
-        f"For {SOURCE}, and transformers 5.23.",
+        f"For {launch.read_from(SOURCES)}, and transformers 5.23.",
         "Data are random tokens; the learning rate and the number of steps are placeholders.",
         f"Weights, gradients and moments of Adam are kept in {kept}{also}.",
     )

@@ -27,7 +27,9 @@ class DeepSpeed(Framework):
             title="DeepSpeed",
             framework="deepspeed",
             lists_layers=True,
+            versions=("0.19", "0.18"),
             launches="a JSON file",
+            started_by="torchrun",
         ),
     )
     launched_as = MappingProxyType({"deepspeed-liger": "deepspeed"})

@@ -20,8 +20,15 @@ class Jax(Framework):
     name = "jax"
     profiles = (PROFILE,)
     targets = (
-        Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
-        Target(name="jax", title="JAX", framework="jax"),
+        Target(
+            name="maxtext",
+            title="MaxText",
+            framework="jax",
+            rules=("maxtext",),
+            versions=("main", "0.2.4", "0.2.3"),
+            started_by="jax",
+        ),
+        Target(name="jax", title="JAX", framework="jax", versions=("0.10", "0.9")),
     )
     launched_as = MappingProxyType({"jax": "maxtext"})
     vendors = ("google", "aws")

@@ -30,7 +30,9 @@ class Megatron(Framework):
             title="Megatron-LM",
             framework="megatron",
             lists_layers=True,
+            versions=("0.16", "0.19", "0.18"),
             launches="a script or arguments",
+            started_by="torchrun",
         ),
         Target(
             name="megatron-bridge",
@@ -38,6 +40,8 @@ class Megatron(Framework):
             framework="megatron",
             rules=("megatron-bridge",),
             lists_layers=True,
+            versions=("main", "0.6", "0.5"),
+            started_by="torchrun",
         ),
     )
     launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})

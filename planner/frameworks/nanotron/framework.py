@@ -18,7 +18,15 @@ class Nanotron(Framework):
 
     name = "nanotron"
     profiles = (PROFILE,)
-    targets = (Target(name="nanotron", title="Nanotron", framework="nanotron"),)
+    targets = (
+        Target(
+            name="nanotron",
+            title="Nanotron",
+            framework="nanotron",
+            versions=("main", "0.5"),
+            started_by="torchrun",
+        ),
+    )
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.nanotron.rules`."""

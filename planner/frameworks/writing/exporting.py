@@ -13,6 +13,7 @@ from planner.frameworks.rules import broken
 from planner.frameworks.writing.export import Export, Lost
 from planner.frameworks.writing.hosts import hosts_of
 from planner.frameworks.writing.launch import Launch, Profiled
+from planner.frameworks.writing.launchers import launched, launcher_named
 from planner.frameworks.writing.predicted import lost_prediction
 from planner.plan import Plan, PlanTable
 
@@ -25,6 +26,7 @@ def export_plan(
     *,
     allow_lossy: bool = False,
     profiled: Profiled | None = None,
+    launcher: str = "",
 ) -> Export:
     """A plan in the words of a target.
 
@@ -35,11 +37,14 @@ def export_plan(
         version: Version of the target's input; empty: the default one.
         allow_lossy: Write also what runs another plan than this one.
         profiled: Run a few steps only, and record the last.
+        launcher: What starts the job on all hosts, a key of
+            `planner.frameworks.writing.launchers.LAUNCHERS`; empty: the user does.
 
     Raises:
         InputError: The plan breaks a rule of arithmetic or cannot be expressed (one line for each
-            field), or the target has no such version.
+            field), the target has no such version, or the launcher does not start it.
     """
+    starter = launcher_named(launcher) if launcher else None
     version = version or target.versions[0]
     if target.versions == ("",) and version:
         raise InputError(f"target-version: {target.title} has one version only; leave it out")
@@ -57,7 +62,8 @@ def export_plan(
     launch = Launch(cost=cost, plan=plan, version=version, profiled=profiled)
     export = framework_of_target(target).write(launch, target)
     lossy = (*lost_prediction(launch), *export.lossy)
-    return replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
+    export = replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
+    return launched(starter, target, launch, export) if starter else export
 
 
 def _way_out(

@@ -22,6 +22,8 @@ from pathlib import Path
 
 DEPTH = 4
 BRIDGE = ("training/**/*.py", "models/*.py", "data/**/*.py")
+PREFIXES = ("MCore", "MTrain")
+"""Of classes of Megatron-Core and of Megatron-LM's training, as Megatron-Bridge imports them."""
 CORE = ("core/**/*config*.py", "core/datasets/*.py", "core/tokenizers/**/*.py")
 
 
@@ -55,14 +57,10 @@ def classes_in(paths):
 
 
 def fields_of(classes, name):
-    """Fields of a class and its bases, or their aliases, with annotations.
-
-    Bases that are imported under another name lose a prefix.
-    """
-    short = name if name in classes else re.sub(r"^(MCore|MTrain)", "", name)
-    if short not in classes:
+    """Fields of a class and its bases, or their aliases, with annotations."""
+    if name not in classes:
         return {}
-    node, found = classes[short], {}
+    node, found = classes[name], {}
     for base in node.bases:
         text = ast.unparse(base)
         found |= fields_of(classes, text if text in classes else text.split(".")[-1])
@@ -102,12 +100,13 @@ def globbed(folder, patterns):
 
 def bridge(source, core):
     """Fields of the ConfigContainer of Megatron-Bridge."""
-    paths = globbed(Path(source, "src/megatron/bridge"), BRIDGE) + globbed(
-        Path(core, "megatron"), (*CORE, "training/config/*.py")
-    )
-    yield from below(classes_in(paths), "ConfigContainer", depth=1)
+    own = classes_in(globbed(Path(source, "src/megatron/bridge"), BRIDGE))
+    cores = classes_in(globbed(Path(core, "megatron"), (*CORE, "training/config/*.py")))
+    renamed = {f"{prefix}{name}": one for name, one in cores.items() for prefix in PREFIXES}
+    classes = cores | renamed | own
+    yield from below(classes, "ConfigContainer", depth=1)
     for model in ("GPTModelProvider", "MLAModelProvider"):
-        yield from below(classes_in(paths), model, "model.", 0)
+        yield from below(classes, model, "model.", 0)
 
 
 def torchtitan_02(source):

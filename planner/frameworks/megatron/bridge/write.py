@@ -20,12 +20,22 @@ from planner.frameworks.megatron.writing.flags import flag
 from planner.frameworks.megatron.writing.lost import lost_of
 from planner.frameworks.megatron.writing.model import flags_of_weights, model_lost
 from planner.frameworks.megatron.writing.parallel import gathers_in_8_bits
-from planner.frameworks.megatron.writing.script import launch_command, script_text, title
+from planner.frameworks.megatron.writing.script import (
+    host_start,
+    launch_command,
+    script_text,
+    title,
+)
 from planner.frameworks.writing.export import Export, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import left_to_weights
 
-VERSION = "067f987 (2026-08-22)"
+SOURCES = {
+    "main": "067f987 (2026-08-22)",
+    "0.6": "v0.6.0, 51885cf132 (2026-08-19)",
+    "0.5": "v0.5.1, 5cb3444c43 (2026-07-20)",
+}
+"""Version to what its fields were read from."""
 RECIPE = "vanilla_gpt_pretrain_config"
 PROGRAM = "pretrain.py"
 _RECIPES = {
@@ -44,9 +54,10 @@ _PRECISIONS = {
 def export(launch: Launch) -> Export:
     """The plan as `pretrain.py`, `run.sh` and `overrides.txt`; see `planner.frameworks.writing`."""
     settings, variables = all_settings(launch), environment(launch)
+    source = launch.read_from(SOURCES)
     script = script_text(
         launch,
-        framework=f"Megatron-Bridge, {VERSION}",
+        framework=f"Megatron-Bridge, {source}",
         home="PLAN_HOME",
         program=PROGRAM,
         groups=(),
@@ -55,7 +66,7 @@ def export(launch: Launch) -> Export:
     return Export(
         target="megatron-bridge",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=source,
         files=(
             TextFile(name=PROGRAM, text=program_text(launch, settings)),
             TextFile(name="run.sh", text=script),
@@ -69,6 +80,7 @@ def export(launch: Launch) -> Export:
             *_table(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
+        start=host_start(),
     )
 
 
@@ -129,7 +141,8 @@ def program_text(launch: Launch, settings: Sequence[Setting]) -> str:
     """The Python program: the recipe, its fields, the training loop."""
     latent = launch.model.attention.kind == "mla"
     model = ["cfg.model = MLAModelProvider()"] if latent else []
-    head = "\n".join(f"# {line}" for line in (*title(launch), f"For Megatron-Bridge, {VERSION}."))
+    source = f"For Megatron-Bridge, {launch.read_from(SOURCES)}."
+    head = "\n".join(f"# {line}" for line in (*title(launch), source))
     body = [f"cfg = {RECIPE}()", *model, *_precision(launch), _DATA.format(launch.seq_len)]
     fields = [
         f"cfg.{one.key} = {one.code or _python(one.value)}"
