@@ -7,8 +7,8 @@ from support.cases import each
 
 from evidence.calibration.launched import megatron_line, megatron_log
 from planner.base.errors import InputError
-from planner.evidence.calibration.logs.megatron_log import parse_megatron
-from planner.evidence.calibration.logs.torchtitan_log import parse_torchtitan
+from planner.evidence.training_logs.megatron import parse_megatron
+from planner.evidence.training_logs.torchtitan import parse_torchtitan
 
 KEPT = Path(__file__).parent / "kept"
 """Logs in the form that the docstrings of the readers document."""
@@ -19,14 +19,14 @@ def test_megatron() -> None:
     assert [one.step for one in log.steps] == list(range(1, 21))
     assert log.memory_bytes == pytest.approx(40112.51171875 * 2**20)
     # Neither the slow beginning nor the recorded end counts.
-    assert log.step_time_s(1e6, 8) == pytest.approx(0.25)
+    assert log.step_time_s(1e6, 8, 16) == pytest.approx(0.25)
 
 
 def test_megatron_of_two_nodes_with_interleaved_lines() -> None:
     text = (KEPT / "megatron-2-nodes.txt").read_text(encoding="utf-8")
     log = parse_megatron(text, "log")
     assert [one.step for one in log.steps] == [1, 2, 3, 5, 6]  # 4 was skipped
-    assert log.step_time_s(1e6, 16) == pytest.approx(0.8125)
+    assert log.step_time_s(1e6, 16, 32) == pytest.approx(0.8125)
     assert log.memory_bytes == pytest.approx(52345.5 * 2**20)
 
 
@@ -36,7 +36,7 @@ def test_torchtitan() -> None:
     assert {one.step for one in log.steps} == set(range(1, 13))
     assert log.memory_bytes == pytest.approx(41.23 * 2**30)
     # 8 chips at 6,553.6 tokens per second and chip.
-    assert log.step_time_s(8 * 8192, 8) == pytest.approx(8192 / 6554)
+    assert log.step_time_s(8 * 8192, 8, 8) == pytest.approx(8192 / 6554)
 
 
 @each(("text", "words"), [
