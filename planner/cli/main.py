@@ -34,6 +34,7 @@ app = typer.Typer(
         explain="explain:explain",
         compare="compare:compare",
         export="export:export",
+        check="check:check",
         feasible="feasible:feasible",
         ridgeline="ridgeline:ridgeline",
         reproduce="reproduce:reproduce",

@@ -25,11 +25,12 @@ _RATE = re.compile(
     r"MemAllocated=\S+GB, MaxMemAllocated=(\d+\.?\d*)GB"
 )
 _PIPELINE = re.compile(
-    r"steps: (\d+) loss: (-?\d+\.?\d*|nan|-?inf) .*?iter time \(s\): (\d+\.\d+) samples/sec: \d+\.\d"
+    r"steps: (\d+) loss: (-?\d+\.?\d*|nan|-?inf) .*?iter time \(s\): (\d+\.\d+) "
+    r"samples/sec: \d+\.\d"
 )
 _STATED = {
     "sequences": re.compile(r"\s train_batch_size \.+ (\d+)\b"),
-    "micro_batch": re.compile(r"\s train_micro_batch_size_per_gpu \.+ (\d+)\b"),
+    "micro_batch": re.compile(r"\s train_micro_batch_size_per_gpu \.* *(\d+)\b"),
 }
 _OVERFLOW = re.compile(r"\[deepspeed\] OVERFLOW!(?: Rank 0)? Skipping step\.")
 _SCALE = re.compile(r"reducing to (\d+\.?\d*)")

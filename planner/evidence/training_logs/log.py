@@ -81,18 +81,29 @@ class TrainingLog:
         """How often the run was started."""
         return len({one.launch for one in self.steps})
 
+    @property
+    def longest(self) -> int:
+        """Steps of the longest launch."""
+        return max(high - low + 1 for low, high in self._ranges().values())
+
+    def _ranges(self) -> dict[int, tuple[int, int]]:
+        """The first and the last step of each launch."""
+        ranges: dict[int, tuple[int, int]] = {}
+        for one in self.steps:
+            first = one.step - one.covers + 1
+            low, high = ranges.get(one.launch, (first, one.step))
+            ranges[one.launch] = min(low, first), max(high, one.step)
+        return ranges
+
     def counted(self) -> tuple[LoggedStep, ...]:
         """The steps that count: of each launch those after the first `warm_up`.
 
         Where no launch is longer than twice that, the later half of the longest. A line counts
         where all of the steps that it covers do.
         """
-        ranges: dict[int, tuple[int, int]] = {}
-        for one in self.steps:
-            low, high = ranges.get(one.launch, (one.step - one.covers + 1, one.step))
-            ranges[one.launch] = min(low, one.step - one.covers + 1), max(high, one.step)
+        ranges = self._ranges()
         lengths = {launch: high - low + 1 for launch, (low, high) in ranges.items()}
-        longest = max(lengths.values())
+        longest = self.longest
         if longest > 2 * self.warm_up:
             kept = {launch: self.warm_up for launch, n in lengths.items() if n > 2 * self.warm_up}
         else:

@@ -1,6 +1,6 @@
 """The log of nanotron's trainer.
 
-    mbs: 2 | grad_accum: 4 | cp: 1 | sequence_length: 4096 | global_batch_size: 64 | train_steps: ...
+    mbs: 2 | grad_accum: 4 | cp: 1 | sequence_length: 4096 | global_batch_size: 64 | ...
     iteration: 6 / 20 | consumed_tokens: 1.57M | time_per_iteration_ms: 1.23K |
         tokens_per_sec: 213K | tokens_per_sec_per_gpu: 26.6K | global_batch_size: 262K |
         lm_loss: 9.87 | lr: 0.0003 | model_tflops_per_gpu: 391 | eta: 0:00:17

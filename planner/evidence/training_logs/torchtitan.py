@@ -61,15 +61,11 @@ def parse_torchtitan(text: str, label: str) -> TrainingLog:
                 reading.says(name, said[1])
         if found := _STEP.search(line):
             reading.memory_bytes.append(float(found[3]) * _GIB)
-            reading.takes(
-                int(found[1]), tokens_per_s=number(found[4]), loss=float(found[2])
-            )
+            reading.takes(int(found[1]), tokens_per_s=number(found[4]), loss=float(found[2]))
     return reading.log(label, text)
 
 
-def _mesh(
-    reading: Reading, pp: int, replicas: int, shards: int, cp: int, tp: int, ep: int
-) -> None:
+def _mesh(reading: Reading, pp: int, replicas: int, shards: int, cp: int, tp: int, ep: int) -> None:
     """What the line about the mesh states."""
     chips = pp * replicas * shards * cp * tp
     reading.stated |= {"chips": chips, "pp": pp, "cp": cp, "tp": tp, "ep": ep}

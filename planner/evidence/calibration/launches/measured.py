@@ -180,8 +180,8 @@ def planned_runs(folder: Path, manifest: Manifest) -> tuple[Run, tuple[Run, ...]
     """
     read = read_plan_file(folder / manifest.plan)
     cost = resolve(read.request, read.origin, read.plan.chips).cost
-    return _run("job", cost, read.plan), tuple(
-        _run(one.name, of_launch(cost, one.layers, one.global_batch_seqs), plan_of(one.plan))
+    return planned_run("job", cost, read.plan), tuple(
+        planned_run(one.name, of_launch(cost, one.layers, one.global_batch_seqs), plan_of(one.plan))
         for one in manifest.launches
     )
 
@@ -203,7 +203,7 @@ def _launched(reading: _Reading, manifest: Manifest, launch: LaunchModel, run: R
     )
 
 
-def _run(key: str, cost: CostModel, plan: Plan) -> Run:
+def planned_run(key: str, cost: CostModel, plan: Plan) -> Run:
     """A plan of a job on a cluster as training runs are held."""
     job = cost.job
     profile = Profile(era=job.era, framework=job.framework.name, site="", rule="of the plan")
