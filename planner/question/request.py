@@ -229,6 +229,8 @@ class Request(BaseModel):
         ]
         | None
     ) = _field("runnable_in")
+    resume_from: NameOrPath | None = _field("resume_from")
+    checkpoint: Annotated[str, choice(words_of("checkpoint"))] | None = _field("checkpoint")
     clocks: bool = _field("clocks")
     pes: Pes | None = _field("pes")
     scale: Annotated[tuple[str, ...], choices(words_of("scale"), text=1)] = _field("scale")
