@@ -58,7 +58,7 @@ def chakra_file(
     path: str | Path,
     *,
     every_rank: bool = False,
-    max_nodes: int = MOST_NODES,
+    max_nodes: int | None = None,
     row: int | None = None,
     on_progress: Progress | None = None,
     **fields: Unpack[ExportFields],
@@ -68,7 +68,7 @@ def chakra_file(
     Args:
         path: A plan file, or a front.
         every_rank: Of all ranks; else of the first of each stage, to which the others are alike.
-        max_nodes: Nodes of all files that may not be exceeded.
+        max_nodes: Nodes of all files that may not be exceeded; None: `MOST_NODES`.
         row: Which plan of a front, from 1.
         on_progress: Called with (what, done, of).
         **fields: Fields of the job that replace those of the file.
@@ -85,7 +85,7 @@ def chakra_file(
     if broken := violations(model, PlanTable.from_plans([plan]), arithmetic_only=True):
         raise InputError("\n".join(f"plan: {line}" for line in broken))
     model.allocation(plan.chips)
-    traces = traces_of(model, plan, every_rank=every_rank, most=max_nodes)
+    traces = traces_of(model, plan, every_rank=every_rank, most=max_nodes or MOST_NODES)
     name, files = model.job.model.name, {}
     for done, (file, content) in enumerate(traces.files(name)):
         files[file] = content

@@ -107,14 +107,13 @@ def chakra_texts(
 
     if ranks not in (None, *_RANKS):
         raise InputError(f"ranks: {not_one_of(ranks, _RANKS)}")
-    most = {} if max_nodes is None else {"max_nodes": max_nodes}
     with progress_bar(wanted=not as_json, verb="writing") as on_progress:
         result = chakra_file(
             plan_file,
             every_rank=ranks == "all",
+            max_nodes=max_nodes,
             row=row_of(row),
             on_progress=on_progress,
-            **most,
             **asked,
         )
     return ChakraFiles(result=result, folder=folder, as_json=as_json)

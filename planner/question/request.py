@@ -61,6 +61,7 @@ from planner.question.fields import (
 )
 from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
+from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
 
 ARGUMENTS = Origin()
@@ -281,6 +282,9 @@ def request_from(
     except InputError as error:
         problems = [origin.blame(str(error), {"chips"})]
         values = {name: value for name, value in values.items() if name != "chips"}
+    if isinstance(job := values.get("job"), str) and job.lower() in ROLLOUTS:
+        problems.append(f"{origin.label(['job'])}: {training_part(values)}")
+        values = {name: value for name, value in values.items() if name != "job"}
     try:
         request = Request.model_validate(dict(values))
     except ValidationError as error:
