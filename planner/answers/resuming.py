@@ -13,9 +13,9 @@ from planner.base.units import show_percent, show_seconds
 from planner.plan import Plan
 from planner.question.files.plan_text import asked_of, plan_fields
 from planner.question.kinds.kind import Kind, kind_of
+from planner.question.launch.resuming import Resumed, resumed
 from planner.question.request import Request
 from planner.question.resolved import resolve
-from planner.question.resuming import Resumed, resumed
 from planner.results.result import SolveResult
 
 _SAID = ("tp", "cp", "pp", "ep", "dp", "fsdp", "sharding", "interleave", "micro_batch", "recompute")
@@ -25,8 +25,8 @@ def narrowed(request: Request, origin: Origin) -> tuple[Request, Resumed]:
     """The question without its run, with what the checkpoint of that keeps as fixed fields.
 
     Raises:
-        InputError: See `planner.question.resuming.resumed`; or the question is about pools or
-            several machines, which no run that exists has.
+        InputError: See `planner.question.launch.resuming.resumed`; or the question is about pools
+            or several machines, which no run that exists has.
     """
     if (kind := kind_of(request)) in (Kind.POOLS, Kind.MACHINES):
         raise InputError(

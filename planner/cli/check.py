@@ -88,7 +88,7 @@ def check(
 
       planner check plan.yaml --log train.log --watch --steps 50
 
-      planner check plan.yaml --log train.log -o runs.csv
+      planner check plan.yaml --log train.log -o checked.csv
 
       planner check plan.yaml --log train.log --calibration local.yaml --json
     """

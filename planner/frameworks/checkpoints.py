@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
-from planner.frameworks.framework import Framework
-from planner.plan import Plan
+
+if TYPE_CHECKING:  # numpy: `--help` and shells list the names of checkpoints
+    from planner.frameworks.framework import Framework
+    from planner.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from planner.base.vocabulary import RECOMPUTES, SHARDINGS
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.evidence.checked.answer import LookAlike
-from planner.frameworks.rules import violations
+from planner.frameworks.launching import default_target
+from planner.frameworks.rules import refused_by, violations
 from planner.plan import Plan, PlanTable
 from planner.results.plan import PlanResult, plan_results
 
@@ -34,7 +35,7 @@ def look_alikes(
     changes = [
         (words, other)
         for words, other in _changes(plan)
-        if not violations(model, PlanTable.from_plans([other]))
+        if not violations(model, PlanTable.from_plans([other])) and not _refused(model, other)
     ]
     if not changes:
         return ()
@@ -54,6 +55,12 @@ def look_alikes(
         )
         for words, found in agreeing
     )
+
+
+def _refused(model: CostModel, plan: Plan) -> bool:
+    """Whether what launches the framework of the job could not have run a plan."""
+    target = default_target(model.framework.name)
+    return target is not None and bool(refused_by(model, plan, [target]))
 
 
 def _agrees(found: PlanResult, step_time_s: float, memory_bytes: float) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from models_db import Model
 from planner.base.errors import InputError
+from planner.base.files import read_text
 from planner.base.messages import one_line
 from planner.base.version import __version__
 from planner.cost.context import CostModel
@@ -108,22 +109,26 @@ def lacking(row: Mapping[str, str], cost: CostModel, plan: Plan) -> tuple[str, .
 
 
 def file_with(path: Path, row: Mapping[str, str]) -> str:
-    """The text of a file of runs with a row added, or put in the place of the one of its id.
+    """The text of a file of runs with a row added; one of the same id goes, all else stays.
 
     Raises:
         InputError: The file is there and is no such file.
     """
-    kept: list[Mapping[str, str]] = []
-    if path.exists():
-        columns, lines = read(path)
-        if columns != list(RUNS.columns):
-            raise InputError(
-                f"output: {one_line(str(path))} is there and has other columns than planner check "
-                "writes; name another file"
-            )
-        kept = [line.cells for line in lines if line.cells.get("id") != row["id"]]
+    if not path.exists():
+        return _csv(RUNS.columns) + _csv(row.values())
+    columns, rows = read(path)
+    if columns != list(RUNS.columns):
+        raise InputError(
+            f"output: {one_line(str(path))} is there and has other columns than planner check "
+            "writes; name another file"
+        )
+    old = {line.number for line in rows if line.cells.get("id") == row["id"]}
+    lines = enumerate(read_text(path).splitlines(), 1)
+    kept = "".join(f"{line}\n" for number, line in lines if number not in old)
+    return kept + _csv(row.values())
+
+
+def _csv(cells: Iterable[str]) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(RUNS.columns), lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows([*kept, row])
+    csv.writer(text, lineterminator="\n").writerow(cells)
     return text.getvalue()

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.files import read_text
 from planner.base.messages import not_one_of, shown
-from planner.base.vocabulary import MESH_AXES
+from planner.base.vocabulary import MESH_AXES, SHARDINGS
 from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
 from planner.frameworks.registry import framework_of
 from planner.plan import Plan
@@ -49,7 +50,6 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
         InputError: It cannot be read, its checkpoint has no known form, or what that keeps
             contradicts the question.
     """
-    assert request.resume_from is not None
     profile = resolved.cost.framework
     framework = framework_of(profile.name)
     if framework is None:
@@ -101,8 +101,6 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
 
 def _names_a_plan(path: Path) -> bool:
     """Whether a file is one of ours, and no recipe or configuration of a framework."""
-    from planner.base.files import read_text  # noqa: PLC0415  (only where one is named)
-
     return path.suffix.lower() == ".csv" or "schema_version" in read_text(path)
 
 
@@ -135,8 +133,6 @@ def _of_text(text: str) -> Plan:
 
 
 def _value(name: str, text: str) -> int | str:
-    from planner.base.vocabulary import SHARDINGS  # noqa: PLC0415
-
     if name in ("sharding", "schedule"):
         if name == "sharding" and text not in SHARDINGS:
             raise InputError(f"resume-from: sharding: {not_one_of(text, SHARDINGS)}")
