@@ -66,7 +66,7 @@ def file_of(text: str) -> FileDescriptorProto:
 
     file = FileDescriptorProto(name=NAME, syntax="proto3")
     words = iter(_WORDS.findall(_COMMENT.sub("", text)))
-    enumerations = set(re.findall(r"\benum (\w+)", text))
+    named = {name: word for word, name in re.findall(r"\b(enum|message) (\w+)", text)}
     for word in words:
         if word == "syntax":
             _expect(words, "=", '"proto3"', ";")
@@ -78,7 +78,7 @@ def file_of(text: str) -> FileDescriptorProto:
         elif word == "message":
             message = file.message_type.add(name=next(words))
             _expect(words, "{")
-            _fields(message, words, f".{file.package}.", enumerations)
+            _fields(message, words, f".{file.package}.", named)
         else:
             raise ValueError(f"{NAME}: {word!r} is not read")
     return file
@@ -100,7 +100,7 @@ def _enumeration(file: FileDescriptorProto, words: Iterator[str]) -> None:
 
 
 def _fields(
-    message: DescriptorProto, words: Iterator[str], package: str, enumerations: set[str]
+    message: DescriptorProto, words: Iterator[str], package: str, named: dict[str, str]
 ) -> None:
     """The fields of a message, up to its closing brace; those of a oneof know it."""
     open_at: int | None = None
@@ -117,7 +117,7 @@ def _fields(
         else:
             repeated = word == "repeated"
             kind = next(words) if repeated else word
-            _field(message, kind, words, _typing(kind, package, enumerations), repeated, open_at)
+            _field(message, kind, words, _typing(kind, package, named), repeated, open_at)
 
 
 def _field(
@@ -138,15 +138,17 @@ def _field(
         field.oneof_index = oneof
 
 
-def _typing(kind: str, package: str, enumerations: set[str]) -> Callable[[Any], None]:
+def _typing(kind: str, package: str, named: dict[str, str]) -> Callable[[Any], None]:
     """What sets the type of a field."""
 
     def typed(field: Any) -> None:
         if kind in _SCALARS:
             field.type = getattr(field, f"TYPE_{kind.upper()}")
-        else:
-            field.type = field.TYPE_ENUM if kind in enumerations else field.TYPE_MESSAGE
+        elif kind in named:
+            field.type = getattr(field, f"TYPE_{named[kind].upper()}")
             field.type_name = package + kind
+        else:
+            raise ValueError(f"{NAME}: {kind!r} is no type that is read")
 
     return typed
 

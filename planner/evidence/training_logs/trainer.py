@@ -57,8 +57,8 @@ def parse_trainer(text: str, label: str) -> TrainingLog:
         if said := _TOTAL.search(line):
             total = int(said[1].replace(",", ""))
         if (found := _BAR.search(line)) and int(found[2]) == (total := total or int(found[2])):
-            step, rate = int(found[1]), float(found[3])
-            if rate > 0:
+            before, step, rate = step, int(found[1]), float(found[3])
+            if rate > 0 and step != before:  # the bar is drawn again below a printed loss
                 reading.takes(step, time_s=rate if found[4] == "s/it" else 1 / rate)
         if found := _LOSS.search(line):
             reading.loses(step, float(found[1]))
