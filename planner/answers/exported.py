@@ -58,7 +58,7 @@ def export_file(
     if unknown := sorted(set(fields) - set(EXPORTED)):
         raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(EXPORTED)}")
     request, plan, origin, _ = read_plan_file(Path(path), fields, flags=True, row=row)
-    _check_one_kind(request)
+    check_one_kind(request)
     resolved = resolve(request, origin, plan.chips)
     return _exported(resolved, plan, target, version, launcher, allow_lossy=allow_lossy)
 
@@ -80,12 +80,12 @@ def export_result(
         )
     job |= {} if result.machine is None else result.machine.fields
     request = request_from(job)
-    _check_one_kind(request)
+    check_one_kind(request)
     resolved = resolve(request, chips=result.chips)
     return _exported(resolved, result.plan, target, version, launcher, allow_lossy=allow_lossy)
 
 
-def _check_one_kind(request: Request) -> None:
+def check_one_kind(request: Request) -> None:
     """Refuses pools.
 
     Raises:

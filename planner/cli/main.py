@@ -35,6 +35,7 @@ app = typer.Typer(
         compare="compare:compare",
         export="export:export",
         targets="targets:targets",
+        check="check:check",
         feasible="feasible:feasible",
         ridgeline="ridgeline:ridgeline",
         reproduce="reproduce:reproduce",

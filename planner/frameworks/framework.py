@@ -12,6 +12,7 @@ from planner.assumptions.software import FrameworkProfile
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -81,6 +82,7 @@ class Framework(ABC):
     3. `write.py`: a function that turns a `Launch` into an `Export`. The rules have passed the
        plan before; what the files cannot say is listed in `Export.lossy`.
     4. `read.py`: a function that turns the text of a launch into a plan, `Imported`.
+    5. `checkpoints.py`: what a plan may change when a run goes on from its checkpoint.
 
     `rules`, `write` and `read` import these modules only when they are called: most questions
     need none of them, or the first alone.
@@ -140,6 +142,10 @@ class Framework(ABC):
                 says; a line each.
         """
         raise TypeError(f"{self.name} has launches, and does not say how to read one")
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """The forms of its checkpoints, the usual ones first; empty: none is known."""
+        return ()
 
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Whether its settings can say stages that recompute differently from one another."""

@@ -61,6 +61,7 @@ from planner.question.fields import (
 )
 from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
+from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
 
 ARGUMENTS = Origin()
@@ -229,6 +230,8 @@ class Request(BaseModel):
         ]
         | None
     ) = _field("runnable_in")
+    resume_from: NameOrPath | None = _field("resume_from")
+    checkpoint: Annotated[str, choice(words_of("checkpoint"))] | None = _field("checkpoint")
     clocks: bool = _field("clocks")
     pes: Pes | None = _field("pes")
     scale: Annotated[tuple[str, ...], choices(words_of("scale"), text=1)] = _field("scale")
@@ -279,6 +282,9 @@ def request_from(
     except InputError as error:
         problems = [origin.blame(str(error), {"chips"})]
         values = {name: value for name, value in values.items() if name != "chips"}
+    if isinstance(job := values.get("job"), str) and job.lower() in ROLLOUTS:
+        problems.append(f"{origin.label(['job'])}: {training_part(values)}")
+        values = {name: value for name, value in values.items() if name != "job"}
     try:
         request = Request.model_validate(dict(values))
     except ValidationError as error:

@@ -128,6 +128,11 @@ def _without_effect(request: Request) -> list[str]:
 def _alone(request: Request) -> list[str]:
     """Fields that were given without the one whose meaning they change, one line per field."""
     lines = []
+    if request.checkpoint is not None and request.resume_from is None:
+        lines.append(
+            f"checkpoint: {request.checkpoint} has no effect without resume-from, the run whose "
+            "checkpoint it is; give it or leave the form out"
+        )
     if "lora_rank" in request.model_fields_set and request.job != "lora":
         lines.append(
             f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "

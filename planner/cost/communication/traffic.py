@@ -205,7 +205,7 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
     a, job, plans = model.assumptions, model.job, x.plans
     chips = plans.chips / plans.pp
-    products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x))
+    products = x.rounds[:, 0] * chips * x.over_stages(product_bytes(model, x))
     dense, moe = elementwise_bytes(model, plans)
 
     def of_group(group: RecomputeGroup) -> FloatArray:
@@ -218,7 +218,7 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     return products + elementwise + state
 
 
-def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
+def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class.
 
     What the products move is computed once per combination of the columns that their sizes have.

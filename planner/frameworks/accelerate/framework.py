@@ -9,6 +9,7 @@ from planner.frameworks.accelerate.profile import FSDP
 from planner.frameworks.framework import Framework, Target, Tuning
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
@@ -46,6 +47,12 @@ class Accelerate(Framework):
         from planner.frameworks.accelerate.write import export  # noqa: PLC0415  (only where one is written)
 
         return export(launch)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.accelerate.checkpoints`."""
+        from planner.frameworks.accelerate.checkpoints import ACCELERATE_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return ACCELERATE_CHECKPOINTS
 
 
 ACCELERATE = Accelerate()

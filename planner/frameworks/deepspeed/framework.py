@@ -9,6 +9,7 @@ from planner.frameworks.deepspeed.profile import PROFILES
 from planner.frameworks.framework import Framework, Target
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -60,6 +61,12 @@ class DeepSpeed(Framework):
         from planner.frameworks.deepspeed.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.deepspeed.checkpoints`."""
+        from planner.frameworks.deepspeed.checkpoints import DEEPSPEED_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return DEEPSPEED_CHECKPOINTS
 
 
 DEEPSPEED = DeepSpeed()

@@ -9,6 +9,7 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.jax.profile import JAX as PROFILE
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
@@ -52,6 +53,12 @@ class Jax(Framework):
         from planner.frameworks.jax.maxtext import write as maxtext  # noqa: PLC0415
 
         return maxtext.export(launch) if target.name == "maxtext" else write.export(launch)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.jax.maxtext.checkpoints`."""
+        from planner.frameworks.jax.maxtext.checkpoints import MAXTEXT_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return MAXTEXT_CHECKPOINTS
 
 
 JAX = Jax()

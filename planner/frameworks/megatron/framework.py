@@ -11,6 +11,7 @@ from planner.frameworks.megatron.profile import PROFILES, WIDE_GRADIENTS
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -79,6 +80,12 @@ class Megatron(Framework):
 
         own = (PROFILE.name, WIDE_GRADIENTS.name)
         return model.framework.name in own and stages_are_launchable(model.job.model, plan)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.megatron.checkpoints`."""
+        from planner.frameworks.megatron.checkpoints import MEGATRON_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return MEGATRON_CHECKPOINTS
 
 
 MEGATRON = Megatron()

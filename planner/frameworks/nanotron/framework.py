@@ -8,6 +8,7 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.nanotron.profile import NANOTRON as PROFILE
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
@@ -39,6 +40,12 @@ class Nanotron(Framework):
         from planner.frameworks.nanotron.write import export  # noqa: PLC0415  (only where one is written)
 
         return export(launch)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.nanotron.checkpoints`."""
+        from planner.frameworks.nanotron.checkpoints import NANOTRON_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return NANOTRON_CHECKPOINTS
 
 
 NANOTRON = Nanotron()

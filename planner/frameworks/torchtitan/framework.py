@@ -8,6 +8,7 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.torchtitan.profile import PROFILES
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -56,6 +57,12 @@ class Torchtitan(Framework):
         from planner.frameworks.torchtitan.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.torchtitan.checkpoints`."""
+        from planner.frameworks.torchtitan.checkpoints import TORCHTITAN_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return TORCHTITAN_CHECKPOINTS
 
 
 TORCHTITAN = Torchtitan()

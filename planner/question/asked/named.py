@@ -57,6 +57,12 @@ def _launches() -> str:
     return _listed([f"{target.launches} of {target.name}" for target in read], ", or")
 
 
+def _checkpoints() -> str:
+    """`torch_dist, torch or universal`."""
+    names = dict.fromkeys(one.name for framework in every() for one in framework.checkpoints())
+    return _listed([*names], " or")
+
+
 def _examples(command: str) -> str:
     """Lines of a command that frameworks give, a paragraph each."""
     lines = [line for one in every() for whose, line in one.examples if whose == command]
@@ -71,6 +77,7 @@ _WORDS: dict[str, Callable[[], str]] = {
     "{launches}": _launches,
     "{target}": lambda: next(iter(TARGETS)),
     "{two-targets}": lambda: ",".join([one.targets[0].name for one in every() if one.targets][:2]),
+    "{checkpoints}": _checkpoints,
     "{targets}": lambda: ", ".join(TARGETS),
     "{all-targets}": lambda: _listed([*TARGETS], " and"),
 }

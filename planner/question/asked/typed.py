@@ -143,6 +143,13 @@ class CommonFields(FeasibleFields, total=False):
     placement: Placement
     """Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of the axes
     along the physical axes of a torus). Default: framework."""
+    resume_from: str | None
+    """A run that exists: its plan file, its launch, or its mesh such as tp=4,pp=2,dp=8. Only plans
+    that the framework can load its checkpoint into."""
+    checkpoint: str | None
+    """Form of the checkpoint of resume_from: torch_dist, torch_dist-reshardable, torch,
+    fsdp_dtensor, dcp, zero, universal, sharded, full, whole, orbax or nanotron. Default: the usual
+    one of the framework."""
     clocks: bool
     """Clock levels are a decision where the chip has them, or full clock only. Default: true."""
     time_limit: float | str | None

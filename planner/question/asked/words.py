@@ -99,6 +99,12 @@ class _Runners(Collection[str]):
         return sum(1 for _ in self)
 
 
+def _checkpoints() -> Collection[str]:
+    from planner.frameworks.registry import every  # noqa: PLC0415  (not for --help)
+
+    return tuple(dict.fromkeys(one.name for own in every() for one in own.checkpoints()))
+
+
 def _objectives() -> Collection[str]:
     from planner.objectives import OBJECTIVES  # noqa: PLC0415  (not for --help)
 
@@ -153,6 +159,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "layout": lambda: LAYOUTS,
     "placement": lambda: PLACEMENTS,
     "runnable_in": _Runners,
+    "checkpoint": _checkpoints,
     "scale": lambda: SCALES,
     "cooling": lambda: COOLINGS,
     "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),
