@@ -41,7 +41,11 @@ BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
 """What is inside the meter of energy and power, from the smallest to the largest."""
 OTHER_WORDS = {
     "job": {
-        "sft": "finetune", "qlora": "lora", "dora": "lora", "dpo": "finetune", "dpo-lora": "lora"
+        "sft": "finetune",
+        "qlora": "lora",
+        "dora": "lora",
+        "dpo": "finetune",
+        "dpo-lora": "lora",
     },
     "power_boundary": {"chips": "chip", "nodes": "node", "it": "node_and_fabric"},
 }

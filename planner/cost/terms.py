@@ -207,9 +207,11 @@ def send_s(
 ) -> FloatArray:
     """Seconds of the sends of a micro-batch between neighbouring chunks, hidden or not.
 
-    Two, and one of a reference model. Each is 2 T h bytes, divided by tp under sequence parallelism (or where the era splits them).
+    Two, and one of a reference model; each is 2 T h bytes, divided by tp under sequence
+    parallelism (or where the era splits them).
     """
-    return (2 + model.job.reference_passes) * net.send_s(send_bytes(model, tp, tokens, sequence_parallel))
+    size = send_bytes(model, tp, tokens, sequence_parallel)
+    return (2 + model.job.reference_passes) * net.send_s(size)
 
 
 def send_bytes(

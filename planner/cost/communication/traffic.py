@@ -208,10 +208,11 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     chips = plans.chips / plans.pp
     products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x))
     dense, moe = elementwise_bytes(model, plans)
+    passes = 1 + job.reference_passes + a.elementwise_backward
 
     def of_group(group: RecomputeGroup) -> FloatArray:
         layers = group.dense * dense[:, None] + group.moe * moe[:, None]
-        return (1 + job.reference_passes + a.elementwise_backward + repeats(model, group).elementwise) * layers
+        return (passes + repeats(model, group).elementwise) * layers
 
     elementwise = x.batch * job.seq_len * _over_groups(x, of_group)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
@@ -337,7 +338,10 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
-    gathers, scatters = np.where(kept, 1.0, (2 + ref) * turns), np.where(kept, 1.0, turns)  # under zero3
+    gathers, scatters = (
+        np.where(kept, 1.0, (2 + ref) * turns),
+        np.where(kept, 1.0, turns),
+    )  # under zero3
     again = reduces_again(model.framework, x.plans.pp[:, None])
     reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)

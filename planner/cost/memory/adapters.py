@@ -26,7 +26,6 @@ _DORA_MADE_BYTES = 6.0
 """Per element of a matrix while its norm is taken: B A, the same scaled, and its sum with W."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Matrix:
     """Matrices of one size in a layer, all with adapters.
