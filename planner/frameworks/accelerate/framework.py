@@ -19,7 +19,15 @@ class Accelerate(Framework):
 
     name = "accelerate"
     profiles = (FSDP,)
-    targets = (Target(name="accelerate", title="Hugging Face Accelerate", framework="fsdp"),)
+    targets = (
+        Target(
+            name="accelerate",
+            title="Hugging Face Accelerate",
+            framework="fsdp",
+            rules=("accelerate", "peft"),
+            jobs=("pretrain", "finetune", "lora"),
+        ),
+    )
     launched_as = MappingProxyType({"fsdp": "accelerate"})
     tuning = Tuning(
         vendors=("nvidia", "amd"),
@@ -30,8 +38,9 @@ class Accelerate(Framework):
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.accelerate.rules`."""
         from planner.frameworks.accelerate.rules import ACCELERATE  # noqa: PLC0415  (not for --help)
+        from planner.frameworks.hugging_face.rules import PEFT  # noqa: PLC0415  (not for --help)
 
-        return ACCELERATE
+        return (*ACCELERATE, *PEFT)
 
     def write(self, launch: Launch, target: Target) -> Export:
         """See `planner.frameworks.accelerate.write`."""

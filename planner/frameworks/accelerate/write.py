@@ -12,8 +12,10 @@ from typing import Any
 from frozen_records import dataclass
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import GIB
+from planner.frameworks.accelerate import adapters
 from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention
 from planner.frameworks.accelerate.script import script
+from planner.frameworks.hugging_face.adapters import lora_config
 from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
 from planner.frameworks.hugging_face.types import transformers_type
@@ -26,6 +28,7 @@ from strict_yaml.writing import dump
 
 SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
 CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
+ADAPTERS = "adapter_config.json"
 PORT = 29500
 STEPS = 30
 LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -60,20 +63,41 @@ def export(launch: Launch) -> Export:
     hosts = (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
     mesh = mesh_of(launch)
     comment = _comments(launch, mesh)
-    constants = _constants(launch, mesh)
-    training = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1)
     return Export(
         target="accelerate",
         version="",
         framework_version=SOURCE,
         files=(
-            TextFile(name=CONFIG, text=comment + _yaml(_configuration(launch, mesh))),
-            TextFile(name=SCRIPT, text=training),
-            TextFile(name=MODEL, text=_json(model_configuration(launch))),
+            TextFile(name=CONFIG, text=configuration_text(launch, comment)),
+            *_programs(launch, mesh, comment),
         ),
         command=f"{command} {SCRIPT}",
         environment=hosts if several else (),
         lossy=_losses(launch, mesh),
+    )
+
+
+def configuration_text(launch: Launch, comment: str) -> str:
+    """The file of `accelerate launch --config_file`, under comment lines."""
+    return comment + _yaml(_configuration(launch, mesh_of(launch)))
+
+
+def _programs(launch: Launch, mesh: Mesh, comment: str) -> tuple[TextFile, TextFile]:
+    """The script with what it reads: the model, or its adapters."""
+    constants = _constants(launch, mesh)
+    if launch.cost.job.trains_all:
+        text = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1)
+        return (
+            TextFile(name=SCRIPT, text=text),
+            TextFile(name=MODEL, text=_json(model_configuration(launch))),
+        )
+    names = ("DTYPE", "ATTENTION", "SEQ_LEN", "SEQUENCES", "STEPS", "MICRO_BATCH", "ACCUMULATION",
+             "SHARDED", "RECOMPUTE")  # fmt: skip
+    own = {name: constants[name] for name in names}
+    own |= {"FROZEN_WEIGHTS": launch.cost.job.frozen_weights, "LEARNING_RATE": 2e-4}
+    return (
+        TextFile(name=SCRIPT, text=adapters.script(comment, own)),
+        TextFile(name=ADAPTERS, text=_json(lora_config(launch.cost))),
     )
 
 
@@ -164,7 +188,7 @@ def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "same_network": True,
         "use_cpu": False,
     }
-    if mesh.tp == 1:
+    if mesh.tp == 1 and launch.cost.job.trains_all:
         found["dynamo_config"] = {
             "dynamo_backend": "INDUCTOR",
             "dynamo_use_regional_compilation": True,
@@ -243,6 +267,8 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
 
 def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
+    if not launch.cost.job.trains_all:
+        return (*_losses_of_adapters(launch, mesh), *lost_clock(launch))
     found = [left_to_weights("the model type", keys_of_weights(launch.model))]
     kernel = _kernel(launch, mesh)
     found += [*kept_scores(kernel), *needed_package(SCRIPT, kernel)]
@@ -268,6 +294,23 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     if launch.cost.job.kind == "finetune":
         found.append(Lost("job", f"{SCRIPT} starts from random weights: load your checkpoint"))
     return (*found, *lost_clock(launch))
+
+
+def _losses_of_adapters(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
+    """The same of a script with adapters, which loads published weights."""
+    kernel = _kernel(launch, mesh)
+    return (
+        Lost("model", f"{SCRIPT} reads the weights that the environment variable MODEL names"),
+        Lost(
+            "lengths",
+            f"{SCRIPT} joins the texts of DATA until a sequence is full, random "
+            "tokens without it; attention goes on past the end of a text",
+        ),
+        Lost("framework", "the script runs without torch.compile, which the prediction has"),
+        *kept_scores(kernel),
+        *needed_package(SCRIPT, kernel),
+        *_in_hosts(launch, mesh),
+    )
 
 
 def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
@@ -300,11 +343,26 @@ def _comments(launch: Launch, mesh: Mesh) -> str:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
     kept = _kept_in(launch, mesh)
     also = f", products have {_dtype(launch)}" if mixes(launch, mesh) else ""
+    if not launch.cost.job.trains_all:
+        return comments_of_adapters(launch, f"{SOURCE}, PEFT 0.21.2 and transformers 5.23")
     lines = (
         made_by(launch),
         f"For {SOURCE}, and transformers 5.23.",
         "Data are random tokens; the learning rate and the number of steps are placeholders.",
         f"Weights, gradients and moments of Adam are kept in {kept}{also}.",
+    )
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def comments_of_adapters(launch: Launch, versions: str) -> str:
+    """The same of a launch with adapters."""
+    job = launch.cost.job
+    lines = (
+        made_by(launch),
+        f"For {versions}.",
+        "The learning rate and the number of steps are placeholders.",
+        f"{job.adapter} of rank {job.lora_rank} beside {', '.join(job.lora_targets)}, in "
+        f"{_dtype(launch)}; frozen weights in {job.frozen_weights}.",
     )
     return "".join(f"# {line}\n" for line in lines)
 
