@@ -36,7 +36,7 @@ def sequences(vocabulary):
             tokens += [*tokenizer(json.loads(line)["text"])["input_ids"], tokenizer.eos_token_id]
     whole = len(tokens) // (SEQ_LEN + 1)
     if whole < SEQUENCES:
-        raise SystemExit(f"DATA: {len(tokens)} tokens are less than a step of {SEQUENCES} sequences")
+        raise SystemExit(f"DATA: {len(tokens)} tokens, less than a step of {SEQUENCES} sequences")
     return torch.tensor(tokens[: whole * (SEQ_LEN + 1)]).view(whole, SEQ_LEN + 1)
 
 

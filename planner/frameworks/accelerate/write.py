@@ -55,12 +55,8 @@ class Mesh:
 
 def export(launch: Launch) -> Export:
     """A plan for Accelerate; see `planner.frameworks.writing.Export`."""
-    several = launch.nodes > 1
-    where = (
-        f' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" --main_process_port {PORT}'
-    )
-    command = f"accelerate launch --config_file {CONFIG}{where if several else ''}"
-    hosts = (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
+    where, hosts = hosts_of_launch(launch)
+    command = f"accelerate launch --config_file {CONFIG}{where}"
     mesh = mesh_of(launch)
     comment = _comments(launch, mesh)
     return Export(
@@ -72,9 +68,19 @@ def export(launch: Launch) -> Export:
             *_programs(launch, mesh, comment),
         ),
         command=f"{command} {SCRIPT}",
-        environment=hosts if several else (),
+        environment=hosts,
         lossy=_losses(launch, mesh),
     )
+
+
+def hosts_of_launch(launch: Launch) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Options of the launcher for several hosts, and the variables that they read; none for one."""
+    if launch.nodes == 1:
+        return "", ()
+    where = (
+        f' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" --main_process_port {PORT}'
+    )
+    return where, (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
 
 
 def configuration_text(launch: Launch, comment: str) -> str:
@@ -140,7 +146,8 @@ def _parts(launch: Launch) -> int:
     return launch.plan.cp if whole and _split(launch) == 1 else 1
 
 
-def _dtype(launch: Launch) -> str:
+def loaded_in(launch: Launch) -> str:
+    """The format that products have, as PyTorch names it."""
     return LOADED_IN.get(launch.cost.job.precision, "bfloat16")
 
 
@@ -150,7 +157,7 @@ def mixes(launch: Launch, mesh: Mesh) -> bool:
     So it is where the plan's memory counts them, but for a model that transformers splits, which
     has one format for all.
     """
-    return _counts_masters(launch) and mesh.tp == 1 and _dtype(launch) != "float32"
+    return _counts_masters(launch) and mesh.tp == 1 and loaded_in(launch) != "float32"
 
 
 def _counts_masters(launch: Launch) -> bool:
@@ -161,7 +168,7 @@ def _counts_masters(launch: Launch) -> bool:
 
 def _kept_in(launch: Launch, mesh: Mesh) -> str:
     """The format that weights are made and kept in."""
-    return "float32" if mixes(launch, mesh) else _dtype(launch)
+    return "float32" if mixes(launch, mesh) else loaded_in(launch)
 
 
 def _kernel(launch: Launch, mesh: Mesh) -> str:
@@ -257,8 +264,8 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "RECOMPUTE": not fsdp and common_recompute(launch) == "full",
         "FUSED": mesh.tp == 1,
         "EPS": EPS.get(kept, 1e-8),
-        "MULTIPLIED_IN": _dtype(launch) if fsdp and mixes(launch, mesh) else None,
-        "REDUCED_IN": _dtype(launch) if short else "float32",
+        "MULTIPLIED_IN": loaded_in(launch) if fsdp and mixes(launch, mesh) else None,
+        "REDUCED_IN": loaded_in(launch) if short else "float32",
     }
     if mesh.tp > 1:
         return found | {"REPLICAS": mesh.replicas, "SHARDS": mesh.shards, "TP": mesh.tp}
@@ -276,10 +283,10 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
         found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
     if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":
         found.append(Lost("tp", "transformers leaves the embedding of GPT-NeoX undivided"))
-    if mesh.tp > 1 and _counts_masters(launch) and _dtype(launch) != "float32":
+    if mesh.tp > 1 and _counts_masters(launch) and loaded_in(launch) != "float32":
         reason = (
             "a model that transformers splits has weights, gradients and moments of "
-            f"{_dtype(launch)}, 8 B a parameter; the plan counts 32-bit ones"
+            f"{loaded_in(launch)}, 8 B a parameter; the plan counts 32-bit ones"
         )
         found.append(Lost("precision", reason))
     if _kept_in(launch, mesh) in EPS:
@@ -342,9 +349,9 @@ def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
 def _comments(launch: Launch, mesh: Mesh) -> str:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
     kept = _kept_in(launch, mesh)
-    also = f", products have {_dtype(launch)}" if mixes(launch, mesh) else ""
+    also = f", products have {loaded_in(launch)}" if mixes(launch, mesh) else ""
     if not launch.cost.job.trains_all:
-        return comments_of_adapters(launch, f"{SOURCE}, PEFT 0.21.2 and transformers 5.23")
+        return comments_of_tuning(launch, f"{SOURCE}, PEFT 0.21.2 and transformers 5.23")
     lines = (
         made_by(launch),
         f"For {SOURCE}, and transformers 5.23.",
@@ -354,15 +361,17 @@ def _comments(launch: Launch, mesh: Mesh) -> str:
     return "".join(f"# {line}\n" for line in lines)
 
 
-def comments_of_adapters(launch: Launch, versions: str) -> str:
-    """The same of a launch with adapters."""
+def comments_of_tuning(launch: Launch, versions: str) -> str:
+    """The same of a launch that tunes weights."""
     job = launch.cost.job
     lines = (
         made_by(launch),
         f"For {versions}.",
         "The learning rate and the number of steps are placeholders.",
-        f"{job.adapter} of rank {job.lora_rank} beside {', '.join(job.lora_targets)}, in "
-        f"{_dtype(launch)}; frozen weights in {job.frozen_weights}.",
+        f"All weights are trained, in {loaded_in(launch)}."
+        if job.trains_all
+        else f"{job.adapter} of rank {job.lora_rank} beside {', '.join(job.lora_targets)}, in "
+        f"{loaded_in(launch)}; frozen weights in {job.frozen_weights}.",
     )
     return "".join(f"# {line}\n" for line in lines)
 

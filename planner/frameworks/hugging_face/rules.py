@@ -8,6 +8,7 @@ from planner.assumptions.optimizers import UNQUANTIZED
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
 from planner.frameworks.hugging_face.adapters import TYPES, adapts_experts, module_names
+from planner.frameworks.rules import shared
 from planner.frameworks.rules.rule import Rule
 from planner.plan import PlanTable
 
@@ -37,6 +38,29 @@ def known_frozen(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.job.trains_all or model.job.frozen_weights in FROZEN)
 
 
+TUNED: tuple[Rule, ...] = (
+    Rule(
+        name="tuned-mesh",
+        field="tp",
+        framework="tuned",
+        source="the exported files of TRL, Axolotl and torchtune shard state and divide nothing",
+        holds=shared.undivided_layers,
+        explain=lambda c, p: (
+            f"the target is told of sharded state and replicas, not of tp {p.tp} and cp {p.cp}; "
+            "nearest: tp 1 and cp 1, with fsdp in their place"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="tuned-job",
+        field="job",
+        framework="tuned",
+        source="TRL, Axolotl and torchtune load weights and tune them",
+        holds=shared.tunes,
+        explain=lambda c, p: "the target tunes weights that are there; use job finetune",
+        launch=True,
+    ),
+)
 PEFT: tuple[Rule, ...] = (
     Rule(
         name="peft-mesh",

@@ -29,6 +29,7 @@ class Megatron(Framework):
             name="megatron",
             title="Megatron-LM",
             framework="megatron",
+            rules=("megatron-lm",),
             lists_layers=True,
             launches="a script or arguments",
         ),
@@ -38,6 +39,7 @@ class Megatron(Framework):
             framework="megatron",
             rules=("megatron-bridge",),
             lists_layers=True,
+            jobs=("pretrain", "finetune", "lora"),
         ),
     )
     launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})
@@ -52,9 +54,10 @@ class Megatron(Framework):
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.megatron.rules`."""
+        from planner.frameworks.megatron.bridge.rules import BRIDGE  # noqa: PLC0415  (not for --help)
         from planner.frameworks.megatron.rules import MEGATRON  # noqa: PLC0415  (not for --help)
 
-        return MEGATRON
+        return (*MEGATRON, *BRIDGE)
 
     def write(self, launch: Launch, target: Target) -> Export:
         """See `planner.frameworks.megatron.write` and the module of that name of `bridge`."""
