@@ -10,7 +10,7 @@ from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, QUANTIZED, 
 from planner.assumptions.recipes import check_recipe
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
-from planner.base.vocabulary import ADAPTERS
+from planner.base.vocabulary import ADAPTERS, MATRICES
 
 JOB_KINDS = ("pretrain", "finetune", "lora")
 LONGEST_SEQUENCE = 2**24
@@ -112,6 +112,11 @@ class Job:
     def trains_all(self) -> bool:
         """Whether every parameter gets a gradient (False for LoRA)."""
         return self.kind != "lora"
+
+    @property
+    def adapted(self) -> tuple[str, ...]:
+        """Which matrices have adapters; those of a job that does not say are all."""
+        return self.lora_targets or MATRICES
 
     @property
     def widens(self) -> bool:

@@ -20,7 +20,7 @@ from planner.question.recipes.recipes import usual_of
 from planner.question.records import preset_of
 from planner.question.request import Request
 
-PRETRAIN, *_ = JOB_KINDS
+PRETRAIN, _, LORA = JOB_KINDS
 _FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
 
 Defaults = list[tuple[str, str, str]]  # (name, value, reason)
@@ -181,12 +181,20 @@ def tunes_whole(request: Request) -> bool:
     return request.job != PRETRAIN and whole
 
 
-def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults: Defaults) -> str:
+def era_of(
+    asked: str | None,
+    framework: FrameworkProfile,
+    chip: Chip,
+    defaults: Defaults,
+    job: str = PRETRAIN,
+) -> str:
     """The software era of the time constants; Trainium and Gaudi have compilers of their own."""
     if asked is not None:
         return asked
-    era = era_of_compiler(chip) or framework.era
-    whose = framework.name if era == framework.era else f"the compiler for {chip.name}"
+    own = (framework.adapters_era if job == LORA else "") or framework.era
+    era = era_of_compiler(chip) or own
+    whose = framework.name if era == own else f"the compiler for {chip.name}"
+    whose += " with adapters" if era == framework.adapters_era != framework.era else ""
     defaults.append(("era", era, f"software era of {whose}"))
     return era
 

@@ -317,7 +317,7 @@ def _job_of(
     precision = precision_of(request.precision, chip, defaults)
     tuned = precision if tunes_whole(request) else ""
     framework = framework_of(request.framework, chip, defaults, preset, targets, tuned=tuned)
-    era = era_of(request.era, framework, chip, defaults)
+    era = era_of(request.era, framework, chip, defaults, request.job)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
     recipe = recipe_of_software(request, framework, era, precision, defaults)

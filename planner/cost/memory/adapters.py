@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from frozen_records import dataclass
 from models_db import LayerKind, Model
 from planner.assumptions.optimizers import FROZEN, UNQUANTIZED
-from planner.base.vocabulary import ATTENTION_MATRICES, MATRICES
+from planner.base.vocabulary import ATTENTION_MATRICES
 from planner.cost.job import Job
 
 _MASK_BYTES, _COPY_BYTES = 1.0, 2.0
@@ -42,14 +42,9 @@ class Matrix:
     crossed: int
 
 
-def targets_of(job: Job) -> tuple[str, ...]:
-    """Which matrices have adapters; those of a job that does not say are all."""
-    return job.lora_targets or MATRICES
-
-
 def adapted_matrices(job: Job, kind: LayerKind) -> Iterator[Matrix]:
     """The adapted matrices of one layer of a kind: every routed and each shared expert's too."""
-    model, targets = job.model, targets_of(job)
+    model, targets = job.model, job.adapted
     for inputs, outputs, count in _of_attention(model, targets):
         yield Matrix(inputs, outputs, count, count)
     ups = sum(name in targets for name in ("gate", "up")[0 if model.mlp.gated else 1 :])

@@ -313,11 +313,20 @@ def _losses_of_adapters(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
             f"{SCRIPT} joins the texts of DATA until a sequence is full, random "
             "tokens without it; attention goes on past the end of a text",
         ),
-        Lost("framework", "the script runs without torch.compile, which the prediction has"),
+        *_uncompiled(launch),
         *kept_scores(kernel),
         *needed_package(SCRIPT, kernel),
         *_in_hosts(launch, mesh),
     )
+
+
+def _uncompiled(launch: Launch) -> tuple[Lost, ...]:
+    """What a script that launches kernel by kernel lacks where another era is predicted."""
+    job = launch.cost.job
+    if job.era == job.framework.adapters_era:
+        return ()
+    reason = f"the script runs without torch.compile, which the era {job.era} has"
+    return (Lost("framework", reason),)
 
 
 def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
@@ -370,7 +379,7 @@ def comments_of_tuning(launch: Launch, versions: str) -> str:
         "The learning rate and the number of steps are placeholders.",
         f"All weights are trained, in {loaded_in(launch)}."
         if job.trains_all
-        else f"{job.adapter} of rank {job.lora_rank} beside {', '.join(job.lora_targets)}, in "
+        else f"{job.adapter} of rank {job.lora_rank} beside {', '.join(job.adapted)}, in "
         f"{loaded_in(launch)}; frozen weights in {job.frozen_weights}.",
     )
     return "".join(f"# {line}\n" for line in lines)

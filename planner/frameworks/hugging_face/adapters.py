@@ -42,7 +42,7 @@ def alpha_of(job: Job) -> int:
 
 def module_names(model: CostModel) -> list[str]:
     """The modules with adapters, in the order of a layer; empty: the type has no such modules."""
-    kind, targets = transformers_type(model.job.model), model.job.lora_targets
+    kind, targets = transformers_type(model.job.model), model.job.adapted
     if kind not in TYPES:
         return []
     names = _BY_TYPE.get(kind, _PROJECTIONS)
@@ -58,7 +58,7 @@ def _named(names: dict[str, tuple[str, ...]], targets: Iterable[str]) -> list[st
 
 def adapts_experts(model: CostModel) -> bool:
     """Whether experts have adapters, which are no modules of their own in transformers 5."""
-    inner = {"gate", "up", "down"} & {*model.job.lora_targets}
+    inner = {"gate", "up", "down"} & {*model.job.adapted}
     return bool(model.shapes.experts and inner) and not model.job.trains_all
 
 

@@ -29,9 +29,9 @@ def one_mesh(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def whole_mlp(model: CostModel, plans: PlanTable) -> BoolArray:
     """All matrices of the MLP have adapters, or none."""
-    inner = {*TARGET_GROUPS["mlp"]} & {*model.job.lora_targets}
+    inner = {*TARGET_GROUPS["mlp"]} & {*model.job.adapted}
     whole = inner in (set(), {*TARGET_GROUPS["mlp"]})
-    attention = bool({*model.job.lora_targets} - {*TARGET_GROUPS["mlp"]})
+    attention = bool({*model.job.adapted} - {*TARGET_GROUPS["mlp"]})
     return np.full(len(plans), model.job.trains_all or (whole and attention))
 
 

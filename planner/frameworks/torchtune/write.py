@@ -21,6 +21,8 @@ from strict_yaml.writing import dump
 SOURCE = "torchtune 0.6.1 (PyPI)"
 FILE, DATA = "torchtune.yaml", "data.jsonl"
 STEPS = 30
+NEAREST = "llama3.1-8b"
+"""What is written on demand for a model that there is none of."""
 WEIGHTS = "${oc.env:MODEL}"
 _NAMES = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "output_proj"}
 
@@ -51,7 +53,7 @@ def recipe(launch: Launch) -> str:
 def settings(launch: Launch) -> dict[str, Any]:
     """The file of `--config`, whose data set is read from lines of JSON beside it."""
     job, plan = launch.cost.job, launch.plan
-    own = MODELS[launch.model.name]
+    own = MODELS.get(launch.model.name, MODELS[NEAREST])
     found: dict[str, Any] = {
         "output_dir": "tuned",
         "model": _model(launch, own),
@@ -71,8 +73,6 @@ def settings(launch: Launch) -> dict[str, Any]:
             "lr": 1e-5 if job.trains_all else 3e-4,
         },
         **_schedule(launch),
-        "clip_grad_norm": None,
-        "compile": True,
         "device": "cuda",
         "dtype": job.precision,
         "enable_activation_checkpointing": common_recompute(launch) == "full",
@@ -86,8 +86,8 @@ def settings(launch: Launch) -> dict[str, Any]:
         "log_every_n_steps": 1,
         "log_peak_memory_stats": True,
     }
-    if job.trains_all and not job.reference:
-        found["optimizer_in_bwd"] = False
+    if job.trains_all or not job.reference:  # the recipe of pairs with adapters reads neither
+        found |= {"compile": True, "clip_grad_norm": None}
     return found
 
 
@@ -108,8 +108,8 @@ def _model(launch: Launch, own: Built) -> dict[str, Any]:
         return {"_component_": f"torchtune.models.{own.module}.{own.builder}"}
     return {
         "_component_": f"torchtune.models.{own.module}.lora_{own.builder}",
-        "lora_attn_modules": [_NAMES[name] for name in job.lora_targets if name in _NAMES],
-        "apply_lora_to_mlp": "up" in job.lora_targets,
+        "lora_attn_modules": [_NAMES[name] for name in job.adapted if name in _NAMES],
+        "apply_lora_to_mlp": "up" in job.adapted,
         "lora_rank": job.lora_rank,
         "lora_alpha": alpha_of(job),
         "lora_dropout": job.lora_dropout,

@@ -26,14 +26,14 @@ _LATENT = (
 
 def fuses(model: CostModel) -> bool:
     """Whether each joint matrix has adapters beside all of its parts, or beside none."""
-    targets, gated = {*model.job.lora_targets}, model.shapes.gated
+    targets, gated = {*model.job.adapted}, model.shapes.gated
     joint = [{*parts} - (set() if gated else {"gate"}) for parts in _FUSED.values()]
     return all(parts <= targets or not parts & targets for parts in joint)
 
 
 def module_names(model: CostModel) -> list[str]:
     """`target_modules`, of joint matrices where each has adapters as a whole."""
-    targets = model.job.lora_targets
+    targets = model.job.adapted
     if not fuses(model):
         return [_APART[name] for name in targets]
     found: list[str] = []
@@ -87,7 +87,7 @@ def adapters_lost(launch: Launch) -> list[Lost]:
         Lost("model", "pretrain.py reads the weights that the environment variable MODEL names, a "
              "checkpoint of Megatron-Bridge")
     ]  # fmt: skip
-    if fuses(launch.cost) and {"q", "gate"} & {*launch.cost.job.lora_targets}:
+    if fuses(launch.cost) and {"q", "gate"} & {*launch.cost.job.adapted}:
         reason = "joint matrices (linear_qkv, linear_fc1) have one A each, fewer than the plan has"
         found.append(Lost("lora_targets", reason))
     return found
