@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 
 import numpy as np
 
@@ -35,14 +34,9 @@ def adapters_s(
     if x.trains_all or not a.adapter_bytes:
         return 0.0
     dora = _DORA_OUTPUT_BYTES / a.adapter_bytes if x.job.adapter == "dora" else 0.0
-    wide = reduce(
-        np.add,
-        [
-            one.tokens * (one.inputs + (1.0 + dora) * share * one.outputs)
-            for one, share in _adapted(a, shapes, operators, x)
-        ],
-        0.0,
-    )
+    wide: FloatArray | float = 0.0
+    for one, share in _adapted(a, shapes, operators, x):
+        wide = wide + one.tokens * (one.inputs + (1.0 + dora) * share * one.outputs)
     return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
 
 
@@ -58,11 +52,10 @@ def weight_norms_s(
     if x.trains_all or not a.adapter_bytes or x.job.adapter != "dora":
         return 0.0
     each = _NORM_BYTES + float(x.job.widens) * a.widening_bytes
-    weights = [
-        one.copies * one.inputs * share * one.outputs
-        for one, share in _adapted(a, shapes, operators, x)
-    ]
-    return np.asarray(each * reduce(np.add, weights, 0.0) / a.memory_bytes_per_s)
+    weights: FloatArray | float = 0.0
+    for one, share in _adapted(a, shapes, operators, x):
+        weights = weights + one.copies * one.inputs * share * one.outputs
+    return np.asarray(each * weights / a.memory_bytes_per_s)
 
 
 def _adapted(

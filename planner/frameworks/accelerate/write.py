@@ -218,13 +218,14 @@ def _distributed_type(launch: Launch, mesh: Mesh) -> str:
 
 
 def _sharding(launch: Launch) -> dict[str, Any]:
+    """Quantized weights are loaded by every process (Axolotl 0.19.0, schemas/validation.py)."""
     return {
         "fsdp_version": 2,
         "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
         "fsdp_reshard_after_forward": common_sharding(launch) not in ("zero1", "zero2"),
         "fsdp_activation_checkpointing": common_recompute(launch) == "full",
         "fsdp_offload_params": bool(launch.plan.offload),
-        "fsdp_cpu_ram_efficient_loading": True,
+        "fsdp_cpu_ram_efficient_loading": not launch.cost.job.widens,
         "fsdp_state_dict_type": "SHARDED_STATE_DICT",
     }
 

@@ -91,7 +91,7 @@ def _sharding(launch: Launch, *, recomputes: bool) -> dict[str, Any]:
             "reshard_after_forward": True,
             "activation_checkpointing": recomputes,
             "offload_params": bool(launch.plan.offload),
-            "cpu_ram_efficient_loading": True,
+            "cpu_ram_efficient_loading": not launch.cost.job.widens,  # it would not end
             "state_dict_type": "FULL_STATE_DICT",
         },
     }

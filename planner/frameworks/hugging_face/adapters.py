@@ -7,7 +7,7 @@ adapters that PEFT makes of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from planner.cost.context import CostModel
@@ -52,7 +52,7 @@ def module_names(model: CostModel) -> list[str]:
     return _named(names, targets)
 
 
-def _named(names: dict[str, tuple[str, ...]], targets: Iterable[str]) -> list[str]:
+def _named(names: Mapping[str, tuple[str, ...]], targets: Iterable[str]) -> list[str]:
     return [module for target in targets for module in names.get(target, ())]
 
 

@@ -153,6 +153,9 @@ def test_frozen_weights_of_four_bits_are_quantized_twice() -> None:
     axolotl = said_by("axolotl", exported("axolotl", "qlora"))
     assert axolotl["adapter"] == "qlora"
     assert axolotl["bnb_config_kwargs"]["bnb_4bit_use_double_quant"]
+    assert axolotl["fsdp_config"]["cpu_ram_efficient_loading"] is False
+    own = load_yaml(texts(exported("accelerate", "qlora"))["accelerate.yaml"])
+    assert own["fsdp_config"]["fsdp_cpu_ram_efficient_loading"] is False
     assert said_by("torchtune", exported("torchtune", "qlora"))["model"]["quantize_base"]
 
 
