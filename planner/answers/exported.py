@@ -109,9 +109,10 @@ def target_that_writes(resolved: Resolved, plan: Plan) -> str:
     """
     named = resolved.runners.targets
     profile = resolved.cost.job.framework.name
-    framework, first = framework_of(profile), default_target(profile)
+    framework = framework_of(profile)
+    first = default_target(profile, resolved.cost.job.learns)
     own = () if framework is None else framework.targets
-    for target in named or sorted(own, key=lambda target: target != first):
+    for target in named or (*((first,) if first else ()), *own):
         with suppress(InputError):
             export_plan(resolved.cost, plan, target, "", allow_lossy=False)
             return target.name

@@ -33,7 +33,8 @@ KINDS: dict[str, Kind] = {
     "job": Kind(
         "a job file",
         _telling(
-            "model hardware batch_tokens lora_rank frozen_weights optimizer precision framework "
+            "model hardware batch_tokens lora_rank adapter lora_targets lora_dropout reference "
+            "frozen_weights optimizer precision framework "
             "fp8_recipe era assumptions objective "
             "chips_exact axes fix clocks max_memory memory_margin max_power max_step_time min_mfu "
             "time_limit train_tokens price_per_chip_hour electricity_price carbon_intensity mfu "

@@ -33,6 +33,7 @@ class Target:
         lists_layers: Whether it is given the layers of every stage as a list, so that any split
             can be written; else its framework deals them out.
         versions: Versions of its input that can be written, the default first.
+        jobs: What kinds of jobs it runs (`planner.cost.job.Job.learns`).
         launches: What of its launches is read (`planner evaluate --from`), in a few words with
             their article: "a script or arguments"; empty: nothing is.
         started_by: What starts the processes of a host (`planner export --launcher`): "torchrun",
@@ -46,6 +47,7 @@ class Target:
     rules: tuple[str, ...] = ()
     lists_layers: bool = False
     versions: tuple[str, ...] = ("",)
+    jobs: tuple[str, ...] = ("pretrain", "finetune")
     launches: str = ""
     started_by: str = ""
 

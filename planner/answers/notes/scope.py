@@ -187,7 +187,7 @@ def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> It
 
 def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:
     """That the target of the framework cannot run a plan as it is, where any plan was asked for."""
-    target = default_target(resolved.cost.framework.name)
+    target = default_target(resolved.cost.framework.name, resolved.cost.job.learns)
     if target is None or resolved.cost.assumptions.token_granularity:
         return
     found = refused_by(resolved.cost, plan, (target,))

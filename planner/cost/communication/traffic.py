@@ -96,12 +96,13 @@ def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
 def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     """FLOP that training one token needs in any implementation; see `MFU_CONVENTION`.
 
-    LoRA needs no weight gradients of the frozen matrices: 4 instead of 6 per parameter.
+    LoRA needs no weight gradients of the frozen matrices: 4 instead of 6 per parameter. DPO needs
+    a forward pass of its reference as well: 2 more.
     Source: Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
     """
-    per_parameter = 6.0 if job.trains_all else 4.0
-    linear = per_parameter * shapes.matmul_parameters
-    return linear + 3.0 * attention_flop_per_token(job.model, shapes)
+    passes, ref = 3.0 if job.trains_all else 2.0, job.reference_passes
+    linear = 2.0 * (passes + ref) * shapes.matmul_parameters
+    return linear + (3.0 + ref) * attention_flop_per_token(job.model, shapes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +179,7 @@ def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
 
 def flop_without_repeats(model: CostModel) -> float:
     """FLOP that one token takes where nothing is recomputed."""
-    passes = 3.0 if model.job.trains_all else 2.0
+    passes = (3.0 if model.job.trains_all else 2.0) + model.job.reference_passes
     return 2.0 * model.shapes.matmul_parameters * passes + scores_flop_per_token(model)
 
 
@@ -187,7 +188,7 @@ def scores_flop_per_token(model: CostModel) -> float:
     a = model.assumptions
     attention = _share(a) * attention_flop_per_token(model.job.model, model.shapes)
     backward = 2.5 if a.fused_attention else 2.0
-    return attention * (1 + backward)
+    return attention * (1 + model.job.reference_passes + backward)
 
 
 def _share(a: Assumptions) -> float:
@@ -207,10 +208,11 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     chips = plans.chips / plans.pp
     products = x.rounds[:, 0] * chips * x.over_stages(product_bytes(model, x))
     dense, moe = elementwise_bytes(model, plans)
+    passes = 1 + job.reference_passes + a.elementwise_backward
 
     def of_group(group: RecomputeGroup) -> FloatArray:
         layers = group.dense * dense[:, None] + group.moe * moe[:, None]
-        return (1 + a.elementwise_backward + repeats(model, group).elementwise) * layers
+        return (passes + repeats(model, group).elementwise) * layers
 
     elementwise = x.batch * job.seq_len * _over_groups(x, of_group)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
@@ -237,15 +239,15 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
     every = [*reduce(add, linears.values()), *([head] if shapes.vocab else [])]
     forward, gradients = pass_bytes(model.assumptions, every, trains_all=model.job.trains_all)
-    total, at = np.zeros(x.stages.count.shape), 0
+    total, at, ahead = np.zeros(x.stages.count.shape), 0, 1 + model.job.reference_passes
     for moe, some in linears.items():
         own, at = slice(at, at + len(some)), at + len(some)
         once, again = (reduce(add, part[own])[rows] for part in (forward, gradients))
         for group in x.groups:
-            moved = again + (1 + repeats(model, group).linear) * once
+            moved = again + (ahead + repeats(model, group).linear) * once
             total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
     if shapes.vocab:
-        total = total + x.stages.last * (forward[at] + gradients[at])[rows]
+        total = total + x.stages.last * (ahead * forward[at] + gradients[at])[rows]
     return total
 
 
@@ -304,13 +306,14 @@ def _tokens(model: CostModel, x: Columns) -> FloatArray:
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
+    ref = model.job.reference_passes
 
     def exchanges(group: RecomputeGroup) -> FloatArray:
         per_layer = group.dense * shapes.tp_exchanges + group.moe * shapes.moe_tp_exchanges
-        return per_layer * (2.0 + repeats(model, group).exchanges)
+        return per_layer * (2.0 + ref + repeats(model, group).exchanges)
 
     def turns(group: RecomputeGroup) -> FloatArray:
-        return (group.dense + group.moe) * (3.0 + repeats(model, group).exchanges)
+        return (group.dense + group.moe) * (3.0 + ref + repeats(model, group).exchanges)
 
     exchanged = _over_groups(x, exchanges)
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
@@ -331,11 +334,14 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Gather volumes of weights and gradients by group (an all-reduce counts twice), all chips."""
     volumes = {}
     chips = x.plans.chips / x.plans.pp
-    share = trained_share(model.job)
+    share, ref = trained_share(model.job), model.job.reference_passes
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
-    gathers, scatters = np.where(kept, 1.0, 2 * turns), np.where(kept, 1.0, turns)  # under zero3
+    gathers, scatters = (
+        np.where(kept, 1.0, (2 + ref) * turns),
+        np.where(kept, 1.0, turns),
+    )  # under zero3
     again = reduces_again(model.framework, x.plans.pp[:, None])
     reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
@@ -371,7 +377,7 @@ def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width
 
     def passes(group: RecomputeGroup) -> FloatArray:
-        return 2.0 + repeats(model, group).exchanges
+        return 2.0 + model.job.reference_passes + repeats(model, group).exchanges
 
     return {
         "ep": 2 * routed * _over_groups(x, lambda group: group.moe * passes(group)),
@@ -388,7 +394,8 @@ def _send_volume(model: CostModel, x: Columns) -> FloatArray:
     divided = plans.sequence_parallel | model.assumptions.splits_p2p
     size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
     borders = plans.pp * plans.interleave - 1
-    sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
+    ways = 2 + model.job.reference_passes
+    sent = np.where(plans.pp > 1, ways * size * borders * _tokens(model, x), 0.0)
     if plans.schedules.any("bidirectional"):
         twice = plans.schedules.values("bidirectional")
         copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))

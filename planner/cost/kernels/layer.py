@@ -26,6 +26,7 @@ from planner.cost.communication.exchanges import (
     tensor_exchange_s,
     tensor_wait_s,
 )
+from planner.cost.kernels.adapters import adapters_s, weight_norms_s
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.routing import busiest_rank
@@ -142,7 +143,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     operators = layer_operators(shapes, shares, moe=moe)
     linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
     core = _attention_core(a, shapes, x)
-    memory = _elementwise_s(a, shapes, x, moe=moe) + _adapters_s(a, operators, x)
+    adapters = adapters_s(a, shapes, operators, x)
+    memory = _elementwise_s(a, shapes, x, moe=moe) + adapters
     formats_forward, formats_backward = _formats_s(a, operators, x)
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe) + tensor_wait_s(a, x),
@@ -152,9 +154,10 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     tp = sent["tp"] * (1 - a.tp_overlap)
     cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
+    norms = weight_norms_s(a, shapes, operators, x)
     forward = PassTimes(
         compute=linears.forward + core.forward,
-        memory=memory + core.forward_memory + formats_forward,
+        memory=memory + core.forward_memory + formats_forward + norms,
         tp=tp,
         cp=cp_forward,
         ep=sent["ep"],
@@ -170,6 +173,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward = _exposed_experts(a, forward, beside[0])
     backward = _exposed_experts(a, backward, beside[1])
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
+    if x.job.reference_passes:  # it has no adapters
+        forward += replace(forward, memory=forward.memory - adapters - norms)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
@@ -210,24 +215,6 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
     return moved / a.memory_bytes_per_s
 
 
-def _adapters_s(
-    a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
-) -> FloatArray | float:
-    """Adapters beside matrices that do not train: bytes of one forward pass over memory rate.
-
-    Adapters of small rank are bound by memory: dropout reads and writes the input, the two
-    products read it and write the output, which is scaled and added. Per matrix of i inputs and o
-    outputs e c_adapter T (i + o) bytes. Source: Hu et al., arXiv:2106.09685, equation 3; order of
-    kernels: `lora.Linear.forward` of Hugging Face peft.
-    """
-    if x.trains_all or not a.adapter_bytes:
-        return 0.0
-    named = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
-    adapted = [one for name in named for one in operators.get(name, ())]
-    wide = reduce(np.add, [one.tokens * (one.inputs + one.outputs) for one in adapted])
-    return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
-
-
 def _formats_s(
     a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
 ) -> tuple[FloatArray | float, FloatArray | float]:
@@ -239,13 +226,13 @@ def _formats_s(
     training. Widening: frozen weights below 16 bits are widened in every pass. Source: Dettmers et
     al., arXiv:2305.14314, equation 5.
     """
-    if not (a.quantized_bytes or x.widens):
+    if not (a.quantized_bytes or x.job.widens):
         return 0.0, 0.0
     every = [one for name, each in operators.items() if name != "router" for one in each]
     inputs = reduce(np.add, [one.copies * one.tokens * one.inputs for one in every])
     outputs = reduce(np.add, [one.copies * one.tokens * one.outputs for one in every])
     weights = reduce(np.add, [one.copies * one.inputs * one.outputs for one in every])
-    widened = float(x.widens) * a.widening_bytes * weights
+    widened = float(x.job.widens) * a.widening_bytes * weights
     return (
         np.asarray((a.quantized_bytes * inputs + widened) / a.memory_bytes_per_s),
         np.asarray((a.quantized_bytes * outputs + widened) / a.memory_bytes_per_s),
@@ -366,7 +353,8 @@ def _with_host(
     fixed = a.fixed_s_per_layer
 
     def passes_s(ahead: FloatArray, back: FloatArray) -> tuple[FloatArray, FloatArray]:
-        t_forward = smooth_max(ahead + share * fixed, share * host, 4)
+        runs = (1 + x.job.reference_passes) * share
+        t_forward = smooth_max(ahead + runs * fixed, runs * host, 4)
         return t_forward, smooth_max(back + (1 - share) * fixed, (1 - share + again) * host, 4)
 
     t_forward, t_backward = passes_s(forward.device, backward.device)

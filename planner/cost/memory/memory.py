@@ -18,12 +18,12 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.assumptions.number_formats import kept_operand_bytes
-from planner.assumptions.optimizers import FROZEN, QUANTIZED, UNQUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
 from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes
+from planner.cost.memory.adapters import kept_beside, largest_made
 from planner.cost.memory.in_flight import saved_at_once
 from planner.cost.memory.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.memory.state import (
@@ -44,6 +44,7 @@ from planner.plan import (
 )
 
 _KEPT_BELOW, _KEPT_AT_8 = 0.75, 0.4  # shares of `kept_share`: pp = 1 or tp <= 4; tp <= 8
+_REFERENCE_LOGITS = 2.0  # bytes: they are not differentiated, and stay in 16 bits
 MEMORY_PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "buffers", "constant")
 
 
@@ -92,6 +93,7 @@ def activation_bytes(
     fused: bool,
     seq_len: float,
     operand: float = 2.0,
+    adapters: float = 0.0,
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
@@ -104,7 +106,8 @@ def activation_bytes(
     but half of the matmul outputs, or what up projections, norms and activations made. `working`
     is what recomputing one layer holds: all of it and its gradients. Inputs of matrix products
     take `operand` bytes; where these are not 2, the projection keeps its input beside the output
-    of attention.
+    of attention. `adapters`: what `planner.cost.memory.adapters.kept_beside` has, which selective
+    does not drop.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
@@ -117,6 +120,7 @@ def activation_bytes(
     mlp = (saved - less) * width + ((4.0 - less) * k * shapes.hidden if moe else 0.0)
     attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
     attention = attention + (operand * shapes.heads * shapes.value_dim if less else 0.0)
+    attention = attention + adapters
     latent = (4.0 - less) * (shapes.query_rank + shapes.kv_rank)
     scores = 0.0 if fused else 5.0 * shapes.heads * seq_len / ranks
     reads = shapes.tp_exchanges / 2  # inputs of matrix products of hidden width; others of norms
@@ -136,7 +140,7 @@ def activation_bytes(
         columns = shapes.heads * shapes.head_dim + head_width * kv_heads
         outputs = (columns + (1 + shapes.gated) * width) / ranks + 2 * shapes.hidden / rows
         core = (2.0 * shapes.heads * shapes.value_dim + 4.0 * shapes.heads) / ranks
-        selective = np.minimum(none, full + outputs + core)
+        selective = np.minimum(none, full + outputs + core + adapters / ranks)
     working = none + 4.0 * width / ranks + 4.0 * shapes.hidden / rows
     return {"none": none, "selective": selective, "full": full, "working": working}
 
@@ -284,6 +288,7 @@ def _activations(
             fused=fused,
             seq_len=job.seq_len,
             operand=kept_bytes(job),
+            adapters=kept_beside(job, moe=moe),
         )
         one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, gathered)
         saved.append((layers, None if group.chunks is None else group.chunks[..., int(moe)], one))
@@ -300,12 +305,13 @@ def _activations(
 def _logits(
     job: Job, shapes: Shapes, plans: PlanTable, stages: StageClasses, m: FloatArray
 ) -> FloatArray:
-    """(n, s) bytes of the logits and their cross-entropy, on the last stage."""
+    """(n, s) bytes of the logits and their loss, on the last stage; of a reference model too."""
     framework = job.framework
     tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
     ranks = plans.tp[:, None] if framework.vocab_parallel_loss else 1
     per_logit = framework.logits_bytes + np.where(m > 1, framework.lingering_logits_bytes, 0.0)
     columns = padded_vocab(shapes.vocab, plans.tp[:, None], framework.vocab_multiple)
+    per_logit = per_logit + _REFERENCE_LOGITS * job.reference_passes
     return stages.last * tokens * columns / ranks * per_logit
 
 
@@ -338,15 +344,6 @@ def _buffers(
     kept = framework.weight_gradient_buffer * share * shapes
     kept = kept + framework.gradient_residue * share * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding
-    kept = kept + _expanded(job, plans, layer)
+    made = largest_made(job)  # matrices that a product makes anew
+    kept = kept + (np.where(layer > 0, made / plans.tp[:, None], 0.0) if made else 0.0)
     return np.where(sharding == ZERO3, gathered, 0.0) + kept
-
-
-def _expanded(job: Job, plans: PlanTable, layer: FloatArray) -> FloatArray:
-    """(n, s) bytes of the matrix that a product with quantized weights expands to 16 bits."""
-    if job.trains_all or job.frozen_weights not in QUANTIZED:
-        return np.zeros_like(layer)
-    model = job.model
-    widths = [kv for kv in (model.mlp.hidden, model.moe and model.moe.expert_hidden) if kv]
-    largest = model.hidden * max([model.heads * model.head_dim, *widths])
-    return np.where(layer > 0, FROZEN[UNQUANTIZED] * largest / plans.tp[:, None], 0.0)

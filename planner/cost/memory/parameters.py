@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from frozen_records import dataclass
-from models_db import LayerKind, Model
+from models_db import Model
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.job import Job
+from planner.cost.memory.adapters import adapter_parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,45 +114,3 @@ def trained_share(job: Job) -> float:
         ends = 1 if job.model.tied_embeddings else 2
         trained += ends * job.model.vocab_size * job.model.hidden
     return trained / job.model.total_parameters
-
-
-def adapter_parameters(job: Job) -> int:
-    """LoRA parameters of the model: rank times (inputs + outputs) of every adapted matrix.
-
-    Adapted are all matrices of attention and of the MLP of every layer: the dense MLP, or each
-    routed and each shared expert. Routers, gates of shared experts, embedding and head are not.
-
-    Source: Hu et al., LoRA, arXiv:2106.09685, section 4.1 (one pair of factors per matrix).
-    """
-    model, kinds = job.model, job.model.layer_kinds
-    widths = sum(kinds.count(kind) * _mlp_widths(model, kind) for kind in set(kinds))
-    return job.lora_rank * (model.layers * _attention_widths(model) + widths)
-
-
-def _attention_widths(model: Model) -> int:
-    """Inputs plus outputs of the attention matrices of one layer: four, or five of MLA.
-
-    MLA (DeepSeek-V2, arXiv:2405.04434, section 2.1): queries down and up (one matrix without a
-    query rank), keys and values down (with the rotary key) and up, output.
-    """
-    attention, hidden = model.attention, model.hidden
-    query, values = model.heads * model.head_dim, model.heads * attention.v_head_dim
-    if attention.kind != "mla":
-        key = model.kv_heads * model.head_dim
-        return 2 * (hidden + query) + 2 * (hidden + key)
-    q_rank, kv_rank = attention.q_lora_rank, attention.kv_lora_rank or 0
-    down = hidden + kv_rank + (attention.qk_rope_head_dim or 0)
-    up = kv_rank + model.heads * (attention.qk_nope_head_dim or 0) + values
-    queries = hidden + query if q_rank is None else hidden + 2 * q_rank + query
-    return queries + down + up + values + hidden
-
-
-def _mlp_widths(model: Model, kind: LayerKind) -> int:
-    """Inputs plus outputs of the MLP matrices of one layer, those of every expert."""
-    matrices = 3 if model.mlp.gated else 2
-    if kind == "dense" or model.moe is None:
-        return matrices * (model.hidden + (model.mlp.hidden or 0))
-    moe = model.moe
-    routed = moe.experts * (model.hidden + moe.expert_hidden)
-    shared = moe.shared_experts * (model.hidden + moe.shared_expert_hidden)
-    return matrices * (routed + shared)

@@ -27,6 +27,8 @@ class Accelerate(Framework):
             framework="fsdp",
             versions=("1.15", "1.14"),
             started_by="accelerate",
+            rules=("accelerate", "peft"),
+            jobs=("pretrain", "finetune", "lora"),
         ),
     )
     launched_as = MappingProxyType({"fsdp": "accelerate"})
@@ -39,8 +41,9 @@ class Accelerate(Framework):
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.accelerate.rules`."""
         from planner.frameworks.accelerate.rules import ACCELERATE  # noqa: PLC0415  (not for --help)
+        from planner.frameworks.hugging_face.rules import PEFT  # noqa: PLC0415  (not for --help)
 
-        return ACCELERATE
+        return (*ACCELERATE, *PEFT)
 
     def write(self, launch: Launch, target: Target) -> Export:
         """See `planner.frameworks.accelerate.write`."""

@@ -30,6 +30,7 @@ class Megatron(Framework):
             name="megatron",
             title="Megatron-LM",
             framework="megatron",
+            rules=("megatron-lm",),
             lists_layers=True,
             versions=("0.16", "0.19", "0.18"),
             launches="a script or arguments",
@@ -43,6 +44,7 @@ class Megatron(Framework):
             lists_layers=True,
             versions=("main", "0.6", "0.5"),
             started_by="torchrun",
+            jobs=("pretrain", "finetune", "lora"),
         ),
     )
     launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})
@@ -57,9 +59,10 @@ class Megatron(Framework):
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.megatron.rules`."""
+        from planner.frameworks.megatron.bridge.rules import BRIDGE  # noqa: PLC0415  (not for --help)
         from planner.frameworks.megatron.rules import MEGATRON  # noqa: PLC0415  (not for --help)
 
-        return MEGATRON
+        return (*MEGATRON, *BRIDGE)
 
     def write(self, launch: Launch, target: Target) -> Export:
         """See `planner.frameworks.megatron.write` and the module of that name of `bridge`."""

@@ -45,6 +45,11 @@ def kv_heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((kv % plans.tp == 0) | (plans.tp % kv == 0))
 
 
+def pairs_whole(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Both sequences of a preference pair are in one micro-batch."""
+    return np.asarray((plans.micro_batch % 2 == 0) | (not model.job.reference))
+
+
 def mlp_width_divides(model: CostModel, plans: PlanTable) -> BoolArray:
     """Widths of the dense MLP and of the shared experts divide over tp."""
     ok = np.ones(len(plans), dtype=np.bool_)

@@ -92,6 +92,18 @@ GENERAL: tuple[Rule, ...] = (
         ),
     ),
     Rule(
+        name="pairs",
+        field="micro_batch",
+        framework="any",
+        source="DPO, arXiv:2305.18290, equation 7: the loss of a pair takes both of its sequences",
+        holds=predicates.pairs_whole,
+        alone=True,
+        explain=lambda c, p: (
+            f"micro-batch {p.micro_batch}: a preference pair is two sequences of one micro-batch; "
+            f"nearest: {p.micro_batch + 1}"
+        ),
+    ),
+    Rule(
         name="experts",
         field="ep",
         framework="any",

@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from planner.base.vocabulary import (
+    ADAPTERS,
     ANY,
     BOUNDARIES,
     COOLINGS,
     LAYOUTS,
+    MATRICES,
     MESH_AXES,
     OTHER_WORDS,
     PLACEMENTS,
+    REFERENCES,
     SCALES,
+    TARGET_GROUPS,
 )
 
 
@@ -147,6 +151,9 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "precision": _precisions,
     "fp8_recipe": _recipes,
     "job": _jobs,
+    "adapter": lambda: ADAPTERS,
+    "lora_targets": lambda: (*TARGET_GROUPS, *MATRICES),
+    "reference": lambda: REFERENCES,
     "frozen_weights": _frozen,
     "optimizer": _optimizers,
     "framework": _frameworks,

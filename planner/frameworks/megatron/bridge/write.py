@@ -12,6 +12,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
+from planner.frameworks.megatron.bridge.adapters import adapters_lost, assigned, imported
 from planner.frameworks.megatron.bridge.derived import defaults, implied
 from planner.frameworks.megatron.bridge.keys import Setting, Value, settings_of
 from planner.frameworks.megatron.write import all_groups
@@ -70,18 +71,31 @@ def export(launch: Launch) -> Export:
         files=(
             TextFile(name=PROGRAM, text=program_text(launch, settings)),
             TextFile(name="run.sh", text=script),
-            TextFile(name="overrides.txt", text=overrides_text(launch, settings)),
+            *_overrides(launch, settings),
         ),
         command=launch_command(launch),
-        environment=variables,
+        environment=(*_weights(launch), *variables),
         lossy=(
             *lost_of(launch),
             *model_lost(launch),
             *_table(launch),
+            *adapters_lost(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
         start=host_start(),
     )
+
+
+def _overrides(launch: Launch, settings: Sequence[Setting]) -> tuple[TextFile, ...]:
+    """Overrides of the recipe, which has no adapters: these are an object."""
+    if not launch.cost.job.trains_all:
+        return ()
+    return (TextFile(name="overrides.txt", text=overrides_text(launch, settings)),)
+
+
+def _weights(launch: Launch) -> tuple[tuple[str, str], ...]:
+    """The variable that names the weights beside which adapters stand."""
+    return () if launch.cost.job.trains_all else (("MODEL", "WEIGHTS"),)
 
 
 def all_settings(launch: Launch) -> list[Setting]:
@@ -149,8 +163,11 @@ def program_text(launch: Launch, settings: Sequence[Setting]) -> str:
         for one in settings
         if not one.key.startswith("dataset.")
     ]
-    train = "pretrain(config=cfg, forward_step_func=forward_step)"
-    parts = (head, "\n".join(_imports(launch, settings)), "\n".join(body), "\n".join(fields), train)
+    parts = [head, "\n".join(_imports(launch, settings)), "\n".join(body), "\n".join(fields)]
+    if launch.cost.job.trains_all:
+        parts.append("pretrain(config=cfg, forward_step_func=forward_step)")
+    else:
+        parts += [assigned(launch.cost), "finetune(config=cfg, forward_step_func=forward_step)"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -171,8 +188,10 @@ _DATA = """cfg.dataset = MockGPTDatasetConfig(
 def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
     """What the program names, and no more."""
     code = {one.code for one in settings}
-    named = _named(launch)
+    named, adapts = _named(launch), not launch.cost.job.trains_all
     wanted = {
+        "import os": adapts,
+        **dict.fromkeys(imported(launch.cost) if adapts else (), True),
         "import torch": any(text.startswith("torch.") for text in code),
         "from megatron.bridge.models.mla_provider import MLAModelProvider": (
             launch.model.attention.kind == "mla"
@@ -182,7 +201,7 @@ def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
         "from megatron.bridge.training.config import MockGPTDatasetConfig": True,
         "from megatron.bridge.training.gpt_step import forward_step": True,
         f"from megatron.bridge.training.mixed_precision import {named}": named is not None,
-        "from megatron.bridge.training.pretrain import pretrain": True,
+        "from megatron.bridge.training.pretrain import pretrain": not adapts,
         "from megatron.core.transformer.enums import AttnBackend": any(
             text.startswith("AttnBackend.") for text in code
         ),
