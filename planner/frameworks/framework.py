@@ -137,6 +137,10 @@ class Framework(ABC):
         """
         raise TypeError(f"{self.name} has launches, and does not say how to read one")
 
+    def recognizes(self, text: str) -> str:
+        """The target whose launch a text is, by words that no other has; empty: it is none."""
+        return ""
+
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Whether its settings can say stages that recompute differently from one another."""
         return False

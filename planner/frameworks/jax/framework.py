@@ -9,6 +9,8 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.jax.profile import JAX as PROFILE
 
 if TYPE_CHECKING:
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
@@ -20,7 +22,13 @@ class Jax(Framework):
     name = "jax"
     profiles = (PROFILE,)
     targets = (
-        Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
+        Target(
+            name="maxtext",
+            title="MaxText",
+            framework="jax",
+            rules=("maxtext",),
+            launches="a script or YAML file",
+        ),
         Target(name="jax", title="JAX", framework="jax"),
     )
     launched_as = MappingProxyType({"jax": "maxtext"})
@@ -45,6 +53,18 @@ class Jax(Framework):
         from planner.frameworks.jax.maxtext import write as maxtext  # noqa: PLC0415
 
         return maxtext.export(launch) if target.name == "maxtext" else write.export(launch)
+
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See `planner.frameworks.jax.maxtext.read`."""
+        from planner.frameworks.jax.maxtext.read import read  # noqa: PLC0415  (only where one is read)
+
+        return read(text, asked)
+
+    def recognizes(self, text: str) -> str:
+        """See `planner.frameworks.jax.maxtext.read`."""
+        from planner.frameworks.jax.maxtext.read import is_launch  # noqa: PLC0415  (only where one is read)
+
+        return "maxtext" if is_launch(text) else ""
 
 
 JAX = Jax()

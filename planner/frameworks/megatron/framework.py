@@ -69,6 +69,12 @@ class Megatron(Framework):
 
         return read(text, asked)
 
+    def recognizes(self, text: str) -> str:
+        """See `planner.frameworks.megatron.dialects.forms`."""
+        from planner.frameworks.megatron.dialects.forms import is_launch  # noqa: PLC0415  (only where one is read)
+
+        return "megatron" if is_launch(text) else ""
+
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Megatron-Core can; what is built on it says nothing of it."""
         from planner.frameworks.megatron.recompute import stages_are_launchable  # noqa: PLC0415  (most questions need no rules of it)

@@ -12,6 +12,9 @@ from typing import Any
 from planner.assumptions.optimizers import ADAM
 from planner.base.errors import InputError
 from planner.base.messages import one_line
+from planner.frameworks.megatron.dialects.fork import fork_of
+from planner.frameworks.megatron.dialects.forms import recipe_in
+from planner.frameworks.megatron.dialects.recipe import Recipe
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.reading.checks import check_combinations
 from planner.frameworks.megatron.reading.classes import (
@@ -45,17 +48,25 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    known = known_flags()
-    command = command_in(text, asked.name, known, "Megatron-LM")
-    launch = LaunchSettings(asked, _settings(command.words, asked.name))
+    found = recipe_in(text, asked)
+    if found is None:
+        command = command_in(text, asked.name, known_flags(), "Megatron-LM", asked.beside)
+        found = fork_of(Recipe(command=command, settings=_settings(command.words, asked.name)))
+    command = found.command
+    launch = LaunchSettings(asked, dict(found.settings))
     launch.warnings += command.notes
     refuse_what_replaces(launch)
-    dimensions = model_dimensions(launch)
+    dimensions = model_dimensions(launch) if found.states_model else {}
     job = _job(launch)
     launch.check()
-    model = asked.model_of(dimensions, SETTINGS)
-    check_model(launch, model, job["seq_len"])
-    mesh = mesh_and_sharding(launch, model, chips_of(launch, command.chips, command.said))
+    model = asked.model_of({**dimensions, **found.dimensions}, SETTINGS, found.model)
+    if found.states_model:
+        check_model(launch, model, job["seq_len"])
+    else:
+        launch.taken |= {name for text in SETTINGS.values() for name in text.split(", ")}
+    launch.assumed += found.assumed
+    started = chips_of(launch, command.chips, command.said, command.nodes)
+    mesh = mesh_and_sharding(launch, model, started)
     interleave, stages, split = chunks_of(launch, model, mesh["pp"])
     micro_batch = launch.fixed("micro_batch", launch.whole("--micro-batch-size"))
     recompute, stages = recomputation_of(launch, model, mesh["pp"], interleave, stages, split)
@@ -71,12 +82,14 @@ def read(text: str, asked: Asked) -> Imported:
         )
     )
     check_combinations(launch, plan)
-    batch = launch.whole("--global-batch-size", micro_batch * plan.dp * plan.fsdp)
-    if "--global-batch-size" not in launch.values:
+    steps = found.accumulation or 1
+    batch = launch.whole("--global-batch-size", steps * micro_batch * plan.dp * plan.fsdp)
+    if "--global-batch-size" not in launch.values and not found.accumulation:
         launch.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
     launch.warnings += model_warnings(launch, model)
     launch.warnings += kernel_warnings(launch, plan)
-    warn_of_others(launch)
+    if found.is_command:
+        warn_of_others(launch)
     said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
     return launch.imported("megatron", plan, said, dimensions, reasons())
 

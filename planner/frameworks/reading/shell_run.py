@@ -1,17 +1,21 @@
 """What shell text comes to: its commands with variables and arrays filled in. Nothing is run.
 
 Variables that the text does not define, positional parameters and the output of commands stay as
-they are written. Of an `if` the branch is taken that its test of known words chooses; branches
-that cannot be chosen, and loops and cases, are left out with a line that says so.
+they are written. Of an `if` and a `case` the branch is taken that known words choose; branches
+that cannot be chosen, and loops, are left out with a line that says so. Files that it sources are
+read where they lie beside it. Work is bounded: see `_MOST`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import field
+from fnmatch import fnmatchcase
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.frameworks.reading.slurm import slurm_variables
+from planner.frameworks.reading.settings import Beside, no_file
 from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
@@ -19,12 +23,16 @@ _DECLARES = ("export", "local", "declare", "readonly", "typeset")
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _EXPANSION = re.compile(
     r"\$\(\((?P<sum>[^()]*(?:\([^()]*\)[^()]*)*)\)\)|\$\{(?P<braced>\w+)(?P<whole>\[[@*]\])?"
-    r"(?::?-(?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*)"
+    r"(?::?[-=](?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*)"
 )
 _REDIRECTION = re.compile(r"[0-9]*[<>]{1,2}(.*)", re.DOTALL)
 _SUM = re.compile(r"[0-9+\-*/% ()]{1,200}")
 _LONGEST = 1 << 20  # characters of a value
+_MOST = 1 << 26  # characters that all expansions of a text may come to
+_LONGEST_TEST = 64  # statements that one condition may have
+_DEEPEST = 4  # files that source one another
 _SKIPPED = {"for": "done", "while": "done", "until": "done", "case": "esac"}
+_SOURCES = ("source", ".")
 _PLAIN_WORDS = ("then", "else", "elif", "fi", "do", "done", "{", "}", "!", "time", "exec")
 
 
@@ -39,6 +47,24 @@ class Branch:
 
 
 @dataclass(slots=True)
+class Case:
+    """A `case` that is open.
+
+    Attributes:
+        word: What is compared.
+        patterns: Those of the branch that is being read.
+        active, taken: Whether its present branch is taken, and whether one was.
+        inside: Whether commands of a branch are read, not patterns.
+    """
+
+    word: str
+    patterns: list[str] = field(default_factory=list)
+    active: bool = False
+    taken: bool = False
+    inside: bool = False
+
+
+@dataclass(slots=True)
 class Shell:
     """The state of a text that is gone through.
 
@@ -48,6 +74,8 @@ class Shell:
         commands: Simple commands, every one a list of words.
         comments: Lines after `#`.
         notes: What was left out, one line each.
+        beside: The text of a file that it sources; None where there is none.
+        files: Texts that the script writes (`cat <<EOF > NAME`), by name.
     """
 
     name: str
@@ -55,8 +83,13 @@ class Shell:
     commands: list[list[str]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    beside: Beside = no_file
+    files: dict[str, str] = field(default_factory=dict)
     _branches: list[Branch] = field(default_factory=list)
+    _cases: list[Case] = field(default_factory=list)
     _until: str = ""
+    _depth: int = 0
+    _spent: int = 0
 
     def read(self, text: str) -> Shell:
         """Goes through a text.
@@ -66,22 +99,28 @@ class Shell:
         """
         lexer = Lexer(text, self.name)
         statements = lexer.statements()
-        self.comments = lexer.comments
+        self.comments += lexer.comments
+        for name, value in slurm_variables(lexer.comments).items():
+            self.variables.setdefault(name, value)
         for at, statement in enumerate(statements):
-            if not self._controls(statement, statements[at + 1 :]):
+            if not self._controls(statement, statements[at + 1 : at + 1 + _LONGEST_TEST]):
                 self._run(statement)
         return self
 
     @property
     def _active(self) -> bool:
-        return not self._until and all(branch.active for branch in self._branches)
+        return not self._until and self._active_outside()
 
     def _controls(self, statement: Statement, following: list[Statement]) -> bool:
         """Whether a statement is only control; words of control before a command are taken off."""
+        if self._cases and not self._until and self._chooses_case(statement):
+            return True
         while statement.words and not statement.array:
             first = _bare(statement.words[0])
             if self._until:
                 self._until = "" if first == self._until else self._until
+                return True
+            if first == "case" and self._opens_case(statement):
                 return True
             if first in _SKIPPED:
                 self._until = _SKIPPED[first]
@@ -102,7 +141,36 @@ class Shell:
         return not statement.array
 
     def _active_outside(self) -> bool:
-        return all(branch.active for branch in self._branches)
+        branches = all(branch.active for branch in self._branches)
+        return branches and all(case.active for case in self._cases)
+
+    def _opens_case(self, statement: Statement) -> bool:
+        """Begins a `case` of a word that is known; whether it is one."""
+        words = statement.words
+        if len(words) < 3 or _bare(words[2]) != "in":
+            return False
+        word = self._text(words[1])
+        if "$" in word or "`" in word:
+            return False
+        self._cases.append(Case(word, [self._text(pattern) for pattern in words[3:]]))
+        return True
+
+    def _chooses_case(self, statement: Statement) -> bool:
+        """Whether a statement is a pattern, or the end, of the `case` that is open."""
+        case = self._cases[-1]
+        first = _bare(statement.words[0]) if statement.words else ""
+        if not case.inside and case.patterns and statement.joint == ")":
+            holds = any(fnmatchcase(case.word, pattern) for pattern in case.patterns)
+            case.active = holds and not case.taken
+            case.taken, case.inside = case.taken or holds, True
+        if case.inside and statement.joint == ";;":
+            case.inside, case.active, case.patterns = False, False, []
+        if first == "esac":
+            self._cases.pop()
+            return True
+        if not case.inside:
+            case.patterns += [self._text(word) for word in statement.words]
+        return not case.inside
 
     def _choose(self, first: str, statement: Statement, following: list[Statement]) -> None:
         if first == "elif" and not self._branches:
@@ -167,7 +235,35 @@ class Shell:
             else:
                 break
         if found := [text for word in _without_files(words) for text in self.fields(word)]:
+            if found[0] in _SOURCES and len(found) > 1:
+                self._source(found[1], statement.line)
             self.commands.append(found)
+        if statement.document is not None:
+            for name in self._written(statement.words):
+                self.files[name] = self._expanded(statement.document)
+
+    def _source(self, path: str, line: int) -> None:
+        """Reads a file that a script takes its variables from, where it lies beside it."""
+        text = self.beside(path) if self._depth < _DEEPEST else None
+        if text is None:
+            self._note(line, f"`source {path}`, which does not lie beside it,")
+            return
+        self._depth += 1
+        self.read(text)
+        self._depth -= 1
+
+    def _written(self, words: list[Word]) -> list[str]:
+        """Files that a command writes to."""
+        found, writes = [], False
+        for word in words:
+            text = self._text(word)
+            if writes:
+                found.append(text)
+            match = None if word[0].quoted else re.match(r"[0-9]*>{1,2}(.*)", text, re.DOTALL)
+            writes = match is not None and not match[1]
+            if match and match[1]:
+                found.append(match[1])
+        return found
 
     def _assign(self, name: str, value: str | list[str], line: int) -> None:
         size = len(value) if isinstance(value, str) else sum(map(len, value)) + len(value)
@@ -199,6 +295,9 @@ class Shell:
         text = _EXPANSION.sub(lambda match: self._value(match, depth), part.text)
         if len(text) > _LONGEST:
             raise InputError(f"{self.name}: a word has more than {_LONGEST:,} letters")
+        self._spent += len(text)
+        if self._spent > _MOST:
+            raise InputError(f"{self.name}: its variables come to more than {_MOST:,} letters")
         return text
 
     def _value(self, match: re.Match[str], depth: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from typing import TYPE_CHECKING
 
 from planner.frameworks.framework import Framework, Target
@@ -55,6 +57,11 @@ class Torchtitan(Framework):
         from planner.frameworks.torchtitan.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def recognizes(self, text: str) -> str:
+        """TOML with a parallelism section, or overrides of the settings of one."""
+        words = (r"^\[parallelism\]", r"--(parallelism|training|activation_checkpoint)[.:]", r"torchtitan\.train")
+        return "torchtitan" if any(re.search(word, text, re.M) for word in words) else ""
 
 
 TORCHTITAN = Torchtitan()

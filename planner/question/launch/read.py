@@ -13,12 +13,15 @@ from planner.base.files import read_bytes
 from planner.base.messages import Origin, not_one_of, shown
 from planner.cost.stages.layout import plan_chunks, stage_layers
 from planner.frameworks.profiles import framework_named
-from planner.frameworks.reading.imported import Imported
-from planner.frameworks.reading.settings import LARGEST, Asked, fixed_fields
+from planner.frameworks.reading.imported import Imported, Noted
+from planner.frameworks.reading.settings import LARGEST, Asked, Beside, fixed_fields, no_file
+from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
 from planner.plan import Plan, Stage, code_of
+from planner.question.launch.machine import machine_of
 from planner.question.launch.model import chosen_model
+from planner.question.launch.shape import ShapeModels, noted_of
 from planner.question.records import model_named
 from planner.question.request import Request, request_from
 
@@ -64,25 +67,41 @@ def read_launch(
         InputError: The launch cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    if source not in TARGETS or not TARGETS[source].launches:
-        raise InputError(f"from: {not_one_of(source, launch_sources())}")
+    if source != AUTO and (source not in TARGETS or not TARGETS[source].launches):
+        raise InputError(f"from: {not_one_of(source, (AUTO, *launch_sources()))}")
     changes = dict(changes or {})
     origin = Origin(arguments=frozenset(changes), dashes=flags)
-    if "hardware" not in changes:
-        raise InputError("hardware: a launch does not say what it runs on; name it: --hardware")
+    if "hardware" not in changes and source != AUTO:
+        raise InputError(
+            "hardware: a launch does not say what it runs on; name it: --hardware (--from auto "
+            "assumes a machine)"
+        )
+    path, function = _parted(path)
     name = "standard input" if str(path) == "-" else str(path)
     text = _text(path, name)
-    chips = _whole("chips", changes.pop("chips", None))
     named = changes.pop("model", None)
+    assumes = source == AUTO
+    models = (
+        ShapeModels(where=name, words=f"{path.name} {text}")
+        if assumes and named is None
+        else chosen_model(named, name)
+    )
     asked = Asked(
         name=name,
-        chips=chips,
+        chips=_whole("chips", changes.pop("chips", None)),
         fix=fixed_fields(fixes or {}),
-        model_of=chosen_model(named, name),
+        model_of=models,
         seq_len=_whole("seq-len", changes.get("seq_len")),
+        beside=_beside(path),
+        function=function,
+        assumes=assumes,
     )
+    if assumes:
+        source = recognized(text, name)
     imported = framework_of_target(TARGETS[source]).read(text, asked)
     job = {**imported.job, "model": named or imported.job["model"]}
+    if assumes:
+        imported, job = _assumed(imported, job, changes, models, machine_of(text, name, source, function))
     _check_said(job, changes, name)
     request = request_from({**_said(job), **changes}, origin)
     model = model_named(request.model)
@@ -90,6 +109,48 @@ def read_launch(
     if "split" not in asked.fix:
         plan = with_rule(plan, model, request.framework or str(imported.job["framework"]))
     return LaunchRead(request, plan, origin, replace(imported, plan=plan))
+
+
+def _assumed(
+    imported: Imported,
+    job: dict[str, Any],
+    changes: Mapping[str, Any],
+    models: object,
+    machine: Noted,
+) -> tuple[Imported, dict[str, Any]]:
+    """A launch with what nobody said of its machine and its model."""
+    noted, differing = noted_of(models)
+    found = [*noted]
+    if "hardware" not in changes:
+        job = {**job, "hardware": machine.value}
+        found.append(machine)
+    if differing:
+        job = {**job, "set": [*differing]}
+    return replace(imported, assumed=(*found, *imported.assumed)), job
+
+
+def _parted(path: Path) -> tuple[Path, str]:
+    """A file, and the recipe in it that `FILE::RECIPE` names."""
+    name, colons, function = str(path).partition("::")
+    return (Path(name), function) if colons and name else (path, "")
+
+
+def _beside(path: Path) -> Beside:
+    """Reads files that a script names, below its own folder or beside it; None for others."""
+    folder = path.parent.resolve()
+
+    def text(named: str) -> str | None:
+        if not named or "$" in named or named.startswith(("/", "~")):
+            return None
+        place = (folder / named).resolve()
+        if folder not in place.parents or not place.is_file():
+            return None
+        try:
+            return _text(place, str(place))
+        except InputError:
+            return None
+
+    return text if str(path) != "-" else no_file
 
 
 def _text(path: Path, name: str) -> str:

@@ -1,0 +1,77 @@
+"""What a launch runs on, by the words of its text and of the names of its files.
+
+Launches seldom name their machine: the chip follows from a folder, an option or a comment, or is
+assumed. Each comes with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from planner.frameworks.reading.imported import Noted
+
+_CLUSTERS = {
+    "gb300": "gb300-nvl72",
+    "gb200": "gb200-nvl72",
+    "b300": "dgx-b300",
+    "b200": "dgx-b200-ndr",
+    "gh200": "gh200-ndr",
+    "h200": "dgx-h200-ndr",
+    "h100": "dgx-h100-ndr",
+    "h800": "h800-pod",
+    "h20": "hgx-h20-ndr",
+    "a100": "dgx-a100-80-hdr",
+    "v100": "dgx1-v100",
+    "mi355x": "mi355x-8way",
+    "mi350x": "mi350x-8way",
+    "mi325x": "mi325x-8way",
+    "mi300x": "mi300x-8way",
+    "mi250x": "mi250x-slingshot",
+    "tpu7x": "tpu-v7",
+    "ironwood": "tpu-v7",
+    "v6e": "tpu-v6e",
+    "trillium": "tpu-v6e",
+    "v5p": "tpu-v5p",
+    "v5e": "tpu-v5e",
+    "v5litepod": "tpu-v5e",
+    "trn2": "trn2",
+    "trn1": "trn1",
+    "gaudi3": "gaudi3",
+    "gaudi2": "gaudi2",
+    "a3": "dgx-h100-ndr",
+}
+"""A word to the cluster that stands for machines of it; a3: Google Cloud's machines of 8 H100s."""
+_SMALLER = {"a100": (r"40 ?g", "dgx-a100-40-hdr"), "v100": (r"32 ?g", "v100-32gb-edr")}
+_WORDS = re.compile(rf"(?<![a-z0-9])({'|'.join(_CLUSTERS)})(?![a-z0-9])|_({'|'.join(_CLUSTERS)})_")
+_DEFAULTS = {"maxtext": "tpu-v5p"}
+_FOLDERS = 4  # of a path that are looked at
+
+
+def machine_of(text: str, path: str, source: str, called: str = "") -> Noted:
+    """The cluster of a launch, with why.
+
+    Args:
+        text: The launch.
+        path: Its file.
+        source: The target whose launch it is.
+        called: The recipe in it, if it is one of several.
+    """
+    places = (
+        ("the recipe's name", called),
+        ("the file's name", "/".join(PurePath(path).parts[-_FOLDERS:])),
+        ("the text", text),
+    )
+    for where, words in places:
+        low = words.lower()
+        if match := _WORDS.search(low):
+            word = match[1] or match[2]
+            pattern, smaller = _SMALLER.get(word, ("", ""))
+            around = low[max(0, match.start() - 12) : match.end() + 12]
+            cluster = smaller if pattern and re.search(pattern, around) else _CLUSTERS[word]
+            return Noted(name="hardware", value=cluster, reason=f"by {word} in {where}")
+    default = _DEFAULTS.get(source, "dgx-h100-ndr")
+    reason = "not said; what this framework is run on most" if source in _DEFAULTS else (
+        "not said; a common machine is taken"
+    )
+    return Noted(name="hardware", value=default, reason=f"{reason} (--hardware names another)")
