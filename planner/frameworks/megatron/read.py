@@ -81,7 +81,8 @@ def read(text: str, asked: Asked) -> Imported:
             stages=stages,
         )
     )
-    check_combinations(launch, plan)
+    if found.is_command:
+        check_combinations(launch, plan)
     steps = found.accumulation or 1
     batch = launch.whole("--global-batch-size", steps * micro_batch * plan.dp * plan.fsdp)
     if "--global-batch-size" not in launch.values and not found.accumulation:

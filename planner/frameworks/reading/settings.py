@@ -61,6 +61,7 @@ class Asked:
         beside: The text of a file that a script names, by its path from there; None: it is not
             there, or lies elsewhere.
         function: The recipe of a Python file; empty: the only one.
+        remarked: Chips that a remark in the text names, e.g. "for 64 A100 GPUs".
         assumes: Whether what the text leaves open is assumed and noted: the chips, and the
             nearest plan where none says what a setting does. Else it is an error.
     """
@@ -73,6 +74,7 @@ class Asked:
     beside: Beside = no_file
     function: str = ""
     assumes: bool = False
+    remarked: int | None = None
 
 
 def fixed_fields(fixes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
@@ -278,8 +280,33 @@ def _hint(name: str, names: list[str]) -> str:
     return did_you_mean(name, [section + dot + one for one in near])
 
 
-def data_ranks(launch: LaunchSettings, chips: int | None, beside: Mapping[str, int]) -> int:
+def _assumed_chips(
+    launch: LaunchSettings, chips: int | None, product: int, groups: int, words: str
+) -> int:
+    """Chips where the launcher says none, or fewer than the axes need: as published as examples."""
+    need = math.lcm(product, groups)
+    if chips is not None and (chips >= need or chips % product == 0 == chips % groups):
+        return chips
+    remarked = launch.asked.remarked
+    if chips is None and remarked and remarked % product == 0:
+        launch.assume("chips", remarked, "by a remark in the text")
+        return remarked
+    found = math.lcm(need, NODE)
+    held = f"{words}, and groups of {groups} that share experts" if groups > 1 else words
+    if chips is None:
+        why = f"not said; the fewest whole nodes of {NODE} that hold {held}"
+    else:
+        why = f"its launcher starts {chips}, too few for {held}; the fewest that do are taken"
+    launch.assume("chips", found, why)
+    return found
+
+
+def data_ranks(
+    launch: LaunchSettings, chips: int | None, beside: Mapping[str, int], groups: int | None = None
+) -> int:
     """Ranks that see different sequences: chips over the product of the other axes.
+
+    `groups`: chips of which a multiple is needed besides, where experts are shared over some.
 
     Raises:
         InputError: The chips are not said, or the axes do not divide them.
@@ -288,10 +315,8 @@ def data_ranks(launch: LaunchSettings, chips: int | None, beside: Mapping[str, i
     for size in beside.values():
         product *= size
     words = " x ".join(f"{axis} {size}" for axis, size in beside.items())
-    if chips is None and launch.asked.assumes:
-        chips = math.lcm(product, NODE)
-        why = f"not said; the fewest whole nodes of {NODE} that hold {words}"
-        launch.assume("chips", chips, why)
+    if launch.asked.assumes and launch.asked.chips is None:
+        chips = _assumed_chips(launch, chips, product, groups or 1, words)
     if chips is None:
         raise InputError(
             f"{launch.asked.name}: does not say on how many chips it runs; give --chips, a "

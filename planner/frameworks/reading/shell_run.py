@@ -315,7 +315,7 @@ class Shell:
 
     def _sum(self, match: re.Match[str], depth: int) -> str:
         """The value of `$(( ... ))` where all in it is known."""
-        named = re.sub(r"(?<![\w$])([A-Za-z_]\w*)", r"$\1", match["sum"])
+        named = re.sub(r"(?<![\w${])([A-Za-z_]\w*)", r"$\1", match["sum"])
         text = self._expanded(Part(named, quoted=True, expands=depth < 4), depth + 1)
         value = whole_sum(text)
         return match[0] if value is None else str(value)

@@ -44,6 +44,10 @@ _CLUSTERS = {
 """A word to the cluster that stands for machines of it; a3: Google Cloud's machines of 8 H100s."""
 _SMALLER = {"a100": (r"40 ?g", "dgx-a100-40-hdr"), "v100": (r"32 ?g", "v100-32gb-edr")}
 _WORDS = re.compile(rf"(?<![a-z0-9])({'|'.join(_CLUSTERS)})(?![a-z0-9])|_({'|'.join(_CLUSTERS)})_")
+_REMARK = re.compile(
+    rf"(?<![\w.])(\d{{1,6}}) ?x? (?:\d+ ?GB )?(?:NVIDIA |AMD )?(?:{'|'.join(_CLUSTERS)}|GPUs)\b",
+    re.IGNORECASE,
+)
 _DEFAULTS = {"maxtext": "tpu-v5p"}
 _FOLDERS = 4  # of a path that are looked at
 
@@ -75,3 +79,14 @@ def machine_of(text: str, path: str, source: str, called: str = "") -> Noted:
         "not said; a common machine is taken"
     )
     return Noted(name="hardware", value=default, reason=f"{reason} (--hardware names another)")
+
+
+def remarked_chips(text: str) -> int | None:
+    """Chips that a comment names.
+
+    >>> remarked_chips("# a preset for 64 A100 GPUs."), remarked_chips("x = 3")
+    (64, None)
+    """
+    comments = (line.partition("#")[2] for line in text.splitlines() if "#" in line)
+    found = (_REMARK.search(line) for line in comments)
+    return next((int(match[1]) for match in found if match and int(match[1])), None)

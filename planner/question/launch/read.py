@@ -19,7 +19,7 @@ from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
 from planner.plan import Plan, Stage, code_of
-from planner.question.launch.machine import machine_of
+from planner.question.launch.machine import machine_of, remarked_chips
 from planner.question.launch.model import chosen_model
 from planner.question.launch.shape import ShapeModels, noted_of
 from planner.question.records import model_named
@@ -95,6 +95,7 @@ def read_launch(
         beside=_beside(path),
         function=function,
         assumes=assumes,
+        remarked=remarked_chips(text) if assumes else None,
     )
     if assumes:
         source = recognized(text, name)

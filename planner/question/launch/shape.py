@@ -16,6 +16,7 @@ from planner.base.errors import InputError
 from planner.base.messages import shown
 from planner.base.units import plural
 from planner.frameworks.reading.imported import Noted
+from planner.question.changes.changes import changes_of
 from planner.question.launch.model import _agrees, agreeing, dimension, model_called
 
 _KINDS = (
@@ -95,9 +96,10 @@ class ShapeModels:
                 if name in _NUMBERS and value is not None and not _agrees(near, name, value)
                 and dimension(near, name) not in (None, 0)
             }
+            texts = [f"model.{name}={_word(value)}" for name, value in changes.items()]
             try:
-                model = load_model(near.name, _nested(changes))
-            except ModelError:
+                model = load_model(near.name, changes_of(tuple(texts), near.name, "").model)
+            except (InputError, ModelError):
                 continue
             self._note(near, changes, wanted)
             return model
@@ -148,18 +150,6 @@ def _same_kind(model: Model, name: str, value: Any) -> bool:
     if name == "moe.experts":
         return bool(dimension(model, name)) == bool(value)
     return _agrees(model, name, value)
-
-
-def _nested(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by dotted names as a file of a model nests them."""
-    found: dict[str, Any] = {}
-    for name, value in changes.items():
-        *outer, last = name.split(".")
-        at = found
-        for step in outer:
-            at = at.setdefault(step, {})
-        at[last] = value if isinstance(value, bool) else {"value": value}
-    return found
 
 
 def noted_of(models: object) -> tuple[Iterable[Noted], Iterable[str]]:

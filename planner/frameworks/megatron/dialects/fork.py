@@ -23,7 +23,7 @@ _RENAMED = {
     "--cpu-optimizer": "--optimizer-cpu-offload",
 }
 _WHOLE_LAYERS = ("--checkpoint-activations", "--deepspeed-activation-checkpointing")
-_UNCALLED = ("--no-query-key-layer-scaling",)
+_ENDS = ("--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split")
 _STAGES = {"1": "optim", "2": "optim_grads", "3": "optim_grads_params"}
 _SAID = "the stage of ZeRO of Megatron-DeepSpeed"
 
@@ -44,11 +44,14 @@ def fork_of(recipe: Recipe) -> Recipe:
             "--recompute-num-layers": settings.get("--checkpoint-num-layers", ("1",)),
         }
     found.pop(_WHOLE_LAYERS[1], None)
+    dimensions = _dimensions(found)
     if "--num-query-groups" in found:
         found["--group-query-attention"] = ()
     if "--context-parallel-size" in found and "--ds-sequence-parallel-size" in settings:
         found["--cp-comm-type"] = ("a2a",)
     _experts(found, settings)
+    if "embedding" in (found.pop("--pp-partition-method", None) or ("",))[0]:
+        found |= dict.fromkeys(_ENDS, ())  # both ends count as layers where stages are cut
     stage = _stage(config, settings, found)
     if stage in _STAGES:
         found.pop("--use-distributed-optimizer", None)
@@ -58,7 +61,33 @@ def fork_of(recipe: Recipe) -> Recipe:
         found["--optimizer-cpu-offload"] = ()
     for name in ("--deepspeed", "--zero-stage", "--deepspeed-config", "--deepspeed_config"):
         found.pop(name, None)
-    return replace(recipe, settings=found, assumed=tuple(assumed))
+    return replace(
+        recipe,
+        settings=found,
+        assumed=tuple(assumed),
+        dimensions=dimensions,
+        is_command=False,
+    )
+
+
+def _dimensions(found: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """What only the fork says of the model; taken out of the arguments."""
+    dimensions: dict[str, Any] = {}
+    if found.get("--position-embedding-type") == ("alibi",):
+        del found["--position-embedding-type"]
+        dimensions["positions.kind"] = "alibi"
+    if found.pop("--embed-layernorm", None) is not None:
+        dimensions["norm.embedding"] = True
+    if found.get("--normalization") == ("rmsnorm",):
+        found["--normalization"] = ("RMSNorm",)
+    if found.get("--glu-activation"):
+        gate = found.pop("--glu-activation")
+        found["--swiglu"] = ()
+        if "--ffn-hidden-size" not in found and (hidden := found.get("--hidden-size", ("",))[0]).isdigit():
+            # megatron/model/transformer.py doubles what comes out of the first matrix alone
+            found["--ffn-hidden-size"] = (str(4 * int(hidden[:9])),)
+        assert gate
+    return dimensions
 
 
 def _sharded(stage: str) -> dict[str, tuple[str, ...]]:

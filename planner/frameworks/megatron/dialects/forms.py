@@ -50,7 +50,7 @@ def recipe_in(text: str, asked: Asked) -> Recipe | None:
 def _form(text: str) -> Callable[[Mapping[str, Any], Asked], Recipe] | None:
     if looks_like_shell(text):
         return None
-    for pattern, form in ((_PRIMUS, primus), (_NEOX, neox), (_NEMO, nemo)):
+    for pattern, form in ((_PRIMUS, primus), (_NEMO, nemo), (_NEOX, neox)):
         if pattern.search(text):
             return form
     return None

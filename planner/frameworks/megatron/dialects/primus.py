@@ -6,6 +6,7 @@ pre_trainer.yaml, fd1eeabbad (2026-08-22).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,8 +22,10 @@ _DEFAULTS = {
     "global_batch_size": 16,
     "seq_length": 1024,
     "bf16": True,
+    "use_distributed_optimizer": True,
 }
 _RENAMED = {"fp8": "fp8_format"}
+_VARIABLE = re.compile(r"\$\{\w+:([^{}]*)\}")
 _MODULES = ("pre_trainer", "sft_trainer", "post_trainer")
 
 
@@ -36,7 +39,9 @@ def primus(data: Mapping[str, Any], asked: Asked) -> Recipe:
     module = next((modules[name] for name in _MODULES if name in modules), None)
     if not isinstance(module, Mapping):
         raise InputError(f"{asked.name}: modules: has none of {', '.join(_MODULES)}")
-    given = module.get("overrides") or {}
+    given = {name: _filled(value) for name, value in (module.get("overrides") or {}).items()}
+    if given.get("use_torch_fsdp2"):
+        given.setdefault("use_distributed_optimizer", False)
     values = {**_DEFAULTS, **given}
     if values.get("bf16") and values.get("fp16"):
         values["bf16"] = "bf16" in given
@@ -47,11 +52,23 @@ def primus(data: Mapping[str, Any], asked: Asked) -> Recipe:
         command=Command(words=[]),
         is_command=False,
         states_model=False,
-        model=str(module.get("model", "")).removesuffix(".yaml"),
+        model=str(_filled(module.get("model", ""))).removesuffix(".yaml"),
         assumed=tuple(
             Noted(name=name, value=str(_DEFAULTS[name]), reason="Primus's default") for name in left
         ),
     )
+
+
+def _filled(value: Any) -> Any:
+    """`${NAME:default}` as its default, a whole number where it is one."""
+    if not isinstance(value, str):
+        return value
+    found = _VARIABLE.sub(lambda match: match[1], value)
+    if found == value:
+        return value
+    if found in ("true", "false", "null"):
+        return {"true": True, "false": False, "null": None}[found]
+    return int(found) if found.isdigit() and len(found) < 12 else found
 
 
 def _switch(name: str, value: Any) -> Any:
