@@ -80,6 +80,7 @@ class Question:
     Attributes:
         request, plan, origin, assumed: See `planner.question.files.plan_file.PlanRead`.
         imported: The launch; None: it was a plan file.
+        source: What it was asked to be: the framework, or auto.
         file: Its name.
         flags: The flags that ask the same of it, of those that explain has too.
     """
@@ -91,6 +92,7 @@ class Question:
     imported: Imported | None
     file: str
     flags: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -109,6 +111,7 @@ class Question:
         lists = ("ignored", "unknown")
         launch = {
             "source": self.imported.source,
+            "asked": self.source,
             "file": self.file,
             "flags": list(self.flags),
             **{name: [one.to_dict() for one in getattr(self.imported, name)] for name in lists},
@@ -151,6 +154,7 @@ def question_of(
         imported=found.imported,
         file=str(plan_file),
         flags=_flags({**launch.job, **asked}, launch.fixes),
+        source=launch.source,
     )
 
 

@@ -21,9 +21,14 @@ from planner.question.launch.model import _agrees, agreeing, dimension, model_ca
 
 _KINDS = (
     "mlp.gated", "moe.experts", "attention.kind", "norm.kind", "positions.kind", "parallel_block",
-    "norm.embedding", "tied_embeddings",
+    "norm.embedding",
 )  # fmt: skip
-"""What a model cannot change into another one for, the first of them least of all."""
+"""What stays that of the model which is most like it, the first of them differing last of all."""
+_PLAIN = {
+    "window": None, "mtp_modules": 0, "attention.qk_norm": "none", "attention.sinks": False,
+    "attention.bias": (), "norm.per_layer": 2, "norm.embedding": False, "parallel_block": False,
+}  # fmt: skip
+"""What a model has that a launch says nothing of."""
 _NUMBERS = (
     "layers", "hidden", "heads", "kv_heads", "head_dim", "vocab_size", "tied_embeddings",
     "mlp.hidden", "moe.experts", "moe.experts_per_token", "moe.expert_hidden",
@@ -137,9 +142,12 @@ def _attention(dimensions: Mapping[str, Any]) -> str:
 def _distance(model: Model, wanted: Mapping[str, Any]) -> tuple[float, ...]:
     """How unlike a model is: kinds that differ, then numbers that differ, then by how much."""
     kinds = sum(
-        (len(_KINDS) - at) ** 2
+        (1 + len(_KINDS) - at) ** 2
         for at, name in enumerate(_KINDS)
         if name in wanted and not _same_kind(model, name, wanted[name])
+    )
+    kinds += sum(
+        dimension(model, name) != plain for name, plain in _PLAIN.items() if name not in wanted
     )
     numbers = [name for name in _NUMBERS if wanted.get(name) and not _agrees(model, name, wanted[name])]
     size = abs(model.layers * model.hidden**2 / (wanted["layers"] * wanted["hidden"] ** 2) - 1)

@@ -42,9 +42,13 @@ _REMAT = {
     "minimal_offloaded": ("none", True),
     "none": ("none", True),
     "save_dot_except_mlp": ("selective", True),
-    "custom": ("selective", False),
 }
 """A policy as a recomputation of plans, and whether it is just that."""
+_TENSORS = (
+    "context", "query_proj", "key_proj", "value_proj", "qkv_proj", "out_proj", "mlpwi", "mlpwi_0",
+    "mlpwi_1", "mlpwo", "moe_mlpwi", "moe_mlpwi_0", "moe_mlpwi_1", "moe_mlpwo",
+)  # fmt: skip
+"""Tensors that a custom policy keeps, moves or computes again, beside the inputs of layers."""
 _PRECISIONS = {"": "", "int8": "int8", "fp8": "fp8", "fp8_full": "fp8", "nanoo_fp8": "fp8"}
 _DTYPES = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 _BASE = {
@@ -246,6 +250,12 @@ def _batch(launch: LaunchSettings, mesh: dict[str, Any], slices: Slices) -> tupl
 
 def _recompute(launch: LaunchSettings) -> str:
     text = launch.text("remat_policy", "full")
+    if text == "custom":
+        kept = [name for name in _TENSORS if launch.text(name, "remat") in ("device", "offload")]
+        found = "selective" if any(name.startswith(("mlp", "moe")) for name in kept) else "full"
+        what = f"custom keeps {', '.join(kept) or 'inputs of layers'}"
+        launch.warnings.append(f"remat_policy: {what}; it is taken for recompute {found}")
+        return found
     found, exact = _REMAT.get(text, ("selective" if text.startswith("save_") else "", False))
     if not found:
         what = f"{shown(text)} is none that a plan describes"
@@ -265,7 +275,11 @@ def _offload(launch: LaunchSettings) -> tuple[str, ...]:
     ):
         if launch.text(name, "false").lower() == "true":
             found.append(part)
-    if launch.look("remat_policy") == "minimal_offloaded":
+    policy = launch.look("remat_policy")
+    if policy == "custom" and launch.text("decoder_layer_input", "device") == "offload":
+        what = "inputs of layers lie on the host, which the prediction counts on the chip"
+        launch.warnings.append(f"decoder_layer_input: {what}")
+    if policy == "minimal_offloaded":
         found.append("activations")
     return tuple(part for part in ("optimizer", "weights", "activations") if part in found)
 

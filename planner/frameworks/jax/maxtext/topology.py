@@ -50,8 +50,8 @@ def slices_in(text: str, name: str, launch: LaunchSettings) -> Slices:
     if match:
         shape = [int(size) for size in match["size"].split("x")]
         chips = prod(shape) if len(shape) > 1 else max(1, shape[0] // _KINDS[kind])
-        where = "its launcher" if _STARTED.search(text) else "a remark"
-        launch.assume("chips", chips * count, f"{count} x {match[0].strip()} by {where}")
+        if not _STARTED.search(text):
+            launch.assume("chips", chips * count, f"{count} x {match[0].strip()} by a remark")
         return Slices(count=count, devices=chips * per_chip, per_chip=per_chip)
     inside, across = _known(launch, "ici"), _known(launch, "dcn") or 1
     if inside is None and launch.asked.assumes:
