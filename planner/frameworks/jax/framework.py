@@ -9,11 +9,13 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.jax.profile import JAX as PROFILE
 
 if TYPE_CHECKING:
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
 class Jax(Framework):
@@ -59,6 +61,14 @@ class Jax(Framework):
         from planner.frameworks.jax.maxtext.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+        """See `planner.frameworks.jax.maxtext.changing`."""
+        from planner.frameworks.jax.maxtext.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        return settings_between(before, after, batch, layers, text), ANCHORS
 
     def recognizes(self, text: str) -> str:
         """See `planner.frameworks.jax.maxtext.read`."""

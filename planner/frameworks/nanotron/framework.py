@@ -8,11 +8,13 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.nanotron.profile import NANOTRON as PROFILE
 
 if TYPE_CHECKING:
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
 class Nanotron(Framework):
@@ -43,6 +45,14 @@ class Nanotron(Framework):
         from planner.frameworks.nanotron.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+        """See `planner.frameworks.nanotron.changing`."""
+        from planner.frameworks.nanotron.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        return settings_between(before, after, batch, layers, text), ANCHORS
 
     def recognizes(self, text: str) -> str:
         """See `planner.frameworks.nanotron.read`."""

@@ -67,6 +67,29 @@ def read_launch(
         InputError: The launch cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
+    return launch_in(None, source, path, changes, fixes, flags=flags)
+
+
+def text_of(path: Path) -> str:
+    """The text of a launch.
+
+    Raises:
+        InputError: It is no text, empty, or far larger than any launch.
+    """
+    path = _parted(path)[0]
+    return _text(path, "standard input" if str(path) == "-" else str(path))
+
+
+def launch_in(
+    text: str | None,
+    source: str,
+    path: Path,
+    changes: Mapping[str, Any] | None = None,
+    fixes: Mapping[str, Iterable[str]] | None = None,
+    *,
+    flags: bool = False,
+) -> LaunchRead:
+    """The job and the plan of a text in the place of a file; None: of the file. See `read_launch`."""
     if source != AUTO and (source not in TARGETS or not TARGETS[source].launches):
         raise InputError(f"from: {not_one_of(source, (AUTO, *launch_sources()))}")
     changes = dict(changes or {})
@@ -78,7 +101,7 @@ def read_launch(
         )
     path, function = _parted(path)
     name = "standard input" if str(path) == "-" else str(path)
-    text = _text(path, name)
+    text = _text(path, name) if text is None else text
     named = changes.pop("model", None)
     assumes = source == AUTO
     models = (
