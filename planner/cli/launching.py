@@ -36,6 +36,15 @@ From = Annotated[
         complete=targets,
     ),
 ]
+Improve = Annotated[
+    bool,
+    option(
+        "Also the nearest better plans of a launch, by one, two and three changes, each with the "
+        "diff of its file.",
+        _PANEL,
+        "--improve",
+    ),
+]
 _SAID = {
     "model": "Its model (default: the one of the database that has its dimensions).",
     "chips": "Chips that it starts on (default: as its launcher says).",
@@ -118,6 +127,34 @@ class Question:
         }
         warnings = (*self.imported.warnings, *found.warnings)
         return replace(found, warnings=warnings, launch=launch)
+
+
+def check_improve(improve: bool, launch: LaunchFlags, *, quiet: bool) -> None:
+    """Refuses --improve where there is no launch to improve, or nothing to show it in."""
+    if improve and launch.source is None:
+        raise InputError(
+            "improve: is about launches (--from); planner explain compares a plan with those one "
+            "step away"
+        )
+    if improve and quiet:
+        raise InputError("improve: has no effect with --quiet, which prints one line; give one")
+
+
+def with_improvements(
+    result: EvaluateResult, question: Question, launch: LaunchFlags, given: Mapping[str, Any]
+) -> EvaluateResult:
+    """An answer with the better plans near to the launch."""
+    from planner.answers.improved import improved  # noqa: PLC0415  (few ask for it)
+    from planner.question.launch import LaunchRead  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.resolved import resolve  # noqa: PLC0415
+
+    assert question.imported is not None
+    assert launch.source is not None
+    read = LaunchRead(question.request, question.plan, question.origin, question.imported)
+    resolved = resolve(question.request, question.origin, question.plan.chips)
+    path = Path(question.file)
+    found = improved(resolved, read, launch.source, path, given, launch.fixes)
+    return replace(result, launch={**result.launch, "improvements": found.to_dict()})
 
 
 def question_of(

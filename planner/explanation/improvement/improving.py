@@ -1,7 +1,10 @@
-"""The fastest plans within one, two and three changes: all are evaluated, so that none is missed."""
+"""The fastest plans within one, two and three changes: all are evaluated, and none is missed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import islice
 from math import exp
 
 import numpy as np
@@ -13,11 +16,16 @@ from planner.cost.intervals import is_prediction, tie_noise
 from planner.explanation.improvement.answer import Improvement, Improvements
 from planner.explanation.improvement.space import DECISIONS, MOST, Near, near
 from planner.explanation.judging import obeying
+from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 
+Told = Callable[[Plan], tuple[str, str]]
+"""What says a plan to its framework, as a diff; else empty, and why."""
 _BEST = 3
+_TRIED = 40
+"""Plans that are tried, the fastest first, until some are found that can be told."""
 _AT_ONCE = 1 << 14
 _SAME = 1e-4  # share of a step time below which a plan is no faster
 
@@ -28,6 +36,7 @@ def improvements(
     limits: Limits,
     options: SpaceOptions,
     *,
+    told: Told | None = None,
     best: int = _BEST,
     most: int = MOST,
 ) -> Improvements:
@@ -40,15 +49,16 @@ def improvements(
         model: Job, cluster, assumptions.
         plan: The plan.
         limits, options: What plans have to obey; `options.runnable_in` has to run them.
+        told: What says a plan to the framework, or why nothing does; of the fastest that nothing
+            says others take the place.
         best: How many of each number of changes.
         most: Changes to look for.
     """
     close = near(model, plan, options, most)
-    runs = np.asarray(
-        obeying(model, close.plans, all_orders=options.all_orders, targets=options.runnable_in)
-    )
+    targets = [one for one in options.runnable_in if _obeys(model, plan, options, one)]
+    runs = np.asarray(obeying(model, close.plans, all_orders=options.all_orders, targets=targets))
     kept = _taken(close, runs)
-    times, memory = _evaluated(model, PlanTable.joined([kept.plans]) if len(runs) else kept.plans)
+    times, memory = _evaluated(model, kept.plans)
     own = evaluate_totals(model, PlanTable.from_plans([plan]))
     own_time = float(own.step_time_s[0])
     own_fits = bool(_fitting(model, PlanTable.from_plans([plan]), own.memory_bytes, limits)[0])
@@ -57,13 +67,12 @@ def improvements(
     found: dict[int, tuple[Improvement, ...]] = {}
     for count in range(1, most + 1):
         rows = np.flatnonzero(fits & (kept.changes == count) & (times < beats))
-        rows = rows[np.argsort(times[rows], kind="stable")][:best]
-        found[count] = tuple(
-            _improvement(model, plan, kept.plans.plan(row), times[row], memory[row], own_time)
-            for row in rows.tolist()
-        )
-        if len(rows):
-            beats = min(beats, float(times[rows[0]]) * (1 - _SAME))
+        rows = rows[np.argsort(times[rows], kind="stable")]
+        plans = ((kept.plans.plan(row), times[row], memory[row]) for row in rows.tolist())
+        near_ones = (_improvement(model, plan, *one, own_time) for one in plans)
+        found[count] = tuple(_told(near_ones, told, best))
+        if found[count]:
+            beats = min(beats, found[count][0].step_time_s * (1 - _SAME))
     return Improvements(
         found=found,
         fits=own_fits,
@@ -71,6 +80,34 @@ def improvements(
         runnable=int(runs.sum()),
         fitting=int(fits.sum()),
     )
+
+
+def _told(found: Iterable[Improvement], told: Told | None, best: int) -> list[Improvement]:
+    """The first plans that can be told; where none of many can, the first one as it is."""
+    if told is None:
+        return list(islice(found, best))
+    kept: list[Improvement] = []
+    first: Improvement | None = None
+    for one in islice(found, _TRIED):
+        diff, why = told(one.plan)
+        said = replace(one, diff=diff, why_no_diff=why)
+        first = first or said
+        if diff:
+            kept.append(said)
+        if len(kept) == best:
+            break
+    return kept or ([first] if first else [])
+
+
+def _obeys(model: CostModel, plan: Plan, options: SpaceOptions, target: Target) -> bool:
+    """Whether a plan keeps the rules of a target; where it does not, others need not either.
+
+    Forks launch what the framework that they are read as does not, such as parallel blocks.
+    """
+    own = PlanTable.from_plans([plan])
+    if own.stages is not None:
+        return True
+    return bool(obeying(model, own, all_orders=options.all_orders, targets=(target,))[0])
 
 
 def _taken(close: Near, kept: BoolArray) -> Near:
@@ -89,9 +126,7 @@ def _evaluated(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArr
     return np.concatenate(times), np.concatenate(memory)
 
 
-def _fitting(
-    model: CostModel, plans: PlanTable, memory: FloatArray, limits: Limits
-) -> BoolArray:
+def _fitting(model: CostModel, plans: PlanTable, memory: FloatArray, limits: Limits) -> BoolArray:
     """(n,) which plans fit on their chips."""
     if not len(plans):
         return np.zeros(0, dtype=np.bool_)

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import IntArray
+from planner.base.arrays import BoolArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import RECOMPUTES, SHARDINGS, Plan, PlanTable
 from planner.plan.plan import COLUMNS
@@ -59,7 +59,7 @@ def values_of(model: CostModel, plan: Plan) -> dict[str, IntArray]:
         "micro_batch": [size for size in _divisors(most) if size <= most],
         "interleave": list(range(1, model.job.model.layers + 1)),
         "sharding": shardings,
-        "recompute": list(range(len(RECOMPUTES))),
+        "recompute": _recomputes(model),
         "sequence_parallel": [0, 1],
     }
     own = own_values(plan)
@@ -69,6 +69,12 @@ def values_of(model: CostModel, plan: Plan) -> dict[str, IntArray]:
         name: np.array([own[name], *(value for value in offered[name] if value != own[name])])
         for name in DECISIONS
     }
+
+
+def _recomputes(model: CostModel) -> list[int]:
+    """Levels of recomputation, without one that saves nothing: attention that is fused anyway."""
+    useless = model.framework.selective == "core-attention" and model.assumptions.fused_attention
+    return [at for at, name in enumerate(RECOMPUTES) if not (useless and name == "selective")]
 
 
 def own_values(plan: Plan) -> Mapping[str, int]:
@@ -106,10 +112,9 @@ def _divisors(number: int) -> list[int]:
 
 
 def _combined(values: Mapping[str, IntArray], most: int) -> Iterator[IntArray]:
-    """(decisions, n) values with some decisions changed and the others as they are.
+    """(decisions, n) values of which `most` are any, and the others as they are.
 
-    A change of pp or tp may bring one that is forced (chunks, sequence parallelism), so that one
-    more decision is let differ here; `_counted` says how many count.
+    What a change forces follows in `_forced`, so that it takes none of the `most`.
     """
     names = list(values)
     for chosen in combinations(names, most):
@@ -155,10 +160,10 @@ def _dividing(model: CostModel, plan: Plan, columns: Mapping[str, IntArray]) -> 
 
 def _table(
     model: CostModel, plan: Plan, columns: Mapping[str, IntArray], options: SpaceOptions
-) -> tuple[PlanTable, IntArray]:
+) -> tuple[PlanTable, BoolArray]:
     """The rows as plans, and which of them have stages that the layers divide into."""
     rows = len(columns["tp"])
-    base = PlanTable.from_plans([plan] if rows else [plan]).take(np.zeros(rows, dtype=np.intp))
+    base = PlanTable.from_plans([plan]).take(np.zeros(rows, dtype=np.intp))
     data = plan.chips // (columns["tp"] * columns["cp"] * columns["pp"])
     shards = columns["sharding"] == _ZERO3
     replicas = np.where(shards & (plan.sharding == "zero3") & (data % plan.dp == 0), plan.dp, 1)
@@ -177,7 +182,7 @@ def _table(
 
 def _stages(
     model: CostModel, plan: Plan, columns: Mapping[str, IntArray], options: SpaceOptions
-) -> tuple[IntArray, IntArray, IntArray]:
+) -> tuple[IntArray, IntArray, BoolArray]:
     """(n,) split and schedule of each row, and whether its stages are offered."""
     own = PlanTable.from_plans([plan])
     split = np.full(len(columns["pp"]), int(own.split[0]))

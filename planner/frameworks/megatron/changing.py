@@ -40,7 +40,9 @@ def settings_between(
         for field, names in _SIZES.items()
         if getattr(before, field) != getattr(after, field)
     ]
-    found.append(Setting(names=("global_batch_size", "train_batch_size"), value=str(batch)))
+    by_steps = "gradient_accumulation_steps" in text
+    names = ("global_batch_size", "train_batch_size")
+    found.append(Setting(names=names, value=str(batch), present=by_steps))
     steps = batch // (after.micro_batch * after.dp * after.fsdp)
     found.append(Setting(names=("gradient_accumulation_steps",), value=str(steps), present=True))
     if (before.interleave, before.pp) != (after.interleave, after.pp):

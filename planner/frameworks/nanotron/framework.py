@@ -23,9 +23,7 @@ class Nanotron(Framework):
     name = "nanotron"
     profiles = (PROFILE,)
     targets = (
-        Target(
-            name="nanotron", title="Nanotron", framework="nanotron", launches="the YAML file"
-        ),
+        Target(name="nanotron", title="Nanotron", framework="nanotron", launches="the YAML file"),
     )
 
     def rules(self) -> tuple[Rule, ...]:

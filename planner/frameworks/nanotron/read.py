@@ -92,7 +92,9 @@ def _yaml(text: str, name: str) -> Mapping[str, Any]:
     return data
 
 
-def _flat(data: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _flat(
+    data: Mapping[str, Any], before: str, depth: int
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Values as text by their dotted names; what is null is left out."""
     for name, value in data.items():
         path = f"{before}{name}"
@@ -100,7 +102,10 @@ def _flat(data: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[st
             yield from _flat(value, f"{path}.", depth + 1)
         elif value is not None:
             items = value if isinstance(value, list) else [value]
-            yield path, tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in items)
+            yield (
+                path,
+                tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in items),
+            )
 
 
 def _dimensions(launch: LaunchSettings) -> dict[str, Any]:
@@ -118,7 +123,7 @@ def _dimensions(launch: LaunchSettings) -> dict[str, Any]:
         if f"{start}moe_config.{name}" in launch.values
     }
     if experts:
-        experts.setdefault("moe.expert_hidden", found.get("mlp.hidden"))
+        experts.setdefault("moe.expert_hidden", found.pop("mlp.hidden", 0))
         found.pop("mlp.hidden", None)
     found |= experts or {"moe.experts": 0}
     if "heads" in found and "hidden" in found:
@@ -132,7 +137,10 @@ def _mesh(launch: LaunchSettings) -> dict[str, Any]:
     """Fields of the plan: axes, sharding, schedule, sequence parallelism."""
     names = {"tp": "tp", "pp": "pp", "dp": "dp", "cp": "context_parallel_size",
              "ep": "expert_parallel_size"}  # fmt: skip
-    sizes = {axis: launch.fixed(axis, launch.whole(f"parallelism.{name}", 1)) for axis, name in names.items()}
+    sizes = {
+        axis: launch.fixed(axis, launch.whole(f"parallelism.{name}", 1))
+        for axis, name in names.items()
+    }
     stage = launch.whole("optimizer.zero_stage", 0, least=0)
     if stage > 1:
         launch.wrong("optimizer.zero_stage", f"{stage} is not 0 or 1")

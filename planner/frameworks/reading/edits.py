@@ -27,12 +27,14 @@ class Setting:
         value: Its value, as text; None: it is to be away, and a truth value false.
         switch: Whether a command has it without a value.
         present: Whether it changes only where it is there.
+        free: A value that stays where it is there, since it follows from the others.
     """
 
     names: tuple[str, ...]
     value: str | None
     switch: bool = False
     present: bool = False
+    free: str = ""
 
 
 def edited(text: str, settings: Iterable[Setting], anchors: tuple[str, ...]) -> list[str]:
@@ -53,7 +55,7 @@ def edited(text: str, settings: Iterable[Setting], anchors: tuple[str, ...]) -> 
         ways = [lambda one, setting: _in_python(one, setting, anchors)]
     else:
         ways = [lambda one, setting: _in_file(one, setting, anchors)]
-    found = []
+    found: list[str] = []
     for way in ways:
         now: str | None = text
         for setting in chosen:
@@ -68,15 +70,8 @@ def _in_shell(
 ) -> str | None:
     """A flag `--name value` or a word `name=value` of a command."""
     for name in setting.names:
-        match = _flag(text, name)
-        if match is None:
-            continue
-        if setting.switch or setting.value is None:
-            return text if setting.value is not None else _without(text, match, setting)
-        variable = _VARIABLE.fullmatch(match["value"] or "")
-        if variable and by_variable:
-            return _assigned(text, variable[1], setting.value, match.start(), 0)
-        return text[: match.start("value")] + setting.value + text[match.end("value") :]
+        if match := _flag(text, name):
+            return _changed_flag(text, match, setting, by_variable=by_variable)
     if setting.value is None or setting.present:
         return text
     for anchor in anchors:
@@ -84,6 +79,20 @@ def _in_shell(
             new = _spelt(setting, match[0])
             return text[: match.end()] + f" {new}" + text[match.end() :]
     return None
+
+
+def _changed_flag(
+    text: str, match: re.Match[str], setting: Setting, *, by_variable: bool
+) -> str | None:
+    """The text with another value of a flag that is there, or without it."""
+    if setting.value is None:
+        return _without(text, match, setting)
+    if setting.switch or (setting.free and match["value"] == setting.free):
+        return text
+    variable = _VARIABLE.fullmatch(match["value"] or "")
+    if variable and by_variable:
+        return _assigned(text, variable[1], setting.value, match.start(), 0)
+    return text[: match.start("value")] + setting.value + text[match.end("value") :]
 
 
 def _flag(text: str, name: str) -> re.Match[str] | None:
@@ -127,7 +136,8 @@ def _spelt(setting: Setting, like: str) -> str:
 def _assigned(text: str, name: str, value: str, before: int, depth: int) -> str | None:
     """The text with another value of a variable: of its last assignment before a place."""
     pattern = re.compile(
-        rf"(?m)^(?P<head>[ \t]*(?:export[ \t]+|local[ \t]+)?{re.escape(name)}=[\"']?(?:\$\{{\w+:-)?[\"']?)"
+        rf"(?m)^(?P<head>[ \t]*(?:export[ \t]+|local[ \t]+)?{re.escape(name)}=[\"']?"
+        r"(?:\$\{\w+:-)?[\"']?)"
         r"(?P<value>[\w.]+|\$\{?\w+\}?)"
     )
     found = [match for match in pattern.finditer(text) if match.start() < before]
@@ -144,6 +154,8 @@ def _in_file(text: str, setting: Setting, anchors: tuple[str, ...]) -> str | Non
     """`name: value` of YAML and JSON, `name = value` of TOML."""
     for name in setting.names:
         if match := _entry(text, name):
+            if setting.free and match["value"].strip("\"'") == setting.free:
+                return text
             value = _written(setting, match["value"])
             return text[: match.start("value")] + value + text[match.end("value") :]
     if setting.value is None or setting.present:
@@ -151,7 +163,9 @@ def _in_file(text: str, setting: Setting, anchors: tuple[str, ...]) -> str | Non
     section = setting.names[0].rpartition(".")[0]
     for anchor in anchors:
         if anchor.rpartition(".")[0] == section and (match := _entry(text, anchor)):
-            key = match["key"].replace(anchor.rpartition(".")[2], setting.names[0].rpartition(".")[2])
+            key = match["key"].replace(
+                anchor.rpartition(".")[2], setting.names[0].rpartition(".")[2]
+            )
             ends = "," if match["end"].startswith(",") else ""
             line = f"{match['indent']}{key}{match['sign']}{_written(setting, '')}{ends}\n"
             start = match.start("indent")
@@ -171,7 +185,8 @@ def _entry(text: str, name: str) -> re.Match[str] | None:
         following = re.compile(r"(?m)^(?:\[[\w.]+\]|[\w]+:)").search(text, at)
         end = following.start() if following else end
     pattern = re.compile(
-        rf"(?m)^(?P<indent>[ \t]*)(?P<key>[\"']?{own.replace('_', '[-_]')}[\"']?)(?P<sign>[ \t]*[:=][ \t]*)"
+        rf"(?m)^(?P<indent>[ \t]*)(?P<key>[\"']?{own.replace('_', '[-_]')}[\"']?)"
+        r"(?P<sign>[ \t]*[:=][ \t]*)"
         r"(?P<value>[^#,\n]*?)(?P<end>[ \t]*(?:,|#.*|$))"
     )
     return pattern.search(text, at, end)
@@ -197,7 +212,9 @@ def _in_python(text: str, setting: Setting, anchors: tuple[str, ...]) -> str | N
     elif not value.isdigit() and value != "None":
         value = f'"{value}"'
     for name in setting.names:
-        pattern = re.compile(rf"(?m)^(?P<head>[ \t]*cfg\.\w+\.{name}[ \t]*=[ \t]*)(?P<value>[^#\n]+)")
+        pattern = re.compile(
+            rf"(?m)^(?P<head>[ \t]*cfg\.\w+\.{name}[ \t]*=[ \t]*)(?P<value>[^#\n]+)"
+        )
         if match := pattern.search(text):
             return text[: match.start("value")] + value + text[match.end("value") :]
     if setting.value is None or setting.present:

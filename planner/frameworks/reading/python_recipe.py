@@ -15,7 +15,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 
-_LARGEST = 1 << 20
+_LARGEST = 1 << 40
 _MOST_CALLS = 8  # functions that a recipe builds on, one upon another
 
 
@@ -96,7 +96,7 @@ def _named(node: ast.expr | None) -> str:
 def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
     """Names of a module that stand for plain values."""
     for one in body:
-        target = one.target if isinstance(one, ast.AnnAssign) else None
+        target: ast.expr | None = one.target if isinstance(one, ast.AnnAssign) else None
         if isinstance(one, ast.Assign) and len(one.targets) == 1:
             target = one.targets[0]
         if isinstance(target, ast.Name) and isinstance(one, ast.Assign | ast.AnnAssign):
@@ -105,9 +105,7 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
                 yield target.id, value
 
 
-def _read_function(
-    reading: _Reading, function: ast.FunctionDef, given: dict[str, Any]
-) -> None:
+def _read_function(reading: _Reading, function: ast.FunctionDef, given: dict[str, Any]) -> None:
     """Goes through a function; those of the file that it builds on come first."""
     names = {**reading.constants, **_defaults(function), **given}
     for statement in function.body:
@@ -118,7 +116,9 @@ def _defaults(function: ast.FunctionDef) -> dict[str, Any]:
     """Parameters with plain defaults."""
     spec = function.args
     pairs = [*zip(spec.args[len(spec.args) - len(spec.defaults) :], spec.defaults, strict=True)]
-    pairs += [(arg, value) for arg, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if value]
+    pairs += [
+        (arg, value) for arg, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if value
+    ]
     found = ((arg.arg, _plain(value, {})) for arg, value in pairs)
     return {name: value for name, (known, value) in found if known}
 
@@ -209,14 +209,20 @@ def _plain(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
     if isinstance(node, ast.List | ast.Tuple):
         parts = [_plain(one, names) for one in node.elts]
         return all(known for known, _ in parts), [value for _, value in parts]
-    if isinstance(node, ast.Attribute) and _dotted(node).startswith("torch."):
-        return True, _dotted(node)
+    if isinstance(node, ast.Attribute):
+        dotted = _dotted(node)
+        return dotted.startswith("torch."), dotted
+    return _computed(node, names)
+
+
+def _computed(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
+    """The opposite of a plain value, and the product of two whole numbers."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         known, value = _plain(node.operand, names)
         return known, not value
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         left, right = _plain(node.left, names), _plain(node.right, names)
         whole = isinstance(left[1], int) and isinstance(right[1], int)
-        if left[0] and right[0] and whole and abs(left[1] * right[1]) < _LARGEST**2:
+        if left[0] and right[0] and whole and abs(left[1] * right[1]) < _LARGEST:
             return True, left[1] * right[1]
     return False, None

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import field
-from fnmatch import fnmatchcase
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.frameworks.reading.slurm import slurm_variables
 from planner.frameworks.reading.settings import Beside, no_file
+from planner.frameworks.reading.shell_cases import Cases
 from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word
+from planner.frameworks.reading.slurm import slurm_variables
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
 _DECLARES = ("export", "local", "declare", "readonly", "typeset")
@@ -47,24 +47,6 @@ class Branch:
 
 
 @dataclass(slots=True)
-class Case:
-    """A `case` that is open.
-
-    Attributes:
-        word: What is compared.
-        patterns: Those of the branch that is being read.
-        active, taken: Whether its present branch is taken, and whether one was.
-        inside: Whether commands of a branch are read, not patterns.
-    """
-
-    word: str
-    patterns: list[str] = field(default_factory=list)
-    active: bool = False
-    taken: bool = False
-    inside: bool = False
-
-
-@dataclass(slots=True)
 class Shell:
     """The state of a text that is gone through.
 
@@ -86,7 +68,7 @@ class Shell:
     beside: Beside = no_file
     files: dict[str, str] = field(default_factory=dict)
     _branches: list[Branch] = field(default_factory=list)
-    _cases: list[Case] = field(default_factory=list)
+    _cases: Cases = field(default_factory=Cases)
     _until: str = ""
     _depth: int = 0
     _spent: int = 0
@@ -113,14 +95,12 @@ class Shell:
 
     def _controls(self, statement: Statement, following: list[Statement]) -> bool:
         """Whether a statement is only control; words of control before a command are taken off."""
-        if self._cases and not self._until and self._chooses_case(statement):
+        if not self._until and self._cases.takes(statement, self._text):
             return True
         while statement.words and not statement.array:
             first = _bare(statement.words[0])
             if self._until:
                 self._until = "" if first == self._until else self._until
-                return True
-            if first == "case" and self._opens_case(statement):
                 return True
             if first in _SKIPPED:
                 self._until = _SKIPPED[first]
@@ -142,35 +122,7 @@ class Shell:
 
     def _active_outside(self) -> bool:
         branches = all(branch.active for branch in self._branches)
-        return branches and all(case.active for case in self._cases)
-
-    def _opens_case(self, statement: Statement) -> bool:
-        """Begins a `case` of a word that is known; whether it is one."""
-        words = statement.words
-        if len(words) < 3 or _bare(words[2]) != "in":
-            return False
-        word = self._text(words[1])
-        if "$" in word or "`" in word:
-            return False
-        self._cases.append(Case(word, [self._text(pattern) for pattern in words[3:]]))
-        return True
-
-    def _chooses_case(self, statement: Statement) -> bool:
-        """Whether a statement is a pattern, or the end, of the `case` that is open."""
-        case = self._cases[-1]
-        first = _bare(statement.words[0]) if statement.words else ""
-        if not case.inside and case.patterns and statement.joint == ")":
-            holds = any(fnmatchcase(case.word, pattern) for pattern in case.patterns)
-            case.active = holds and not case.taken
-            case.taken, case.inside = case.taken or holds, True
-        if case.inside and statement.joint == ";;":
-            case.inside, case.active, case.patterns = False, False, []
-        if first == "esac":
-            self._cases.pop()
-            return True
-        if not case.inside:
-            case.patterns += [self._text(word) for word in statement.words]
-        return not case.inside
+        return branches and self._cases.active
 
     def _choose(self, first: str, statement: Statement, following: list[Statement]) -> None:
         if first == "elif" and not self._branches:

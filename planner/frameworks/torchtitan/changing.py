@@ -23,20 +23,17 @@ def settings_between(
         if getattr(before, axis) != getattr(after, axis)
     ]
     shards = Setting(
-        names=("parallelism.data_parallel_shard_degree",), value=str(after.fsdp), present=True
+        names=("parallelism.data_parallel_shard_degree",),
+        value=str(after.fsdp),
+        present=True,
+        free="-1",
     )
-    replicas = Setting(
-        names=("parallelism.data_parallel_replicate_degree",), value=str(after.dp)
-    )
+    replicas = Setting(names=("parallelism.data_parallel_replicate_degree",), value=str(after.dp))
     found += [shards] if before.fsdp != after.fsdp else []
     found += [replicas] if before.dp != after.dp else []
     if before.micro_batch != after.micro_batch:
         found.append(Setting(names=("training.local_batch_size",), value=str(after.micro_batch)))
     found.append(Setting(names=("training.global_batch_size",), value=str(batch)))
     if before.recompute != after.recompute:
-        found.append(Setting(names=("activation_checkpoint.mode",), value=_quoted(after.recompute)))
+        found.append(Setting(names=("activation_checkpoint.mode",), value=after.recompute))
     return tuple(found)
-
-
-def _quoted(word: str) -> str:
-    return word

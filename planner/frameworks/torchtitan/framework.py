@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-
 from typing import TYPE_CHECKING
 
 from planner.frameworks.framework import Framework, Target
@@ -70,7 +69,11 @@ class Torchtitan(Framework):
 
     def recognizes(self, text: str) -> str:
         """TOML with a parallelism section, or overrides of the settings of one."""
-        words = (r"^\[parallelism\]", r"--(parallelism|training|activation_checkpoint)[.:]", r"torchtitan\.train")
+        words = (
+            r"^\[parallelism\]",
+            r"--(parallelism|training|activation_checkpoint)[.:]",
+            r"torchtitan\.train",
+        )
         return "torchtitan" if any(re.search(word, text, re.M) for word in words) else ""
 
 

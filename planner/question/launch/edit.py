@@ -5,6 +5,7 @@ A change counts only where the changed text reads back as that plan and the same
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import unified_diff
@@ -49,10 +50,21 @@ def diff_to(
     if found is None:
         return "", "the settings of this framework are not written into launches"
     settings, anchors = found
-    for new in edited(text, settings, anchors):
+    start, end = _part(text, str(path).partition("::")[2])
+    for part in edited(text[start:end], settings, anchors):
+        new = text[:start] + part + text[end:]
         if _says(read, plan, source, path, changes, fixes, new):
             return _diff(text, new, path), ""
     return "", "no change of single lines reads back as this plan"
+
+
+def _part(text: str, function: str) -> tuple[int, int]:
+    """Where a function of a Python file begins and ends; without one the whole text."""
+    head = re.search(rf"(?m)^def {re.escape(function)}\(", text) if function else None
+    if head is None:
+        return 0, len(text)
+    after = re.compile(r"(?m)^(?:def|class|@)\b").search(text, head.end())
+    return head.start(), after.start() if after else len(text)
 
 
 def _says(

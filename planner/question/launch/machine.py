@@ -75,8 +75,10 @@ def machine_of(text: str, path: str, source: str, called: str = "") -> Noted:
             cluster = smaller if pattern and re.search(pattern, around) else _CLUSTERS[word]
             return Noted(name="hardware", value=cluster, reason=f"by {word} in {where}")
     default = _DEFAULTS.get(source, "dgx-h100-ndr")
-    reason = "not said; what this framework is run on most" if source in _DEFAULTS else (
-        "not said; a common machine is taken"
+    reason = (
+        "not said; what this framework is run on most"
+        if source in _DEFAULTS
+        else ("not said; a common machine is taken")
     )
     return Noted(name="hardware", value=default, reason=f"{reason} (--hardware names another)")
 

@@ -89,7 +89,7 @@ def launch_in(
     *,
     flags: bool = False,
 ) -> LaunchRead:
-    """The job and the plan of a text in the place of a file; None: of the file. See `read_launch`."""
+    """The job and the plan of a text, None: of the file; see `read_launch`."""
     if source != AUTO and (source not in TARGETS or not TARGETS[source].launches):
         raise InputError(f"from: {not_one_of(source, (AUTO, *launch_sources()))}")
     changes = dict(changes or {})
@@ -125,7 +125,9 @@ def launch_in(
     imported = framework_of_target(TARGETS[source]).read(text, asked)
     job = {**imported.job, "model": named or imported.job["model"]}
     if assumes:
-        imported, job = _assumed(imported, job, changes, models, machine_of(text, name, source, function))
+        imported, job = _assumed(
+            imported, job, changes, models, machine_of(text, name, source, function)
+        )
     _check_said(job, changes, name)
     request = request_from({**_said(job), **changes}, origin)
     model = model_named(request.model)

@@ -71,7 +71,11 @@ class ShapeModels:
         ):
             return load_model(name)
         if missing := [one for one in _MUST if one not in dimensions]:
-            what = f"trains {shown(called)}, which is no model of the database, and says" if called else "says"
+            what = (
+                f"trains {shown(called)}, which is no model of the database, and says"
+                if called
+                else "says"
+            )
             raise InputError(f"{self.where}: {what} no {missing[0]}; name its model with --model")
         if found := agreeing(dimensions):
             return self._of_several(found)
@@ -98,7 +102,9 @@ class ShapeModels:
             changes = {
                 name: value
                 for name, value in wanted.items()
-                if name in _NUMBERS and value is not None and not _agrees(near, name, value)
+                if name in _NUMBERS
+                and value is not None
+                and not _agrees(near, name, value)
                 and dimension(near, name) not in (None, 0)
             }
             texts = [f"model.{name}={_word(value)}" for name, value in changes.items()]
@@ -108,7 +114,9 @@ class ShapeModels:
                 continue
             self._note(near, changes, wanted)
             return model
-        raise InputError(f"{self.where}: no model of the database is like its own; --model names one")
+        raise InputError(
+            f"{self.where}: no model of the database is like its own; --model names one"
+        )
 
     def _note(self, near: Model, changes: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         said = ", ".join(f"{name} {_word(value)}" for name, value in changes.items())
@@ -149,7 +157,9 @@ def _distance(model: Model, wanted: Mapping[str, Any]) -> tuple[float, ...]:
     kinds += sum(
         dimension(model, name) != plain for name, plain in _PLAIN.items() if name not in wanted
     )
-    numbers = [name for name in _NUMBERS if wanted.get(name) and not _agrees(model, name, wanted[name])]
+    numbers = [
+        name for name in _NUMBERS if wanted.get(name) and not _agrees(model, name, wanted[name])
+    ]
     size = abs(model.layers * model.hidden**2 / (wanted["layers"] * wanted["hidden"] ** 2) - 1)
     return (kinds, len(numbers), size)
 

@@ -28,14 +28,16 @@ def settings_between(
         if getattr(before, axis) != size
     ]
     groups = after.fsdp // after.ep if after.fsdp % after.ep == 0 else after.fsdp
-    fsdp = Setting(names=("ici_fsdp_parallelism",), value=str(groups), present=True)
+    fsdp = Setting(names=("ici_fsdp_parallelism",), value=str(groups), present=True, free="-1")
     found += [fsdp] if (before.fsdp, before.ep) != (after.fsdp, after.ep) else []
     rows = after.dp * after.fsdp * after.micro_batch
     if after.pp == 1:
         share = f"{rows / after.chips:g}"
         steps = str(batch // rows)
         found.append(Setting(names=("per_device_batch_size",), value=share))
-        found.append(Setting(names=("gradient_accumulation_steps",), value=steps))
+        once = steps == "1"
+        names = ("gradient_accumulation_steps",)
+        found.append(Setting(names=names, value=steps, present=once))
     if before.recompute != after.recompute:
         found.append(Setting(names=("remat_policy",), value=_REMAT[after.recompute]))
     return tuple(found)

@@ -56,7 +56,9 @@ _BASE = {
     "base_mlp_dim": 7168, "base_num_decoder_layers": 16, "head_dim": 128, "vocab_size": 32000,
 }  # fmt: skip
 _ELSEWHERE = re.compile(r"benchmark_runner")
-_PROGRAM = re.compile(r"\b(maxtext|MaxText)[./]|base_config:|^\s*per_device_batch_size\s*[:=]", re.M)
+_PROGRAM = re.compile(
+    r"\b(maxtext|MaxText)[./]|base_config:|^\s*per_device_batch_size\s*[:=]", re.M
+)
 _OWN = {own: name for name, own in NAMED.items()}
 _REASON = "no part of a plan"
 
@@ -123,7 +125,10 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
             )
         command = command_in(text, asked.name, _NAMES, "MaxText", asked.beside)
         pairs = (word.partition("=") for word in command.words)
-        return {name: (value,) for name, equals, value in pairs if equals and name.isidentifier()}, command
+        given: dict[str, tuple[str, ...]] = {
+            name: (value,) for name, equals, value in pairs if equals and name.isidentifier()
+        }
+        return given, command
     from strict_yaml.errors import YamlError  # noqa: PLC0415  (only for files)
     from strict_yaml.reading import load  # noqa: PLC0415
 
@@ -202,7 +207,7 @@ def _sizes(launch: LaunchSettings, kind: str, total: int, free: str) -> dict[str
         for axis in _AXES
     }
     for axis, text in texts.items():
-        if text != "-1" and not (text.isdigit() and 0 < int(text[:9])):
+        if text != "-1" and not (text.isdigit() and int(text[:9]) > 0):
             launch.wrong(f"{kind}_{axis}_parallelism", f"{shown(text)} is no size of an axis")
     launch.check()
     open_axes = [axis for axis, text in texts.items() if text == "-1"]
@@ -215,9 +220,7 @@ def _sizes(launch: LaunchSettings, kind: str, total: int, free: str) -> dict[str
     if total % product or (not open_axes and product != total):
         launch.wrong(f"{kind}_{free}_parallelism", f"axes of {product} are not {total} {what}")
     launch.check()
-    return {
-        axis: total // product if text == "-1" else int(text) for axis, text in texts.items()
-    }
+    return {axis: total // product if text == "-1" else int(text) for axis, text in texts.items()}
 
 
 def _batch(launch: LaunchSettings, mesh: dict[str, Any], slices: Slices) -> tuple[int, int]:

@@ -14,7 +14,9 @@ _KINDS = {"v4": 2, "v5p": 2, "v5e": 1, "v5litepod": 1, "v6e": 1, "tpu7x": 2}
 _DEVICES = {"tpu7x": 2}
 """Devices that JAX shows for a chip, where not one."""
 _NAME = rf"(?P<kind>{'|'.join(_KINDS)})-(?P<size>\d{{1,6}}(?:x\d{{1,3}}){{0,2}})"
-_STARTED = re.compile(rf"(?:device[-_]type|tpu[-_]type|compile_topology|TOPOLOGY)\s*=\s*[\"']?{_NAME}")
+_STARTED = re.compile(
+    rf"(?:device[-_]type|tpu[-_]type|compile_topology|TOPOLOGY)\s*=\s*[\"']?{_NAME}"
+)
 _ANYWHERE = re.compile(rf"(?<![\w-]){_NAME}(?![\w-]*/)")
 _COUNT = re.compile(r"(?:num[-_]slices|TOPOLOGY_NUM_SLICES)\s*=\s*[\"']?(\d{1,5})")
 
@@ -46,7 +48,9 @@ def slices_in(text: str, name: str, launch: LaunchSettings) -> Slices:
     count = int(found[1]) if (found := _COUNT.search(text)) else 1
     if launch.asked.chips is not None:
         across = _known(launch, "dcn") or count
-        return Slices(count=across, devices=launch.asked.chips * per_chip // across, per_chip=per_chip)
+        return Slices(
+            count=across, devices=launch.asked.chips * per_chip // across, per_chip=per_chip
+        )
     if match:
         shape = [int(size) for size in match["size"].split("x")]
         chips = prod(shape) if len(shape) > 1 else max(1, shape[0] // _KINDS[kind])
@@ -56,7 +60,9 @@ def slices_in(text: str, name: str, launch: LaunchSettings) -> Slices:
     inside, across = _known(launch, "ici"), _known(launch, "dcn") or 1
     if inside is None and launch.asked.assumes:
         inside = _least(launch)
-        launch.assume("chips", inside * across, "not said; the fewest that its axes and a node allow")
+        launch.assume(
+            "chips", inside * across, "not said; the fewest that its axes and a node allow"
+        )
     if inside is None:
         raise InputError(f"{name}: does not say on how many chips it runs; give --chips")
     return Slices(count=across, devices=inside)

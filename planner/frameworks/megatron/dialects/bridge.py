@@ -95,7 +95,7 @@ def _model_name(found: PythonRecipe) -> str:
 def _formats(found: PythonRecipe, values: dict[str, Any]) -> dict[str, Any]:
     """Of products and gradients: by the name of a mixed precision, bf16 by default."""
     said = str(values.get("mixed_precision", ""))
-    named = [name if not text else text for name, text in found.calls if "mixed" in name + text]
+    named = [text or name for name, text in found.calls if "mixed" in name + text]
     said = said or (named[-1] if named else "bf16_mixed")
     wide = values.get("mixed_precision.grad_reduce_in_fp32", values["ddp.grad_reduce_in_fp32"])
     formats: dict[str, Any] = {"bf16": True, "grad_reduce_in_bf16": not wide}

@@ -83,7 +83,10 @@ def _dimensions(found: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     if found.get("--glu-activation"):
         gate = found.pop("--glu-activation")
         found["--swiglu"] = ()
-        if "--ffn-hidden-size" not in found and (hidden := found.get("--hidden-size", ("",))[0]).isdigit():
+        if (
+            "--ffn-hidden-size" not in found
+            and (hidden := found.get("--hidden-size", ("",))[0]).isdigit()
+        ):
             # megatron/model/transformer.py doubles what comes out of the first matrix alone
             found["--ffn-hidden-size"] = (str(4 * int(hidden[:9])),)
         assert gate

@@ -22,7 +22,9 @@ _PRIMUS = re.compile(r"^ +framework:\s*megatron\s*$", re.M)
 _BRIDGE = re.compile(r"^\s*cfg\.model\b|^def \w+\(.*->\s*ConfigContainer", re.M)
 
 
-_ARGUMENTS = re.compile(r"--(num-layers|hidden-size|micro-batch-size|num-attention-heads|tensor-model-parallel-size)\b")
+_ARGUMENTS = re.compile(
+    r"--(num-layers|hidden-size|micro-batch-size|num-attention-heads|tensor-model-parallel-size)\b"
+)
 
 
 def is_launch(text: str) -> bool:

@@ -53,7 +53,11 @@ def nemo(data: Mapping[str, Any], asked: Asked) -> Recipe:
         settings=as_arguments(found.items()),
         command=Command(words=[], chips=chips, said=f"trainer: {nodes} x {per_node}", nodes=nodes),
         is_command=False,
-        dimensions={"positions.kind": "rope" if values.get("position_embedding_type") == "rope" else "learned"},
+        dimensions={
+            "positions.kind": "rope"
+            if values.get("position_embedding_type") == "rope"
+            else "learned"
+        },
     )
 
 
@@ -78,7 +82,9 @@ def _shape(values: Mapping[str, Any]) -> dict[str, Any]:
         "untie_embeddings_and_output_weights": not values.get(
             "share_embeddings_and_output_weights", True
         ),
-        "normalization": "RMSNorm" if "rms" in str(values.get("normalization", "")) else "LayerNorm",
+        "normalization": "RMSNorm"
+        if "rms" in str(values.get("normalization", ""))
+        else "LayerNorm",
         "disable_bias_linear": not values.get("bias", True),
     }
 

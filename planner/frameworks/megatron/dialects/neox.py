@@ -15,7 +15,13 @@ from planner.frameworks.reading.imported import Noted
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.reading.texts import inside, whole
 
-_SAME = ("num_layers", "hidden_size", "num_attention_heads", "seq_length", "max_position_embeddings")
+_SAME = (
+    "num_layers",
+    "hidden_size",
+    "num_attention_heads",
+    "seq_length",
+    "max_position_embeddings",
+)
 _RENAMED = {
     "model_parallel_size": "tensor_model_parallel_size",
     "context_parallel_size": "context_parallel_size",
@@ -85,7 +91,11 @@ def _mlp(values: Mapping[str, Any]) -> dict[str, Any]:
 def _precision(values: Mapping[str, Any]) -> dict[str, bool]:
     """fp16 by its section, bf16 by its section or by `precision`."""
     said = str(values.get("precision", ""))
-    if said == "bfloat16" or inside(values, "bf16.enabled") or inside(values, "fp16.type") == "bfloat16":
+    if (
+        said == "bfloat16"
+        or inside(values, "bf16.enabled")
+        or inside(values, "fp16.type") == "bfloat16"
+    ):
         return {"bf16": True}
     return {"fp16": bool(inside(values, "fp16.enabled")) or said == "fp16"}
 

@@ -42,9 +42,11 @@ def mesh_and_sharding(launch: LaunchSettings, model: Model, chips: int | None) -
         if launch.whole(name, 1) > 1:
             launch.unsupported("tp", name, f"{what}, which no plan says", f"tp={tp}")
     launch.check()
-    ep = int(launch.look("--expert-model-parallel-size", "1")[:9]) if launch.look(
-        "--expert-model-parallel-size", "1"
-    ).isdigit() else 1
+    ep = (
+        int(launch.look("--expert-model-parallel-size", "1")[:9])
+        if launch.look("--expert-model-parallel-size", "1").isdigit()
+        else 1
+    )
     data = data_ranks(launch, chips, {"tp": tp, "cp": cp, "pp": pp}, pp * ep if ep > 1 else None)
     sharding = _sharding(launch, pp)
     if sharding != "ddp" and data * cp == 1:
