@@ -41,5 +41,5 @@ def improved(
         read.plan,
         limits_of(read.request),
         options_of(read.request, (TARGETS[read.imported.source],)),
-        told=lambda plan: diff_to(read, plan, source, path, given, fixes),
+        writes=lambda plan: diff_to(read, plan, source, path, given, fixes),
     )

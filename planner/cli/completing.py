@@ -129,7 +129,7 @@ def _paths() -> list[str]:
 
 def targets(incomplete: str) -> list[str]:
     """Completes what launches are read of."""
-    from planner.frameworks.recognition import AUTO  # noqa: PLC0415
+    from planner.frameworks.recognition import AUTO  # noqa: PLC0415  (not for --help)
     from planner.frameworks.registry import TARGETS  # noqa: PLC0415  (not for --help)
 
     names = (AUTO, *(name for name, target in TARGETS.items() if target.launches))

@@ -21,11 +21,11 @@ from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
 
-Told = Callable[[Plan], tuple[str, str]]
-"""What says a plan to its framework, as a diff; else empty, and why."""
+Writer = Callable[[Plan], tuple[str, str]]
+"""What writes a plan into a launch, as a diff; else empty, and why."""
 _BEST = 3
 _TRIED = 40
-"""Plans that are tried, the fastest first, until some are found that can be told."""
+"""Plans that are tried, the fastest first, until some are found that can be written."""
 _AT_ONCE = 1 << 14
 _SAME = 1e-4  # share of a step time below which a plan is no faster
 
@@ -36,7 +36,7 @@ def improvements(
     limits: Limits,
     options: SpaceOptions,
     *,
-    told: Told | None = None,
+    writes: Writer | None = None,
     best: int = _BEST,
     most: int = MOST,
 ) -> Improvements:
@@ -49,8 +49,8 @@ def improvements(
         model: Job, cluster, assumptions.
         plan: The plan.
         limits, options: What plans have to obey; `options.runnable_in` has to run them.
-        told: What says a plan to the framework, or why nothing does; of the fastest that nothing
-            says others take the place.
+        writes: What writes a plan into the launch, or why nothing does; of the fastest that cannot
+            be written others take the place.
         best: How many of each number of changes.
         most: Changes to look for.
     """
@@ -70,7 +70,7 @@ def improvements(
         rows = rows[np.argsort(times[rows], kind="stable")]
         plans = ((kept.plans.plan(row), times[row], memory[row]) for row in rows.tolist())
         near_ones = (_improvement(model, plan, *one, own_time) for one in plans)
-        found[count] = tuple(_told(near_ones, told, best))
+        found[count] = tuple(_written(near_ones, writes, best))
         if found[count]:
             beats = min(beats, found[count][0].step_time_s * (1 - _SAME))
     return Improvements(
@@ -82,14 +82,14 @@ def improvements(
     )
 
 
-def _told(found: Iterable[Improvement], told: Told | None, best: int) -> list[Improvement]:
-    """The first plans that can be told; where none of many can, the first one as it is."""
-    if told is None:
+def _written(found: Iterable[Improvement], writes: Writer | None, best: int) -> list[Improvement]:
+    """The first plans that can be written; where none of many can, the first one as it is."""
+    if writes is None:
         return list(islice(found, best))
     kept: list[Improvement] = []
     first: Improvement | None = None
     for one in islice(found, _TRIED):
-        diff, why = told(one.plan)
+        diff, why = writes(one.plan)
         said = replace(one, diff=diff, why_no_diff=why)
         first = first or said
         if diff:

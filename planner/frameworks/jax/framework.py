@@ -57,22 +57,22 @@ class Jax(Framework):
         return maxtext.export(launch) if target.name == "maxtext" else write.export(launch)
 
     def read(self, text: str, asked: Asked) -> Imported:
-        """See `planner.frameworks.jax.maxtext.read`."""
-        from planner.frameworks.jax.maxtext.read import read  # noqa: PLC0415  (only where one is read)
+        """See `planner.frameworks.jax.maxtext.reading.read`."""
+        from planner.frameworks.jax.maxtext.reading.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
 
     def settings_between(
         self, before: Plan, after: Plan, batch: int, layers: int, text: str
     ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
-        """See `planner.frameworks.jax.maxtext.changing`."""
-        from planner.frameworks.jax.maxtext.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+        """See `planner.frameworks.jax.maxtext.reading.changing`."""
+        from planner.frameworks.jax.maxtext.reading.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
 
         return settings_between(before, after, batch, layers, text), ANCHORS
 
     def recognizes(self, text: str) -> str:
-        """See `planner.frameworks.jax.maxtext.read`."""
-        from planner.frameworks.jax.maxtext.read import is_launch  # noqa: PLC0415  (only where one is read)
+        """See `planner.frameworks.jax.maxtext.reading.read`."""
+        from planner.frameworks.jax.maxtext.reading.read import is_launch  # noqa: PLC0415  (only where one is read)
 
         return "maxtext" if is_launch(text) else ""
 

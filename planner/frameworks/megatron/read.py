@@ -48,10 +48,7 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    found = recipe_in(text, asked)
-    if found is None:
-        command = command_in(text, asked.name, known_flags(), "Megatron-LM", asked.beside)
-        found = fork_of(Recipe(command=command, settings=_settings(command.words, asked.name)))
+    found = recipe_in(text, asked) or _arguments(text, asked)
     command = found.command
     launch = LaunchSettings(asked, dict(found.settings))
     launch.warnings += command.notes
@@ -70,29 +67,39 @@ def read(text: str, asked: Asked) -> Imported:
     interleave, stages, split = chunks_of(launch, model, mesh["pp"])
     micro_batch = launch.fixed("micro_batch", launch.whole("--micro-batch-size"))
     recompute, stages = recomputation_of(launch, model, mesh["pp"], interleave, stages, split)
-    plan = launch.finished(
-        Plan(
-            **mesh,
-            micro_batch=micro_batch,
-            interleave=interleave,
-            schedule="interleaved" if interleave > 1 else "1f1b",
-            recompute=recompute,
-            split=split,
-            stages=stages,
-        )
-    )
-    if found.is_command:
-        check_combinations(launch, plan)
-    steps = found.accumulation or 1
-    batch = launch.whole("--global-batch-size", steps * micro_batch * plan.dp * plan.fsdp)
-    if "--global-batch-size" not in launch.values and not found.accumulation:
-        launch.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
+    schedule = "interleaved" if interleave > 1 else "1f1b"
+    piped: dict[str, Any] = {
+        "interleave": interleave,
+        "schedule": schedule,
+        "split": split,
+        "stages": stages,
+    }
+    plan = launch.finished(Plan(**mesh, **piped, micro_batch=micro_batch, recompute=recompute))
+    batch = _batch(launch, plan, found.accumulation)
     launch.warnings += model_warnings(launch, model)
     launch.warnings += kernel_warnings(launch, plan)
     if found.is_command:
+        check_combinations(launch, plan)
         warn_of_others(launch)
     said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
     return launch.imported("megatron", plan, said, dimensions, reasons())
+
+
+def _arguments(text: str, asked: Asked) -> Recipe:
+    """The arguments in a text, those of a fork in the words of Megatron-LM."""
+    command = command_in(text, asked.name, known_flags(), "Megatron-LM", asked.beside)
+    recipe = Recipe(command=command, settings=_settings(command.words, asked.name))
+    return fork_of(recipe, assumes=asked.assumes)
+
+
+def _batch(launch: LaunchSettings, plan: Plan, steps: int) -> int:
+    """Sequences of a step; `steps`: micro-batches of it on a data rank, 0 where none are said."""
+    batch = launch.whole(
+        "--global-batch-size", max(steps, 1) * plan.micro_batch * plan.dp * plan.fsdp
+    )
+    if "--global-batch-size" not in launch.values and not steps:
+        launch.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
+    return batch
 
 
 def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ assumed. Each comes with the reason.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from planner.frameworks.reading.imported import Noted
@@ -48,17 +49,19 @@ _REMARK = re.compile(
     rf"(?<![\w.])(\d{{1,6}}) ?x? (?:\d+ ?GB )?(?:NVIDIA |AMD )?(?:{'|'.join(_CLUSTERS)}|GPUs)\b",
     re.IGNORECASE,
 )
-_DEFAULTS = {"maxtext": "tpu-v5p"}
+_USUAL = {"google": "tpu-v5p"}
+"""Maker of chips to the cluster that is taken where nothing says one."""
+_COMMON = "dgx-h100-ndr"
 _FOLDERS = 4  # of a path that are looked at
 
 
-def machine_of(text: str, path: str, source: str, called: str = "") -> Noted:
+def machine_of(text: str, path: str, vendors: Sequence[str], called: str = "") -> Noted:
     """The cluster of a launch, with why.
 
     Args:
         text: The launch.
         path: Its file.
-        source: The target whose launch it is.
+        vendors: Makers of chips, in lower case, on which the framework is the usual one.
         called: The recipe in it, if it is one of several.
     """
     places = (
@@ -74,13 +77,10 @@ def machine_of(text: str, path: str, source: str, called: str = "") -> Noted:
             around = low[max(0, match.start() - 12) : match.end() + 12]
             cluster = smaller if pattern and re.search(pattern, around) else _CLUSTERS[word]
             return Noted(name="hardware", value=cluster, reason=f"by {word} in {where}")
-    default = _DEFAULTS.get(source, "dgx-h100-ndr")
-    reason = (
-        "not said; what this framework is run on most"
-        if source in _DEFAULTS
-        else ("not said; a common machine is taken")
-    )
-    return Noted(name="hardware", value=default, reason=f"{reason} (--hardware names another)")
+    usual = next((_USUAL[vendor] for vendor in vendors if vendor in _USUAL), "")
+    reason = "what the framework is run on most" if usual else "a common machine is taken"
+    words = f"not said; {reason} (--hardware names another)"
+    return Noted(name="hardware", value=usual or _COMMON, reason=words)
 
 
 def remarked_chips(text: str) -> int | None:

@@ -13,7 +13,7 @@ from planner.frameworks.reading.settings import ModelOf
 from planner.question.records import model_named
 
 _MOST = 6
-_RELEASE = re.compile(r"[-_]?v\d+(\.\d+)*$")
+_RELEASE = re.compile(r"[-_]v\d+\.\d+$")
 _SOFT = "vocab_size"  # often a padded one: it only tells models apart that agree otherwise
 
 

@@ -14,7 +14,14 @@ from planner.base.messages import Origin, not_one_of, shown
 from planner.cost.stages.layout import plan_chunks, stage_layers
 from planner.frameworks.profiles import framework_named
 from planner.frameworks.reading.imported import Imported, Noted
-from planner.frameworks.reading.settings import LARGEST, Asked, Beside, fixed_fields, no_file
+from planner.frameworks.reading.settings import (
+    LARGEST,
+    Asked,
+    Beside,
+    ModelOf,
+    fixed_fields,
+    no_file,
+)
 from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
@@ -90,69 +97,71 @@ def launch_in(
     flags: bool = False,
 ) -> LaunchRead:
     """The job and the plan of a text, None: of the file; see `read_launch`."""
-    if source != AUTO and (source not in TARGETS or not TARGETS[source].launches):
-        raise InputError(f"from: {not_one_of(source, (AUTO, *launch_sources()))}")
     changes = dict(changes or {})
     origin = Origin(arguments=frozenset(changes), dashes=flags)
-    if "hardware" not in changes and source != AUTO:
-        raise InputError(
-            "hardware: a launch does not say what it runs on; name it: --hardware (--from auto "
-            "assumes a machine)"
-        )
-    path, function = _parted(path)
-    name = "standard input" if str(path) == "-" else str(path)
-    text = _text(path, name) if text is None else text
+    _check_source(source, changes)
+    file, function = _parted(path)
+    name = "standard input" if str(file) == "-" else str(file)
+    text = _text(file, name) if text is None else text
     named = changes.pop("model", None)
     assumes = source == AUTO
-    models = (
-        ShapeModels(where=name, words=f"{path.name} {text}")
-        if assumes and named is None
-        else chosen_model(named, name)
-    )
+    models = _models(named, name, f"{file.name} {text}", assumes=assumes)
     asked = Asked(
         name=name,
         chips=_whole("chips", changes.pop("chips", None)),
         fix=fixed_fields(fixes or {}),
         model_of=models,
         seq_len=_whole("seq-len", changes.get("seq_len")),
-        beside=_beside(path),
+        beside=_beside(file),
         function=function,
         assumes=assumes,
         remarked=remarked_chips(text) if assumes else None,
     )
+    framework = framework_of_target(TARGETS[recognized(text, name) if assumes else source])
+    imported = framework.read(text, asked)
     if assumes:
-        source = recognized(text, name)
-    imported = framework_of_target(TARGETS[source]).read(text, asked)
+        machine = machine_of(text, name, framework.vendors, function)
+        imported = _assumed(imported, changes, models, machine)
     job = {**imported.job, "model": named or imported.job["model"]}
-    if assumes:
-        imported, job = _assumed(
-            imported, job, changes, models, machine_of(text, name, source, function)
-        )
     _check_said(job, changes, name)
     request = request_from({**_said(job), **changes}, origin)
-    model = model_named(request.model)
     plan = imported.plan
     if "split" not in asked.fix:
-        plan = with_rule(plan, model, request.framework or str(imported.job["framework"]))
+        own = request.framework or str(imported.job["framework"])
+        plan = with_rule(plan, model_named(request.model), own)
     return LaunchRead(request, plan, origin, replace(imported, plan=plan))
 
 
+def _check_source(source: str, changes: Mapping[str, Any]) -> None:
+    """Refuses a framework whose launches are not read, and one without a machine."""
+    if source != AUTO and (source not in TARGETS or not TARGETS[source].launches):
+        raise InputError(f"from: {not_one_of(source, (AUTO, *launch_sources()))}")
+    if "hardware" not in changes and source != AUTO:
+        raise InputError(
+            "hardware: a launch does not say what it runs on; name it: --hardware (--from auto "
+            "assumes a machine)"
+        )
+
+
+def _models(named: str | None, name: str, words: str, *, assumes: bool) -> ModelOf:
+    """What finds the model: by its name, by its shape alone, or by a shape of the database."""
+    if assumes and named is None:
+        return ShapeModels(where=name, words=words)
+    return chosen_model(named, name)
+
+
 def _assumed(
-    imported: Imported,
-    job: dict[str, Any],
-    changes: Mapping[str, Any],
-    models: object,
-    machine: Noted,
-) -> tuple[Imported, dict[str, Any]]:
+    imported: Imported, changes: Mapping[str, Any], models: ModelOf, machine: Noted
+) -> Imported:
     """A launch with what nobody said of its machine and its model."""
     noted, differing = noted_of(models)
-    found = [*noted]
+    found, job = [*noted], dict(imported.job)
     if "hardware" not in changes:
-        job = {**job, "hardware": machine.value}
+        job["hardware"] = machine.value
         found.append(machine)
     if differing:
-        job = {**job, "set": [*differing]}
-    return replace(imported, assumed=(*found, *imported.assumed)), job
+        job["set"] = [*differing, *(changes.get("set") or ())]
+    return replace(imported, assumed=(*found, *imported.assumed), job=job)
 
 
 def _parted(path: Path) -> tuple[Path, str]:

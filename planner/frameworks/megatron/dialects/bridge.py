@@ -32,7 +32,7 @@ _RENAMED = {
     "fp8": "fp8_format",
 }
 _DROPPED = (
-    "pipeline_dtype", "pipeline_model_parallel_layout", "grad_reduce_in_fp32", "params_dtype",
+    "pipeline_dtype", "grad_reduce_in_fp32", "params_dtype",
     "average_in_collective", "num_query_groups", "gated_linear_unit", "tp_comm_overlap_cfg",
     "add_bias_linear", "share_embeddings_and_output_weights", "fp8_param_gather_in_bf16",
     "sharding_strategy", "attention_backend", "cuda_graph_impl", "cuda_graph_scope", "vocab_size",

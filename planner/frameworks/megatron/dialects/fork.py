@@ -28,11 +28,14 @@ _STAGES = {"1": "optim", "2": "optim_grads", "3": "optim_grads_params"}
 _SAID = "the stage of ZeRO of Megatron-DeepSpeed"
 
 
-def fork_of(recipe: Recipe) -> Recipe:
-    """A launch of Megatron-DeepSpeed in the words of Megatron-LM; others as they are."""
+def fork_of(recipe: Recipe, *, assumes: bool) -> Recipe:
+    """A launch of Megatron-DeepSpeed in the words of Megatron-LM; others as they are.
+
+    `assumes`: whether one that uses its words only is taken for one.
+    """
     settings = dict(recipe.settings)
     is_fork = any(name.replace("_", "-") == "--deepspeed" for name in settings)
-    if not is_fork and not any(name in settings for name in _WHOLE_LAYERS):
+    if not is_fork and not (assumes and any(name in settings for name in _WHOLE_LAYERS)):
         return recipe
     found = {_RENAMED.get(name, name): values for name, values in settings.items()}
     config = _config(recipe, settings)

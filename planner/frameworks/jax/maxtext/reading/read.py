@@ -12,7 +12,7 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
 from planner.frameworks.jax.maxtext.models import NAMED
-from planner.frameworks.jax.maxtext.topology import Slices, slices_in
+from planner.frameworks.jax.maxtext.reading.topology import Slices, slices_in
 from planner.frameworks.reading.commands import Command, command_in
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, Asked, LaunchSettings
@@ -124,7 +124,7 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
                 "which this text does not show"
             )
         command = command_in(text, asked.name, _NAMES, "MaxText", asked.beside)
-        pairs = (word.partition("=") for word in command.words)
+        pairs = [word.partition("=") for word in command.words]
         given: dict[str, tuple[str, ...]] = {
             name: (value,) for name, equals, value in pairs if equals and name.isidentifier()
         }
