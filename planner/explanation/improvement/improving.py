@@ -147,7 +147,7 @@ def _improvement(
         gain=1 - ratio,
         gain_low=None if noise is None else 1 - ratio * exp(noise),
         gain_high=None if noise is None else 1 - ratio * exp(-noise),
-        tie=None if noise is None else abs(np.log(ratio)) <= noise,
+        tie=None if noise is None else bool(abs(np.log(ratio)) <= noise),
     )
 
 

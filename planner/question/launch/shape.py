@@ -86,11 +86,11 @@ class ShapeModels:
         spelt = re.sub(r"[^a-z0-9.]", "", self.words.lower())
         named = [one for one in found if re.sub(r"[^a-z0-9.]", "", one.name) in spelt]
         chosen = (named or found)[0]
-        others = [one.name for one in found if one is not chosen]
-        same = f"; {' and '.join(others)} have the same" if others else ""
-        self.noted.append(
-            Noted(name="model", value=chosen.name, reason=f"by its shape, exactly{same}")
-        )
+        others = ", ".join(one.name for one in found if one is not chosen)
+        differ = len({one.vocab_size for one in found}) > 1
+        rest = f"; so has {others}" if others else ""
+        rest += ", with another vocabulary, of which it says nothing" if differ else ""
+        self.noted.append(Noted(name="model", value=chosen.name, reason=f"it has its shape{rest}"))
         return chosen
 
     def _like(self, dimensions: Mapping[str, Any]) -> Model:

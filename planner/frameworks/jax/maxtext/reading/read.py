@@ -124,11 +124,9 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
                 "which this text does not show"
             )
         command = command_in(text, asked.name, _NAMES, "MaxText", asked.beside)
-        pairs = [word.partition("=") for word in command.words]
-        given: dict[str, tuple[str, ...]] = {
-            name: (value,) for name, equals, value in pairs if equals and name.isidentifier()
-        }
-        return given, command
+        words = (word.partition("=") for word in command.words)
+        given = [(name, value) for name, equals, value in words if equals and name.isidentifier()]
+        return {name: (value,) for name, value in given}, command
     from strict_yaml.errors import YamlError  # noqa: PLC0415  (only for files)
     from strict_yaml.reading import load  # noqa: PLC0415
 
@@ -138,8 +136,8 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
         raise InputError(f"{asked.name}: {one_line(str(error))}") from error
     if not isinstance(data, dict):
         raise InputError(f"{asked.name}: is not a mapping of names to values")
-    found = {name: (_word(value),) for name, value in data.items() if value is not None}
-    return found, Command(words=[])
+    pairs = [(str(name), _word(value)) for name, value in data.items() if value is not None]
+    return {name: (text,) for name, text in pairs}, Command(words=[])
 
 
 def _word(value: Any) -> str:
