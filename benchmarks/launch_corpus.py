@@ -2,6 +2,7 @@
 
     python benchmarks/launch_corpus.py --clones FOLDER
     python benchmarks/launch_corpus.py --clone-commands
+    python benchmarks/launch_corpus.py --clones FOLDER --write docs/launch-corpus.md
 
 FOLDER holds clones as owner/name (or owner+name); a file is taken at the commit of
 benchmarks/launches/corpus.yaml where the clone has it. Nothing of a launch is run.
@@ -24,6 +25,7 @@ from planner.question.launch import read_launch
 from planner.question.resolved import resolve
 from strict_yaml.reading import load
 
+MARKS = ("<!-- table -->", "<!-- end of the table -->")
 CORPUS = Path(__file__).parent / "launches" / "corpus.yaml"
 
 
@@ -108,20 +110,23 @@ def rows(clones: Path) -> Iterator[Row]:
                 yield read(entry, content, Path(folder))
 
 
-def _printed(found: list[Row]) -> None:
-    print("| launch | framework | model | chips | machine | read | lacks |")
-    print("|---|---|---|---|---|---|---|")
+def _table(found: list[Row]) -> list[str]:
+    lines = [
+        "| launch | framework | model | chips | machine | read | lacks |",
+        "|---|---|---|---|---|---|---|",
+    ]
     last = ""
     for row in found:
         if row.entry.repository != last:
             last = row.entry.repository
-            print(f"| **{last}** | | | | | | |")
+            lines.append(f"| **{last}** | | | | | | |")
         assumed = " (assumed)" if "chips" in row.assumed else ""
         recipe = f"::{row.entry.recipe}" if row.entry.recipe else ""
         read_it = "no" if row.lacks else "yes"
         cells = (f"{row.entry.path}{recipe}", row.framework, row.model, f"{row.chips}{assumed}",
                  row.hardware, read_it, row.lacks.replace("|", "\\|"))  # fmt: skip
-        print("| " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def _summary(found: list[Row]) -> str:
@@ -130,7 +135,8 @@ def _summary(found: list[Row]) -> str:
     median = times[len(times) // 2] if times else 0.0
     return (
         f"{good} of {len(found)} launches are read without a hand-given option; "
-        f"{median:.2f} CPU s each in the median, {max(times, default=0.0):.2f} at most. "
+        f"{median:.2f} CPU s each in the median, {max(times, default=0.0):.2f} at most "
+        "(with the evaluation, without starting Python). "
         "*: a model of the database with the launch's own numbers."
     )
 
@@ -139,6 +145,7 @@ def main() -> int:
     """Prints the table; 1 where nothing is present."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--clones", type=Path, help="folder with the clones, as owner/name")
+    parser.add_argument("--write", type=Path, help="page whose table is written anew")
     parser.add_argument("--clone-commands", action="store_true", help="print how to get them")
     given = parser.parse_args()
     if given.clone_commands:
@@ -151,10 +158,12 @@ def main() -> int:
         parser.error("--clones FOLDER or --clone-commands")
     found = list(rows(given.clones))
     present = {row.entry for row in found}
-    _printed(found)
-    print()
-    if found:
-        print(_summary(found))
+    text = "\n".join([*_table(found), "", _summary(found)])
+    print(text)
+    if given.write is not None:
+        page = given.write.read_text(encoding="utf-8")
+        before, after = page.split(MARKS[0])[0], page.split(MARKS[1])[1]
+        given.write.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}", "utf-8")
     for entry in entries():
         if entry not in present:
             print(f"absent: {entry.repository} {entry.path}")

@@ -50,7 +50,7 @@ FEW = {
     "source": "",
     "hardware": "",
     "framework": "",
-    "improve": "With --from: the nearest better plans, with the diff of the file.",
+    "improve": "With --from: nearest better plans, as diffs.",
     "plot": "",
     "output": "",
     "show": "Sections in full: time,stages,... or all.",

@@ -29,7 +29,7 @@ _EVALUATED = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbo
 From = Annotated[
     str | None,
     option(
-        "The file is a launch: {launches}; - is standard input.",
+        "The file is a launch of any framework (auto) or: {launches}; - is standard input.",
         _PANEL,
         "--from",
         metavar="FRAMEWORK",
