@@ -120,11 +120,12 @@ class Question:
         lists = ("ignored", "unknown")
         launch = {
             "source": self.imported.source,
-            "asked": self.source,
             "file": self.file,
             "flags": list(self.flags),
             **{name: [one.to_dict() for one in getattr(self.imported, name)] for name in lists},
         }
+        if self.source != self.imported.source:
+            launch["asked"] = self.source
         warnings = (*self.imported.warnings, *found.warnings)
         return replace(found, warnings=warnings, launch=launch)
 

@@ -50,7 +50,13 @@ def next_commands(result: EvaluateResult) -> list[str]:
     asked = [word for name in _ASKED for word in (f"--{name.replace('_', '-')}", job[name])]
     asked += [word for one in job.get("set") or () for word in ("--set", one)]
     return [
-        _command("explain", "--from", launch["asked"], launch["file"], *launch["flags"]),
+        _command(
+            "explain",
+            "--from",
+            launch.get("asked", launch["source"]),
+            launch["file"],
+            *launch["flags"],
+        ),
         _command(
             "solve", *asked, "--chips", result.result.chips, "--runnable-in", launch["source"]
         ),
