@@ -76,6 +76,7 @@ def import_model(
     data = parse_json(content, origin)
     reading = read_config(data, origin)
     parts = reading.parts
+    assert parts is not None
     weights = read_weights(
         config.parent, layers=parts.layers["value"], tied=parts.tied, dtype=_plain_dtype(reading)
     )
@@ -96,6 +97,12 @@ def import_model(
         weights=weights,
         remarks=(*_remarks(reading, weights, model), *_not_counted(config.parent, weights)),
     )
+
+
+def record_of(reading: Reading) -> Model:
+    """The model of a reading that has one, without the file that it is from."""
+    record = _record(reading, None, "0" * 64, "imported", "imported", None)
+    return model_from_bytes(_yaml(record).encode(), "config.json", written=False)
 
 
 def _config_at(path: Path) -> Path:
@@ -147,6 +154,7 @@ def _record(
     seq_len: int | None,
 ) -> dict[str, Any]:
     """The model file as plain data."""
+    assert reading.parts is not None
     blocks = reading.parts.blocks()
     if seq_len is not None:
         blocks["seq_len"] = number(seq_len, "tokens", "assumed", "given when it was imported")

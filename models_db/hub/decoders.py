@@ -1,0 +1,208 @@
+"""A row of the table of types as the parts of a model file.
+
+The block `record` of a row has a formula for each field of a model file that differs from Llama's:
+
+- `layers`, `hidden`, `heads`, `kv_heads`, `head_dim`, `vocab_size`, `positions` (the key of the
+  longest context), `mlp_hidden`, `mtp`: numbers;
+- `tied`, `parallel`, `sinks`, `gated`, `mlp_bias`, `norm_bias`, `final_norm`, `embedding_norm`:
+  conditions; `norms_per_layer`: a number;
+- `bias`: a condition for all four projections, or one for each group, such as
+  `query key value: attention_bias`;
+- `qk_norm`: a text, or a condition for each;
+- `norm`, `position_kind`: texts, or formulas in brackets; `max_positions`: rows of a learned table;
+- `window`: `tokens`, and `local` of layer i; `kind` where it is not sliding;
+- `moe`: `experts`, `chosen`, `hidden`, `shared`, `shared_hidden`, `gate`, `router_bias`, and `at`
+  of layer i; `unless` is the condition in which there are none;
+- `latent`: the ranks and widths of latent attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from models_db.hub.dense import ALL
+from models_db.hub.fields import Number, derived
+from models_db.hub.order import MOST_LAYERS, regular_experts, regular_window
+from models_db.hub.parts import Parts, head_width, key_value_heads, sequence
+from models_db.hub.scope import Scope
+
+Record = Mapping[str, Any]
+
+
+def decoder(scope: Scope, record: Record) -> Parts:
+    """The parts of a decoder.
+
+    Args:
+        scope: the configuration, with its row.
+        record: the block `record` of the row.
+    """
+    fields = scope.fields
+    layers = scope.number(record.get("layers", "num_hidden_layers"))
+    if layers["value"] > MOST_LAYERS:
+        fields.wrong(record.get("layers", "num_hidden_layers"), f"at most {MOST_LAYERS:,} layers")
+        layers = derived(1, "wrong")
+    hidden = scope.number(record.get("hidden", "hidden_size"))
+    heads = scope.number(record.get("heads", "num_attention_heads"))
+    moe = _experts(scope, record, layers)
+    return Parts(
+        layers=layers,
+        hidden=hidden,
+        heads=heads,
+        kv_heads=_kv_heads(scope, record, heads),
+        head_dim=_head_dim(scope, record, hidden, heads),
+        vocab_size=scope.number(record.get("vocab_size", "vocab_size"), "tokens"),
+        seq_len=_length(scope, record),
+        tied=_holds(scope, record.get("tied", "tie_word_embeddings")),
+        mlp_hidden=_dense_hidden(scope, record, moe),
+        parallel=_holds(scope, record.get("parallel", False)),
+        bias=_bias(scope, record.get("bias", False)),
+        qk_norm=_one_of(scope, record.get("qk_norm", "none"), "none"),
+        sinks=_holds(scope, record.get("sinks", False)),
+        latent=_latent(scope, record),
+        window=_window(scope, record.get("window"), layers),
+        gated=_holds(scope, record.get("gated", True)),
+        mlp_bias=_holds(scope, record.get("mlp_bias", False)),
+        norm_kind=_one_of(scope, record.get("norm", "rmsnorm"), "rmsnorm"),
+        norm_bias=_holds(scope, record.get("norm_bias", False)),
+        norms_per_layer=int(scope.value(str(record.get("norms_per_layer", 2)))),
+        final_norm=_holds(scope, record.get("final_norm", True)),
+        embedding_norm=_holds(scope, record.get("embedding_norm", False)),
+        positions=_one_of(scope, record.get("position_kind", "rope"), "rope"),
+        max_positions=_table(scope, record),
+        moe=moe,
+        mtp=_predictors(scope, record),
+    )
+
+
+def _holds(scope: Scope, condition: object) -> bool:
+    """A condition: true or false by itself, or a formula."""
+    return condition if isinstance(condition, bool) else bool(scope.value(str(condition)))
+
+
+def _one_of(scope: Scope, said: object, usual: str) -> str:
+    """A word by itself, or the first whose condition holds."""
+    if not isinstance(said, Mapping):
+        return str(said)
+    return next((word for word, when in said.items() if _holds(scope, when)), usual)
+
+
+def _bias(scope: Scope, said: object) -> tuple[str, ...]:
+    """The projections that have a bias."""
+    if not isinstance(said, Mapping):
+        return ALL if _holds(scope, said) else ()
+    given = {name for names, when in said.items() if _holds(scope, when) for name in names.split()}
+    return tuple(name for name in ALL if name in given)
+
+
+def _kv_heads(scope: Scope, record: Record, heads: Number) -> Number:
+    if "latent" in record:
+        scope.fields.raw("num_key_value_heads")  # says nothing about latents
+        return derived(heads["value"], "keys and values are expanded for every head")
+    if "kv_heads" not in record:
+        return key_value_heads(scope.fields, heads)
+    found = scope.number(record["kv_heads"])
+    groups, total = found["value"], heads["value"]
+    said = f"{groups} does not divide the {total} heads"
+    scope.fields.require(total % groups == 0, str(record["kv_heads"]), said)
+    return found
+
+
+def _head_dim(scope: Scope, record: Record, hidden: Number, heads: Number) -> Number:
+    if "head_dim" in record:
+        return scope.number(record["head_dim"])
+    return head_width(scope.fields, hidden, heads)
+
+
+def _length(scope: Scope, record: Record) -> Number:
+    key = record.get("positions", "max_position_embeddings")
+    return sequence(scope.fields, *scope.spellings(key))
+
+
+def _table(scope: Scope, record: Record) -> Number | None:
+    """Rows of a learned table of positions; None without one."""
+    if "max_positions" not in record:
+        return None
+    return scope.number(record["max_positions"], "tokens")
+
+
+def _latent(scope: Scope, record: Record) -> dict[str, Number] | None:
+    """The ranks and widths of latent attention; a rank that is null is left out."""
+    if "latent" not in record:
+        return None
+    found: dict[str, Number] = {}
+    for name in ("q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim",
+                 "v_head_dim"):  # fmt: skip
+        formula = record["latent"].get(name, name)
+        if name == "q_lora_rank" and not _holds(scope, formula):
+            continue
+        found[name] = scope.number(formula)
+    return found
+
+
+def _window(
+    scope: Scope, block: Mapping[str, Any] | None, layers: Number
+) -> dict[str, Any] | None:
+    """The layers that see nearby tokens only."""
+    if block is None:
+        return None
+    local = [bool(found) for found in scope.by_layer(str(block["local"]), layers["value"])]
+    if not any(local):
+        return None
+    tokens = scope.number(block.get("tokens", "sliding_window"), "tokens")
+    found, irregular = regular_window(local, tokens, block.get("kind", "sliding"))
+    if irregular:
+        scope.lacking.append("local and global layers that repeat in no cycle")
+    return found
+
+
+def _experts(scope: Scope, record: Record, layers: Number) -> dict[str, Any] | None:
+    """The block `moe` of a model file; None without experts."""
+    block = record.get("moe")
+    if block is None or _holds(scope, block.get("unless", False)):
+        return None
+    fields = scope.fields
+    at = str(block.get("at", "True"))
+    has_experts = [bool(found) for found in scope.by_layer(at, layers["value"])]
+    if not any(has_experts):
+        return None
+    first, period, irregular = regular_experts(has_experts)
+    if irregular:
+        scope.lacking.append("layers with experts at unequal distances")
+    experts, chosen = scope.number(block["experts"]), scope.number(block["chosen"])
+    fields.require(
+        chosen["value"] <= experts["value"],
+        str(block["chosen"]),
+        f"{chosen['value']} is more than the {experts['value']} experts",
+    )
+    shared = scope.number(block.get("shared", "0"), least=0)
+    width = block.get("shared_hidden", block["hidden"])
+    gate = _holds(scope, block.get("gate", False))
+    return {
+        "experts": experts,
+        "experts_per_token": chosen,
+        "expert_hidden": scope.number(block["hidden"]),
+        "shared_experts": shared,
+        **({"shared_expert_hidden": scope.number(width)} if shared["value"] else {}),
+        **({"shared_expert_gate": True} if gate and shared["value"] else {}),
+        "first_dense_layers": derived(first, "from the layers with experts"),
+        "layer_period": derived(period, "from the layers with experts"),
+        "router_bias": _holds(scope, block.get("router_bias", False)),
+    }
+
+
+def _dense_hidden(scope: Scope, record: Record, moe: dict[str, Any] | None) -> Number | None:
+    """Inner width of the dense layers; None where there are none."""
+    key = record.get("mlp_hidden", "intermediate_size")
+    scope.fields.raw(str(key))
+    if moe and not moe["first_dense_layers"]["value"] and moe["layer_period"]["value"] == 1:
+        return None
+    return scope.number(key)
+
+
+def _predictors(scope: Scope, record: Record) -> Number | None:
+    """Modules that predict further tokens; None without any."""
+    if "mtp" not in record:
+        return None
+    found = scope.number(record["mtp"], least=0)
+    return found if found["value"] else None
