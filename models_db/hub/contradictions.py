@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from models_db.hub.around import Around
 from models_db.hub.fields import Fields, shown
 
 WITH_EXPERTS = (
@@ -60,7 +61,9 @@ def check_kind(fields: Fields, known: Iterable[str]) -> None:
             )
 
 
-def check_outside(fields: Fields, data: Mapping[str, Any], key: str, types: Iterable[str]) -> None:
+def check_outside(
+    fields: Fields, data: Mapping[str, Any], around: Around, types: Iterable[str]
+) -> None:
     """Note mistakes of what stands around a `text_config` and contradicts it.
 
     In transformers 5.23 some types take the outer value and some the inner one, such as
@@ -69,7 +72,7 @@ def check_outside(fields: Fields, data: Mapping[str, Any], key: str, types: Iter
     Args:
         fields: the keys of the `text_config` that were read.
         data: the whole file.
-        key: where they stand in it.
+        around: where they stand in it.
         types: every `model_type` of language models alone, which have no `text_config`.
     """
     outer = data.get("model_type")
@@ -77,8 +80,9 @@ def check_outside(fields: Fields, data: Mapping[str, Any], key: str, types: Iter
         text = f"{outer} has no text_config, and one of {fields.model_type} stands in it"
         fields.mistakes.append(("model_type", text))
         return
-    inner = data[key]
-    for name in sorted(fields.used):
+    inner = around.inner
+    tied = {"tie_word_embeddings"} if around.row is not None and around.row.ties else set()
+    for name in sorted(fields.used - tied):
         values = [place.get(name) for place in (data, inner)]
         if all(isinstance(value, int) for value in values) and values[0] != values[1]:
             text = f"{shown(values[0])}, but {fields.prefix}{name} is {shown(values[1])}"

@@ -108,7 +108,7 @@ def read_config(data: Mapping[str, Any], origin: str, read_as: str | None = None
         ModelError: an unknown `model_type`, or mistakes of keys (all of them listed).
     """
     around = around_of(data, origin, read_as)
-    keys = _merged(data, around.inner) if around.nested else data
+    keys = _merged(data, around) if around.nested else data
     model_type = _model_type(keys, f"{origin}: {around.prefix}model_type", around.usual, read_as)
     row = row_of(model_type) or EMPTY
     defaults = CLASS_DEFAULTS.get(model_type) or plain_defaults(row)
@@ -130,7 +130,7 @@ def read_config(data: Mapping[str, Any], origin: str, read_as: str | None = None
         lacks="; ".join([*([row.lacks] if row.lacks else []), *scope.lacking]),
         counted=counted,
         outer=outer_parts,
-        assumed={**fields.assumed, **scope.assumed(), **(outer.assumed() if outer else {})},
+        assumed={**fields.assumed, **_assumed(scope, outer)},
         unread=_unread(data, fields, scope, outer, around),
         nested=around.nested,
         quantized=_quantized(data, keys),
@@ -162,11 +162,18 @@ def _checks(
     check_kind(fields, scope.row.defaults)
     if around.key:
         alone = {*MODEL_TYPES, *(name for name in row_types() if not has_text(name))}
-        check_outside(fields, data, around.key, alone)
+        check_outside(fields, data, around, alone)
     notes = architecture_notes(fields, known_types())
     if parts is not None and (note := activation_note(fields, gated=parts.gated)):
         notes.append(note)
     return notes
+
+
+def _assumed(scope: Scope, outer: Scope | None) -> dict[str, str]:
+    """Defaults that stand in inside and around a language model."""
+    around = {} if outer is None else outer.assumed()
+    inside = {key: text for inner in scope.inside.values() if inner for key, text in inner.assumed().items()}
+    return {key: text for key, text in {**around, **inside}.items() if not key.startswith(scope.fields.prefix or "text_config.")}
 
 
 def _unread(
@@ -186,11 +193,13 @@ def _unread(
     return tuple(sorted(unread))
 
 
-def _merged(data: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(data: Mapping[str, Any], around: Around) -> dict[str, Any]:
     """The keys of a language model; whether embedding and head are one may stand outside."""
-    outside = data.get("tie_word_embeddings")
-    tied = {} if outside is None else {"tie_word_embeddings": outside}
-    return {**tied, **inner}
+    key = "tie_word_embeddings"
+    tied = {} if data.get(key) is None else {key: data[key]}
+    if around.row is not None and around.row.ties:
+        return {**around.inner, key: around.row.defaults.get(key, False), **tied}
+    return {**tied, **around.inner}
 
 
 def _model_type(keys: Mapping[str, Any], place: str, usual: str, read_as: str | None) -> str:

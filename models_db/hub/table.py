@@ -13,7 +13,8 @@ A row has
 - `count`: parameters by part of the model, beside what the record holds; without a record, all;
 - `refused`: a key, the condition in which it is refused, and why;
 - `inside`: name -> the key of a configuration inside this one, and its type where it says none;
-- `part`: true for a row that is no language model, such as a vision encoder.
+- `part`: true for a row that is no language model, such as a vision encoder;
+- `ties`: true where `tie_word_embeddings` beside the language model counts, not the one inside.
 
 Formulas: see `formulas`. Shapes: modeling_<model_type>.py of transformers 5.23.0.
 """
@@ -44,6 +45,7 @@ class Row:
     inside: Mapping[str, tuple[str, str]]
     lacks: str
     part: bool
+    ties: bool
 
     @property
     def inside_keys(self) -> tuple[str, ...]:
@@ -60,6 +62,7 @@ EMPTY = Row(
     inside={},
     lacks="",
     part=True,
+    ties=False,
 )
 """What a type that another module reads has in the table."""
 
@@ -133,13 +136,17 @@ def _row(data: Mapping[str, Any]) -> Row:
         spelled={key: tuple(words.split()) for key, words in (data.get("spelled") or {}).items()},
         record=_spelled_out(data["record"], let) if "record" in data else None,
         count=_spelled_out(data.get("count") or {}, let),
-        refused={key: tuple(pair) for key, pair in (data.get("refused") or {}).items()},
+        refused={
+            key: (_spelled_out(condition, let), text)
+            for key, (condition, text) in (data.get("refused") or {}).items()
+        },
         inside={
             name: (words.split()[0], (words.split() + [""])[1])
             for name, words in (data.get("inside") or {}).items()
         },
         lacks=data.get("lacks") or "",
         part=bool(data.get("part")),
+        ties=bool(data.get("ties")),
     )
 
 

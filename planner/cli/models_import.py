@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
-from planner.base.version import __version__
+from planner.base.version import SCHEMA_VERSION, __version__
 from planner.cli.options import OUTPUT, AsJson, option
 
 if TYPE_CHECKING:
-    from models_db.hub import Import
+    from models_db.hub import Counted, Import
 
 _MODEL = "Model"
 
@@ -37,20 +37,25 @@ def import_model(
         str | None,
         option("Tokens per sequence of pre-training (default: as the file suggests).", _MODEL),
     ] = None,
+    read_as: Annotated[
+        str | None,
+        option("Read it as this model_type, whatever it says.", _MODEL, "--as", metavar="TYPE"),
+    ] = None,
     sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """A config.json of Hugging Face as a model of your own, its weights counted.
+    """A config.json of Hugging Face as a model of your own, its parameters counted.
 
-    Weights beside it (*.safetensors, or their index) say how many parameters there truly are; only
-    their headers are read.
+    A type that no cost is modelled for (Mamba, linear attention, encoders) is counted all the
+    same. Weights beside it (*.safetensors, or their index) say how many parameters there truly
+    are; only their headers are read.
 
     Examples:
       planner models import config.json -o my-model.yaml
 
       planner models import config.json --seq-len 4096 --sources
 
-      planner models import config.json --json
+      planner models import config.json --as llama --json
 
       planner solve --model my-model.yaml --seq-len 4096 --hardware h100-sxm5-80 --chips 64
     """
@@ -61,8 +66,16 @@ def import_model(
 
     _check_target(output, path)
     length = None if seq_len is None else parse_whole(seq_len, "seq-len")
+    program = f"planner {__version__}"
     try:
-        found = hub.import_model(path, name=name, seq_len=length, made_by=f"planner {__version__}")
+        found = hub.import_model(
+            path, name=name, seq_len=length, made_by=program, read_as=read_as
+        )
+    except hub.NotModelledError as error:
+        if output is not None:
+            raise InputError(f"{error}; {output} is not written") from error
+        _print_counted(error.counted, as_json=as_json)
+        return
     except ModelError as error:
         raise InputError(one_per_line(str(error))) from error
     if output is not None:
@@ -83,6 +96,39 @@ def _check_target(output: Path | None, path: Path) -> None:
         raise InputError(f"output: {output}: must end in {' or '.join(YAML_SUFFIXES)}")
     if output is not None and same_path(output, path):
         raise InputError(f"output: {output} is the file that is read; name another")
+
+
+def _print_counted(counted: Counted, *, as_json: bool) -> None:
+    """Prints the parameters of a model whose cost is not modelled."""
+    from planner.cli.databases import print_parts  # noqa: PLC0415  (it takes this command)
+    from planner.cli.output import print_json  # noqa: PLC0415
+
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, **_counted_document(counted)})
+        return
+    title = f"{counted.title}\nmodel type: {counted.model_type}"
+    print_parts(title, counted.parts, counted.outer or {})
+    typer.echo(f"note: the cost is not modelled, and no file is written: {counted.lacks}")
+    for line in counted.remarks:
+        typer.echo(f"note: {line}")
+
+
+def _counted_document(counted: Counted) -> dict[str, Any]:
+    """The fields of the JSON document of a model whose cost is not modelled."""
+    return {
+        "title": counted.title,
+        "model_type": counted.model_type,
+        "config": {"file": str(counted.config), "sha256": counted.sha256},
+        "output": None,
+        "total_parameters": None,
+        "text_parameters": counted.text_parameters,
+        "parts": dict(counted.parts),
+        "other_parts": None if counted.outer is None else dict(counted.outer),
+        "not_modelled": counted.lacks,
+        "assumed": dict(counted.assumed),
+        "unread": list(counted.unread),
+        "remarks": list(counted.remarks),
+    }
 
 
 def _print(found: Import, output: Path | None, *, sources: bool, as_json: bool) -> None:
@@ -117,6 +163,9 @@ def _document(found: Import, output: Path | None) -> dict[str, Any]:
         "total_parameters": found.model.total_parameters,
         "active_parameters": found.model.active_parameters,
         "mtp_parameters": found.model.mtp_parameters,
+        "text_parameters": found.text_parameters,
+        "outside_the_record": dict(found.beside),
+        "other_parts": None if found.outer is None else dict(found.outer),
         "weights": None
         if weights is None
         else {
