@@ -155,6 +155,14 @@ def _latent_mistakes(fields: _Fields) -> Iterator[Mistake]:
                 yield f"attention.{key}", f"belongs to kind mla, not {kind}"
 
 
+_PLAIN_IN_MLA: Mapping[str, object] = {
+    "bias": [],
+    "qk_norm": "none",
+    "sinks": False,
+    "output_gate": False,
+}
+
+
 def _mla_mistakes(fields: _Fields) -> Iterator[Mistake]:
     for key in _LATENT_DIMS:
         if fields.raw(f"attention.{key}") is None:
@@ -163,7 +171,12 @@ def _mla_mistakes(fields: _Fields) -> Iterator[Mistake]:
     head_dim = fields.number("head_dim")
     if parts is not None and head_dim is not None and sum(parts) != head_dim:
         yield "head_dim", f"{head_dim} is not qk_nope_head_dim + qk_rope_head_dim = {sum(parts)}"
-    plainly = (("bias", []), ("qk_norm", "none"), ("sinks", False), ("output_gate", False))
+    plainly: tuple[tuple[str, object], ...] = (
+        ("bias", []),
+        ("qk_norm", "none"),
+        ("sinks", False),
+        ("output_gate", False),
+    )
     for key, plain in plainly:
         if fields.raw(f"attention.{key}") not in (plain, None):
             shown = str(plain).lower()

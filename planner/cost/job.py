@@ -85,8 +85,8 @@ class Job:
             or (self.model.moe and self.model.moe.latent)
         ):
             raise InputError(
-                f"model: {self.model.name} has layers whose mixer is no attention; their parameters "
-                "are counted, their cost is not modelled"
+                f"model: {self.model.name} has layers whose mixer is no plain attention; their "
+                "parameters are counted, their cost is not modelled"
             )
         usual = self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
         check_recipe(self.fp8_recipe, self.precision, self.framework, usual)
