@@ -10,6 +10,8 @@ NAME_PATTERN = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 URL_PATTERN = r"^https?://[^\s]+$"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}$"
+MIXERS_PATTERN = r"^[*M+.]+$"
+FEED_FORWARDS_PATTERN = r"^[-E.]+$"
 ONE, SEVERAL = "<one>", "<several>"
 
 
@@ -23,6 +25,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+FeedForwards = Annotated[str, Field(pattern=FEED_FORWARDS_PATTERN, max_length=10_000)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=60)]
@@ -144,6 +147,47 @@ class AttentionRecord(_Record):
         default=None, description="Width per head with positions (mla)."
     )
     v_head_dim: Count | None = Field(default=None, description="Width of a value head (mla).")
+    output_gate: bool = Field(
+        default=False, description="Whether a gate as wide as the queries scales the output."
+    )
+
+
+class OrderRecord(_Record):
+    """What each layer is made of, a letter per layer; a shorter text is repeated."""
+
+    mixers: Annotated[str, Field(pattern=MIXERS_PATTERN, max_length=10_000)] = Field(
+        description="* attention, M recurrence, + both side by side, . neither."
+    )
+    feed_forwards: FeedForwards | None = Field(
+        default=None, description="- an MLP, E experts, . neither; by default one after each mixer."
+    )
+
+
+class RecurrenceRecord(_Record):
+    """The mixer of layers that order says to be a recurrence."""
+
+    kind: Literal[
+        "mamba2", "gated-delta", "kimi-delta", "lightning", "mamba", "short-convolution"
+    ] = Field(description="Mamba-2, gated delta rule, with a decay per channel, and so on.")
+    heads: Count = Field(description="Heads of the values.")
+    head_dim: Count = Field(description="Width of one of them.")
+    key_heads: Count | None = Field(default=None, description="Heads, or groups, of the keys.")
+    key_dim: Count | None = Field(
+        default=None, description="Width of a key: the size of the state per channel."
+    )
+    kernel: Count | None = Field(default=None, description="Taps of the convolution over tokens.")
+    rank: Count | None = Field(
+        default=None, description="Rank of the step (mamba) or of the gates (kimi-delta)."
+    )
+    bias: list[Literal["input", "convolution", "output"]] = Field(
+        description="Parts that have a bias."
+    )
+    norm: Literal["none", "full-width", "per-head", "inputs"] = Field(
+        description="Norm of what it gives, or of its step, keys and queries."
+    )
+    chunk: Tokens | None = Field(
+        default=None, description="Tokens that are worked through as one product."
+    )
 
 
 class WindowRecord(_Record):
@@ -190,16 +234,21 @@ class MoeRecord(_Record):
     shared_expert_gate: bool = Field(
         default=False, description="Whether the shared expert has a gate."
     )
-    first_dense_layers: CountOrZero = Field(
-        description="Dense layers before the first layer with experts."
+    first_dense_layers: CountOrZero | None = Field(
+        default=None, description="Dense layers before the first layer with experts."
     )
-    layer_period: Count = Field(description="Layers from one with experts to the next.")
+    layer_period: Count | None = Field(
+        default=None, description="Layers from one with experts to the next."
+    )
     router_bias: bool = Field(description="Whether the router has a bias.")
     groups: Count | None = Field(
         default=None, description="Groups of experts, of which a token chooses some; default 1."
     )
     groups_per_token: Count | None = Field(
         default=None, description="Groups in which the experts of a token are; default 1."
+    )
+    latent: Count | None = Field(
+        default=None, description="Width that routed experts read and give; default the hidden one."
     )
 
 
@@ -261,6 +310,12 @@ class ModelRecord(_Record):
     norm: NormRecord = Field(description="Norms.")
     positions: PositionsRecord = Field(description="Position encoding.")
     moe: MoeRecord | None = Field(default=None, description="Experts; none in a dense model.")
+    order: OrderRecord | None = Field(
+        default=None, description="What each layer is made of; none: attention and feed-forward."
+    )
+    recurrence: RecurrenceRecord | None = Field(
+        default=None, description="The mixer that replaces attention in some layers."
+    )
     mtp: MtpRecord | None = Field(default=None, description="Multi-token-prediction modules.")
     published: PublishedRecord | None = Field(
         default=None, description="The publisher's own parameter counts."

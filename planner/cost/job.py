@@ -79,6 +79,15 @@ class Job:
         if self.optimizer not in OPTIMIZERS:
             known = ", ".join(OPTIMIZERS)
             raise InputError(f"optimizer: {self.optimizer!r} is not one of {known}")
+        if (
+            self.model.order is not None
+            or self.model.attention.output_gate
+            or (self.model.moe and self.model.moe.latent)
+        ):
+            raise InputError(
+                f"model: {self.model.name} has layers whose mixer is no plain attention; their "
+                "parameters are counted, their cost is not modelled"
+            )
         usual = self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
         check_recipe(self.fp8_recipe, self.precision, self.framework, usual)
 

@@ -168,7 +168,7 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
             "sinks: false\n  sink: true",
             "m.yaml: attention.sink: unknown field; did you mean sinks? allowed here: kind, bias, "
             "qk_norm, sinks, q_lora_rank, kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, "
-            "v_head_dim",
+            "v_head_dim, output_gate",
         ),
         (
             "name: my-model",
