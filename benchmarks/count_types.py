@@ -1,11 +1,11 @@
 """Parameters of every model type of transformers, as it builds them without memory.
 
-    python benchmarks/count_types.py --write tests/models_db/hub/counted.json [--only bart llama]
+    python benchmarks/count_types.py tests/models_db/hub/counted.json [--only bart llama]
 
-Needs torch and transformers; takes some ten minutes. For each type of three mappings the default
-configuration of its class is built on the meta device, then a small one (8 layers), then that with
-one key changed at a time, for each key that changes the number of parameters. What is kept are the
-keys that our reader looks at, and the counts; `benchmarks/model_types.py` makes a page of it.
+Needs torch and transformers; takes about ten minutes. For each type of three mappings the default
+configuration of its class is built on the meta device, then one in which as many keys as possible
+have another value: those that change the number of parameters, each tried after the other, and
+that our reader does not refuse. `benchmarks/model_types.py` makes a page of the file.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,14 +31,13 @@ MAPPINGS = {
     "encoder-decoder": ("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "AutoModelForSeq2SeqLM"),
     "vision": ("MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES", "AutoModelForImageTextToText"),
 }
-MOST_CASES = 12
 _LAYERS = (
     *("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers"),
     *("decoder_layers", "num_decoder_layers", "num_encoder_layers"),
 )
-_SMALL = 8
+_FEW_LAYERS = 9
 _SECONDS = 60
-_ALL_SECONDS = 40
+_ALL_SECONDS = 45
 # A buffer there, a parameter of the router here.
 _CORRECTION = "e_score_correction_bias"
 # Default configurations of 5.23.0 that its own classes cannot build, or that contradict
@@ -62,21 +63,37 @@ _OTHERWISE: dict[str, dict[str, Any]] = {
     "nemotron": {"head_dim": 128, "num_key_value_heads": 8},
     "reformer": {"is_decoder": True},
 }
-_SKIPPED = (
-    *("transformers_version", "model_type", "dtype", "return_dict", "output_hidden_states"),
-    *("output_attentions", "chunk_size_feed_forward", "use_cache", "problem_type", "id2label"),
-    *("layer_norm_eps", "rms_norm_eps", "is_encoder_decoder", "label2id", "initializer_range"),
+# Keys that never change the number of parameters, by what their names hold.
+_SHAPELESS = re.compile(
+    r"^_|dropout|_eps$|epsilon|token_id|token_index|initializer|init_std|theta|rope|softcap|label"
+    r"|_coef$|^time_step_(min|max|floor|limit|scale)|scaling_factor|^output_|^return_|^is_|^use_cache"
+    r"|^transformers_version$|^dtype$|^problem_type$|^chunk_size_feed|layerdrop|_alpha$|multiplier$"
+    r"|^summary_|^max_length|_pdrop$|_act$|activation|_prob$|^mask_|_seed$|norm_topk|^pretraining_tp"
 )
+_ALL_THE_SAME = ("hidden_act", "block_ffn_dim_multiplier", "hidden_activation")
 
 
 class Late(Exception):
     """A model takes too long to build."""
 
 
+def _late(*_args: object) -> None:
+    raise Late
+
+
 def plain(config: Any) -> dict[str, Any]:
-    """A configuration as its file would hold it, with its class."""
+    """A configuration as its file would hold it, without keys that change no shape."""
     data: dict[str, Any] = json.loads(json.dumps(config.to_dict(), default=str))
-    return {key: value for key, value in data.items() if key not in ("id2label", "label2id")}
+    return without_shapeless(data)
+
+
+def without_shapeless(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data without the keys that change no shape, at any depth."""
+    return {
+        key: without_shapeless(value) if isinstance(value, dict) else value
+        for key, value in data.items()
+        if key in _ALL_THE_SAME or not _SHAPELESS.search(key)
+    }
 
 
 class Builder:
@@ -96,7 +113,7 @@ class Builder:
         import torch
 
         config = self.config_class(**values)
-        kept = plain(config)  # as built, before a class changes it
+        kept = plain(config)  # before a class changes it
         signal.alarm(_SECONDS)
         try:
             with torch.device("meta"), contextlib.redirect_stdout(io.StringIO()):
@@ -108,22 +125,18 @@ class Builder:
         buffers = (b.numel() for name, b in model.named_buffers() if _CORRECTION in name)
         return {**kept, "architectures": [self.built]}, total + sum(buffers)
 
-    def small(self) -> dict[str, Any]:
-        """Values of a configuration of few layers."""
+    def few_layers(self) -> dict[str, Any]:
+        """Values of a configuration of few layers, so that others are quickly built."""
         default = plain(self.config_class(**self.base))
-        layers = {k: min(default[k], _SMALL) for k in _LAYERS if isinstance(default.get(k), int)}
-        values = {**self.base, **layers}
-        if "layer_types" in values and "num_hidden_layers" in layers:
-            values["layer_types"] = values["layer_types"][: layers["num_hidden_layers"]]
+        few = {k: min(default[k], _FEW_LAYERS) for k in _LAYERS if isinstance(default.get(k), int)}
+        values = {**self.base, **few}
+        if "layer_types" in values and "num_hidden_layers" in few:
+            values["layer_types"] = values["layer_types"][: few["num_hidden_layers"]]
         try:
             self.count(values)
-        except Exception:  # a class may want more layers
+        except (Exception, Late):  # a class may want as many as it has
             return dict(self.base)
         return values
-
-
-def _late(*_args: object) -> None:
-    raise Late
 
 
 def other_values(value: object) -> list[Any]:
@@ -137,48 +150,58 @@ def other_values(value: object) -> list[Any]:
     return [2 * value] if isinstance(value, float) and value >= 0.25 else []
 
 
-def changes(config: dict[str, Any], small: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """One key changed at a time: the key, and all values that are given then."""
+def changes(config: Mapping[str, Any], kept: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """One key changed at a time: the configuration inside that it is in, or "", key and value."""
     for key, value in config.items():
-        if key in _SKIPPED or key in small or key.startswith("_") or key.endswith("token_id"):
+        if key in kept or key in ("model_type", "architectures"):
             continue
         if isinstance(value, dict) and key.endswith("config"):
-            inner = {"model_type": value.get("model_type")}
-            for sub, old in value.items():
-                if sub not in _SKIPPED and not sub.startswith("_"):
-                    for new in other_values(old):
-                        yield f"{key}.{sub}", {**small, key: {**inner, sub: new}}
+            for name, old in value.items():
+                for new in other_values(old) if name != "model_type" else ():
+                    yield key, name, new
         for new in other_values(value):
-            yield key, {**small, key: new}
+            yield "", key, new
 
 
-def cases_of(builder: Builder) -> list[tuple[dict[str, Any], int]]:
-    """The default configuration, a small one, and that with other values."""
-    cases = [builder.count(builder.base)]
-    small = builder.small()
-    config, total = builder.count(small)
-    cases.append((config, total))
-    done: set[str] = set()
-    signal.signal(signal.SIGALRM, _late)
-    import time
+def is_refused(config: dict[str, Any]) -> bool:
+    """Whether our reader refuses a configuration."""
+    from models_db.errors import ModelError
+    from models_db.hub.importing import counts_of
+    from models_db.hub.reading import read_config
 
-    end = time.monotonic() + _ALL_SECONDS
-    for key, values in changes(config, small):
-        if key in done or time.monotonic() > end:
+    try:
+        counts_of(read_config(config, "config.json"))
+    except ModelError:
+        return True
+    return False
+
+
+def varied(builder: Builder) -> tuple[dict[str, Any], int] | None:
+    """A configuration in which many keys have another value; None where our reader refuses it."""
+    values = builder.few_layers()
+    config, total = builder.count(values)
+    if is_refused(config):
+        return None
+    end, done = time.monotonic() + _ALL_SECONDS, set()
+    for inside, key, new in changes(config, values):
+        if (inside, key) in done or time.monotonic() > end:
             continue
+        inner = {"model_type": config[inside].get("model_type")} if inside else {}
+        trial = {**values, inside: {**inner, **values.get(inside, {}), key: new}}
+        trial = trial if inside else {**values, key: new}
         try:
-            other, count = builder.count(values)
-        except Exception:  # no value for this class
+            found, count = builder.count(trial)
+        except (Exception, Late):  # no value for this class
             continue
-        if count != total:
-            done.add(key)
-            cases.append((other, count))
-    return cases
+        if count != total and not is_refused(found):
+            values, config, total = trial, found, count
+            done.add((inside, key))
+    return config, total
 
 
-def difference(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+def difference(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a configuration that differ from another."""
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in new.items():
         before = old.get(key)
         if isinstance(value, dict) and isinstance(before, dict):
@@ -189,21 +212,6 @@ def difference(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def needed(config: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    """A configuration (or one inside it) without the keys that make no difference to our reader."""
-    from models_db.hub.counts import reading_of
-
-    whole = reading_of(config)
-    for key in list(data):
-        value = data.pop(key)
-        if isinstance(value, dict) and key.endswith("config"):
-            data[key] = value
-            needed(config, value)
-        elif key == "model_type" or reading_of(config) != whole:
-            data[key] = value
-    return config
-
-
 def record(mapping: str, name: str) -> dict[str, Any]:
     """What is kept of one type."""
     os.environ["TRANSFORMERS_VERBOSITY"] = "error"
@@ -212,21 +220,45 @@ def record(mapping: str, name: str) -> dict[str, Any]:
     torch.set_num_threads(1)
     try:
         builder = Builder(mapping, name)
-        cases = cases_of(builder)
+        default, count = builder.count(builder.base)
+        kept: dict[str, Any] = {"class": builder.built, "count": count}
+        if is_refused(default):
+            return kept
+        kept["config"] = default
+        if (other := varied(builder)) is not None:
+            kept["varied"], kept["varied_count"] = difference(other[0], default), other[1]
     except (Exception, Late) as error:
         return {"error": f"{type(error).__name__}: {error}".splitlines()[0][:160]}
-    return {"class": builder.built, "cases": kept_cases(cases)}
+    return kept
 
 
-def kept_cases(cases: list[tuple[dict[str, Any], int]]) -> list[list[Any]]:
-    """Cases as they are kept: the default one, the small one as it differs, others likewise."""
-    from models_db.hub.counts import reading_of
+def main() -> None:
+    """Counts all types, or some, and writes the file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--only", nargs="*", default=[], help="some types; others stay as they are")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    import transformers
+    from transformers.models.auto import modeling_auto
 
-    default, small = cases[0][0], cases[1][0]
-    kept: list[list[Any]] = [[default, cases[0][1]], [difference(small, default), cases[1][1]]]
-    kept += [[difference(config, small), count] for config, count in cases[2:]]
-    if reading_of(default) is None:
-        return [[{"model_type": default["model_type"]}, cases[0][1]]]
-    asked = {key for found, _ in kept[1:] for key in found}
-    shown = needed(json.loads(json.dumps(default)), json.loads(json.dumps(default)))
-    return [kept[0], *kept[1:]] if not asked else [[shown, cases[0][1]], *kept[1:]]
+    old = json.loads(options.file.read_text("utf-8"))["types"] if options.only else {}
+    types: dict[str, Any] = dict(old)
+    todo = [
+        (mapping, name)
+        for mapping, (names, _) in MAPPINGS.items()
+        for name in getattr(modeling_auto, names)
+        if not options.only or name in options.only
+    ]
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for (mapping, name), found in zip(todo, pool.map(record, *zip(*todo, strict=True)), strict=True):
+            types[f"{mapping}/{name}"] = found
+            said = found.get("error") or found["count"]
+            print(mapping, name, said, file=sys.stderr, flush=True)
+    lines = [f"{json.dumps(key)}: {json.dumps(types[key])}" for key in sorted(types)]
+    head = f'{{"transformers": {json.dumps(transformers.__version__)}, "types": {{\n'
+    options.file.write_text(head + ",\n".join(lines) + "\n}}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

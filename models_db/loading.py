@@ -203,6 +203,11 @@ def model_from_bytes(content: bytes, origin: str, *, written: bool = True) -> Mo
     return _model(parse_yaml(content, origin), YamlText(origin, content if written else b""))
 
 
+def model_from_data(data: dict[str, Any], origin: str) -> Model:
+    """Build a model from plain data, as `model_from_bytes` does from the content of a file."""
+    return _model(data, YamlText(origin))
+
+
 def _model(data: dict[str, Any], text: YamlText) -> Model:
     """The model of plain data; the message lists every mistake."""
     _check_kind(data, text.name)

@@ -4,7 +4,7 @@ The block `record` of a row has a formula for each field of a model file that di
 
 - `layers`, `hidden`, `heads`, `kv_heads`, `head_dim`, `vocab_size`, `positions` (the key of the
   longest context), `mlp_hidden`, `mtp`: numbers;
-- `tied`, `parallel`, `sinks`, `gated`, `mlp_bias`, `norm_bias`, `final_norm`, `embedding_norm`:
+- `tied`, `parallel`, `sinks`, `output_gate`, `gated`, `mlp_bias`, `norm_bias`, `final_norm`, `embedding_norm`:
   conditions; `norms_per_layer`: a number;
 - `bias`: a condition for all four projections, or one for each group, such as
   `query key value: attention_bias`;
@@ -13,6 +13,8 @@ The block `record` of a row has a formula for each field of a model file that di
 - `window`: `tokens`, and `local` of layer i; `kind` where it is not sliding;
 - `moe`: `experts`, `chosen`, `hidden`, `shared`, `shared_hidden`, `gate`, `router_bias`, and `at`
   of layer i; `unless` is the condition in which there are none;
+- `order`: `mixer` and `feed` of layer i, as letters of a model file;
+- `recurrence`: its numbers, `kind`, `norm`, and `bias` as above;
 - `latent`: the ranks and widths of latent attention.
 """
 
@@ -21,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from frozen_records import dataclass
 from models_db.hub.dense import ALL
-from models_db.hub.fields import Number, derived
+from models_db.hub.fields import Number, derived, number
 from models_db.hub.order import MOST_LAYERS, regular_experts, regular_window
 from models_db.hub.parts import Parts, head_width, key_value_heads, sequence
 from models_db.hub.scope import Scope
@@ -44,7 +47,8 @@ def decoder(scope: Scope, record: Record) -> Parts:
         layers = derived(1, "wrong")
     hidden = scope.number(record.get("hidden", "hidden_size"))
     heads = scope.number(record.get("heads", "num_attention_heads"))
-    moe = _experts(scope, record, layers)
+    order = _order(scope, record, layers["value"])
+    moe = _experts(scope, record, order)
     return Parts(
         layers=layers,
         hidden=hidden,
@@ -54,7 +58,7 @@ def decoder(scope: Scope, record: Record) -> Parts:
         vocab_size=scope.number(record.get("vocab_size", "vocab_size"), "tokens"),
         seq_len=_length(scope, record),
         tied=_holds(scope, record.get("tied", "tie_word_embeddings")),
-        mlp_hidden=_dense_hidden(scope, record, moe),
+        mlp_hidden=_dense_hidden(scope, record, order),
         parallel=_holds(scope, record.get("parallel", False)),
         bias=_bias(scope, record.get("bias", False)),
         qk_norm=_one_of(scope, record.get("qk_norm", "none"), "none"),
@@ -71,6 +75,9 @@ def decoder(scope: Scope, record: Record) -> Parts:
         positions=_one_of(scope, record.get("position_kind", "rope"), "rope"),
         max_positions=_table(scope, record),
         moe=moe,
+        output_gate=_holds(scope, record.get("output_gate", False)),
+        order=_written(order, moe),
+        recurrence=_recurrence(scope, record, order),
         mtp=_predictors(scope, record),
     )
 
@@ -115,6 +122,9 @@ def _head_dim(scope: Scope, record: Record, hidden: Number, heads: Number) -> Nu
 
 
 def _length(scope: Scope, record: Record) -> Number:
+    if "seq_len" in record:
+        note = "no key states a context; that of the models of this type"
+        return number(int(record["seq_len"]), "tokens", "assumed", note)
     key = record.get("positions", "max_position_embeddings")
     return sequence(scope.fields, *scope.spellings(key))
 
@@ -156,48 +166,126 @@ def _window(
     return found
 
 
-def _experts(scope: Scope, record: Record, layers: Number) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """One letter per layer, see `models_db.Order`.
+
+    Attributes:
+        mixers: what mixes the tokens.
+        feeds: what follows it.
+    """
+
+    mixers: str
+    feeds: str
+
+
+def _order(scope: Scope, record: Record, layers: int) -> _Letters:
+    """What each layer is made of."""
+    block = record.get("order") or {}
+    mixers = scope.by_layer(str(block.get("mixer", "'*'")), layers)
+    if "feed" in block:
+        feeds = scope.by_layer(str(block["feed"]), layers)
+    else:
+        feeds = ["E" if sparse else "-" for sparse in _sparse(scope, record.get("moe"), layers)]
+    return _Letters(
+        "".join(letter if letter in ("*", "M", "+", ".") else "." for letter in mixers),
+        "".join(letter if letter in ("-", "E", ".") else "." for letter in feeds),
+    )
+
+
+def _sparse(scope: Scope, block: Mapping[str, Any] | None, layers: int) -> list[bool]:
+    """Whether each layer has experts."""
+    if block is None or _holds(scope, block.get("unless", False)):
+        return [False] * layers
+    return [bool(found) for found in scope.by_layer(str(block.get("at", "True")), layers)]
+
+
+def _regular(order: _Letters) -> tuple[int, int] | None:
+    """Leading dense layers and period of layers with experts; None where letters must say it."""
+    if "E" not in order.feeds or "." in order.feeds:
+        return None
+    first, period, irregular = regular_experts([letter == "E" for letter in order.feeds])
+    return None if irregular else (first, period)
+
+
+def _written(order: _Letters, moe: dict[str, Any] | None) -> dict[str, str] | None:
+    """The block `order` of a model file; None where each layer has attention and a feed-forward."""
+    said = {"mixers": _short(order.mixers)}
+    if (moe is not None and "layer_period" not in moe) or "." in order.feeds:
+        said["feed_forwards"] = _short(order.feeds)
+    return None if said == {"mixers": "*"} else said
+
+
+def _short(letters: str) -> str:
+    """Letters that are all the same as one."""
+    return letters[0] if len(set(letters)) == 1 else letters
+
+
+def _experts(scope: Scope, record: Record, order: _Letters) -> dict[str, Any] | None:
     """The block `moe` of a model file; None without experts."""
     block = record.get("moe")
-    if block is None or _holds(scope, block.get("unless", False)):
+    if block is None or "E" not in order.feeds:
         return None
-    fields = scope.fields
-    at = str(block.get("at", "True"))
-    has_experts = [bool(found) for found in scope.by_layer(at, layers["value"])]
-    if not any(has_experts):
-        return None
-    first, period, irregular = regular_experts(has_experts)
-    if irregular:
-        scope.lacking.append("layers with experts at unequal distances")
     experts, chosen = scope.number(block["experts"]), scope.number(block["chosen"])
-    fields.require(
+    scope.fields.require(
         chosen["value"] <= experts["value"],
         str(block["chosen"]),
         f"{chosen['value']} is more than the {experts['value']} experts",
     )
-    shared = scope.number(block.get("shared", "0"), least=0)
-    width = block.get("shared_hidden", block["hidden"])
-    gate = _holds(scope, block.get("gate", False))
-    return {
+    found = {
         "experts": experts,
         "experts_per_token": chosen,
         "expert_hidden": scope.number(block["hidden"]),
-        "shared_experts": shared,
-        **({"shared_expert_hidden": scope.number(width)} if shared["value"] else {}),
-        **({"shared_expert_gate": True} if gate and shared["value"] else {}),
-        "first_dense_layers": derived(first, "from the layers with experts"),
-        "layer_period": derived(period, "from the layers with experts"),
+        **_shared(scope, block),
         "router_bias": _holds(scope, block.get("router_bias", False)),
+    }
+    if (places := _regular(order)) is not None:
+        notes = [derived(number, "from the layers with experts") for number in places]
+        found |= dict(zip(("first_dense_layers", "layer_period"), notes, strict=True))
+    if "latent" in block and scope.value(str(block["latent"])):
+        found["latent"] = scope.number(block["latent"])
+    return found
+
+
+def _shared(scope: Scope, block: Mapping[str, Any]) -> dict[str, Any]:
+    """Shared experts, their width and gate."""
+    shared = scope.number(block.get("shared", "0"), least=0)
+    if not shared["value"]:
+        return {"shared_experts": shared}
+    width = scope.number(block.get("shared_hidden", block["hidden"]))
+    gate = _holds(scope, block.get("gate", False))
+    return {
+        "shared_experts": shared,
+        "shared_expert_hidden": width,
+        **({"shared_expert_gate": True} if gate else {}),
     }
 
 
-def _dense_hidden(scope: Scope, record: Record, moe: dict[str, Any] | None) -> Number | None:
+def _dense_hidden(scope: Scope, record: Record, order: _Letters) -> Number | None:
     """Inner width of the dense layers; None where there are none."""
-    key = record.get("mlp_hidden", "intermediate_size")
-    scope.fields.raw(str(key))
-    if moe and not moe["first_dense_layers"]["value"] and moe["layer_period"]["value"] == 1:
+    key = str(record.get("mlp_hidden", "intermediate_size"))
+    scope.fields.raw(key)
+    return scope.number(key) if "-" in order.feeds else None
+
+
+_OF_RECURRENCES = ("heads", "head_dim", "key_heads", "key_dim", "kernel", "rank")
+
+
+def _recurrence(scope: Scope, record: Record, order: _Letters) -> dict[str, Any] | None:
+    """The mixer that replaces attention; None where every layer has attention alone."""
+    block = record.get("recurrence")
+    if block is None or not {"M", "+"} & set(order.mixers):
         return None
-    return scope.number(key)
+    said = block.get("bias", {})
+    numbers = {name: scope.number(block[name]) for name in _OF_RECURRENCES if name in block}
+    chunk = {"chunk": scope.number(block["chunk"], "tokens")} if "chunk" in block else {}
+    return {
+        "kind": block["kind"],
+        **numbers,
+        **chunk,
+        "bias": [part for part, when in said.items() if _holds(scope, when)],
+        "norm": _one_of(scope, block.get("norm", "none"), "none"),
+    }
 
 
 def _predictors(scope: Scope, record: Record) -> Number | None:

@@ -16,7 +16,7 @@ from models_db.hub.fields import derived, number
 from models_db.hub.jsonfile import parse_json
 from models_db.hub.reading import Reading, read_config
 from models_db.hub.weights import INDEX, Weights, missing_files, read_bytes, read_weights
-from models_db.loading import CONFIG, is_file, model_from_bytes
+from models_db.loading import CONFIG, is_file, model_from_bytes, model_from_data
 from models_db.model import Model
 
 _LONGEST_NAME = 60
@@ -153,7 +153,14 @@ def _counted(reading: Reading, lacks: str, config: Path, digest: str, title: str
 def record_of(reading: Reading) -> Model:
     """The model of a reading that has one, without the file that it is from."""
     record = _record(reading, None, "0" * 64, "imported", "imported", None)
-    return model_from_bytes(_yaml(record).encode(), "config.json", written=False)
+    return model_from_data(record, "config.json")
+
+
+def counts_of(reading: Reading) -> tuple[int, int]:
+    """Parameters of the language model of a reading, and of all that is counted of its file."""
+    record = 0 if reading.parts is None else record_of(reading).total_parameters
+    text = record + sum(reading.counted.values())
+    return text, text + sum((reading.outer or {}).values())
 
 
 def _config_at(path: Path) -> Path:

@@ -108,7 +108,8 @@ class Scope:
 
     def unread(self) -> list[str]:
         """Keys of the configurations inside this one that nobody here knows."""
-        return [key for inner in self.inside.values() if inner for key in inner.own_unread()]
+        around = [inner for name, inner in self.inside.items() if inner and name != TEXT]
+        return [key for inner in around for key in inner.own_unread()]
 
     def own_unread(self) -> list[str]:
         """Keys of this configuration that nobody here knows, and of those inside it."""
@@ -156,7 +157,9 @@ class Scope:
         if isinstance(default, list):
             found = self.fields.names(key)
             return default if found is None else found
-        return self.fields.count(*keys, least=0)["value"] if self.fields.has(*keys) else None
+        if not self.fields.has(*keys):
+            return None
+        return self.fields.flag(key) if key.startswith("is_") else self.fields.count(*keys, least=0)["value"]
 
 
 def _inner(fields: Fields, name: str, key: str, usual: str, depth: int) -> Scope | None:

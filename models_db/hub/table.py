@@ -30,7 +30,7 @@ from typing import Any
 from frozen_records import dataclass
 
 
-_NAME = re.compile(r"(?<![\w.'])[a-z_]\w*(?![\w.'])")
+_NAME = re.compile(r"(?<![\w.'])(?<![a-z]-)[a-z_]\w*(?![\w.'])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
