@@ -11,6 +11,7 @@ from models_db.hub.fields import Fields, shown
 from models_db.hub.scope import TEXT, Scope, plain_defaults
 from models_db.hub.table import Row, row_of
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """What stands around a language model.

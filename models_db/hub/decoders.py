@@ -4,8 +4,8 @@ The block `record` of a row has a formula for each field of a model file that di
 
 - `layers`, `hidden`, `heads`, `kv_heads`, `head_dim`, `vocab_size`, `positions` (the key of the
   longest context), `mlp_hidden`, `mtp`: numbers;
-- `tied`, `parallel`, `sinks`, `output_gate`, `gated`, `mlp_bias`, `norm_bias`, `final_norm`, `embedding_norm`:
-  conditions; `norms_per_layer`: a number;
+- `tied`, `parallel`, `sinks`, `output_gate`, `gated`, `mlp_bias`, `norm_bias`, `final_norm`,
+  `embedding_norm`: conditions; `norms_per_layer`: a number;
 - `bias`: a condition for all four projections, or one for each group, such as
   `query key value: attention_bias`;
 - `qk_norm`: a text, or a condition for each;
@@ -150,9 +150,7 @@ def _latent(scope: Scope, record: Record) -> dict[str, Number] | None:
     return found
 
 
-def _window(
-    scope: Scope, block: Mapping[str, Any] | None, layers: Number
-) -> dict[str, Any] | None:
+def _window(scope: Scope, block: Mapping[str, Any] | None, layers: Number) -> dict[str, Any] | None:
     """The layers that see nearby tokens only."""
     if block is None:
         return None

@@ -2,8 +2,8 @@
 
 A formula has names, whole numbers, texts and lists of them, `+ - * // %`, comparisons, `and`,
 `or`, `not`, `a if b else c`, places of a list, and six functions: `min`, `max`, `len`, `int`,
-`up(a, b)` (a / b, rounded up to a whole number) and `over(n, f)` (the sum of f for i = 0 ... n - 1; a condition
-counts as 1). `a / b` must be whole. Nothing else is evaluated.
+`up(a, b)` (a / b, rounded up to a whole number) and `over(n, f)` (the sum of f for i from 0 to
+n - 1; a condition counts as 1). `a / b` must be whole. Nothing else is evaluated.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _WIDTH = 100
 
 
 _MOST_OUTSIDE = 0.01
-"""Of the parameters of a token: a record that holds less than the rest says too little of a cost."""
+"""Of the parameters of a token: a record without more than these says too little of a cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +96,7 @@ def import_model(
     digest = hashlib.sha256(content).hexdigest()
     title = _title(reading, config)
     parts = reading.parts
-    lacks = reading.lacks
-    if parts is not None and not lacks:
-        lacks = _outside(reading)
+    lacks = no_record_for(reading)
     if parts is None or lacks:
         raise NotModelledError(_counted(reading, lacks, config, digest, title))
     weights = read_weights(
@@ -123,8 +121,10 @@ def import_model(
     )
 
 
-def _outside(reading: Reading) -> str:
-    """Why a record would say too little: what it lacks holds too many parameters; or ""."""
+def no_record_for(reading: Reading) -> str:
+    """Why no model file is made of a reading; "" where one is."""
+    if reading.lacks or reading.parts is None:
+        return reading.lacks
     active = record_of(reading).active_parameters
     outside = sum(abs(count) for count in reading.counted.values())
     if outside <= _MOST_OUTSIDE * active:

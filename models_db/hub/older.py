@@ -204,5 +204,5 @@ def _falcon_norms(fields: Fields) -> int:
     """Norms per layer: one where attention and feed-forward share it, else two."""
     grouped, parallel = fields.flag("new_decoder_architecture"), fields.flag("parallel_attn")
     if fields.has("num_ln_in_parallel_attn") and (grouped or parallel):
-        return fields.count("num_ln_in_parallel_attn", most=2)["value"]
+        return int(fields.count("num_ln_in_parallel_attn", most=2)["value"])
     return 1 if parallel and not grouped else 2

@@ -10,8 +10,8 @@ from frozen_records import dataclass
 from models_db.errors import ModelError, mistakes_message, nearest
 from models_db.hub import dense, experts, latent, older
 from models_db.hub.activations import activation_note
-from models_db.hub.class_defaults import CLASS_DEFAULTS
 from models_db.hub.around import Around, around_of, has_text, outer_scope
+from models_db.hub.class_defaults import CLASS_DEFAULTS
 from models_db.hub.contradictions import architecture_notes, check_kind, check_outside
 from models_db.hub.decoders import decoder
 from models_db.hub.fields import Fields, shown
@@ -172,22 +172,31 @@ def _checks(
 def _assumed(scope: Scope, outer: Scope | None) -> dict[str, str]:
     """Defaults that stand in inside and around a language model."""
     around = {} if outer is None else outer.assumed()
-    inside = {key: text for inner in scope.inside.values() if inner for key, text in inner.assumed().items()}
-    return {key: text for key, text in {**around, **inside}.items() if not key.startswith(scope.fields.prefix or "text_config.")}
+    inside = {
+        key: text
+        for inner in scope.inside.values()
+        if inner
+        for key, text in inner.assumed().items()
+    }
+    return {
+        key: text
+        for key, text in {**around, **inside}.items()
+        if not key.startswith(scope.fields.prefix or "text_config.")
+    }
 
 
 def _unread(
     data: Mapping[str, Any], fields: Fields, scope: Scope, outer: Scope | None, around: Around
 ) -> tuple[str, ...]:
     """Keys that nobody here knows and that are not off."""
-    known = fields.used | HARMLESS | set(scope.row.inside_keys)
+    known = fields.used | HARMLESS | scope.row.known_keys
     unread = {
         f"{around.prefix}{key}" for key, value in fields.data.items() if value and key not in known
     }
     unread |= set(scope.unread())
     if around.nested:
         inner = known | OUTER | {around.key}
-        inner |= set() if outer is None else outer.fields.used | set(outer.row.inside_keys)
+        inner |= set() if outer is None else outer.fields.used | outer.row.known_keys
         unread |= {key for key in data if data[key] and key not in inner}
         unread |= set() if outer is None else set(outer.unread())
     return tuple(sorted(unread))

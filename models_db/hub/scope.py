@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from models_db.hub.fields import LARGEST, Fields, Number, derived
@@ -32,7 +32,8 @@ class Scope:
         self.lacking: list[str] = []
         self._known: dict[str, Any] = {}
         self.inside = {
-            name: _inner(fields, name, key, usual, depth) for name, (key, usual) in row.inside.items()
+            name: _inner(fields, name, key, usual, depth)
+            for name, (key, usual) in row.inside.items()
         }
 
     def refuse(self) -> None:
@@ -58,7 +59,9 @@ class Scope:
         """The value of a formula that must be a whole number of at least `least`."""
         found = self.value(formula)
         if not isinstance(found, int) or found < least:
-            self.fields.require(False, self._key_of(formula), f"{formula} is {found}; at least {least}")
+            self.fields.require(
+                False, self._key_of(formula), f"{formula} is {found}; at least {least}"
+            )
             return max(least, 1)
         return int(found)
 
@@ -113,7 +116,7 @@ class Scope:
 
     def own_unread(self) -> list[str]:
         """Keys of this configuration that nobody here knows, and of those inside it."""
-        known = self.fields.used | HARMLESS | set(self.row.inside_keys)
+        known = self.fields.used | HARMLESS | self.row.known_keys
         own = [key for key, value in self.fields.data.items() if value and key not in known]
         return [*(f"{self.fields.prefix}{key}" for key in own), *self.unread()]
 
@@ -140,26 +143,28 @@ class Scope:
 
     def _key(self, key: str) -> Any:
         """The value of a key, of the type that its default has."""
-        keys, defaults = self.spellings(key), self.row.defaults
-        if key not in defaults:
-            return self.fields.count(*keys)["value"]
-        default = defaults[key]
-        if isinstance(default, bool):
-            return self.fields.flag(key)
-        if isinstance(default, int):
-            return self.fields.count(*keys, least=min(0, default))["value"]
-        if isinstance(default, float):
-            return self.fields.ratio(key, default)
-        if isinstance(default, str):
-            return self.fields.text(key, "a text") or default
-        if isinstance(default, dict):
-            return self.fields.part(key)
-        if isinstance(default, list):
-            found = self.fields.names(key)
-            return default if found is None else found
+        fields, keys = self.fields, self.spellings(key)
+        if key not in self.row.defaults:
+            return fields.count(*keys)["value"]
+        default = self.row.defaults[key]
+        readers: dict[type, Callable[[], Any]] = {
+            bool: lambda: fields.flag(key),
+            int: lambda: fields.count(*keys, least=min(0, default))["value"],
+            float: lambda: fields.ratio(key, default),
+            str: lambda: fields.text(key, "a text") or default,
+            dict: lambda: fields.part(key),
+            list: lambda: default if (found := fields.names(key)) is None else found,
+            type(None): lambda: self._number_or_none(key, keys),
+        }
+        return readers[type(default)]()
+
+    def _number_or_none(self, key: str, keys: tuple[str, ...]) -> Any:
+        """A whole number, or a flag whose name begins with `is_`; None where there is none."""
         if not self.fields.has(*keys):
             return None
-        return self.fields.flag(key) if key.startswith("is_") else self.fields.count(*keys, least=0)["value"]
+        if key.startswith("is_"):
+            return self.fields.flag(key)
+        return self.fields.count(*keys, least=0)["value"]
 
 
 def _inner(fields: Fields, name: str, key: str, usual: str, depth: int) -> Scope | None:
@@ -179,5 +184,3 @@ def _inner(fields: Fields, name: str, key: str, usual: str, depth: int) -> Scope
 def plain_defaults(row: Row) -> Mapping[str, Any]:
     """The defaults of a row that stand in for an absent key: numbers and flags."""
     return {key: value for key, value in row.defaults.items() if isinstance(value, int)}
-
-

@@ -13,6 +13,7 @@ A row has
 - `count`: parameters by part of the model, beside what the record holds; without a record, all;
 - `refused`: a key, the condition in which it is refused, and why;
 - `inside`: name -> the key of a configuration inside this one, and its type where it says none;
+- `passes`: keys that change no shape of this type, though they may of others;
 - `part`: true for a row that is no language model, such as a vision encoder;
 - `ties`: true where `tie_word_embeddings` beside the language model counts, not the one inside.
 
@@ -29,7 +30,6 @@ from typing import Any
 
 from frozen_records import dataclass
 
-
 _NAME = re.compile(r"(?<![\w.'])(?<![a-z]-)[a-z_]\w*(?![\w.'])")
 
 
@@ -44,13 +44,14 @@ class Row:
     refused: Mapping[str, tuple[str, str]]
     inside: Mapping[str, tuple[str, str]]
     lacks: str
+    passes: tuple[str, ...]
     part: bool
     ties: bool
 
     @property
-    def inside_keys(self) -> tuple[str, ...]:
-        """The keys of configurations inside this one."""
-        return tuple(key for key, _ in self.inside.values())
+    def known_keys(self) -> set[str]:
+        """Keys that need not be read: of configurations inside this one, and of no consequence."""
+        return {*(key for key, _ in self.inside.values()), *self.passes}
 
 
 EMPTY = Row(
@@ -61,6 +62,7 @@ EMPTY = Row(
     refused={},
     inside={},
     lacks="",
+    passes=(),
     part=True,
     ties=False,
 )
@@ -141,10 +143,11 @@ def _row(data: Mapping[str, Any]) -> Row:
             for key, (condition, text) in (data.get("refused") or {}).items()
         },
         inside={
-            name: (words.split()[0], (words.split() + [""])[1])
+            name: (words.split()[0], [*words.split(), ""][1])
             for name, words in (data.get("inside") or {}).items()
         },
         lacks=data.get("lacks") or "",
+        passes=tuple((data.get("passes") or "").split()),
         part=bool(data.get("part")),
         ties=bool(data.get("ties")),
     )

@@ -34,8 +34,8 @@ Output = Annotated[
 models = typer.Typer(no_args_is_help=True, help="The model database: list, show, import.")
 hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show, new, detect.")
 
-_NUMBERS = ("params (1e9)", "parameters", "active (1e9)", "layers", "hidden", "seq-len", "max chips", "value",
-            "memory GB", "GB/s", "year")  # fmt: skip
+_NUMBERS = ("params (1e9)", "parameters", "active (1e9)", "layers", "hidden", "seq-len",
+            "max chips", "value", "memory GB", "GB/s", "year")  # fmt: skip
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SIXTEEN_BITS = ("bf16", "fp16", "fp32", "fp64")
 _NARROW = ("fp8", "fp4")

@@ -68,9 +68,7 @@ def import_model(
     length = None if seq_len is None else parse_whole(seq_len, "seq-len")
     program = f"planner {__version__}"
     try:
-        found = hub.import_model(
-            path, name=name, seq_len=length, made_by=program, read_as=read_as
-        )
+        found = hub.import_model(path, name=name, seq_len=length, made_by=program, read_as=read_as)
     except hub.NotModelledError as error:
         if output is not None:
             raise InputError(f"{error}; {output} is not written") from error

@@ -1,12 +1,13 @@
 """Parameters of every model type of transformers, as it builds them without memory.
 
-    python benchmarks/count_types.py tests/models_db/hub/counted.json [--only bart llama]
+    python .ci/count_types.py tests/models_db/hub/counted.json [--only bart llama]
 
 Needs torch and transformers; takes about ten minutes. For each type of three mappings the default
 configuration of its class is built on the meta device, then one in which as many keys as possible
 have another value: those that change the number of parameters, each tried after the other, and
 that our reader does not refuse. `benchmarks/model_types.py` makes a page of the file.
 """
+# ruff: noqa: PLC0415  (torch, transformers and our reader take seconds: where they are needed)
 
 from __future__ import annotations
 
@@ -73,12 +74,12 @@ _SHAPELESS = re.compile(
 _ALL_THE_SAME = ("hidden_act", "block_ffn_dim_multiplier", "hidden_activation")
 
 
-class Late(Exception):
+class LateError(Exception):
     """A model takes too long to build."""
 
 
 def _late(*_args: object) -> None:
-    raise Late
+    raise LateError
 
 
 def plain(config: Any) -> dict[str, Any]:
@@ -134,7 +135,7 @@ class Builder:
             values["layer_types"] = values["layer_types"][: few["num_hidden_layers"]]
         try:
             self.count(values)
-        except (Exception, Late):  # a class may want as many as it has
+        except (Exception, LateError):  # a class may want as many as it has
             return dict(self.base)
         return values
 
@@ -191,7 +192,7 @@ def varied(builder: Builder) -> tuple[dict[str, Any], int] | None:
         trial = trial if inside else {**values, key: new}
         try:
             found, count = builder.count(trial)
-        except (Exception, Late):  # no value for this class
+        except (Exception, LateError):  # no value for this class
             continue
         if count != total and not is_refused(found):
             values, config, total = trial, found, count
@@ -227,7 +228,7 @@ def record(mapping: str, name: str) -> dict[str, Any]:
         kept["config"] = default
         if (other := varied(builder)) is not None:
             kept["varied"], kept["varied_count"] = difference(other[0], default), other[1]
-    except (Exception, Late) as error:
+    except (Exception, LateError) as error:
         return {"error": f"{type(error).__name__}: {error}".splitlines()[0][:160]}
     return kept
 
@@ -251,7 +252,9 @@ def main() -> None:
         if not options.only or name in options.only
     ]
     with ProcessPoolExecutor(options.jobs) as pool:
-        for (mapping, name), found in zip(todo, pool.map(record, *zip(*todo, strict=True)), strict=True):
+        for (mapping, name), found in zip(
+            todo, pool.map(record, *zip(*todo, strict=True)), strict=True
+        ):
             types[f"{mapping}/{name}"] = found
             said = found.get("error") or found["count"]
             print(mapping, name, said, file=sys.stderr, flush=True)
