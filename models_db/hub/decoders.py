@@ -47,6 +47,7 @@ def decoder(scope: Scope, record: Record) -> Parts:
         layers = derived(1, "wrong")
     hidden = scope.number(record.get("hidden", "hidden_size"))
     heads = scope.number(record.get("heads", "num_attention_heads"))
+    scope.check_layers(layers["value"])
     order = _order(scope, record, layers["value"])
     moe = _experts(scope, record, order)
     return Parts(

@@ -13,6 +13,8 @@ from models_db.hub.table import EMPTY, Row, row_of
 
 TEXT = "text"
 """The name that rows have for the configuration of their language model."""
+_PER_LAYER = ("layer_types", "mlp_layer_types")
+_USUAL_LAYERS = ("full_attention", "dense", "sparse")
 _MOST_DEPTH = 4
 
 
@@ -41,6 +43,24 @@ class Scope:
         for key, (condition, text) in self.row.refused.items():
             if self.value(condition, key):
                 self.fields.wrong(key, text)
+
+    def check_layers(self, layers: int) -> None:
+        """Notes a mistake for a list of layers that is too long or too short, or has odd entries.
+
+        An entry must be one that a formula of the row names, or a usual one.
+        """
+        for key in _PER_LAYER:
+            read = key in self.row.defaults and key not in self.row.passes
+            listed = self.fields.names(key) if read else None
+            if not listed:
+                continue
+            said = f"{len(listed)} entries, but there are {layers} layers"
+            self.fields.require(len(listed) == layers, key, said)
+            known = {*_USUAL_LAYERS, *_quoted(self.row.record), *_quoted(self.row.count)}
+            odd = next((kind for kind in listed if kind not in known), None)
+            if odd is not None:
+                allowed = ", ".join(sorted(known))
+                self.fields.wrong(key, f"{str(odd)[:40]!r} is not supported; a layer is {allowed}")
 
     def value(self, formula: str, key: str = "") -> Any:
         """The value of a formula; where the file does not fit it, a mistake and 1.
@@ -165,6 +185,13 @@ class Scope:
         if key.startswith("is_"):
             return self.fields.flag(key)
         return self.fields.count(*keys, least=0)["value"]
+
+
+def _quoted(formulas: object) -> list[str]:
+    """The texts that formulas name."""
+    if isinstance(formulas, Mapping):
+        return [word for formula in formulas.values() for word in _quoted(formula)]
+    return re.findall(r"'([a-z]\w+)'", formulas) if isinstance(formulas, str) else []
 
 
 def _inner(fields: Fields, name: str, key: str, usual: str, depth: int) -> Scope | None:
