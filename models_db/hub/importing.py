@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def _counted(reading: Reading, lacks: str, config: Path, digest: str, title: str
 def record_of(reading: Reading) -> Model:
     """The model of a reading that has one, without the file that it is from."""
     record = _record(reading, None, "0" * 64, "imported", "imported", None)
-    return model_from_data(record, "config.json")
+    return model_from_data(deepcopy(record), "config.json")  # it fills in what files leave out
 
 
 def counts_of(reading: Reading) -> tuple[int, int]:
