@@ -1,4 +1,4 @@
-"""`planner models import`: a config.json of Hugging Face as a model file."""
+"""`planner models import`: a config.json of Hugging Face, or a definition, as a model file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.version import __version__
+from planner.cli.models_definitions import is_definition, print_definition, read_definition
 from planner.cli.options import OUTPUT, AsJson, option
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def import_model(
     path: Annotated[
         Path,
         typer.Argument(
-            help="config.json, its folder, or the index of the weights beside it.",
+            help="config.json, its folder, the index of its weights, or a definition.",
             show_default=False,
         ),
     ],
@@ -37,18 +38,27 @@ def import_model(
         str | None,
         option("Tokens per sequence of pre-training (default: as the file suggests).", _MODEL),
     ] = None,
+    which: Annotated[
+        str | None, option("Which definition of a Python file with several.", _MODEL)
+    ] = None,
+    vocab_size: Annotated[
+        str | None, option("Rows of the embedding, where a definition states none.", _MODEL)
+    ] = None,
     sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """A config.json of Hugging Face as a model of your own, its weights counted.
+    """A config.json of Hugging Face, or a definition, as a model of your own.
 
     Weights beside it (*.safetensors, or their index) say how many parameters there truly are; only
-    their headers are read.
+    their headers are read. Definitions are scripts with Megatron-LM's arguments (.sh), classes and
+    recipes of NeMo and Megatron-Bridge, registries of torchtitan (.py), MaxText's models (.yml).
 
     Examples:
       planner models import config.json -o my-model.yaml
 
       planner models import config.json --seq-len 4096 --sources
+
+      planner models import ssm.py --which NemotronHConfig8B
 
       planner models import config.json --json
 
@@ -61,6 +71,18 @@ def import_model(
 
     _check_target(output, path)
     length = None if seq_len is None else parse_whole(seq_len, "seq-len")
+    if is_definition(path):
+        rows = None if vocab_size is None else parse_whole(vocab_size, "vocab-size")
+        given = {"seq_len": length, "vocab_size": rows}
+        given = {key: value for key, value in given.items() if value is not None}
+        made = f"planner {__version__}"
+        read = read_definition(path, which=which, name=name, given=given, made_by=made)
+        if output is not None:
+            write_atomically(output, read.text)
+        print_definition(read, output, sources=sources, as_json=as_json)
+        return
+    if which is not None or vocab_size is not None:
+        raise InputError(f"which, vocab-size: belong to definitions, not to {path}")
     try:
         found = hub.import_model(path, name=name, seq_len=length, made_by=f"planner {__version__}")
     except ModelError as error:
