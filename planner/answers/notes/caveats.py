@@ -31,6 +31,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
         *_scan_warnings(model),
+        *_vision_warnings(model),
         *_chunk_warnings(model, result.plan),
         *schedule_of(result.plan.schedule).caveats(model.assumptions),
         *_stage_warnings(model, result.plan),
@@ -86,6 +87,17 @@ def _scan_warnings(model: CostModel) -> list[str]:
     return [
         f"model: recurrences of kind {mixer.kind} are timed as batched products, a rate that no "
         "published run confirms; a stage counts as many of them as the average of its layers"
+    ]
+
+
+def _vision_warnings(model: CostModel) -> list[str]:
+    """That a vision tower is left out."""
+    one = model.job.model
+    if one.vision is None:
+        return []
+    return [
+        f"model: the vision tower of {one.name} ({one.vision_parameters / 1e6:,.1f} M parameters) "
+        "is left out: planned is its language model on sequences of text"
     ]
 
 
