@@ -11,6 +11,7 @@ from models_db.loading import is_config, load_model, record_text
 from models_db.model import FeedForward, LayerKind, Mixer, Model
 from models_db.provenance import Fact, Quantity, Source
 from models_db.recurrence import Recurrence
+from models_db.towers import Vision
 
 __all__ = [
     "Attention",
@@ -29,6 +30,7 @@ __all__ = [
     "Quantity",
     "Recurrence",
     "Source",
+    "Vision",
     "Window",
     "database_hash",
     "describe",

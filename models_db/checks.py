@@ -120,6 +120,7 @@ def architecture_mistakes(data: Mapping[str, Any]) -> list[Mistake]:
         *_moe_mistakes(fields),
         *_mlp_mistakes(fields),
         *_position_mistakes(fields),
+        *_vision_mistakes(fields),
         *_published_mistakes(fields),
     ]
 
@@ -306,6 +307,17 @@ def _position_mistakes(fields: _Fields) -> Iterator[Mistake]:
     rows, seq_len = fields.number("positions.max_positions"), fields.number("seq_len")
     if kind == "learned" and rows is not None and seq_len is not None and rows < seq_len:
         yield "positions.max_positions", f"{rows} is less than seq_len {seq_len}"
+
+
+def _vision_mistakes(fields: _Fields) -> Iterator[Mistake]:
+    """Widths divide into heads, and patches into merged squares."""
+    widths = fields.numbers("vision.hidden", "vision.heads")
+    if widths is not None and widths[0] % widths[1]:
+        yield "vision.heads", f"{widths[1]} does not divide the width {widths[0]}"
+    squares = fields.numbers("vision.patches", "vision.merge")
+    if squares is not None and squares[0] % squares[1] ** 2:
+        side = squares[1]
+        yield "vision.merge", f"{squares[0]} patches do not divide into squares of {side} x {side}"
 
 
 def _published_mistakes(fields: _Fields) -> Iterator[Mistake]:

@@ -23,6 +23,7 @@ from models_db.model import Model
 from models_db.provenance import Quantity, Source
 from models_db.reading import parse_shipped, parse_yaml
 from models_db.recurrence import Recurrence
+from models_db.towers import vision_of
 from strict_yaml.merging import merged, node_at
 from strict_yaml.text import YamlText
 
@@ -282,6 +283,7 @@ def _build(record: ModelRecord, data: Mapping[str, Any]) -> Model:
         order=_order(record),
         recurrence=_recurrence(record),
         mtp_modules=record.mtp.modules.value if record.mtp else 0,
+        vision=vision_of(record.vision),
         published=_published(record),
         quantities=dict(_quantities(data)),
         sources={key: Source(**source.model_dump()) for key, source in record.sources.items()},

@@ -12,6 +12,7 @@ from models_db.blocks import Attention, Mlp, Moe, Norm, Order, Positions, Publis
 from models_db.errors import ModelError
 from models_db.provenance import Quantity, Source
 from models_db.recurrence import Recurrence
+from models_db.towers import Vision
 
 LayerKind = Literal["dense", "moe"]
 FeedForward = Literal["dense", "moe", "none"]
@@ -26,7 +27,7 @@ class Model:
 
     Counts are exact Python integers and cover every trained parameter: matrices, biases, norms,
     position tables, attention sinks and router biases. Multi-token-prediction modules stand apart
-    in `mtp_parameters`; vision encoders are not part of a record.
+    in `mtp_parameters`, a vision tower in `vision_parameters`.
 
     Attributes:
         name: stable id, lower case.
@@ -52,6 +53,7 @@ class Model:
         order: what each layer is made of; None: attention and a feed-forward.
         recurrence: the mixer that replaces attention where `order` says so, or None.
         mtp_modules: multi-token-prediction modules (DeepSeek-V3, arXiv:2412.19437, section 2.2).
+        vision: the tower whose outputs enter the decoder, or None.
         published: the publisher's own parameter counts.
         quantities: dotted path in the file -> number with provenance, for every number.
         sources: source key -> document.
@@ -80,6 +82,7 @@ class Model:
     order: Order | None = None
     recurrence: Recurrence | None = None
     mtp_modules: int
+    vision: Vision | None = None
     published: Published
     quantities: Mapping[str, Quantity] = field(repr=False, compare=False)
     sources: Mapping[str, Source] = field(repr=False, compare=False)
@@ -303,6 +306,11 @@ class Model:
             return self.total_parameters
         idle = (self.moe.experts - self.moe.experts_per_token) * self.expert_parameters
         return self.total_parameters - self.layer_kinds.count("moe") * idle
+
+    @property
+    def vision_parameters(self) -> int:
+        """Parameters of the vision tower and its projector, beside the decoder; 0 without one."""
+        return self.vision.parameters(self.hidden) if self.vision else 0
 
     @property
     def mtp_parameters(self) -> int:

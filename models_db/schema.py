@@ -274,6 +274,34 @@ class PublishedRecord(_Record):
     )
 
 
+class VisionRecord(_Record):
+    """A vision tower and its projector; patches of one image."""
+
+    layers: LayerCount = Field(description="Its layers.")
+    hidden: Count = Field(description="Its width.")
+    heads: Count = Field(description="Its attention heads.")
+    mlp_hidden: Count = Field(description="Inner width of its feed-forward.")
+    gated: bool = Field(description="Whether its feed-forward has three matrices.")
+    bias: bool = Field(description="Whether its matrices have biases.")
+    norm_bias: bool = Field(description="Whether its norms have a bias.")
+    last_norm: bool = Field(description="Whether a norm follows its last layer.")
+    patch: Count = Field(description="Side of a patch in pixels.")
+    frames: Count | None = Field(default=None, description="Images that a patch spans.")
+    channels: Count | None = Field(default=None, description="Colours of a pixel; default 3.")
+    patches: Count = Field(description="Patches of one image.")
+    positions: Count | None = Field(default=None, description="Rows of its position table.")
+    merge: Count | None = Field(
+        default=None, description="Side of the squares of patches that become one token."
+    )
+    projector_hidden: Count | None = Field(
+        default=None, description="Inner width of a projector of two matrices."
+    )
+    projector_bias: bool = Field(description="Whether the projector has biases.")
+    projector_norm: Literal["none", "layernorm", "rmsnorm"] = Field(
+        description="Norm before the projector."
+    )
+
+
 class MtpRecord(_Record):
     """Multi-token-prediction modules."""
 
@@ -317,6 +345,9 @@ class ModelRecord(_Record):
         default=None, description="The mixer that replaces attention in some layers."
     )
     mtp: MtpRecord | None = Field(default=None, description="Multi-token-prediction modules.")
+    vision: VisionRecord | None = Field(
+        default=None, description="A vision tower, which is no part of the decoder's parameters."
+    )
     published: PublishedRecord | None = Field(
         default=None, description="The publisher's own parameter counts."
     )

@@ -46,6 +46,14 @@ class Counted:
         """All parameters of the language model."""
         return sum(self.parts.values())
 
+    @property
+    def refusal(self) -> str:
+        """Why there is no model file, in a line."""
+        return (
+            f"{self.config}: {self.model_type}: {self.text_parameters:,} parameters are counted "
+            f"exactly, but the cost is not modelled: {self.lacks}"
+        )
+
 
 class NotModelledError(ModelError):
     """A model was read and its parameters were counted, but its cost is not modelled.
@@ -55,10 +63,7 @@ class NotModelledError(ModelError):
     """
 
     def __init__(self, counted: Counted) -> None:
-        super().__init__(
-            f"{counted.config}: {counted.model_type}: {counted.text_parameters:,} parameters are "
-            f"counted exactly, but the cost is not modelled: {counted.lacks}"
-        )
+        super().__init__(counted.refusal)
         self.counted = counted
 
 

@@ -79,15 +79,7 @@ class Job:
         if self.optimizer not in OPTIMIZERS:
             known = ", ".join(OPTIMIZERS)
             raise InputError(f"optimizer: {self.optimizer!r} is not one of {known}")
-        if (
-            self.model.order is not None
-            or self.model.attention.output_gate
-            or (self.model.moe and self.model.moe.latent)
-        ):
-            raise InputError(
-                f"model: {self.model.name} has layers whose mixer is no plain attention; their "
-                "parameters are counted, their cost is not modelled"
-            )
+        check_mixers(self)
         usual = self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
         check_recipe(self.fp8_recipe, self.precision, self.framework, usual)
 
@@ -110,6 +102,29 @@ class Job:
     def trains_all(self) -> bool:
         """Whether every parameter gets a gradient (False for LoRA)."""
         return self.kind != "lora"
+
+
+def check_mixers(job: Job) -> None:
+    """Refuses what of a model with recurrences is not modelled.
+
+    Raises:
+        InputError: Says what, and why.
+    """
+    model = job.model
+    if model.order is None or model.recurrence is None:
+        return
+    from planner.cost.kernels.recurrence import WHY_NOT  # noqa: PLC0415  (few models have one)
+
+    if (reason := WHY_NOT.get(model.recurrence.kind)) is not None:
+        raise InputError(
+            f"model: {model.name} has layers of kind {model.recurrence.kind}, whose parameters are "
+            f"counted, but not their cost: {reason}"
+        )
+    if job.kind == "lora":
+        raise InputError(
+            f"job: lora of {model.name} is not modelled: which projections of a recurrence get "
+            "adapters differs among libraries; allowed: pretrain, finetune"
+        )
 
 
 def sequences_in(batch_tokens: float, seq_len: int) -> int:

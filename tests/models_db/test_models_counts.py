@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from support.cases import each
 
-from models_db import Model, ModelError, list_models, load_model
+from models_db import Model, ModelError, Vision, list_models, load_model
 
 # Parameter totals of released checkpoints, typed from the Hugging Face Hub (field
 # safetensors.total), from model cards or from KerasHub's presets: exact to the last digit.
@@ -319,3 +319,36 @@ def test_attention_windows() -> None:
     assert model.window is not None
     swapped = replace(model, window=replace(model.window, first="global"))
     assert swapped.attention_windows == (None, 4096) * 21
+
+
+def test_vision_towers_have_the_parameters_that_are_published_beside_the_decoder() -> None:
+    towers = [load_model(name) for name in list_models()]
+    towers = [model for model in towers if model.vision is not None]
+    assert {model.name for model in towers} >= {"qwen3.5-9b", "qwen3.5-35b-a3b"}
+    for model in towers:
+        if "published.other_parameters" in model.quantities:
+            assert model.vision_parameters == model.published.other_parameters
+
+
+def test_the_tower_of_gemma3_is_what_its_presets_differ_by() -> None:
+    """KerasHub 71453d0: gemma3_4b less gemma3_4b_text; SigLIP of 896 pixels, one projection."""
+    tower = Vision(
+        layers=27,
+        hidden=1152,
+        heads=16,
+        mlp_hidden=4304,
+        gated=False,
+        bias=True,
+        norm_bias=True,
+        last_norm=True,
+        patch=14,
+        frames=1,
+        channels=3,
+        patches=4096,
+        positions=4096,
+        merge=1,
+        projector_hidden=0,
+        projector_bias=False,
+        projector_norm=1,
+    )
+    assert tower.parameters(2560) == 4_299_915_632 - 3_880_099_328

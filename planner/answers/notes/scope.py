@@ -10,6 +10,7 @@ from planner.answers.evaluation import limits_of
 from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import gain_of
+from planner.frameworks.decoders import unwritten_layers
 from planner.frameworks.launching import default_target
 from planner.frameworks.rules import refused_by
 from planner.frameworks.targets import Target
@@ -120,11 +121,16 @@ def _launching(
         yield (
             f"{why}; this is the best {'' if proved else 'known '}of all plans of {framework}. It "
             f"lacks: "
-            f"{'; '.join(dict.fromkeys(line for _, line in found))}. planner export --to {names} "
-            "--allow-lossy writes the nearest."
+            f"{'; '.join(dict.fromkeys(line for _, line in found))}."
+            + ("" if unwritten_layers(resolved.cost.job.model) else _nearest_of(names))
         )
     else:
         yield f"{titles} this plan as it is{_beyond(resolved, best, wider)}."
+
+
+def _nearest_of(names: str) -> str:
+    """How the nearest plan is written, as another sentence."""
+    return f" planner export --to {names} --allow-lossy writes the nearest."
 
 
 def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str:
