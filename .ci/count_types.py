@@ -66,7 +66,7 @@ _OTHERWISE: dict[str, dict[str, Any]] = {
 }
 # Keys that never change the number of parameters, by what their names hold.
 _SHAPELESS = re.compile(
-    r"^_|dropout|_eps$|epsilon|token_id|token_index|initializer|init_std|theta|rope|softcap|label"
+    r"^_|dropout|_eps$|epsilon|token_id|token_index|initializer|init_std|theta|rope(?!_head_dim)|softcap|label"
     r"|_coef$|^time_step_(min|max|floor|limit|scale)|scaling_factor|^output_|^return_|^is_|^use_cache"
     r"|^transformers_version$|^dtype$|^problem_type$|^chunk_size_feed|layerdrop|_alpha$|multiplier$"
     r"|^summary_|^max_length|_pdrop$|_act$|activation|_prob$|^mask_|_seed$|norm_topk|^pretraining_tp"

@@ -43,7 +43,8 @@ def decoder(scope: Scope, record: Record) -> Parts:
     fields = scope.fields
     layers = scope.number(record.get("layers", "num_hidden_layers"))
     if layers["value"] > MOST_LAYERS:
-        fields.wrong(record.get("layers", "num_hidden_layers"), f"at most {MOST_LAYERS:,} layers")
+        said = f"{layers['value']} is out of range; from 1 to {MOST_LAYERS:,}"
+        fields.wrong(record.get("layers", "num_hidden_layers"), said)
         layers = derived(1, "wrong")
     hidden = scope.number(record.get("hidden", "hidden_size"))
     heads = scope.number(record.get("heads", "num_attention_heads"))

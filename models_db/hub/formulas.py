@@ -39,7 +39,15 @@ _COMPARED: dict[type, Callable[[Any, Any], bool]] = {
 
 
 class FormulaError(Exception):
-    """The values of a file do not fit a formula; the message says how, in a few words."""
+    """The values of a file do not fit a formula; the message says how, in a few words.
+
+    Attributes:
+        part: the part of the formula that they do not fit.
+    """
+
+    def __init__(self, part: str, message: str) -> None:
+        super().__init__(message)
+        self.part = part
 
 
 def evaluate(formula: str, look: Look) -> Any:
@@ -52,14 +60,7 @@ def evaluate(formula: str, look: Look) -> Any:
     Raises:
         FormulaError: a quotient is not whole, a list is too short, or a value has another type.
     """
-    try:
-        return _value(_parsed(formula), look)
-    except ZeroDivisionError:
-        raise FormulaError(f"a division by 0 in {formula}") from None
-    except IndexError:
-        raise FormulaError(f"a list is too short for {formula}") from None
-    except (TypeError, KeyError):
-        raise FormulaError(f"a value does not belong in {formula}") from None
+    return _value(_parsed(formula), look)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -72,7 +73,14 @@ def _value(node: ast.expr, look: Look) -> Any:
     kind = type(node)
     if kind not in _READERS:
         raise ValueError(f"{ast.unparse(node)}: a formula has no {kind.__name__}")
-    return _READERS[kind](node, look)
+    try:
+        return _READERS[kind](node, look)
+    except ZeroDivisionError:
+        part = ast.unparse(node)
+        raise FormulaError(part, f"{part} is a division by 0") from None
+    except (IndexError, KeyError, TypeError):
+        part = ast.unparse(node)
+        raise FormulaError(part, f"the value does not belong in {part}") from None
 
 
 def _name(node: ast.Name, look: Look) -> Any:
@@ -101,7 +109,8 @@ def _sum(node: ast.BinOp, look: Look) -> Any:
 def _whole(left: Any, right: Any, node: ast.BinOp) -> int:
     """A quotient that must be whole."""
     if left % right:
-        raise FormulaError(f"{ast.unparse(node)} is {left} / {right}, which is not whole")
+        part = ast.unparse(node)
+        raise FormulaError(part, f"{part} is {left} / {right}, which is not whole")
     return int(left // right)
 
 
@@ -148,7 +157,8 @@ def _call(node: ast.Call, look: Look) -> Any:
 def _over(times: ast.expr, body: ast.expr, look: Look) -> int:
     turns = _value(times, look)
     if turns > MOST_TURNS:
-        raise FormulaError(f"{ast.unparse(times)} is {turns:,}; at most {MOST_TURNS:,}")
+        part = ast.unparse(times)
+        raise FormulaError(part, f"{part} is {turns:,}; at most {MOST_TURNS:,}")
     return sum(
         int(_value(body, lambda name, i=i: i if name == "i" else look(name)))  # type: ignore[misc]
         for i in range(turns)

@@ -72,7 +72,7 @@ class Scope:
         try:
             return evaluate(formula, self._look)
         except FormulaError as error:
-            self.fields.require(False, key or self._key_of(formula), str(error))
+            self.fields.require(False, key or self._key_of(error.part), str(error))
             return 1
 
     def whole(self, formula: str, least: int = 0) -> int:
@@ -108,7 +108,7 @@ class Scope:
                 look = lambda name, i=i: i if name == "i" else self._look(name)  # noqa: E731
                 found.append(evaluate(formula, look))
             except FormulaError as error:
-                self.fields.require(False, self._key_of(formula), str(error))
+                self.fields.require(False, self._key_of(error.part), str(error))
                 return [1] * layers
         return found
 

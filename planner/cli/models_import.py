@@ -54,8 +54,9 @@ def import_model(
     """A config.json of Hugging Face, or a definition, as a model of your own.
 
     A type that no cost is modelled for is counted all the same. Weights beside it (*.safetensors,
-    or their index) say how many parameters there truly are; only their headers are read. Definitions are scripts with Megatron-LM's arguments (.sh), classes and
-    recipes of NeMo and Megatron-Bridge, registries of torchtitan (.py), MaxText's models (.yml).
+    or their index) say how many parameters there are; only their headers are read. Definitions
+    are scripts with Megatron-LM's arguments (.sh), classes and recipes of NeMo and Megatron-Bridge,
+    registries of torchtitan (.py), MaxText's models (.yml).
 
     Examples:
       planner models import config.json -o my-model.yaml
@@ -75,6 +76,8 @@ def import_model(
     _check_target(output, path)
     length = None if seq_len is None else parse_whole(seq_len, "seq-len")
     if is_definition(path):
+        if read_as is not None:
+            raise InputError(f"as: belongs to a config.json, not to the definition {path}")
         rows = None if vocab_size is None else parse_whole(vocab_size, "vocab-size")
         given = {"seq_len": length, "vocab_size": rows}
         given = {key: value for key, value in given.items() if value is not None}

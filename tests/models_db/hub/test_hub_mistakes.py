@@ -70,9 +70,7 @@ def test_files_that_are_no_configuration(tmp_path: Path, raw: bytes, line: str) 
         ("x" * 999, ""),
     ],
 )
-def test_unknown_types_are_refused_by_name(
-    tmp_path: Path, model_type: str, nearest: str
-) -> None:
+def test_unknown_types_are_refused_by_name(tmp_path: Path, model_type: str, nearest: str) -> None:
     said = refused(tmp_path, {"model_type": model_type})
     assert said.startswith(f"model_type: {model_type[:60]!r} is not known{nearest}; {LISTED}; ")
     assert said.endswith(" reads it as that type")
