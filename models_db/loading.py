@@ -87,7 +87,9 @@ def load_model(
     if name is not None and not changes:
         return _shipped_model(name)
     data, text = model_data(name_or_path)
-    return _model(_differing(data, changes), YamlText("set")) if changes else _model(data, text)
+    if changes:
+        return build_model(_differing(data, changes), YamlText("set"))
+    return build_model(data, text)
 
 
 def model_data(name_or_path: str | os.PathLike[str]) -> tuple[dict[str, Any], YamlText]:
@@ -148,7 +150,7 @@ def _differing(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 @functools.cache
 def _shipped_model(name: str) -> Model:
-    return _model(*model_data(name))
+    return build_model(*model_data(name))
 
 
 def is_config(path: str | os.PathLike[str]) -> bool:
@@ -201,15 +203,10 @@ def model_from_bytes(content: bytes, origin: str, *, written: bool = True) -> Mo
     Raises:
         ModelError: anything is wrong with the file; the message lists every mistake.
     """
-    return _model(parse_yaml(content, origin), YamlText(origin, content if written else b""))
+    return build_model(parse_yaml(content, origin), YamlText(origin, content if written else b""))
 
 
-def model_from_data(data: dict[str, Any], origin: str) -> Model:
-    """Build a model from plain data, as `model_from_bytes` does from the content of a file."""
-    return _model(data, YamlText(origin))
-
-
-def _model(data: dict[str, Any], text: YamlText) -> Model:
+def build_model(data: dict[str, Any], text: YamlText) -> Model:
     """The model of plain data; the message lists every mistake."""
     _check_kind(data, text.name)
     inherited = fill_in_defaults(data)

@@ -40,12 +40,7 @@ def decoder(scope: Scope, record: Record) -> Parts:
         scope: the configuration, with its row.
         record: the block `record` of the row.
     """
-    fields = scope.fields
-    layers = scope.number(record.get("layers", "num_hidden_layers"))
-    if layers["value"] > MOST_LAYERS:
-        said = f"{layers['value']} is out of range; from 1 to {MOST_LAYERS:,}"
-        fields.wrong(record.get("layers", "num_hidden_layers"), said)
-        layers = derived(1, "wrong")
+    layers = _layers(scope, record)
     hidden = scope.number(record.get("hidden", "hidden_size"))
     heads = scope.number(record.get("heads", "num_attention_heads"))
     scope.check_layers(layers["value"])
@@ -82,6 +77,16 @@ def decoder(scope: Scope, record: Record) -> Parts:
         recurrence=_recurrence(scope, record, order),
         mtp=_predictors(scope, record),
     )
+
+
+def _layers(scope: Scope, record: Record) -> Number:
+    """The number of layers; 1 where there are too many."""
+    key = str(record.get("layers", "num_hidden_layers"))
+    found = scope.number(key)
+    if found["value"] > MOST_LAYERS:
+        scope.fields.wrong(key, f"{found['value']} is out of range; from 1 to {MOST_LAYERS:,}")
+        return derived(1, "wrong")
+    return found
 
 
 def _holds(scope: Scope, condition: object) -> bool:

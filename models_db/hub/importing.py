@@ -17,8 +17,9 @@ from models_db.hub.fields import derived, number
 from models_db.hub.jsonfile import parse_json
 from models_db.hub.reading import Reading, read_config
 from models_db.hub.weights import INDEX, Weights, missing_files, read_bytes, read_weights
-from models_db.loading import CONFIG, is_file, model_from_bytes, model_from_data
+from models_db.loading import CONFIG, build_model, is_file, model_from_bytes
 from models_db.model import Model
+from strict_yaml.text import YamlText
 
 _LONGEST_NAME = 60
 _WIDTH = 100
@@ -154,7 +155,7 @@ def _counted(reading: Reading, lacks: str, config: Path, digest: str, title: str
 def record_of(reading: Reading) -> Model:
     """The model of a reading that has one, without the file that it is from."""
     record = _record(reading, None, "0" * 64, "imported", "imported", None)
-    return model_from_data(deepcopy(record), "config.json")  # it fills in what files leave out
+    return build_model(deepcopy(record), YamlText("config.json"))  # it fills in defaults
 
 
 def counts_of(reading: Reading) -> tuple[int, int]:

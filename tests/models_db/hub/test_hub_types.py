@@ -209,7 +209,8 @@ CHANGES: list[tuple[str, dict[str, Any], str]] = [
     ("gemma3", {"text_config": "absent"}, ""),
     ("llava", {"text_config": {"model_type": "lama"}},
      "text_config.model_type: 'lama' is not known; the nearest is llama; "),
-    ("recurrent_gemma", {"block_types": []}, "block_types: i % len(block_types) is a division by 0"),
+    ("recurrent_gemma", {"block_types": []},
+     "block_types: i % len(block_types) is a division by 0"),
 ]  # fmt: skip
 
 
