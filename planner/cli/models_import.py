@@ -53,21 +53,18 @@ def import_model(
 ) -> None:
     """A config.json of Hugging Face, or a definition, as a model of your own.
 
-    A type that no cost is modelled for is counted all the same. Weights beside it (*.safetensors,
-    or their index) say how many parameters there are; only their headers are read. Definitions
-    are scripts with Megatron-LM's arguments (.sh), classes and recipes of NeMo and Megatron-Bridge,
-    registries of torchtitan (.py), MaxText's models (.yml).
+    A type without a modelled cost is counted. Of weights beside it only headers are read.
+    Definitions: Megatron-LM's arguments (.sh), classes and recipes of NeMo and
+    Megatron-Bridge, registries of torchtitan (.py), MaxText's models (.yml).
 
     Examples:
       planner models import config.json -o my-model.yaml
 
-      planner models import config.json --seq-len 4096 --sources
-
       planner models import ssm.py --which NemotronHConfig8B
 
-      planner models import config.json --as llama --json
+      planner models import config.json --as llama --sources
 
-      planner solve --model my-model.yaml --seq-len 4096 --hardware h100-sxm5-80 --chips 64
+      planner solve --model my-model.yaml --hardware h100-sxm5-80 --chips 64
     """
     from models_db import hub  # noqa: PLC0415  (not for --help)
     from planner.base.files import write_atomically  # noqa: PLC0415

@@ -65,7 +65,7 @@ def test_files_that_are_no_configuration(tmp_path: Path, raw: bytes, line: str) 
     ("model_type", "nearest"),
     [
         ("lama", "; the nearest is llama"),
-        ("deepseek_v9", "; the nearest is deepseek_v3"),
+        ("gemma4_texts", "; the nearest is gemma4_text"),
         ("qwen3-next", "; the nearest is qwen3_next"),
         ("x" * 999, ""),
     ],
