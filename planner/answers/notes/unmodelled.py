@@ -8,7 +8,7 @@ from planner.cost.context import CostModel
 def unmodelled(model: CostModel) -> list[str]:
     """A line each; none for a transformer without a vision tower."""
     one, lines = model.job.model, []
-    if one.recurrence is not None and model.shapes.scan is not None:
+    if one.recurrence is not None and model.shapes.scan is not None and model.shapes.scan.flop:
         lines.append(
             f"model: recurrences of kind {one.recurrence.kind} are timed as batched products, a "
             "rate that was fitted to nothing: published runs of Nemotron 3 Nano reach 0.72 to 0.85 "
