@@ -240,6 +240,11 @@ def _order_mistakes(fields: _Fields) -> Iterator[Mistake]:
     if described and not recurrent:
         yield "recurrence", "given, but no layer of order.mixers has one (M, +)"
     letters = fields.raw("order.feed_forwards")
+    if isinstance(letters, str) and isinstance(mixers, str) and letters and mixers and layers:
+        made = ((mixers[i % len(mixers)], letters[i % len(letters)]) for i in range(layers))
+        empty = next((i for i, parts in enumerate(made) if parts == (".", ".")), None)
+        if empty is not None:
+            yield "order", f"layer {empty}, counted from 0, has neither mixer nor feed-forward"
     if isinstance(letters, str) and ("E" in letters) != (fields.raw("moe") is not None):
         said = "has layers with experts (E), but there is no block moe"
         yield "order.feed_forwards", said if "E" in letters else "has no layer with experts (E)"

@@ -137,6 +137,7 @@ MISTAKES = [
         "order.mixers: the text 'Mx' does not have",
     ),
     ('mixers: "M.M*.M"', 'mixers: "MMMMMMM"', "order.mixers: 7 letters for 6 layers"),
+    ('mixers: "M.M*.M"', 'mixers: "M...M."', "order: layer 2, counted from 0, has neither"),
     ('mixers: "M.M*.M"', 'mixers: "..*"', "recurrence: given, but no layer of order.mixers"),
     ('feed_forwards: ".-..E."', 'feed_forwards: ".-"', "order.feed_forwards: has no layer with"),
     ('feed_forwards: ".-..E."', 'feed_forwards: ".E"', "mlp.hidden: given, but no layer has a"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from planner.answers.notes.unmodelled import unmodelled
 from planner.assumptions.optimizers import QUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.units import show_bytes
@@ -30,8 +31,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
         *_frozen_warnings(model),
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
-        *_scan_warnings(model),
-        *_vision_warnings(model),
+        *unmodelled(model),
         *_chunk_warnings(model, result.plan),
         *schedule_of(result.plan.schedule).caveats(model.assumptions),
         *_stage_warnings(model, result.plan),
@@ -76,28 +76,6 @@ def _frozen_warnings(model: CostModel) -> list[str]:
     return [
         f"frozen-weights: {job.frozen_weights} is expanded to 16 bits before each product; memory "
         "counts one such matrix, the step time does not count the expansion"
-    ]
-
-
-def _scan_warnings(model: CostModel) -> list[str]:
-    """What is not known of the time of recurrences."""
-    mixer = model.job.model.recurrence
-    if mixer is None or model.shapes.scan is None:
-        return []
-    return [
-        f"model: recurrences of kind {mixer.kind} are timed as batched products, a rate that no "
-        "published run confirms; a stage counts as many of them as the average of its layers"
-    ]
-
-
-def _vision_warnings(model: CostModel) -> list[str]:
-    """That a vision tower is left out."""
-    one = model.job.model
-    if one.vision is None:
-        return []
-    return [
-        f"model: the vision tower of {one.name} ({one.vision_parameters / 1e6:,.1f} M parameters) "
-        "is left out: planned is its language model on sequences of text"
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from frozen_records import dataclass
 from planner.answers.evaluation import limits_of
+from planner.answers.notes.unmodelled import unmodelled
 from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import gain_of
@@ -93,6 +94,7 @@ def scope_of(
             *_launching(resolved, best, wider, runs=bool(running), proved=proved),
             *_risking(resolved, best, wider),
             *chips,
+            *(f"{line[0].upper()}{line[1:]}." for line in unmodelled(resolved.cost)),
         ),
         runs_in=tuple(target.name for target in running),
         wider=tuple(wider),
