@@ -90,6 +90,7 @@ class Job:
         if self.optimizer not in OPTIMIZERS:
             known = ", ".join(OPTIMIZERS)
             raise InputError(f"optimizer: {self.optimizer!r} is not one of {known}")
+        check_mixers(self)
         usual = self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
         check_recipe(self.fp8_recipe, self.precision, self.framework, usual)
 
@@ -135,6 +136,29 @@ class Job:
     def learns(self) -> str:
         """What kind of launch it needs: its kind, or "dpo"."""
         return "dpo" if self.reference else self.kind
+
+
+def check_mixers(job: Job) -> None:
+    """Refuses what of a model with recurrences is not modelled.
+
+    Raises:
+        InputError: Says what, and why.
+    """
+    model = job.model
+    if model.order is None or model.recurrence is None:
+        return
+    from planner.cost.kernels.recurrence import WHY_NOT  # noqa: PLC0415  (few models have one)
+
+    if (reason := WHY_NOT.get(model.recurrence.kind)) is not None:
+        raise InputError(
+            f"model: {model.name} has layers of kind {model.recurrence.kind}, whose parameters are "
+            f"counted, but not their cost: {reason}"
+        )
+    if job.kind == "lora":
+        raise InputError(
+            f"job: lora of {model.name} is not modelled: which projections of a recurrence get "
+            "adapters differs among libraries; allowed: pretrain, finetune"
+        )
 
 
 def sequences_in(batch_tokens: float, seq_len: int) -> int:

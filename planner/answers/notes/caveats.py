@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from planner.answers.notes.unmodelled import unmodelled
 from planner.assumptions.software import FrameworkProfile
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
@@ -29,6 +30,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
         *_frozen_warnings(model),
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
+        *unmodelled(model),
         *_chunk_warnings(model, result.plan),
         *schedule_of(result.plan.schedule).caveats(model.assumptions),
         *_stage_warnings(model, result.plan),

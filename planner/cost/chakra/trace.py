@@ -193,6 +193,13 @@ def why_not_traced(model: CostModel, plan: Plan) -> str:
     """Why a plan has no trace, in words; empty where it has one."""
     if not is_prediction(model.assumptions):
         return f"{model.assumptions.name} counts no layers one by one; use calibrated"
+    if model.shapes.parts is not None:
+        return (
+            f"layers of {model.job.model.name} are made of other parts one by one, and are costed "
+            "as their average"
+        )
+    if model.job.reference_passes:
+        return "a pass of a reference model beside each of its own is not among the nodes"
     if schedule_of(plan.schedule).side_by_side:
         return (
             f"schedule {plan.schedule} runs two passes at once on each stage, which the nodes of a "

@@ -18,13 +18,9 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.communication.exchanges import ACTIVATION_BYTES, context_bytes, tensor_bytes
-from planner.cost.communication.traffic import (
-    attention_flop_per_token,
-    elementwise_bytes,
-    product_bytes,
-    repeats,
-)
+from planner.cost.communication.traffic import elementwise_bytes, product_bytes, repeats
 from planner.cost.context import CostModel
+from planner.cost.kernels.flop import attention_flop_per_token
 from planner.cost.pieces import layer_at, layer_columns
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import ALL_TO_ALL
@@ -230,7 +226,7 @@ def _exchanges(
     plans, shapes = x.columns.plans, model.shapes
     local = plans.micro_batch * model.job.seq_len / plans.cp
     size = float(tensor_bytes(shapes, local)[0])
-    count = shapes.moe_tp_exchanges if moe else shapes.tp_exchanges
+    count = round(shapes.moe_tp_exchanges if moe else shapes.tp_exchanges)
     names = ["all-gather", "reduce-scatter"] * (count // 2)
     if not plans.sequence_parallel[0]:
         names = ["all-reduce"] * (count // 2)

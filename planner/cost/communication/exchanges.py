@@ -77,7 +77,7 @@ def context_bytes(
 def expert_bytes(shapes: Shapes, tokens: FloatArray, tp: IntArray) -> FloatArray:
     """Bytes that one all-to-all of the experts takes from each member, nothing deduplicated."""
     k = max(shapes.experts_per_token, 1)
-    return ACTIVATION_BYTES * tokens / tp * k * shapes.hidden
+    return ACTIVATION_BYTES * tokens / tp * k * shapes.expert_io
 
 
 def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
@@ -155,7 +155,7 @@ def expert_exchange_s(
     copies are sent once.
     """
     if a.gathers_tokens:
-        all_tokens = x.tokens / x.tp * shapes.hidden * x.ep
+        all_tokens = x.tokens / x.tp * shapes.expert_io * x.ep
         there = x.ep_net.gather_s(a.dispatch_bytes * all_tokens)
         return there + x.ep_net.gather_s(ACTIVATION_BYTES * all_tokens)
     size = load * expert_bytes(shapes, x.tokens, x.tp)

@@ -15,7 +15,6 @@ import numpy as np
 
 from frozen_records import dataclass
 from hardware_db import Cluster
-from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, distinct
 from planner.cost.columns import Columns
@@ -30,6 +29,7 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossi
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.job import Job
+from planner.cost.kernels.flop import attention_flop_per_token, scan_flop_per_token
 from planner.cost.kernels.linears import Linear, Shares, layer_linears, pass_bytes
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
@@ -88,11 +88,6 @@ def carried_bytes(cluster: Cluster, wire_bytes: Sequence[FloatArray]) -> list[Fl
     return carried
 
 
-def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
-    """Forward FLOP of scores and values per token, causality not halved."""
-    return 2.0 * model.layers * shapes.heads * shapes.context * (shapes.head_dim + shapes.value_dim)
-
-
 def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     """FLOP that training one token needs in any implementation; see `MFU_CONVENTION`.
 
@@ -102,7 +97,8 @@ def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     """
     passes, ref = 3.0 if job.trains_all else 2.0, job.reference_passes
     linear = 2.0 * (passes + ref) * shapes.matmul_parameters
-    return linear + (3.0 + ref) * attention_flop_per_token(job.model, shapes)
+    scores = attention_flop_per_token(job.model, shapes)
+    return linear + (3.0 + ref) * (scores + scan_flop_per_token(job.model, shapes)[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +147,16 @@ def repeated_flop_per_token(
         causal_share: Share of the scores that the kernels compute.
     """
     dense, moe = model.shapes.dense_parameters, model.shapes.moe_parameters
-    scores = attention_flop_per_token(model.job.model, model.shapes) / model.job.model.layers
+    one, shapes = model.job.model, model.shapes
+    scores = attention_flop_per_token(one, shapes) / one.layers
+    scans = scan_flop_per_token(one, shapes)[0] / one.layers
 
     def of_group(group: RecomputeGroup) -> FloatArray:
         again = repeats(model, group)
         linear = 2.0 * (group.dense * dense + group.moe * moe) * again.linear
         attention = causal_share * scores * (group.dense + group.moe) * again.attention
+        if scans:
+            attention = attention + scans * (group.dense + group.moe) * again.exchanges
         return linear + attention
 
     return _over_groups(x, of_group)
@@ -179,8 +179,11 @@ def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
 
 def flop_without_repeats(model: CostModel) -> float:
     """FLOP that one token takes where nothing is recomputed."""
-    passes = (3.0 if model.job.trains_all else 2.0) + model.job.reference_passes
-    return 2.0 * model.shapes.matmul_parameters * passes + scores_flop_per_token(model)
+    ref = model.job.reference_passes
+    passes = (3.0 if model.job.trains_all else 2.0) + ref
+    scan, again = scan_flop_per_token(model.job.model, model.shapes)
+    linear = 2.0 * model.shapes.matmul_parameters * passes
+    return linear + scores_flop_per_token(model) + ((3.0 + ref) * scan + again)
 
 
 def scores_flop_per_token(model: CostModel) -> float:
@@ -256,11 +259,17 @@ def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, F
     a, shapes = model.assumptions, model.shapes
     rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
     row = shapes.hidden * (a.row_bytes * rows + a.tp_bytes)
+    made = [shapes.parts_of(moe=moe) for moe in (False, True)]
+    ffn = a.ffn_bytes * (1 + shapes.gated)
+    widths = (shapes.dense_width, shapes.active_width)
     dense, moe = (
-        2 * a.elementwise * (row + a.ffn_bytes * (1 + shapes.gated) * width)
-        for width in (shapes.dense_width, shapes.active_width)
+        2 * a.elementwise * (parts.blocks / 2 * row + parts.feed_forward * (ffn * width))
+        for parts, width in zip(made, widths, strict=True)
     )
-    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.hidden
+    if shapes.scan:
+        of_scan = a.elementwise * shapes.scan.elementwise + shapes.scan.moved
+        dense, moe = (x + p.recurrence * of_scan for x, p in zip((dense, moe), made, strict=True))
+    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.expert_io
 
 
 def _wire_bytes(model: CostModel, x: Columns) -> tuple[FloatArray, ...]:
@@ -364,14 +373,8 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Bytes sent in all-to-alls of a step, summed over chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    routed = (
-        (model.assumptions.dispatch_bytes + ACTIVATION_BYTES)
-        / 2
-        * tokens
-        / plans.tp
-        * shapes.experts_per_token
-        * shapes.hidden
-    )
+    both_ways = (model.assumptions.dispatch_bytes + ACTIVATION_BYTES) / 2
+    routed = both_ways * tokens / plans.tp * shapes.experts_per_token * shapes.expert_io
     queries = shapes.heads / plans.tp * (shapes.head_dim + shapes.value_dim)
     width = queries + _key_value_width(shapes, plans)
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width

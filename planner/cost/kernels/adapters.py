@@ -36,7 +36,7 @@ def adapters_s(
     dora = _DORA_OUTPUT_BYTES / a.adapter_bytes if x.job.adapter == "dora" else 0.0
     wide: FloatArray | float = 0.0
     for one, share in _adapted(a, shapes, operators, x):
-        wide = wide + one.tokens * (one.inputs + (1.0 + dora) * share * one.outputs)
+        wide = wide + one.share * one.tokens * (one.inputs + (1.0 + dora) * share * one.outputs)
     return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
 
 
@@ -54,7 +54,7 @@ def weight_norms_s(
     each = _NORM_BYTES + float(x.job.widens) * a.widening_bytes
     weights: FloatArray | float = 0.0
     for one, share in _adapted(a, shapes, operators, x):
-        weights = weights + one.copies * one.inputs * share * one.outputs
+        weights = weights + one.share * one.copies * one.inputs * share * one.outputs
     return np.asarray(each * weights / a.memory_bytes_per_s)
 
 

@@ -33,6 +33,7 @@ from planner.cost.memory.state import (
     state_bytes,
     step_bytes,
 )
+from planner.cost.memory.tensors import layer_tensors
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import (
@@ -107,41 +108,36 @@ def activation_bytes(
     is what recomputing one layer holds: all of it and its gradients. Inputs of matrix products
     take `operand` bytes; where these are not 2, the projection keeps its input beside the output
     of attention. `adapters`: what `planner.cost.memory.adapters.kept_beside` has, which selective
-    does not drop.
+    does not drop. Layers that are made of other parts are averaged; of recurrences see
+    `planner.cost.kernels.recurrence`.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
-    kv_heads = np.maximum(ranks, shapes.heads if shapes.latent else shapes.kv_heads)
-    head_width = shapes.head_dim + shapes.value_dim
-    k = shapes.experts_per_token
-    width = shapes.active_width if moe else shapes.dense_width
-    saved = framework.gated_saved if shapes.keeps_gate else framework.plain_saved
     less = 2.0 - operand
-    mlp = (saved - less) * width + ((4.0 - less) * k * shapes.hidden if moe else 0.0)
-    attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
-    attention = attention + (operand * shapes.heads * shapes.value_dim if less else 0.0)
-    attention = attention + adapters
-    latent = (4.0 - less) * (shapes.query_rank + shapes.kv_rank)
-    scores = 0.0 if fused else 5.0 * shapes.heads * seq_len / ranks
+    x = layer_tensors(shapes, framework, ranks, moe=moe, operand=operand)
+    attention = x.attention + adapters
+    scores = 0.0 if fused else 5.0 * x.heads * seq_len / ranks
     reads = shapes.tp_exchanges / 2  # inputs of matrix products of hidden width; others of norms
     inputs = (2.0 * shapes.kept_inputs - less * reads) * shapes.hidden / rows
-    none = inputs + latent + (attention + mlp) / ranks + scores
+    none = inputs + x.latent + (attention + x.mlp) / ranks + scores + x.scan / ranks
     full = 2.0 * shapes.hidden / rows
     if framework.selective == "core-attention":
         selective = none - scores
     elif framework.selective == "up-projections":
-        dropped = 2.0 * head_width * (shapes.heads + kv_heads) if shapes.latent else 0.0
-        out = 2.0 * shapes.heads * shapes.value_dim
-        held = operand * ((1 + shapes.gated) * width + (k * shapes.hidden if moe else 0.0))
-        own = attention - dropped + (out if shapes.latent else 0.0) + held
-        norms = 4.0 * shapes.hidden / rows + 2.0 * (shapes.query_rank + shapes.kv_rank)
+        dropped, out = (x.heads_width, x.out) if shapes.latent else (0.0, 0.0)
+        held = operand * ((1 + shapes.gated) * x.width + x.routed)
+        own = attention - dropped + out + held + x.scan
+        ranked = 2.0 * (shapes.query_rank + shapes.kv_rank) * x.parts.attention
+        norms = 2.0 * x.parts.blocks * shapes.hidden / rows + ranked
         selective = norms + own / ranks + scores
     else:
-        columns = shapes.heads * shapes.head_dim + head_width * kv_heads
-        outputs = (columns + (1 + shapes.gated) * width) / ranks + 2 * shapes.hidden / rows
-        core = (2.0 * shapes.heads * shapes.value_dim + 4.0 * shapes.heads) / ranks
-        selective = np.minimum(none, full + outputs + core + adapters / ranks)
-    working = none + 4.0 * width / ranks + 4.0 * shapes.hidden / rows
+        columns = x.queries + x.keys_values
+        outputs = (columns + (1 + shapes.gated) * x.width) / ranks + 2 * shapes.hidden / rows
+        core = (x.out + 4.0 * x.heads + x.scan + adapters) / ranks
+        selective = np.minimum(none, full + outputs + core)
+    working = none + 4.0 * x.width / ranks + 4.0 * shapes.hidden / rows
+    if shapes.scan:
+        working = working + x.parts.recurrence * shapes.scan.working / ranks
     return {"none": none, "selective": selective, "full": full, "working": working}
 
 

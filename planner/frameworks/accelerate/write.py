@@ -366,7 +366,9 @@ def _comments(launch: Launch, mesh: Mesh) -> str:
     kept = _kept_in(launch, mesh)
     also = f", products have {loaded_in(launch)}" if mixes(launch, mesh) else ""
     if not launch.cost.job.trains_all:
-        return comments_of_tuning(launch, f"{launch.read_from(SOURCES)}, PEFT 0.21.2 and transformers 5.23")
+        return comments_of_tuning(
+            launch, f"{launch.read_from(SOURCES)}, PEFT 0.21.2 and transformers 5.23"
+        )
     lines = (
         made_by(launch),
         f"For {launch.read_from(SOURCES)}, and transformers 5.23.",
