@@ -49,14 +49,11 @@ def import_model(
 ) -> None:
     """A config.json of Hugging Face, or a definition, as a model of your own.
 
-    Weights beside it (*.safetensors, or their index) say how many parameters there truly are; only
-    their headers are read. Definitions are scripts with Megatron-LM's arguments (.sh), classes and
-    recipes of NeMo and Megatron-Bridge, registries of torchtitan (.py), MaxText's models (.yml).
+    Headers of weights beside it (*.safetensors) say how many parameters there truly are.
+    Definitions: Megatron-LM's arguments (.sh), NeMo, Megatron-Bridge, torchtitan (.py), MaxText.
 
     Examples:
       planner models import config.json -o my-model.yaml
-
-      planner models import config.json --seq-len 4096 --sources
 
       planner models import ssm.py --which NemotronHConfig8B
 
