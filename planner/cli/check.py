@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
-from planner.base.files import check_writable, read_text, same_path, write_atomically
+from planner.base.files import check_writable, read_bytes, same_path, write_atomically
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _STEPS = 20
 _EVERY_S = 1.0
+_LARGEST_BYTES = 256 * 2**20
 
 
 FEW = {
@@ -137,7 +138,17 @@ def _checked(
     resolved = resolve(request, origin, plan.chips)
     if watch:
         follow(log, lambda text: counted_steps(text, log), most)
-    return check_log(resolved, plan, read_text(log), log, most)
+    return check_log(resolved, plan, _text(log), log, most)
+
+
+def _text(log: Path) -> str:
+    """A log, whatever bytes other programs wrote into it.
+
+    Raises:
+        InputError: It is missing or far larger than the first steps of any run.
+    """
+    path = Path("/dev/stdin") if str(log) == "-" else log
+    return read_bytes(path, _LARGEST_BYTES).decode("utf-8", "replace")
 
 
 def follow(
@@ -158,7 +169,7 @@ def follow(
 
     said = -1
     while True:
-        text = read_text(log) if log.exists() else ""
+        text = _text(log) if log.exists() else ""
         found = counted(text)
         if found != said:
             print(f"{found} of {enough} steps", file=sys.stderr, flush=True)

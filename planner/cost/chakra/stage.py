@@ -95,6 +95,22 @@ class Stage:
         return 1 if not self.layers.sum() and chunk == 0 else count
 
 
+def expected_nodes(stage: Stage, micro_batches: int) -> int:
+    """About how many nodes a stage has, without making them; what is once per step is left out."""
+    state = stage.state
+    per_step = 0
+    for chunk in range(len(stage.places)):
+        per_step += (2 if stage.host_s else 0) + (4 if stage.chunks > 1 else 0)  # the messages
+        for work in stage.works(chunk):
+            passes = (work.forward, work.backward, work.weight_grad)
+            kept = [one for one in passes if one.seconds or one.flop]
+            messages = [message for one in kept for message in one.messages]
+            gathered = () if state.once else state.gathered * 2
+            listed = (*messages, *gathered, *state.reduced)
+            per_step += len(kept) + sum(stage.sizes.get(one.group, 1) > 1 for one in listed)
+    return per_step * micro_batches
+
+
 def stage_nodes(stage: Stage, timeline: Timeline) -> list[Node]:
     """The nodes of a stage, each behind those that it waits for."""
     build = _Building(stage=stage, timeline=timeline)

@@ -18,6 +18,7 @@ rounding leaves is carried to the next node.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
@@ -38,6 +39,7 @@ from planner.cost.chakra.stage import (
     STORE,
     Node,
     Stage,
+    expected_nodes,
     stage_nodes,
 )
 from planner.cost.chakra.state import state_work
@@ -47,13 +49,15 @@ from planner.cost.evaluate import evaluated
 from planner.cost.intervals import is_prediction
 from planner.cost.stages.layout import chunk_places, every_stage
 from planner.cost.terms import send_bytes
-from planner.cost.timeline import timeline_of, why_not_simulated
+from planner.cost.timeline import Timeline, timeline_of, why_not_simulated
 from planner.cost.timeline.durations import chunk_layers
 from planner.plan import Plan, PlanTable
 from planner.schedules import schedule_of
 
 MOST_NODES = 2_000_000
 """Of all files together: some 200 MB."""
+_MORE = 1.02
+"""What is counted before nodes are made leaves out those that are once per step."""
 GROUPS_FILE = "comm_group.json"
 _TYPES = {
     COMPUTE: "COMP_NODE", HOST: "COMP_NODE", LOAD: "MEM_LOAD_NODE", STORE: "MEM_STORE_NODE",
@@ -171,22 +175,35 @@ def traces_of(
     """
     if problem := why_not_traced(model, plan):
         raise InputError(f"chakra: {problem}")
-    ranks = Ranks.of(plan)
+    ranks, timeline = Ranks.of(plan), timeline_of(model, plan)
     written = range(plan.chips) if every_rank else map(ranks.first_of_stage, range(plan.pp))
+    stages = list(_stages(model, plan, timeline))
+    files = plan.chips if every_rank else plan.pp
+    expected = sum(expected_nodes(stage, timeline.micro_batches) for stage in stages)
+    _check_few(files, expected * files // plan.pp, most, every_rank=every_rank)
     traces = Traces(
         plan=plan,
         model=model,
         ranks=ranks,
-        stages=tuple(_stages(model, plan)),
+        stages=tuple(tuple(stage_nodes(stage, timeline)) for stage in stages),
         written=tuple(sorted(written)),
     )
-    if traces.nodes > most:
+    _check_few(files, traces.nodes, most, every_rank=every_rank)
+    return traces
+
+
+def _check_few(files: int, nodes: int, most: int, *, every_rank: bool) -> None:
+    """Refuses more nodes than may be written.
+
+    Raises:
+        InputError: There are more.
+    """
+    if nodes > most:
         alone = "; ranks of a stage are alike: --ranks stages" if every_rank else ""
         raise InputError(
-            f"chakra: {len(traces.written):,} files have {traces.nodes:,} nodes; at most {most:,} "
-            f"are written unless --max-nodes {traces.nodes} lifts that{alone}"
+            f"chakra: {files:,} files have some {nodes:,} nodes; at most {most:,} are written "
+            f"unless --max-nodes {math.ceil(nodes * _MORE)} lifts that{alone}"
         )
-    return traces
 
 
 def why_not_traced(model: CostModel, plan: Plan) -> str:
@@ -208,18 +225,17 @@ def why_not_traced(model: CostModel, plan: Plan) -> str:
     return why_not_simulated(model, plan)
 
 
-def _stages(model: CostModel, plan: Plan) -> Iterator[tuple[Node, ...]]:
-    """The nodes of each stage."""
+def _stages(model: CostModel, plan: Plan, timeline: Timeline) -> Iterator[Stage]:
+    """What the nodes of each stage are made of."""
     table = PlanTable.from_plans([plan])
     x = evaluated(model, table, classes=every_stage(table, model.job.model))
-    timeline = timeline_of(model, plan)
     layers, places = chunk_layers(model, plan), chunk_places(plan)
     factor = float(x.step.factor[0, 0])
     tokens = table.micro_batch * model.job.seq_len / table.cp
     size = float(send_bytes(model, table.tp, tokens, table.sequence_parallel)[0])
     works: Sequence[StageWork] = stage_works(model, x, split=timeline.splits_backward)
     for index, work in enumerate(works):
-        stage = Stage(
+        yield Stage(
             index=index,
             work=work,
             state=state_work(model, x, index, int(layers[index].sum())),
@@ -231,7 +247,6 @@ def _stages(model: CostModel, plan: Plan) -> Iterator[tuple[Node, ...]]:
             host_s=factor * model.assumptions.micro_batch_s / (2 * plan.interleave),
             step_s=factor * model.assumptions.step_s,
         )
-        yield tuple(stage_nodes(stage, timeline))
 
 
 def _micros(nodes: Sequence[Node]) -> list[int]:

@@ -54,7 +54,10 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
     Raises:
         InputError: The log has no step or is of another run, or the times of the plan are bounds.
     """
-    cost, label = resolved.cost, one_line(str(file))
+    cost = resolved.cost
+    label, key = one_line(str(file)), file.stem
+    if label == "-":
+        label, key = "standard input", "log"
     plan = under_limit(plan, cost.clock_limit)
     framework, log = read_log(whole_lines(text), label)
     steps = _steps_of(log, cost, plan, label, most)
@@ -69,13 +72,13 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
     read = _read(log, steps, seconds)
     status = DIVERGED if read.bad else INSIDE if all(q.inside for q in quantities) else OUTSIDE
     time, run = quantities[0], planned_run("job", cost, plan)
-    row = row_of(file.stem or "log", resolved.request, run, time.measured, log.memory_bytes)
+    row = row_of(key, resolved.request, run, time.measured, log.memory_bytes)
     off = () if time.inside else suspects_of(run, load_calibration(), time.ratio)
     agree = status != INSIDE and not all(q.inside for q in quantities)
     return CheckResult(
         status=status,
         framework=framework,
-        file=str(file),
+        file=label,
         steps=read,
         quantities=quantities,
         suspects=off,

@@ -103,10 +103,20 @@ class _Runners(Collection[str]):
         return sum(1 for _ in self)
 
 
-def _checkpoints() -> Collection[str]:
-    from planner.frameworks.registry import every  # noqa: PLC0415  (not for --help)
+class _Checkpoints(Collection[str]):
+    """The forms of checkpoints of all frameworks, which are listed when one is asked about."""
 
-    return tuple(dict.fromkeys(one.name for own in every() for one in own.checkpoints()))
+    def __contains__(self, name: object) -> bool:
+        return any(name == one for one in self)
+
+    def __iter__(self) -> Iterator[str]:
+        from planner.frameworks.registry import every  # noqa: PLC0415  (not for --help)
+
+        found = (one.name for framework in every() for one in framework.checkpoints())
+        return iter(dict.fromkeys(found))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _objectives() -> Collection[str]:
@@ -166,7 +176,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "layout": lambda: LAYOUTS,
     "placement": lambda: PLACEMENTS,
     "runnable_in": _Runners,
-    "checkpoint": _checkpoints,
+    "checkpoint": _Checkpoints,
     "scale": lambda: SCALES,
     "cooling": lambda: COOLINGS,
     "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),

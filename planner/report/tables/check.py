@@ -55,10 +55,13 @@ def _verdict(result: CheckResult) -> str:
 
 def _steps(result: CheckResult) -> str:
     steps = result.steps
+    rule = f"the first {steps.warm_up} of a launch warm up"
+    if steps.first <= steps.warm_up:
+        rule = "of so short a log the later half counts"
     return (
         f"{plural(steps.counted, 'line')} of steps {steps.first} to {steps.last} "
-        f"{'counts' if steps.counted == 1 else 'count'}; the first {steps.warm_up} of a launch "
-        f"warm up; nine tenths lie within {show_percent(steps.spread)} of the median"
+        f"{'counts' if steps.counted == 1 else 'count'}; {rule}; nine tenths lie within "
+        f"{show_percent(steps.spread)} of the median"
     )
 
 

@@ -220,6 +220,13 @@ def test_what_has_no_trace_is_refused() -> None:
     with pytest.raises(InputError, match="at most 100 are written unless --max-nodes") as caught:
         traces_of(model, plan, every_rank=True, most=100)
     assert "--ranks stages" in str(caught.value)
+    nodes = traces_of(model, plan).nodes
+    traces_of(model, plan, most=nodes)
+    with pytest.raises(InputError, match="--max-nodes") as caught:
+        traces_of(model, plan, most=nodes // 2)
+    words = str(caught.value)
+    said = int(words[words.index("some ") + 5 :].split(maxsplit=1)[0].replace(",", ""))
+    assert 0.95 * nodes <= said <= 1.05 * nodes  # counted before they are made
     both = Plan(dp=2, pp=4, schedule="dualpipe", interleave=2)
     with pytest.raises(InputError, match="runs two passes at once"):
         traces_of(model_of(DENSE, both), both)
