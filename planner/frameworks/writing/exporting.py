@@ -14,7 +14,6 @@ from planner.frameworks.rules import broken
 from planner.frameworks.writing.export import Export, Lost
 from planner.frameworks.writing.hosts import hosts_of
 from planner.frameworks.writing.launch import Launch, Profiled
-from planner.frameworks.writing.launchers import launched, launcher_named
 from planner.frameworks.writing.predicted import lost_prediction
 from planner.plan import Plan, PlanTable
 
@@ -45,7 +44,6 @@ def export_plan(
         InputError: The plan breaks a rule of arithmetic or cannot be expressed (one line for each
             field), the target has no such version, or the launcher does not start it.
     """
-    starter = launcher_named(launcher) if launcher else None
     version = version or target.versions[0]
     if target.versions == ("",) and version:
         raise InputError(f"target-version: {target.title} has one version only; leave it out")
@@ -69,7 +67,14 @@ def export_plan(
     export = framework_of_target(target).write(launch, target)
     lossy = (*lost_prediction(launch), *export.lossy)
     export = replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
-    return launched(starter, target, launch, export) if starter else export
+    return _launched(launcher, target, launch, export) if launcher else export
+
+
+def _launched(launcher: str, target: Target, launch: Launch, export: Export) -> Export:
+    """The export with what starts it."""
+    from planner.frameworks.writing.launchers import launched, launcher_named  # noqa: PLC0415  (only where a job is asked for)
+
+    return launched(launcher_named(launcher), target, launch, export)
 
 
 def _way_out(
