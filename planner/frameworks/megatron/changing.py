@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from planner.frameworks.reading.edits import Setting
 from planner.plan import Plan
 
@@ -77,10 +79,11 @@ def _recomputation(after: Plan, text: str) -> list[Setting]:
         found = [_switch(_FORK, full)]
         return found if after.recompute != "selective" else []
     granularity = None if after.recompute == "none" else after.recompute
+    old = -1 if re.search(r"(?m)^trainer:", text) else 1  # NeMo has names of its own
     return [
-        Setting(names=_GRANULARITY, value=granularity),
-        Setting(names=_METHOD, value="uniform" if full else None),
-        Setting(names=_NUMBER, value="1" if full else None),
+        Setting(names=_GRANULARITY[::old], value=granularity),
+        Setting(names=_METHOD[::old], value="uniform" if full else None),
+        Setting(names=_NUMBER[::old], value="1" if full else None),
         Setting(names=("recompute_activations",), value=None, switch=True),
     ]
 

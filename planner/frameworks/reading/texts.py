@@ -27,6 +27,12 @@ def inside(data: Mapping[str, Any], path: str) -> Any:
     return value
 
 
+def section(data: Any, path: str = "") -> Mapping[str, Any]:
+    """The mapping at a dotted path; an empty one where there is something else."""
+    found = inside(data, path) if path and isinstance(data, Mapping) else data
+    return found if isinstance(found, Mapping) else {}
+
+
 def whole(value: Any) -> int | None:
     """A whole number from 1; None: it is something else."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1 << 31:

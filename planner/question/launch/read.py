@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -103,6 +104,8 @@ def launch_in(
     file, function = _parted(path)
     name = "standard input" if str(file) == "-" else str(file)
     text = _text(file, name) if text is None else text
+    if function and not re.search(r"(?m)^def ", text):
+        raise InputError(f"{name}: has no recipes in Python; leave ::{function} out")
     named = changes.pop("model", None)
     assumes = source == AUTO
     models = _models(named, name, f"{file.name} {text}", assumes=assumes)

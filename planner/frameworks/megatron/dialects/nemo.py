@@ -13,7 +13,7 @@ from typing import Any
 from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.settings import Asked
-from planner.frameworks.reading.texts import inside, whole
+from planner.frameworks.reading.texts import section, whole
 
 _RENAMED = {
     "encoder_seq_length": "seq_length",
@@ -38,8 +38,7 @@ _OWN = re.compile(r"\$\{\.(\w+)\}")
 
 def nemo(data: Mapping[str, Any], asked: Asked) -> Recipe:
     """A configuration of NeMo 1 as arguments."""
-    model = inside(data, "model") or {}
-    trainer = inside(data, "trainer") or {}
+    model, trainer = section(data, "model"), section(data, "trainer")
     values = {name: _value(model, value) for name, value in model.items()}
     found = {name: values.get(name) for name in _KEPT}
     found |= {to: values.get(name) for name, to in _RENAMED.items()}
@@ -100,7 +99,7 @@ def _recomputation(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
-    optim = values.get("optim") or {}
+    optim = section(values, "optim")
     shares = optim.get("name") in _SHARING
     fsdp = bool(values.get("fsdp"))
     return {

@@ -15,7 +15,7 @@ from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
 from planner.frameworks.reading.settings import Asked
-from planner.frameworks.reading.texts import inside
+from planner.frameworks.reading.texts import section
 
 _DEFAULTS = {
     "micro_batch_size": 2,
@@ -35,11 +35,11 @@ def primus(data: Mapping[str, Any], asked: Asked) -> Recipe:
     Raises:
         InputError: It has no module that trains.
     """
-    modules = inside(data, "modules") or {}
-    module = next((modules[name] for name in _MODULES if name in modules), None)
-    if not isinstance(module, Mapping):
+    modules = section(data, "modules")
+    module = next((section(modules, name) for name in _MODULES if name in modules), None)
+    if module is None:
         raise InputError(f"{asked.name}: modules: has none of {', '.join(_MODULES)}")
-    given = {name: _filled(value) for name, value in (module.get("overrides") or {}).items()}
+    given = {name: _filled(value) for name, value in section(module, "overrides").items()}
     if given.get("use_torch_fsdp2"):
         given.setdefault("use_distributed_optimizer", False)
     values = {**_DEFAULTS, **given}
