@@ -103,9 +103,9 @@ class FeasibleFields(TypedDict, total=False):
     the framework's share. Default: 5%; 100% where another field limits memory."""
     runnable_in: Several | None
     """Only plans that these can run as they are, e.g. megatron; several: runnable in all of
-    megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
-    named, in the version that export writes by default; any: every plan of the framework. Default:
-    what launches the framework."""
+    megatron, megatron-bridge, torchtitan, deepspeed, accelerate, trl, torchtune, axolotl, maxtext,
+    jax and nanotron that are named, in the version that export writes by default; any: every plan
+    of the framework. Default: what launches the framework."""
 
 
 class ExportFields(TypedDict, total=False):
