@@ -244,7 +244,7 @@ def test_the_tools_of_a_node_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     printed = {"gpus": H100, "topo": NV18}
     saved(tmp_path, printed)
     cat = shutil.which("cat")
-    script = f'#!/bin/sh\ncase $1 in topo) {cat} {tmp_path}/topo;; *) {cat} {tmp_path}/gpus;; esac\n'
+    script = f"#!/bin/sh\n{cat} {tmp_path}/$([ $1 = topo ] && echo topo || echo gpus)\n"
     failing = "#!/bin/sh\necho no adapter >&2\nexit 9\n"
     for name, text in (("nvidia-smi", script), ("ibstat", failing)):
         (tmp_path / name).write_text(text)
