@@ -22,7 +22,8 @@ class Checkpoint:
         name: As users type it (`--checkpoint`).
         said: How it is chosen when a run saves it, in a few words.
         of: Shardings of the runs that save it.
-        keeps: Fields of the plan that must be those of the run; the rest may change.
+        keeps: Fields of the plan that must be those of the run; the rest may change. With `pp` each
+            stage keeps its layers.
         into: Shardings that it loads into; empty: that of the run alone.
         same_chips: Whether the number of chips has to stay as well.
         version, source: Of the framework whose source was read, and where the rule stands.
@@ -37,9 +38,15 @@ class Checkpoint:
     version: str
     source: str
 
+    def keeps_layers(self, plan: Plan) -> bool:
+        """Whether every stage has to keep its layers."""
+        return "pp" in self.keeps and plan.pp > 1
+
     def kept(self, plan: Plan) -> Mapping[str, tuple[str, ...]]:
         """The values that fields of a plan may take, as `fix` has them."""
         found = {name: (str(getattr(plan, name)),) for name in self.keeps}
+        if self.keeps_layers(plan) and plan.stages is None:
+            found["split"] = (plan.split,)
         return {**found, "sharding": self.into or (plan.sharding,)}
 
 

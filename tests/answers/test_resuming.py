@@ -105,6 +105,8 @@ def test_every_framework_says_what_it_loads(profile: str) -> None:
     ({"resume_from": "tp=2,dp=8", "checkpoint": "dcp"}, "'dcp' is not one of torch_dist"),
     ({"resume_from": "tp=2,dp=8", "checkpoint": "fsdp_dtensor"}, "saves no fsdp_dtensor of a run "
      "with sharding zero1"),
+    ({"resume_from": "tp=2,pp=2,dp=2", "layout": "uneven"}, "layout: uneven would move layers"),
+    ({"resume_from": "tp=2,pp=2,dp=2", "layout": "15,17"}, "allowed: uniform"),
     ({"checkpoint": "torch"}, "has no effect without resume-from"),
     ({"resume_from": "tp=4,dp=4", "fix": {"tp": ["2"]}}, "fix: tp=2 contradicts resume-from"),
     ({"resume_from": "dp=4", "framework": "deepspeed"}, "of 4 chips is loaded on as many"),

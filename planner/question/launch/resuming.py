@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import not_one_of, shown
-from planner.base.vocabulary import MESH_AXES, SHARDINGS
+from planner.base.vocabulary import LAYOUTS, MESH_AXES, SHARDINGS, SPLITS
+from planner.cost.stages.layout import stage_layers
 from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
 from planner.frameworks.registry import framework_of
 from planner.plan import Plan
+from planner.plan.layout_text import parse_layout
 from planner.question.files.plan_file import read_plan_file
 from planner.question.launch.read import read_launch
 from planner.question.request import Request
@@ -61,7 +63,27 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
             f"chips: the checkpoint {checkpoint.name} of {plan.chips} chips is loaded on as many "
             f"({checkpoint.source}); allowed: {plan.chips}"
         )
+    _check_layers(request, checkpoint, plan)
     return Resumed(plan=plan, checkpoint=checkpoint, kept=_both(checkpoint.kept(plan), request.fix))
+
+
+def _check_layers(request: Request, checkpoint: Checkpoint, plan: Plan) -> None:
+    """Refuses stages with other layers than those of the run, where its checkpoint keeps them.
+
+    Raises:
+        InputError: The question decides them, or lists others.
+    """
+    if not checkpoint.keeps_layers(plan):
+        return
+    own = None if plan.stages is None else tuple(stage.layers for stage in plan.stages)
+    asked = None if request.layout in LAYOUTS else parse_layout(request.layout)
+    if (request.layout == LAYOUTS[0] and own is None) or (own is not None and asked == own):
+        return
+    allowed = LAYOUTS[0] if own is None else ",".join(map(str, own))
+    raise InputError(
+        f"layout: {request.layout} would move layers between stages, and the checkpoint "
+        f"{checkpoint.name} keeps those of each; allowed: {allowed}"
+    )
 
 
 def _both(
@@ -85,7 +107,7 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
     text = request.resume_from or ""
     path = Path(text)
     if "=" in text and not path.exists():
-        return _of_text(text)
+        return _with_split(_of_text(text), resolved, given="split" in text)
     if path.suffix.lower() in _PLANS and _names_a_plan(path):
         return read_plan_file(path).plan
     framework = framework_of(resolved.cost.framework.name)
@@ -97,6 +119,19 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
         )
     job = {"hardware": request.hardware, "model": request.model}
     return read_launch(readable[0].name, path, job).plan
+
+
+def _with_split(plan: Plan, resolved: Resolved, *, given: bool) -> Plan:
+    """The plan with the first rule of its framework that deals its layers out."""
+    model, splits = resolved.cost.job.model, resolved.cost.framework.splits
+    if given or plan.pp == 1:
+        return plan
+    dealt = (
+        name
+        for name in splits
+        if stage_layers(model, plan.pp, plan.interleave, SPLITS.index(name)) is not None
+    )
+    return replace(plan, split=next(dealt, plan.split))
 
 
 def _names_a_plan(path: Path) -> bool:
@@ -111,7 +146,7 @@ def _of_text(text: str) -> Plan:
         InputError: A field is none, given twice, or its value is no size or word.
     """
     known = {one.name: one.type for one in fields(Plan)}
-    allowed = (*MESH_AXES, "sharding", "interleave", "schedule")
+    allowed = (*MESH_AXES, "sharding", "interleave", "schedule", "split")
     given: dict[str, int | str] = {}
     for part in text.split(","):
         found = _PART.fullmatch(part)
@@ -133,9 +168,10 @@ def _of_text(text: str) -> Plan:
 
 
 def _value(name: str, text: str) -> int | str:
-    if name in ("sharding", "schedule"):
-        if name == "sharding" and text not in SHARDINGS:
-            raise InputError(f"resume-from: sharding: {not_one_of(text, SHARDINGS)}")
+    words = {"sharding": SHARDINGS, "split": SPLITS, "schedule": (text,)}
+    if name in words:
+        if text not in words[name]:
+            raise InputError(f"resume-from: {name}: {not_one_of(text, words[name])}")
         return text
     if not text.isdigit() or not 1 <= int(text[:9]) <= 2**24:
         raise InputError(f"resume-from: {name}={text} is no size of at least 1")
