@@ -34,9 +34,9 @@ class Target:
         versions: Versions of its input that can be written, the default first.
         launches: What of its launches is read (`planner evaluate --from`), in a few words with
             their article: "a script or arguments"; empty: nothing is.
-        started_by: What starts the processes of a host (`planner export --launcher`): "torchrun",
-            "accelerate", or "jax", of which one process has all chips of its host; empty: nothing,
-            its texts are a part of the user's program.
+        processes: What a job starts (`planner export --launcher`): one process for each of the
+            "chips", or for each of the "hosts" with all of its chips; empty: nothing, its texts
+            are a part of the user's program.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Target:
     lists_layers: bool = False
     versions: tuple[str, ...] = ("",)
     launches: str = ""
-    started_by: str = ""
+    processes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

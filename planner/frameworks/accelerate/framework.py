@@ -25,7 +25,7 @@ class Accelerate(Framework):
             title="Hugging Face Accelerate",
             framework="fsdp",
             versions=("1.15", "1.14"),
-            started_by="accelerate",
+            processes="chips",
         ),
     )
     launched_as = MappingProxyType({"fsdp": "accelerate"})

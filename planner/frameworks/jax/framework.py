@@ -26,7 +26,7 @@ class Jax(Framework):
             framework="jax",
             rules=("maxtext",),
             versions=("main", "0.2.4", "0.2.3"),
-            started_by="jax",
+            processes="hosts",
         ),
         Target(name="jax", title="JAX", framework="jax", versions=("0.10", "0.9")),
     )

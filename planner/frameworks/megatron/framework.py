@@ -32,7 +32,7 @@ class Megatron(Framework):
             lists_layers=True,
             versions=("0.16", "0.19", "0.18"),
             launches="a script or arguments",
-            started_by="torchrun",
+            processes="chips",
         ),
         Target(
             name="megatron-bridge",
@@ -41,7 +41,7 @@ class Megatron(Framework):
             rules=("megatron-bridge",),
             lists_layers=True,
             versions=("main", "0.6", "0.5"),
-            started_by="torchrun",
+            processes="chips",
         ),
     )
     launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})

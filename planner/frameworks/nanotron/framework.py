@@ -24,7 +24,7 @@ class Nanotron(Framework):
             title="Nanotron",
             framework="nanotron",
             versions=("main", "0.5"),
-            started_by="torchrun",
+            processes="chips",
         ),
     )
 

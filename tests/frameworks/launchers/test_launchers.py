@@ -35,7 +35,7 @@ JOBS = CASES | {
         CASES["dense-sharded"], plan=replace(CASES["dense-sharded"].plan, fsdp=32, micro_batch=1)
     )
 }
-ON_GPUS = tuple(name for name, one in TARGETS.items() if one.started_by)
+ON_GPUS = tuple(name for name, one in TARGETS.items() if one.processes)
 HOSTS = tuple(f"node{at}-{at % 2}" for at in range(4))
 IN_ORDER = tuple(sorted(HOSTS, key=lambda host: host[-1]))
 """Hosts in the order of their switches, of which the last digit is the number."""
