@@ -316,7 +316,7 @@ def test_the_page_has_the_table_that_is_printed() -> None:
     assert [cells[0], *cells[2:]] == [row for row in table if row != [""]]
     assert notes.split() == " ".join(line for line in printed if line.startswith("  (")).split()
     for row in json.loads(planner("targets", "--json").out)["targets"]:
-        assert {*row["launchers"], *row["refused"]} == {*LAUNCHERS}
+        assert {*row["launchers"], *(one["launcher"] for one in row["refused"])} == {*LAUNCHERS}
         assert row["versions"] == list(TARGETS[row["target"]].versions)
 
 
