@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from planner.base.version import SCHEMA_VERSION
 from planner.cli.output import print_json
 
 
@@ -32,12 +31,16 @@ def targets(
                 "title": row.target.title,
                 "versions": [version for version in row.target.versions if version],
                 "chips": row.chips,
-                "refused": {name: why for name, why in row.refusals.items() if why},
+                "refused": [
+                    {"launcher": name, "reason": why} for name, why in row.refusals.items() if why
+                ],
                 "launchers": [name for name, why in row.refusals.items() if not why],
             }
             for row in rows
         ]
-        print_json({"schema_version": SCHEMA_VERSION, "targets": records})
+        from planner.question.provenance import stamped  # noqa: PLC0415  (hashes the databases)
+
+        print_json(stamped({"targets": records}))
         return
     from planner.report.tables.tables import print_view  # noqa: PLC0415
     from planner.report.tables.targets import targets_view  # noqa: PLC0415  (only for people)

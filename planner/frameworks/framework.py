@@ -37,9 +37,9 @@ class Target:
         jobs: What kinds of jobs it runs (`planner.cost.job.Job.learns`).
         launches: What of its launches is read (`planner evaluate --from`), in a few words with
             their article: "a script or arguments"; empty: nothing is.
-        started_by: What starts the processes of a host (`planner export --launcher`): "torchrun",
-            "accelerate", or "jax", of which one process has all chips of its host; empty: nothing,
-            its texts are a part of the user's program.
+        processes: What a job starts (`planner export --launcher`): one process for each of the
+            "chips", or for each of the "hosts" with all of its chips; empty: nothing, its texts
+            are a part of the user's program.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Target:
     versions: tuple[str, ...] = ("",)
     jobs: tuple[str, ...] = ("pretrain", "finetune")
     launches: str = ""
-    started_by: str = ""
+    processes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,9 +26,9 @@ class Accelerate(Framework):
             title="Hugging Face Accelerate",
             framework="fsdp",
             versions=("1.15", "1.14"),
-            started_by="accelerate",
             rules=("accelerate", "peft"),
             jobs=("pretrain", "finetune", "lora"),
+            processes="chips",
         ),
     )
     launched_as = MappingProxyType({"fsdp": "accelerate"})

@@ -74,7 +74,22 @@ def export(launch: Launch) -> Export:
         command=f"{command} {SCRIPT}",
         environment=hosts,
         lossy=_losses(launch, mesh),
-        start=HostStart(command=f"{command} {SCRIPT}"),
+        start=HostStart(command=f"{command} {SCRIPT}", binding=_binding(launch)),
+    )
+
+
+def _binding(launch: Launch) -> tuple[str, ...]:
+    """Its own setting, which ends a run without the package that knows the cores.
+
+    Source: utils/environment.py override_numa_affinity.
+    """
+    package = {"NVIDIA": "pynvml", "AMD": "amdsmi"}.get(launch.cost.chip.vendor)
+    if package is None:
+        return ()
+    found = f"python3 -c 'import {package}' 2> /dev/null"
+    return (
+        "# Processes keep to the cores beside their GPUs where a package knows them.",
+        f"if {found}; then export ACCELERATE_CPU_AFFINITY=1; fi",
     )
 
 

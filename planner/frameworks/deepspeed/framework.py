@@ -30,7 +30,7 @@ class DeepSpeed(Framework):
             lists_layers=True,
             versions=("0.19", "0.18"),
             launches="a JSON file",
-            started_by="torchrun",
+            processes="chips",
         ),
     )
     launched_as = MappingProxyType({"deepspeed-liger": "deepspeed"})

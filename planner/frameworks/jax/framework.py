@@ -32,7 +32,7 @@ class Jax(Framework):
             rules=("maxtext",),
             versions=("main", "0.2.4", "0.2.3"),
             launches="a script or YAML file",
-            started_by="jax",
+            processes="hosts",
         ),
         Target(name="jax", title="JAX", framework="jax", versions=("0.10", "0.9")),
     )

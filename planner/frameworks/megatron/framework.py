@@ -35,7 +35,7 @@ class Megatron(Framework):
             lists_layers=True,
             versions=("0.16", "0.19", "0.18"),
             launches="a script or arguments",
-            started_by="torchrun",
+            processes="chips",
         ),
         Target(
             name="megatron-bridge",
@@ -44,8 +44,8 @@ class Megatron(Framework):
             rules=("megatron-bridge",),
             lists_layers=True,
             versions=("main", "0.6", "0.5"),
-            started_by="torchrun",
             jobs=("pretrain", "finetune", "lora"),
+            processes="chips",
         ),
     )
     launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})

@@ -30,7 +30,7 @@ class Nanotron(Framework):
             framework="nanotron",
             versions=("main", "0.5"),
             launches="the YAML file",
-            started_by="torchrun",
+            processes="chips",
         ),
     )
 

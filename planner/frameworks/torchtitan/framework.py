@@ -32,7 +32,7 @@ class Torchtitan(Framework):
             lists_layers=True,
             versions=("0.3", "0.2", "main"),
             launches="a TOML file or overrides",
-            started_by="torchrun",
+            processes="chips",
         ),
     )
     examples = (

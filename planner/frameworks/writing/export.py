@@ -44,11 +44,14 @@ class HostStart:
         environment: Variables that it needs beside those four, with values as a shell takes them
             between double quotes.
         needs: Variables that only the user can fill, each with what it is.
+        binding: Lines of bash that have processes keep to the cores beside their chips, where it
+            is not torchrun that starts them.
     """
 
     command: str
     environment: tuple[tuple[str, str], ...] = ()
     needs: tuple[tuple[str, str], ...] = ()
+    binding: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ JOBS = CASES | {
         CASES["dense-sharded"], plan=replace(CASES["dense-sharded"].plan, fsdp=32, micro_batch=1)
     )
 }
-ON_GPUS = tuple(name for name, one in TARGETS.items() if one.started_by)
+ON_GPUS = tuple(name for name, one in TARGETS.items() if one.processes)
 HOSTS = tuple(f"node{at}-{at % 2}" for at in range(4))
 IN_ORDER = tuple(sorted(HOSTS, key=lambda host: host[-1]))
 """Hosts in the order of their switches, of which the last digit is the number."""
@@ -316,7 +316,7 @@ def test_the_page_has_the_table_that_is_printed() -> None:
     assert [cells[0], *cells[2:]] == [row for row in table if row != [""]]
     assert notes.split() == " ".join(line for line in printed if line.startswith("  (")).split()
     for row in json.loads(planner("targets", "--json").out)["targets"]:
-        assert {*row["launchers"], *row["refused"]} == {*LAUNCHERS}
+        assert {*row["launchers"], *(one["launcher"] for one in row["refused"])} == {*LAUNCHERS}
         assert row["versions"] == list(TARGETS[row["target"]].versions)
 
 

@@ -19,14 +19,14 @@ class Job:
         launch: The plan.
         export: Its texts.
         start: What a host runs.
-        through: What starts the processes of a host (`Target.started_by`).
+        processes: Of which there is one each (`Target.processes`).
         device: What its chips are to a scheduler.
     """
 
     launch: Launch
     export: Export
     start: HostStart
-    through: str
+    processes: str
     device: Device
 
     @property

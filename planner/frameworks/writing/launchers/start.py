@@ -27,10 +27,6 @@ if command -v numactl > /dev/null && [[ "$(torchrun --help 2>&1)" == *--numa-bin
     torchrun() { command torchrun --numa-binding node "$@"; }
     export -f torchrun
 fi"""
-_ACCELERATE = """\
-# Processes keep to the cores beside their GPUs, where the package that knows these is there.
-if python3 -c 'import {package}' 2> /dev/null; then export ACCELERATE_CPU_AFFINITY=1; fi"""
-_PACKAGES = {"NCCL": "pynvml", "RCCL": "amdsmi"}
 
 
 def start_text(job: Job, which: Sequence[str], usage: Sequence[str]) -> str:
@@ -73,9 +69,6 @@ def needs_text(job: Job) -> str:
 
 def _binding(job: Job) -> str:
     """How processes keep to cores; one that has all chips of its host has all of its cores."""
-    library = job.device.collectives
-    if not library:
-        return ""
-    if job.through == "torchrun":
-        return _TORCHRUN
-    return _ACCELERATE.format(package=_PACKAGES[library]) if job.through == "accelerate" else ""
+    if job.start.binding:
+        return "\n".join(job.start.binding)
+    return _TORCHRUN if job.device.collectives and job.processes == "chips" else ""

@@ -37,7 +37,7 @@ def launcher_named(name: str) -> Launcher:
 
 def refusal(launcher: Launcher, target: Target, device: Device) -> str:
     """Why a launcher starts nothing of a target on a device; empty: it does."""
-    if not target.started_by:
+    if not target.processes:
         return f"the files of {target.title} are a part of your program, which starts itself"
     return launcher.refuses(target, device)
 
@@ -58,7 +58,7 @@ class Started:
 
 
 def started(targets: Iterable[Target]) -> tuple[Started, ...]:
-    """Every target with what starts it, JAX's processes on GPUs and on TPUs."""
+    """Every target with what starts it, those with a process a host on GPUs and on TPUs."""
     return tuple(
         Started(
             target=target,
@@ -68,7 +68,7 @@ def started(targets: Iterable[Target]) -> tuple[Started, ...]:
             },
         )
         for target in targets
-        for devices in [(NVIDIA, TPU) if target.started_by == "jax" else (NVIDIA,)]
+        for devices in [(NVIDIA, TPU) if target.processes == "hosts" else (NVIDIA,)]
         for device in devices
     )
 
@@ -87,7 +87,7 @@ def launched(launcher: Launcher, target: Target, launch: Launch, export: Export)
         launch=launch,
         export=export,
         start=export.start,
-        through=target.started_by,
+        processes=target.processes,
         device=device,
     )
     written = launcher.write(job)

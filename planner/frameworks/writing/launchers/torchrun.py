@@ -27,10 +27,10 @@ MASTER_ADDR=${{hosts[0]}}"""
 
 
 def refuses(target: Target, device: Device) -> str:
-    """JAX has one process a host, which torchrun has no part in."""
-    if target.started_by == "jax":
+    """One process a host is nothing that torchrun has a part in."""
+    if target.processes == "hosts":
         other = "kubernetes" if device == TPU else "slurm"
-        return f"JAX starts one process a host, without torchrun; --launcher {other}"
+        return f"{target.title} has one process a host, without torchrun; --launcher {other}"
     return ""
 
 
