@@ -12,6 +12,7 @@ from planner.assumptions.software import FrameworkProfile
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -136,6 +137,26 @@ class Framework(ABC):
                 says; a line each.
         """
         raise TypeError(f"{self.name} has launches, and does not say how to read one")
+
+    def recognizes(self, text: str) -> str:
+        """The target whose launch a text is, by words that no other has; empty: it is none."""
+        return ""
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]] | None:
+        """What changes in a launch from one plan to another, and settings that launches have.
+
+        Args:
+            before, after: The plans.
+            batch: Sequences of a step, which stays.
+            layers: Of the model.
+            text: The launch.
+
+        Returns:
+            None where launches of the framework are not changed.
+        """
+        return None
 
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Whether its settings can say stages that recompute differently from one another."""

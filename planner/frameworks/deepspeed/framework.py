@@ -59,5 +59,11 @@ class DeepSpeed(Framework):
 
         return read(text, asked)
 
+    def recognizes(self, text: str) -> str:
+        """JSON with a section or a batch of DeepSpeed's configuration."""
+        words = ('"zero_optimization"', '"train_micro_batch_size_per_gpu"', '"train_batch_size"')
+        is_json = text.lstrip().startswith("{")
+        return "deepspeed" if is_json and any(word in text for word in words) else ""
+
 
 DEEPSPEED = DeepSpeed()

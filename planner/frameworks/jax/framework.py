@@ -9,9 +9,13 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.jax.profile import JAX as PROFILE
 
 if TYPE_CHECKING:
+    from planner.frameworks.reading.edits import Setting
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
 class Jax(Framework):
@@ -20,7 +24,13 @@ class Jax(Framework):
     name = "jax"
     profiles = (PROFILE,)
     targets = (
-        Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
+        Target(
+            name="maxtext",
+            title="MaxText",
+            framework="jax",
+            rules=("maxtext",),
+            launches="a script or YAML file",
+        ),
         Target(name="jax", title="JAX", framework="jax"),
     )
     launched_as = MappingProxyType({"jax": "maxtext"})
@@ -45,6 +55,26 @@ class Jax(Framework):
         from planner.frameworks.jax.maxtext import write as maxtext  # noqa: PLC0415
 
         return maxtext.export(launch) if target.name == "maxtext" else write.export(launch)
+
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See `planner.frameworks.jax.maxtext.reading.read`."""
+        from planner.frameworks.jax.maxtext.reading.read import read  # noqa: PLC0415  (only where one is read)
+
+        return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+        """See `planner.frameworks.jax.maxtext.reading.changing`."""
+        from planner.frameworks.jax.maxtext.reading.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        return settings_between(before, after, batch, layers, text), ANCHORS
+
+    def recognizes(self, text: str) -> str:
+        """See `planner.frameworks.jax.maxtext.reading.read`."""
+        from planner.frameworks.jax.maxtext.reading.read import is_launch  # noqa: PLC0415  (only where one is read)
+
+        return "maxtext" if is_launch(text) else ""
 
 
 JAX = Jax()

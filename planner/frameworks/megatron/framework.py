@@ -11,6 +11,7 @@ from planner.frameworks.megatron.profile import PROFILES, WIDE_GRADIENTS
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -68,6 +69,20 @@ class Megatron(Framework):
         from planner.frameworks.megatron.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+        """See `planner.frameworks.megatron.changing`."""
+        from planner.frameworks.megatron.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        return settings_between(before, after, batch, layers, text), ANCHORS
+
+    def recognizes(self, text: str) -> str:
+        """See `planner.frameworks.megatron.dialects.forms`."""
+        from planner.frameworks.megatron.dialects.forms import is_launch  # noqa: PLC0415  (only where one is read)
+
+        return "megatron" if is_launch(text) else ""
 
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Megatron-Core can; what is built on it says nothing of it."""

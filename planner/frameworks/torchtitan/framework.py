@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from planner.frameworks.framework import Framework, Target
 from planner.frameworks.torchtitan.profile import PROFILES
 
 if TYPE_CHECKING:
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
 class Torchtitan(Framework):
@@ -55,6 +58,23 @@ class Torchtitan(Framework):
         from planner.frameworks.torchtitan.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+        """See `planner.frameworks.torchtitan.changing`."""
+        from planner.frameworks.torchtitan.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        return settings_between(before, after, batch, layers, text), ANCHORS
+
+    def recognizes(self, text: str) -> str:
+        """TOML with a parallelism section, or overrides of the settings of one."""
+        words = (
+            r"^\[parallelism\]",
+            r"--(parallelism|training|activation_checkpoint)[.:]",
+            r"torchtitan\.train",
+        )
+        return "torchtitan" if any(re.search(word, text, re.M) for word in words) else ""
 
 
 TORCHTITAN = Torchtitan()
