@@ -72,10 +72,7 @@ def smaller(plan: Plan) -> Plan:
         (forms.NEOX.replace(", ", ",\n  "), "neox.yml"),
         (forms.NEMO.replace("micro_batch_size: 1", "micro_batch_size: 2"), "nemo.yaml"),
         (forms.PRIMUS, "primus.yaml"),
-        (
-            f"torchrun --nnodes 8 --nproc_per_node 8 p.py {forms.LLAMA.replace('batch-size 1 ', 'batch-size 2 ')}",
-            "run.sh",
-        ),
+        (SCRIPT, "run.sh"),
         (forms.MAXTEXT.replace("batch_size=2", "batch_size=1"), "70b.sh"),
         (TITAN, "train.toml"),
         (NANOTRON, "config.yaml"),

@@ -83,16 +83,11 @@ def _dimensions(found: dict[str, tuple[str, ...]]) -> dict[str, Any]:
         dimensions["norm.embedding"] = True
     if found.get("--normalization") == ("rmsnorm",):
         found["--normalization"] = ("RMSNorm",)
-    if found.get("--glu-activation"):
-        gate = found.pop("--glu-activation")
+    if found.pop("--glu-activation", None):
+        hidden = found.get("--hidden-size", ("",))[0]
         found["--swiglu"] = ()
-        if (
-            "--ffn-hidden-size" not in found
-            and (hidden := found.get("--hidden-size", ("",))[0]).isdigit()
-        ):
-            # megatron/model/transformer.py doubles what comes out of the first matrix alone
-            found["--ffn-hidden-size"] = (str(4 * int(hidden[:9])),)
-        assert gate
+        if hidden.isdigit():  # the gate widens the first matrix, not the inner width
+            found.setdefault("--ffn-hidden-size", (str(4 * int(hidden[:9])),))
     return dimensions
 
 

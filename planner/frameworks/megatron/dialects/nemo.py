@@ -12,6 +12,7 @@ from typing import Any
 
 from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
+from planner.frameworks.reading.imported import Noted
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.reading.texts import section, whole
 
@@ -52,6 +53,7 @@ def nemo(data: Mapping[str, Any], asked: Asked) -> Recipe:
         settings=as_arguments(found.items()),
         command=Command(words=[], chips=chips, said=f"trainer: {nodes} x {per_node}", nodes=nodes),
         is_command=False,
+        assumed=(Noted(name="gradients", value="fp32", reason="as Megatron-LM reduces them"),),
         dimensions={
             "positions.kind": "rope"
             if values.get("position_embedding_type") == "rope"
@@ -115,6 +117,4 @@ def _formats(values: Mapping[str, Any], trainer: Mapping[str, Any]) -> dict[str,
     found: dict[str, Any] = {half: True} if half else {}
     if values.get("fp8"):
         found["fp8_format"] = "hybrid" if values.get("fp8_hybrid", True) else "e4m3"
-    if values.get("grad_allreduce_dtype") != "fp32":
-        found["grad_reduce_in_bf16"] = half == "bf16" and bool(values.get("megatron_amp_O2"))
     return found
