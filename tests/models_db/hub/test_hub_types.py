@@ -174,6 +174,12 @@ def test_a_file_is_read_as_another_type_where_asked(tmp_path: Path) -> None:
     assert found.unread == ("magic",)
     line = "read as llama, as asked; its model_type is the text 'somebodys_llama'"
     assert line in found.remarks
+    whole = read(tmp_path, {**config("llava"), "model_type": "somebodys_llava"}, "llava")
+    assert isinstance(whole, Import)
+    assert whole.outer is not None
+    assert whole.text_parameters + sum(whole.outer.values()) == KEPT["vision/llava"]["count"]
+    inside = read(tmp_path, {"model_type": "x", "text_config": data}, "llama")
+    assert inside.text_parameters == KEPT["causal/llama"]["count"]
     said = refused(tmp_path, data, "lama")
     assert said.startswith("--as 'lama' is no type that is read; the nearest is llama; ")
 
