@@ -55,7 +55,7 @@ def import_model(
     Examples:
       planner models import config.json -o my-model.yaml
 
-      planner models import ssm.py --which NemotronHConfig8B
+      planner models import config.json --seq-len 4096 --sources
 
       planner models import config.json --json
 
