@@ -4,7 +4,20 @@ There is one file per framework or step; begin with `importing`. Nothing is exec
 by its syntax tree.
 """
 
-from models_db.definitions.importing import FORMATS, definition_text, import_definition
+from models_db.definitions.importing import (
+    FORMATS,
+    argument_names,
+    definition_text,
+    import_arguments,
+    import_definition,
+)
 from models_db.definitions.stated import Stated
 
-__all__ = ["FORMATS", "Stated", "definition_text", "import_definition"]
+__all__ = [
+    "FORMATS",
+    "Stated",
+    "argument_names",
+    "definition_text",
+    "import_arguments",
+    "import_definition",
+]

@@ -83,6 +83,36 @@ def import_definition(
     return definition_text(x, form, content, title=title, name=name, made_by=made_by, which=chosen)
 
 
+def argument_names() -> frozenset[str]:
+    """Names of the arguments of a command line that say what a model is, without their dashes."""
+    x = Stated({"num_experts": 1, "hybrid_layer_pattern": "M"}, "")
+    megatron.blocks_of(x, provider=False)
+    return frozenset(x.used)
+
+
+def import_arguments(
+    values: Mapping[str, Any],
+    content: bytes,
+    path: Path,
+    *,
+    name: str | None = None,
+    made_by: str = "models_db",
+) -> Definition:
+    """Arguments of Megatron-LM as a model file.
+
+    Args:
+        values: name, with underscores and without dashes, -> value, or True of a flag alone.
+        content: the bytes that they were read in.
+        path: the file.
+        name, made_by: as of `import_definition`.
+
+    Raises:
+        ModelError: something is missing, wrong or has no field.
+    """
+    x = Stated(values, str(path))
+    return definition_text(x, "megatron", content, title=path.stem, name=name, made_by=made_by)
+
+
 def definition_text(
     x: Stated,
     form: str,

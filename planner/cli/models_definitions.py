@@ -10,7 +10,6 @@ import typer
 from planner.base.errors import InputError
 
 if TYPE_CHECKING:
-    from models_db.definitions import Stated
     from models_db.definitions.importing import Definition
 
 _YAML = (".yml", ".yaml")
@@ -45,32 +44,27 @@ def read_definition(
         InputError: It cannot be read; a line per mistake.
     """
     from models_db import ModelError  # noqa: PLC0415  (not for --help)
-    from models_db.definitions import definition_text, import_definition  # noqa: PLC0415
+    from models_db.definitions import import_arguments, import_definition  # noqa: PLC0415
     from planner.question.records import one_per_line  # noqa: PLC0415
 
     try:
         if path.suffix.lower() in (".py", *_YAML):
             return import_definition(path, which=which, name=name, given=given, made_by=made_by)
         content = path.read_bytes()
-        stated = _arguments(content, path, given)
-        return definition_text(
-            stated, "megatron", content, title=path.stem, name=name, made_by=made_by
-        )
+        values = _arguments(content, path, given)
+        return import_arguments(values, content, path, name=name, made_by=made_by)
     except OSError as error:
         raise InputError(f"{path}: cannot read the file: {error.strerror}") from None
     except ModelError as error:
         raise InputError(one_per_line(str(error))) from error
 
 
-def _arguments(content: bytes, path: Path, given: dict[str, Any]) -> Stated:
-    """The arguments of Megatron-LM in a script, by name."""
-    from models_db.definitions import Stated  # noqa: PLC0415  (not for --help)
-    from models_db.definitions.megatron import blocks_of  # noqa: PLC0415
+def _arguments(content: bytes, path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments in a script by name, and what is given for what it does not state."""
+    from models_db.definitions import argument_names  # noqa: PLC0415  (not for --help)
     from planner.frameworks.reading.commands import command_in  # noqa: PLC0415
 
-    wanted = Stated({"num_experts": 1, "hybrid_layer_pattern": "M"}, "")
-    blocks_of(wanted, provider=False)
-    known = {"--" + name.replace("_", "-") for name in wanted.used}
+    known = {"--" + name.replace("_", "-") for name in argument_names()}
     text = content.decode("utf-8", errors="replace")
     words = command_in(text, str(path), known, "Megatron-LM").words
     values: dict[str, Any] = {}
@@ -82,7 +76,7 @@ def _arguments(content: bytes, path: Path, given: dict[str, Any]) -> Stated:
         values[flag[2:].replace("-", "_")] = (
             value if equals else True if after.startswith("--") else after
         )
-    return Stated({**values, **given}, str(path))
+    return {**values, **given}
 
 
 def print_definition(

@@ -112,7 +112,8 @@ def pass_bytes(
     t, i, o, copies = _sizes(linears)
     products = [(t, o, i), (t, i, o), (i, o, t)][: 3 if trains_all else 2]
     m, n, k = (np.stack(sizes) for sizes in zip(*products, strict=True))
-    copies = copies * np.array([one.share for one in linears])[:, None, None]
+    shares = np.array([one.share for one in linears])
+    copies = copies * shares.reshape(-1, *(1 for _ in range(copies.ndim - 1)))
     moved = copies * a.operand_bytes * least_traffic_elements(m, n, k, room)
     return moved[0], moved[1:].sum(axis=0)
 
