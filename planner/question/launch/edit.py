@@ -5,7 +5,6 @@ A change counts only where the changed text reads back as that plan and the same
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import unified_diff
@@ -18,7 +17,7 @@ from planner.frameworks.reading.edits import edited
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS
 from planner.plan import Plan
-from planner.question.launch.read import LaunchRead, launch_in, text_of
+from planner.question.launch.read import LaunchRead, launch_in, part_of, text_of
 
 _CONTEXT = 1
 _FREE = ("split", "schedule", "order", "clock", "layout")
@@ -50,21 +49,12 @@ def diff_to(
     if found is None:
         return "", "the settings of this framework are not written into launches"
     settings, anchors = found
-    start, end = _part(text, str(path).partition("::")[2])
+    start, end = part_of(text, str(path).partition("::")[2])
     for part in edited(text[start:end], settings, anchors):
         new = text[:start] + part + text[end:]
         if _says(read, plan, source, path, changes, fixes, new):
             return _diff(text, new, path), ""
     return "", "no change of single lines reads back as this plan"
-
-
-def _part(text: str, function: str) -> tuple[int, int]:
-    """Where a function of a Python file begins and ends; without one the whole text."""
-    head = re.search(rf"(?m)^def {re.escape(function)}\(", text) if function else None
-    if head is None:
-        return 0, len(text)
-    after = re.compile(r"(?m)^(?:def|class|@)\b").search(text, head.end())
-    return head.start(), after.start() if after else len(text)
 
 
 def _says(

@@ -108,6 +108,8 @@ def launch_in(
         raise InputError(f"{name}: has no recipes in Python; leave ::{function} out")
     named = changes.pop("model", None)
     assumes = source == AUTO
+    start, end = part_of(text, function)
+    own = text[start:end]
     models = _models(named, name, f"{file.name} {text}", assumes=assumes)
     asked = Asked(
         name=name,
@@ -118,12 +120,12 @@ def launch_in(
         beside=_beside(file),
         function=function,
         assumes=assumes,
-        remarked=remarked_chips(text) if assumes else None,
+        remarked=remarked_chips(own) if assumes else None,
     )
     framework = framework_of_target(TARGETS[recognized(text, name) if assumes else source])
     imported = framework.read(text, asked)
     if assumes:
-        machine = machine_of(text, name, framework.vendors, function)
+        machine = machine_of(own, name, framework.vendors, function)
         imported = _assumed(imported, changes, models, machine)
     job = {**imported.job, "model": named or imported.job["model"]}
     _check_said(job, changes, name)
@@ -171,6 +173,15 @@ def _parted(path: Path) -> tuple[Path, str]:
     """A file, and the recipe in it that `FILE::RECIPE` names."""
     name, colons, function = str(path).partition("::")
     return (Path(name), function) if colons and name else (path, "")
+
+
+def part_of(text: str, function: str) -> tuple[int, int]:
+    """Where a function of a Python file begins and ends; without one the whole text."""
+    head = re.search(rf"(?m)^def {re.escape(function)}\(", text) if function else None
+    if head is None:
+        return 0, len(text)
+    after = re.compile(r"(?m)^(?:def|class|@)\b").search(text, head.end())
+    return head.start(), after.start() if after else len(text)
 
 
 def _beside(path: Path) -> Beside:
