@@ -8,6 +8,8 @@ from planner.frameworks.framework import Framework, Target
 
 if TYPE_CHECKING:
     from planner.assumptions.software import FrameworkProfile
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
@@ -25,6 +27,7 @@ class Axolotl(Framework):
             framework="fsdp",
             rules=("tuned", "peft", "axolotl"),
             jobs=("finetune", "lora", "dpo"),
+            launches="a configuration",
         ),
     )
 
@@ -40,6 +43,18 @@ class Axolotl(Framework):
         from planner.frameworks.axolotl.write import export  # noqa: PLC0415  (only where one is written)
 
         return export(launch)
+
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See `planner.frameworks.axolotl.read`."""
+        from planner.frameworks.axolotl.read import read  # noqa: PLC0415  (only where one is read)
+
+        return read(text, asked)
+
+    def recognizes(self, text: str) -> str:
+        """See `planner.frameworks.axolotl.read`."""
+        from planner.frameworks.axolotl.read import is_launch  # noqa: PLC0415  (only where one is read)
+
+        return "axolotl" if is_launch(text) else ""
 
 
 AXOLOTL = Axolotl()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.files import read_bytes
 from planner.base.messages import Origin, not_one_of, shown
+from planner.base.units import plural
 from planner.cost.stages.layout import plan_chunks, stage_layers
 from planner.frameworks.profiles import framework_named
 from planner.frameworks.reading.imported import Imported, Noted
@@ -23,6 +25,7 @@ from planner.frameworks.reading.settings import (
     fixed_fields,
     no_file,
 )
+from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
@@ -104,8 +107,7 @@ def launch_in(
     file, function = _parted(path)
     name = "standard input" if str(file) == "-" else str(file)
     text = _text(file, name) if text is None else text
-    if function and not re.search(r"(?m)^def ", text):
-        raise InputError(f"{name}: has no recipes in Python; leave ::{function} out")
+    function, arguments = _called(function, text, name)
     named = changes.pop("model", None)
     assumes = source == AUTO
     start, end = part_of(text, function)
@@ -119,11 +121,15 @@ def launch_in(
         seq_len=_whole("seq-len", changes.get("seq_len")),
         beside=_beside(file),
         function=function,
+        arguments=arguments,
         assumes=assumes,
         remarked=remarked_chips(own) if assumes else None,
     )
     framework = framework_of_target(TARGETS[recognized(text, name) if assumes else source])
-    imported = framework.read(text, asked)
+    try:
+        imported = framework.read(text, asked)
+    except InputError as error:
+        raise InputError(f"{error}{_of_arguments(text, asked, file)}") from error
     if assumes:
         machine = machine_of(own, name, framework.vendors, function)
         imported = _assumed(imported, changes, models, machine)
@@ -173,6 +179,29 @@ def _parted(path: Path) -> tuple[Path, str]:
     """A file, and the recipe in it that `FILE::RECIPE` names."""
     name, colons, function = str(path).partition("::")
     return (Path(name), function) if colons and name else (path, "")
+
+
+def _called(words: str, text: str, name: str) -> tuple[str, tuple[str, ...]]:
+    """What stands behind `::`: a recipe in Python, or the arguments of a script."""
+    if not words or re.search(r"(?m)^def ", text):
+        return words, ()
+    if not looks_like_shell(text):
+        raise InputError(f"{name}: has no recipes in Python; leave ::{words} out")
+    try:
+        return "", tuple(shlex.split(words))
+    except ValueError as error:
+        raise InputError(f"{name}: ::{words}: a quote is not closed") from error
+
+
+def _of_arguments(text: str, asked: Asked, file: Path) -> str:
+    """A line that asks for the arguments of a script, where it takes some and has none."""
+    found = [int(one) for one in re.findall(r"(?m)^[^#\n]*=[\"']?\$\{?(\d{1,2})\b", text)]
+    if not found or asked.arguments or not looks_like_shell(text):
+        return ""
+    return (
+        f"\n{asked.name}: takes {plural(max(found), 'argument')}; give them behind its name, as in "
+        f"'{file.name}::ARGUMENT ...'"
+    )
 
 
 def part_of(text: str, function: str) -> tuple[int, int]:

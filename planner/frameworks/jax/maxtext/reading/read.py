@@ -12,13 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.messages import one_line, shown
+from planner.base.messages import shown
 from planner.frameworks.jax.maxtext.models import NAMED
 from planner.frameworks.jax.maxtext.reading.topology import Slices, slices_in
 from planner.frameworks.reading.commands import Command, command_in
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, Asked, LaunchSettings
 from planner.frameworks.reading.texts import looks_like_shell
+from planner.frameworks.reading.yaml_files import yaml_settings
 from planner.plan import Plan
 
 _AXES = (
@@ -126,27 +127,13 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
                 f"{asked.name}: benchmark_runner takes its settings from MaxText's benchmarks, "
                 "which this text does not show"
             )
-        command = command_in(text, asked.name, _NAMES, "MaxText", asked.beside)
+        command = command_in(text, asked.name, _NAMES, "MaxText", asked.beside, asked.arguments)
         words = (word.partition("=") for word in command.words)
         given = [(name, value) for name, equals, value in words if equals and name.isidentifier()]
         over = {name: (value,) for name, value in given}
         under, notes = _under(command.words, over, asked)
         return {**under, **over}, replace(command, notes=(*command.notes, *notes))
-    return _in_file(text, asked.name), Command(words=[])
-
-
-def _in_file(text: str, name: str) -> dict[str, tuple[str, ...]]:
-    """The settings of a YAML file."""
-    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only for files)
-    from strict_yaml.reading import load  # noqa: PLC0415
-
-    try:
-        data = load(text)
-    except YamlError as error:
-        raise InputError(f"{name}: {one_line(str(error))}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{name}: is not a mapping of names to values")
-    return {str(one): (_word(value),) for one, value in data.items() if value is not None}
+    return yaml_settings(text, asked.name), Command(words=[])
 
 
 def _under(
@@ -164,17 +151,13 @@ def _under(
     places = (path.rpartition("}")[2].lstrip("/\"'"), own)
     text = next((found for one in places if (found := asked.beside(one))), None)
     if text is not None:
-        return _in_file(text, own), ()
+        return yaml_settings(text, own), ()
     if not over.keys() & {"model_name", "base_emb_dim"}:
         raise InputError(
             f"{asked.name}: its settings are in {own}, which does not lie beside it; put that "
             "file there, or read it in place of the script"
         )
     return {}, (f"the settings of {own}, which does not lie beside it, are taken from base.yml",)
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _dimensions(launch: LaunchSettings, name: str) -> dict[str, Any]:
