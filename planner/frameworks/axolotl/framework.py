@@ -8,11 +8,13 @@ from planner.frameworks.framework import Framework, Target
 
 if TYPE_CHECKING:
     from planner.assumptions.software import FrameworkProfile
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
 class Axolotl(Framework):
@@ -49,6 +51,15 @@ class Axolotl(Framework):
         from planner.frameworks.axolotl.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]] | None:
+        """See `planner.frameworks.axolotl.changing`."""
+        from planner.frameworks.axolotl.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        found = settings_between(before, after, batch, text)
+        return None if found is None else (found, ANCHORS)
 
     def recognizes(self, text: str) -> str:
         """See `planner.frameworks.axolotl.read`."""

@@ -139,7 +139,7 @@ def _mesh(launch: LaunchSettings) -> dict[str, Any]:
         launch.wrong("dp_shard_size", f"{shards} contradicts {chips} chips, which leave {ranks}")
     launch.check()
     if ranks == 1 or (fsdp and stage is None):
-        sharding = "zero3" if ranks > 1 else "ddp"
+        sharding = "zero3" if ranks * sizes["cp"] > 1 else "ddp"  # contexts share the state too
         return {**sizes, "ep": experts, "fsdp": ranks, "sharding": sharding}
     if stage and stage[1] == "3":
         return {**sizes, "ep": experts, "fsdp": ranks, "sharding": "zero3"}

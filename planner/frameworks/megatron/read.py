@@ -87,7 +87,9 @@ def read(text: str, asked: Asked) -> Imported:
 
 def _arguments(text: str, asked: Asked) -> Recipe:
     """The arguments in a text, those of a fork in the words of Megatron-LM."""
-    command = command_in(text, asked.name, known_flags(), "Megatron-LM", asked.beside, asked.arguments)
+    command = command_in(
+        text, asked.name, known_flags(), "Megatron-LM", asked.beside, asked.arguments
+    )
     recipe = Recipe(command=command, settings=_settings(command.words, asked.name))
     return fork_of(recipe, assumes=asked.assumes)
 

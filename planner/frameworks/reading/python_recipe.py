@@ -176,7 +176,9 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
         called, first = _named(inner.func), inner.args[0] if inner.args else None
         call = inner
     known, text = _plain(first, names) if first is not None else (False, None)
-    reading.calls.append((_spelt(call.func, called), text if known and isinstance(text, str) else ""))
+    reading.calls.append(
+        (_spelt(call.func, called), text if known and isinstance(text, str) else "")
+    )
     if path:
         reading.built[path] = reading.calls[-1][0]
     keywords = {one.arg: _plain(one.value, names) for one in call.keywords if one.arg}

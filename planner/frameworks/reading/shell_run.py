@@ -1,9 +1,9 @@
 """What shell text comes to: its commands with variables and arrays filled in. Nothing is run.
 
 Variables that the text does not define, arguments that are not given and the output of commands
-stay as they are written. Of an `if` and a `case` the branch is taken that known words choose; branches
-that cannot be chosen, and loops, are left out with a line that says so. Files that it sources or
-starts are read where they lie beside it. Work is bounded: see `_MOST`.
+stay as they are written. Of an `if` and a `case` the branch is taken that known words choose;
+branches that cannot be chosen, and loops, are left out with a line that says so. Files that it
+sources or starts are read where they lie beside it. Work is bounded: see `_MOST`.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Torchtitan(Framework):
         return settings_between(before, after, batch, layers, text), ANCHORS
 
     def recognizes(self, text: str) -> str:
-        """TOML with a parallelism section, overrides of its settings, or configurations in Python."""
+        """TOML with a parallelism section, overrides of its settings, or functions in Python."""
         words = (
             r"^\[parallelism\]",
             r"--(parallelism|training|activation_checkpoint)[.:]",

@@ -117,7 +117,7 @@ def _model(launch: LaunchSettings) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _ranks(launch: LaunchSettings, text: str) -> dict[str, int]:
+def _ranks(launch: LaunchSettings, text: str) -> dict[str, Any]:
     """The mesh: what a remark says of `tune run`, else a node; shards take all that tp leaves."""
     tp = launch.fixed("tp", launch.whole("tensor_parallel_dim", 1))
     started = None

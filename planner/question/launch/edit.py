@@ -47,7 +47,7 @@ def diff_to(
     layers = load_model(read.request.model).layers
     found = framework.settings_between(read.plan, plan, batch, layers, text)
     if found is None:
-        return "", "the settings of this framework are not written into launches"
+        return "", "what the launch is of has no setting for it that is known here"
     settings, anchors = found
     start, end = part_of(text, str(path).partition("::")[2])
     for part in edited(text[start:end], settings, anchors):
@@ -81,8 +81,14 @@ def _compared(plan: Plan) -> Plan:
     return replace(plan, **fresh, stages=stages)
 
 
+def _patched(path: Path) -> str:
+    """What `patch -p0` takes for a file: it refuses names outside of the folder it runs in."""
+    file, folder = path.resolve(), Path.cwd().resolve()
+    return str(file.relative_to(folder)) if file.is_relative_to(folder) else path.name
+
+
 def _diff(text: str, new: str, path: Path) -> str:
-    name = str(path).partition("::")[0]
+    name = _patched(Path(str(path).partition("::")[0]))
     lines = unified_diff(
         text.splitlines(keepends=True), new.splitlines(keepends=True), name, name, n=_CONTEXT
     )

@@ -73,7 +73,7 @@ def _see(name: str, settings: Mapping[str, str]) -> str:
 def model_called(called: str) -> str:
     """The model of the database that a launch calls so, in any spelling; empty: none.
 
-    >>> model_called("Meta-Llama-3-70B"), model_called("mixtral_8x7B_Instruct_v0.1"), model_called("x")
+    >>> model_called("Meta-Llama-3-70B"), model_called("mixtral_8x7B_Chat"), model_called("x")
     ('llama3-70b', 'mixtral-8x7b', '')
     """
     wanted = _spelt(called)

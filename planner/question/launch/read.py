@@ -125,7 +125,7 @@ def launch_in(
         assumes=assumes,
         remarked=remarked_chips(own) if assumes else None,
     )
-    framework = framework_of_target(TARGETS[recognized(text, name) if assumes else source])
+    framework = framework_of_target(TARGETS[_source(text, asked) if assumes else source])
     try:
         imported = framework.read(text, asked)
     except InputError as error:
@@ -191,6 +191,13 @@ def _called(words: str, text: str, name: str) -> tuple[str, tuple[str, ...]]:
         return "", tuple(shlex.split(words))
     except ValueError as error:
         raise InputError(f"{name}: ::{words}: a quote is not closed") from error
+
+
+def _source(text: str, asked: Asked) -> str:
+    """The target of a launch, by its text and that of scripts which lie beside it."""
+    named = dict.fromkeys(re.findall(r"[\w-]+\.sh\b", text)) if looks_like_shell(text) else ()
+    others = [found for one in named if (found := asked.beside(one))]
+    return recognized("\n".join((text, *others)), asked.name)
 
 
 def _of_arguments(text: str, asked: Asked, file: Path) -> str:

@@ -137,11 +137,7 @@ MODULES = ("llama3", "qwen3", "deepseek_v3", "gpt_oss")
 
 def shipped() -> list[Registered]:
     """Configurations of models that the database has."""
-    return [
-        one
-        for one in REGISTRY.values()
-        if one.module in MODULES and "debug" not in one.flavor
-    ]
+    return [one for one in REGISTRY.values() if one.module in MODULES and "debug" not in one.flavor]
 
 
 @each("one", shipped())
