@@ -182,3 +182,11 @@ def test_improve_needs_a_launch(words: tuple[str, ...], line: str) -> None:
     outcome = planner("evaluate", str(UNEVEN), *words)
     assert outcome.code == 2
     assert outcome.err.startswith(f"error: {line}")
+
+
+def test_the_search_beside_a_tuning_launch_is_of_its_job() -> None:
+    folder = Path(__file__).parents[1] / "frameworks" / "importing" / "published"
+    file = folder / "torchtune-0.6.1" / "llama3-8B_qdora_single_device.yaml.txt"
+    words = " ".join(planner("evaluate", file, "--from", "auto").out.replace("\\", " ").split())
+    assert "--job lora --lora-rank 8 --adapter dora --lora-targets" in words
+    assert "--frozen-weights nf4 --chips 1 --runnable-in torchtune" in words

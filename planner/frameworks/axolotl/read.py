@@ -24,7 +24,7 @@ _SIZES = {
     "cp": "context_parallel_size",
     "dp": "dp_replicate_size",
 }
-_OTHERS = ("relora", "lisa_n_layers", "unfrozen_parameters", "gptq")
+_OTHERS = ("relora", "lisa_n_layers", "unfrozen_parameters")
 _ZERO = re.compile(r"zero([123])")
 _REASON = "no part of a plan"
 
@@ -89,6 +89,8 @@ def _trained(launch: LaunchSettings) -> dict[str, Any]:
         launch.wrong("rl", f"{learns} is none of dpo, ipo: no plan says what it computes")
     if _on(launch, "reward_model") or _on(launch, "process_reward_model"):
         launch.wrong("reward_model", "trains a model that judges, which no plan says")
+    if _on(launch, "gptq"):
+        launch.warnings.append("gptq: the answer counts frozen weights of 16 bits")
     for name in _OTHERS:
         if _on(launch, name):
             launch.wrong(name, "trains a part of the weights at a time, which no plan says")

@@ -81,7 +81,7 @@ def read(text: str, asked: Asked) -> Imported:
     if found.is_command:
         check_combinations(launch, plan)
         warn_of_others(launch)
-    said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
+    said = {**job, **found.job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
     return launch.imported("megatron", plan, said, dimensions, reasons())
 
 

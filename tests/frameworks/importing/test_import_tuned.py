@@ -69,19 +69,24 @@ def test_a_diff_applies_and_reads_back(target: str, micro_batch: int, tmp_path: 
     assert found.request.batch_tokens == before.request.batch_tokens
 
 
+LLAMA = "base_model: Llama-3-8B\nmicro_batch_size: 1\n"
+BUILT = "model:\n  _component_: torchtune.models.llama3.llama3_8b\n"
+TRAINED = f"{BUILT}optimizer:\n  _component_: torch.optim.AdamW\n"
+
+
 @each(
     ("text", "why"),
     [
-        ("base_model: Llama-3-8B\nmicro_batch_size: 0\ndatasets: []\n", "micro_batch_size: '0' is not a whole"),
-        ("base_model: Llama-3-8B\nmicro_batch_size: 1\ndatasets: []\nrl: kto\n", "kto is none of dpo"),
+        ("base_model: Llama-3-8B\nmicro_batch_size: 0\ndatasets: []\n", "'0' is not a whole"),
+        (f"{LLAMA}datasets: []\nrl: kto\n", "kto is none of dpo"),
+        (f"{LLAMA}datasets: []\nlisa_n_layers: 4\n", "trains a part of the weights"),
         ("base_model: x\nmicro_batch_size: 1\ndatasets: []\n", "trains 'x', which is no model"),
-        ("base_model: Llama-3-8B\nmicro_batch_size: 1\nadapter: lora\nlora_dropout: nan\n", "not a number from 0 to 1"),
-        ("base_model: [\nmicro_batch_size: 1\nadapter: lora\n", "YAML|line|closed"),
-        ("model:\n  _component_: torchtune.models.llama3.llama3_8b\n", "does not train"),
-        ("model:\n  _component_: torchtune.models.llama3.llama3_8b\noptimizer:\n  _component_: torch.optim.AdamW\n"
-         "dtype: int7\n", "'int7' is not one of bf16"),
+        (f"{LLAMA}adapter: lora\nlora_dropout: nan\n", "not a number from 0 to 1"),
+        ("base_model: [\nmicro_batch_size: 1\nadapter: lora\n", "line 3: not valid YAML"),
+        (BUILT, "does not train"),
+        (f"{TRAINED}dtype: int7\n", "'int7' is not one of bf16"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_said(text: str, why: str, tmp_path: Path) -> None:
     path = tmp_path / "tune.yaml"
     path.write_text(text)
