@@ -129,7 +129,8 @@ def launch_in(
     try:
         imported = framework.read(text, asked)
     except InputError as error:
-        raise InputError(f"{error}{_of_arguments(text, asked, file)}") from error
+        wanted = _of_arguments(text, asked, file) if "$" in str(error) else ""
+        raise InputError(f"{wanted}{error}") from error
     if assumes:
         machine = machine_of(own, name, framework.vendors, function)
         imported = _assumed(imported, changes, models, machine)
@@ -206,8 +207,8 @@ def _of_arguments(text: str, asked: Asked, file: Path) -> str:
     if not found or asked.arguments or not looks_like_shell(text):
         return ""
     return (
-        f"\n{asked.name}: takes {plural(max(found), 'argument')}; give them behind its name, as in "
-        f"'{file.name}::ARGUMENT ...'"
+        f"{asked.name}: takes {plural(max(found), 'argument')}; give them behind its name, as in "
+        f"'{file.name}::ARGUMENT ...'\n"
     )
 
 
