@@ -27,11 +27,13 @@ class PythonRecipe:
         name: Of the function.
         values: Dotted fields below the object, with plain values.
         calls: Functions and classes that were called, with their first argument where it is text.
+        built: Dotted fields below the object that are made by a call, with what is called.
         notes: What was left out, one line each.
     """
 
     name: str
     values: dict[str, Any]
+    built: dict[str, str]
     calls: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -42,6 +44,8 @@ class _Reading:
     constants: dict[str, Any]
     values: dict[str, Any] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    built: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, ast.Call] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     depth: int = 0
 
@@ -81,6 +85,7 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
     return PythonRecipe(
         name=chosen,
         values=reading.values,
+        built=reading.built,
         calls=tuple(reading.calls),
         notes=tuple(reading.notes),
     )
@@ -146,6 +151,8 @@ def _read_assignment(
     path = _dotted(target)
     inner = path.partition(".")[2]
     if isinstance(value, ast.Call):
+        if path and not inner:
+            reading.objects[path] = value
         _read_call(reading, inner, value, names)
         return
     known, plain = _plain(value, names)
@@ -169,7 +176,11 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
         called, first = _named(inner.func), inner.args[0] if inner.args else None
         call = inner
     known, text = _plain(first, names) if first is not None else (False, None)
-    reading.calls.append((called, text if known and isinstance(text, str) else ""))
+    reading.calls.append(
+        (_spelt(call.func, called), text if known and isinstance(text, str) else "")
+    )
+    if path:
+        reading.built[path] = reading.calls[-1][0]
     keywords = {one.arg: _plain(one.value, names) for one in call.keywords if one.arg}
     given = {name: value for name, (is_known, value) in keywords.items() if is_known}
     own = reading.functions.get(called)
@@ -183,10 +194,21 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
         return
     for one in call.keywords:
         field_path = f"{path}.{one.arg}" if path else str(one.arg)
-        if isinstance(one.value, ast.Call):
-            _read_call(reading, field_path, one.value, names)
+        made = reading.objects.get(one.value.id) if isinstance(one.value, ast.Name) else one.value
+        if isinstance(made, ast.Call):
+            _read_call(reading, field_path, made, names)
+        elif isinstance(one.value, ast.List):
+            reading.calls += [
+                (_spelt(item.func, ""), "") for item in one.value.elts if isinstance(item, ast.Call)
+            ]
         elif one.arg in given:
             reading.values[field_path] = given[one.arg]
+
+
+def _spelt(function: ast.expr, called: str) -> str:
+    """A call's name: of a `Config` inside a class with that class."""
+    dotted = _dotted(function)
+    return dotted if dotted.endswith(".Config") else called
 
 
 def _dotted(node: ast.expr | None) -> str:

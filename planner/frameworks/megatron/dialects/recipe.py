@@ -26,6 +26,7 @@ class Recipe:
         dimensions: Dimensions that no argument says, by the names of `models_db.Model`.
         accumulation: Micro-batches of a step on every data rank; 0: the batch says it.
         assumed: What the form leaves to its own defaults.
+        job: Fields of the job that no argument says.
     """
 
     settings: Settings
@@ -36,6 +37,7 @@ class Recipe:
     dimensions: Mapping[str, Any] = field(default_factory=dict)
     accumulation: int = 0
     assumed: tuple[Noted, ...] = ()
+    job: Mapping[str, Any] = field(default_factory=dict)
 
 
 def as_arguments(values: Iterable[tuple[str, Any]]) -> dict[str, tuple[str, ...]]:
