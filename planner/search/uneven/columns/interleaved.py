@@ -28,12 +28,12 @@ from planner.search.uneven.columns.chunks import (
     chunks_of,
 )
 from planner.search.uneven.columns.integers import Units
-from planner.search.uneven.columns.selection import Offer, Packing, places_of, ways
+from planner.search.uneven.columns.places import Places
+from planner.search.uneven.columns.selection import Offer, Packing, ways
 from planner.search.uneven.columns.stage_choices import OneRow, StageChoices
 from solvers.stages.device_columns import joined
 from solvers.stages.devices import DeviceColumns
 from solvers.stages.problem import Columns, TooManyColumnsError
-
 
 _AT_A_TIME = 20_000
 """Ways to run the layers of devices that are in memory at once, or those of one device."""
@@ -115,33 +115,46 @@ class InterleavedRow:
 
         None where one has none.
         """
-        packing, counts = self.packing, [own for one in some for own in one.counts]
+        counts = [own for one in some for own in one.counts]
         if not all(one.counts for one in some):
             return None
         kinds = np.concatenate([one.found.kinds for one in some])
         owner = np.repeat([one.device for one in some], [len(one.counts) for one in some])
         vector = np.repeat(np.arange(len(counts)), [len(own) for own in counts])
-        every = np.concatenate(counts)
-        soon = packing.soon(places_of(self.one, owner[vector]), every)
-        choices, vector = packing.crossed(every[soon], vector[soon])
-        if not _all_among(some, owner[vector]):
-            return None
-        choices, vector = self._both_ways(choices, vector, kinds)
-        place, chunks = places_of(self.one, owner[vector]), self._dealt(choices, kinds[vector])
-        held = self.one.bytes_of(place, choices, chunks).total[0]
-        fits = np.flatnonzero(held <= packing.limit_bytes)
-        if not _all_among(some, owner[vector[fits]]):
-            return None
-        packing.deadline.check()
-        choices, vector = packing.clocked(choices.take(fits), vector[fits])
-        place, chunks = places_of(self.one, owner[vector]), self._dealt(choices, kinds[vector])
-        costs = self.one.costs(place, choices, chunks)
-        offer = packing.offered(place, choices, costs, vector)
-        if not _all_among(some, owner[offer.vector]):
+        offer = self._offer(np.concatenate(counts), vector, kinds, owner)
+        if offer is None:
             return None
         own = [offer.take(np.flatnonzero(owner[offer.vector] == one.device)) for one in some]
         first = np.searchsorted(owner, [one.device for one in some])
         return [replace(o, vector=o.vector - n) for o, n in zip(own, first, strict=True)]
+
+    def _offer(
+        self, counts: IntArray, vector: IntArray, kinds: IntArray, owner: IntArray
+    ) -> Offer | None:
+        """The choices of devices; None where one has none.
+
+        Args:
+            counts: (c, 2, r) ways to run their layers.
+            vector: (c,) rows of `kinds` that they divide.
+            kinds: (g, v, 2) layers of the chunks of a device.
+            owner: (g,) that device.
+        """
+        one, packing = self.one, self.packing
+        soon = packing.soon(Places.of(owner[vector], one.pp), counts)
+        choices, vector = packing.crossed(counts[soon], vector[soon])
+        if not _all_among(owner, owner[vector]):
+            return None
+        choices, vector = self._both_ways(choices, vector, kinds)
+        place, chunks = Places.of(owner[vector], one.pp), self._dealt(choices, kinds[vector])
+        held = one.bytes_of(place, choices, chunks).total[0]
+        fits = np.flatnonzero(held <= packing.limit_bytes)
+        if not _all_among(owner, owner[vector[fits]]):
+            return None
+        packing.deadline.check()
+        choices, vector = packing.clocked(choices.take(fits), vector[fits])
+        place, chunks = Places.of(owner[vector], one.pp), self._dealt(choices, kinds[vector])
+        offer = packing.offered(place, choices, one.costs(place, choices, chunks), vector)
+        return offer if _all_among(owner, owner[offer.vector]) else None
 
     def _device(self, one: _Device, offer: Offer) -> DeviceColumns:
         """The columns of a device."""
@@ -211,6 +224,6 @@ def _first_layers(kinds: IntArray, number: int) -> IntArray:
     return np.stack([dense, np.minimum(kinds[..., 1], number - dense)], axis=-1)
 
 
-def _all_among(some: list[_Device], devices: IntArray) -> bool:
-    """Whether each of some devices is among (c,) devices."""
-    return len(np.unique(devices)) == len(some)
+def _all_among(owners: IntArray, devices: IntArray) -> bool:
+    """Whether each of some devices, ascending, is among (c,) devices."""
+    return len(np.unique(devices)) == len(np.unique(owners))

@@ -16,10 +16,9 @@ from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, di
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uneven.columns.places import Place, Places
 from planner.search.uneven.columns.stage_choices import (
     OneRow,
-    Place,
-    Places,
     StageChoiceCosts,
     StageChoices,
 )
@@ -149,11 +148,6 @@ def place_of(one: OneRow, device: int) -> Place:
     """Where a device is; it holds the ends where its first or last chunk does."""
     pp = int(one.rows.plans.pp[0])
     return Place(position=device, first=device == 0, last=device == pp - 1)
-
-
-def places_of(one: OneRow, devices: IntArray) -> Places:
-    """The same of (c,) devices."""
-    return Places(position=devices, first=devices == 0, last=devices == one.pp - 1)
 
 
 def alike(one: OneRow) -> dict[int, int]:

@@ -40,6 +40,7 @@ from planner.schedules import ScheduleColumn, schedule_at
 from planner.schedules.bidirectional import paced_messages_s, rank_times
 from planner.schedules.schedule import Schedule
 from planner.search.uneven.aligned import chunk_times
+from planner.search.uneven.columns.places import Place, Places
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
 
@@ -123,43 +124,6 @@ class PairCosts(ArrayRecord):
     exposed: FloatArray
     optimizer: FloatArray
     extra_j: FloatArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where in the pipeline a stage is.
-
-    Attributes:
-        position: From 0.
-        first, last: Whether it holds the embedding, the head.
-    """
-
-    position: int
-    first: bool
-    last: bool
-
-    def take(self, _: IntArray) -> Place:
-        """Of some of the choices for the stage."""
-        return self
-
-    @property
-    def ends(self) -> list[IntArray]:
-        """What tells the ends of choices apart: nothing."""
-        return []
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places(ArrayRecord):
-    """The same of choices for several stages, (c,) each."""
-
-    position: IntArray
-    first: BoolArray
-    last: BoolArray
-
-    @property
-    def ends(self) -> list[IntArray]:
-        """What tells the ends of choices apart, as columns of whole numbers."""
-        return [self.first.astype(np.int64), self.last.astype(np.int64)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
