@@ -58,12 +58,13 @@ def test_the_bound_of_one_stage_is_what_it_takes(model: Model) -> None:
     forms = clocked_forms(job, rows, np.array([1.0]))
     each = [plans_of(job, rows, row) for row in range(len(rows))]
     costs = [evaluate_totals(job, PlanTable.from_plans(plans)) for plans in each]
-    limits = Limits(memory_bytes=float(np.median([cost.memory_bytes.min() for cost in costs])))
+    most = float(np.median([cost.memory_bytes.min() for cost in costs]))
+    limits = Limits(memory_bytes=most)
     bound = alone_bound(job, limits, rows, forms)
     whole = launchable_bound(job, limits, rows, forms, np.inf)
     fitting = 0
     for row, cost in enumerate(costs):
-        fits = cost.memory_bytes <= limits.memory_bytes
+        fits = cost.memory_bytes <= most
         if not fits.any():
             assert bound[row] == whole[row] == np.inf
             continue
