@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def _tuner(name: str, title: str, *rules: str) -> Target:
     """What tunes models on PyTorch FSDP, with configurations of its own."""
     jobs = ("finetune", "lora", "dpo")
-    return Target(name=name, title=title, framework="fsdp", rules=rules, jobs=jobs)
+    return Target(
+        name=name, title=title, framework="fsdp", rules=rules, jobs=jobs, processes="chips"
+    )
 
 
 class Accelerate(Framework):

@@ -15,6 +15,7 @@ from planner.assumptions.software import GIB
 from planner.frameworks.accelerate import adapters
 from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention
 from planner.frameworks.accelerate.script import script
+from planner.frameworks.accelerate.tuning import WEIGHTS
 from planner.frameworks.hugging_face.adapters import lora_config
 from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
@@ -74,12 +75,16 @@ def export(launch: Launch) -> Export:
         command=f"{command} {SCRIPT}",
         environment=hosts,
         lossy=_losses(launch, mesh),
-        start=HostStart(command=f"{command} {SCRIPT}", binding=_binding(launch)),
+        start=HostStart(
+            command=f"{command} {SCRIPT}",
+            needs=() if launch.cost.job.trains_all else (WEIGHTS,),
+            binding=binding(launch),
+        ),
     )
 
 
-def _binding(launch: Launch) -> tuple[str, ...]:
-    """Its own setting, which ends a run without the package that knows the cores.
+def binding(launch: Launch) -> tuple[str, ...]:
+    """Accelerate's own setting, which ends a run without the package that knows the cores.
 
     Source: utils/environment.py override_numa_affinity.
     """
