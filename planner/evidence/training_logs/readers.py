@@ -47,7 +47,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         ),
     }
 )
-"""By target of `planner.frameworks`, or library; of a log with lines of several, the first counts."""
+"""By target of `planner.frameworks`, or library; of a log with several, the first counts."""
 
 
 def read_log(text: str, label: str) -> tuple[str, TrainingLog]:

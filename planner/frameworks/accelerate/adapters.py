@@ -86,7 +86,7 @@ def save(accelerator, model):
     save_file(own, "adapter/adapter_model.safetensors")
 '''
 
-_MAIN = '''
+_MAIN = """
 
 def main():
     steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
@@ -114,7 +114,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 def script(comment: str, constants: dict[str, Any]) -> str:

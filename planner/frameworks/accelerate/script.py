@@ -164,5 +164,11 @@ def script(comment: str, constants: dict[str, Any], *, split: bool, in_parts: bo
         split: Tensors are split among ranks.
         in_parts: Sequences are.
     """
-    parts = (_DATA, _SPLIT if split else _WHOLE, _PARTS if in_parts else _SEQUENCES, PROGRESS, _MAIN)
+    parts = (
+        _DATA,
+        _SPLIT if split else _WHOLE,
+        _PARTS if in_parts else _SEQUENCES,
+        PROGRESS,
+        _MAIN,
+    )
     return comment + assignments(constants) + "".join(parts)

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planner.base.errors import InputError
-from planner.base.messages import one_line
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of
+from planner.frameworks.reading.texts import yaml_mapping
 from planner.plan import Plan
 
 _SHAPE = {
@@ -54,7 +53,7 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    data = _yaml(text, asked.name)
+    data = yaml_mapping(text, asked.name)
     launch = LaunchSettings(asked, dict(_flat(data, "", 0)))
     dimensions = _dimensions(launch)
     model = asked.model_of(dimensions, _SETTINGS)
@@ -77,19 +76,6 @@ def read(text: str, asked: Asked) -> Imported:
     }
     reasons = dict.fromkeys(launch.values, _REASON)
     return launch.imported("nanotron", plan, job, dimensions, reasons, ())
-
-
-def _yaml(text: str, name: str) -> Mapping[str, Any]:
-    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only where a file is read)
-    from strict_yaml.reading import load  # noqa: PLC0415
-
-    try:
-        data = load(text)
-    except YamlError as error:
-        raise InputError(f"{name}: {one_line(str(error))}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{name}: is not a mapping of names to values")
-    return data
 
 
 def _flat(

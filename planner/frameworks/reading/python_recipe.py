@@ -76,7 +76,9 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
         raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")
     elif recipes:
         some = ", ".join(recipes[:4]) + (", ..." if len(recipes) > 4 else "")
-        raise InputError(f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}")
+        raise InputError(
+            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
+        )
     else:
         _read_body(reading, tree.body, dict(reading.constants))
     return PythonRecipe(

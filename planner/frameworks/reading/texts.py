@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from planner.base.errors import InputError
+from planner.base.messages import one_line
+
 _COMMAND = re.compile(r"^\s*(torchrun|srun|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s", re.M)
 _ARGUMENT = re.compile(r"^\s*--[a-z][\w-]+", re.M)
 
@@ -38,3 +41,25 @@ def whole(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1 << 31:
         return None
     return value
+
+
+def yaml_mapping(text: str, name: str) -> Mapping[str, Any]:
+    """The values of a YAML file by their names.
+
+    Args:
+        text: The file.
+        name: What messages call it.
+
+    Raises:
+        InputError: It is no YAML, or no mapping.
+    """
+    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only where a file is read)
+    from strict_yaml.reading import load  # noqa: PLC0415
+
+    try:
+        data = load(text)
+    except YamlError as error:
+        raise InputError(f"{name}: {one_line(str(error))}") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: is not a mapping of names to values")
+    return data

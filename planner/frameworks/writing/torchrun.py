@@ -7,8 +7,8 @@ torch/distributed/elastic/rendezvous/dynamic_rendezvous.py: ranks of sorted node
 
 from __future__ import annotations
 
-from planner.frameworks.writing.hosts import hosts_of
 from planner.frameworks.rules.alike import CUDA_VENDORS
+from planner.frameworks.writing.hosts import hosts_of
 from planner.frameworks.writing.launch import Launch
 
 FIRST_HOST = "${MASTER_ADDR:-localhost}:${MASTER_PORT:-29500}"

@@ -21,10 +21,6 @@ DEGREES = {
 REFUSED = {
     "deepseek_v3_pretrain_config": "61 layers over pp 16",
     "deepseek_v3_pretrain_config_32nodes": "61 layers over pp 8",
-    "llama32_1b_pretrain_config": "no model of the database",
-    "llama32_3b_pretrain_config": "no model of the database",
-    "llama32_1b_sft_config": "no model of the database",
-    "llama32_3b_sft_config": "no model of the database",
     "llama3_8b_peft_config": "trains adapters",
 }
 

@@ -313,6 +313,10 @@ def test_chips_are_asked_for_by_their_names() -> None:
         on(case, "xeon-clx-socket")
 
 
+def test_each_launcher_has_its_name() -> None:
+    assert [*LAUNCHERS] == [one.name for one in LAUNCHERS.values()]
+
+
 def test_refusals_are_those_of_the_table() -> None:
     found = {(row.target.name, row.chips): row.refusals for row in started(TARGETS.values())}
     refused = {key: {name for name, why in one.items() if why} for key, one in found.items()}

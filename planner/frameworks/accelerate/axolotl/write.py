@@ -32,9 +32,7 @@ def export(launch: Launch) -> Export:
     comment = comments_of_tuning(launch, SOURCE)
     several = launch.nodes > 1
     ranks = static_ranks(launch) if several else (f"--nproc-per-node {launch.node_chips}",)
-    command = (
-        f'axolotl train {FILE} --base-model "$MODEL" --launcher torchrun -- {" ".join(ranks)}'
-    )
+    command = f'axolotl train {FILE} --base-model "$MODEL" --launcher torchrun -- {" ".join(ranks)}'
     return Export(
         target="axolotl",
         version="",

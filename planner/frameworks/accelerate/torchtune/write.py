@@ -16,7 +16,12 @@ from planner.frameworks.writing.chosen import common_recompute
 from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
-from planner.frameworks.writing.torchrun import FIRST_HOST, beside_gpus, host_variables, static_ranks
+from planner.frameworks.writing.torchrun import (
+    FIRST_HOST,
+    beside_gpus,
+    host_variables,
+    static_ranks,
+)
 from strict_yaml.writing import dump
 
 SOURCE = "torchtune 0.6.1 (PyPI)"

@@ -10,13 +10,13 @@ import re
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.messages import one_line, shown
+from planner.base.messages import shown
 from planner.frameworks.jax.maxtext.models import NAMED
 from planner.frameworks.jax.maxtext.reading.topology import Slices, slices_in
 from planner.frameworks.reading.commands import Command, command_in
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, Asked, LaunchSettings
-from planner.frameworks.reading.texts import looks_like_shell
+from planner.frameworks.reading.texts import looks_like_shell, yaml_mapping
 from planner.plan import Plan
 
 _AXES = (
@@ -127,15 +127,7 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
         words = (word.partition("=") for word in command.words)
         given = [(name, value) for name, equals, value in words if equals and name.isidentifier()]
         return {name: (value,) for name, value in given}, command
-    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only for files)
-    from strict_yaml.reading import load  # noqa: PLC0415
-
-    try:
-        data = load(text)
-    except YamlError as error:
-        raise InputError(f"{asked.name}: {one_line(str(error))}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{asked.name}: is not a mapping of names to values")
+    data = yaml_mapping(text, asked.name)
     pairs = [(str(name), _word(value)) for name, value in data.items() if value is not None]
     return {name: (text,) for name, text in pairs}, Command(words=[])
 
