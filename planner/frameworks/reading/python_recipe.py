@@ -1,4 +1,4 @@
-"""A recipe in Python, a function or a program, read without running it: assignments of plain values.
+"""A recipe in Python, function or program, read without running it: assignments of plain values.
 
 `cfg.model.x = 4` and `cfg.y = Config(x=4)` are both a field with a value; what is computed from
 anything else, loops and branches are left out with their line. `ast` parses; nothing is imported.

@@ -70,7 +70,7 @@ def nemo(data: Mapping[str, Any], asked: Asked) -> Recipe:
 
 
 def _trains_adapters(data: Mapping[str, Any]) -> bool:
-    """Whether a scheme of adapters is named; full fine-tuning has none (megatron_gpt_finetuning)."""
+    """Whether a scheme of adapters is named; full fine-tuning has none."""
     scheme = section(section(data, "model"), "peft").get("peft_scheme")
     return str(scheme).lower() not in ("none", "null", "")
 
