@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.mesh import loaded_in, mesh_of
 from planner.frameworks.accelerate.tuning import WEIGHTS, data_linked
-from planner.frameworks.accelerate.write import comments_of_tuning, loaded_in, mesh_of
+from planner.frameworks.accelerate.write import comments_of_tuning
 from planner.frameworks.hugging_face.adapters import alpha_of, module_names
 from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.writing.chosen import common_recompute, common_sharding

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.mesh import loaded_in, mesh_of, mixes
 from planner.frameworks.accelerate.tuning import WEIGHTS
 from planner.frameworks.accelerate.write import (
     CONFIG,
@@ -15,9 +16,6 @@ from planner.frameworks.accelerate.write import (
     comments_of_tuning,
     configuration_text,
     hosts_of_launch,
-    loaded_in,
-    mesh_of,
-    mixes,
 )
 from planner.frameworks.hugging_face.adapters import alpha_of, module_names
 from planner.frameworks.hugging_face.attention import attention_kernel
