@@ -24,8 +24,9 @@ def _tuner(name: str, title: str, *rules: str, launches: str = "") -> Target:
     """What tunes models on PyTorch FSDP, with configurations of its own."""
     jobs = ("finetune", "lora", "dpo")
     return Target(
-        name=name, title=title, framework="fsdp", rules=rules, jobs=jobs, launches=launches
-    )
+        name=name, title=title, framework="fsdp", rules=rules, jobs=jobs, launches=launches,
+        processes="chips",
+    )  # fmt: skip
 
 
 class Accelerate(Framework):

@@ -1,4 +1,4 @@
-"""A recipe that is a Python function, read without running it: assignments of plain values.
+"""A recipe in Python, function or program, read without running it: assignments of plain values.
 
 `cfg.model.x = 4` and `cfg.y = Config(x=4)` are both a field with a value; what is computed from
 anything else, loops and branches are left out with their line. `ast` parses; nothing is imported.
@@ -24,7 +24,7 @@ class PythonRecipe:
     """What a function sets.
 
     Attributes:
-        name: Of the function.
+        name: Of the function; "the program" where there is none.
         values: Dotted fields below the object, with plain values.
         calls: Functions and classes that were called, with their first argument where it is text.
         built: Dotted fields below the object that are made by a call, with what is called.
@@ -73,17 +73,20 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
         if not one.name.startswith("_") and _named(one.returns) == returns
     ]
     chosen = function or (recipes[0] if len(recipes) == 1 else "")
-    if chosen not in functions:
-        if function:
-            raise InputError(f"{name}: {not_one_of(function, recipes)}")
-        some = ", ".join(recipes[:4])
-        raise InputError(
-            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}, ..."
-        )
     reading = _Reading(functions, dict(_assigned(tree.body)))
-    _read_function(reading, functions[chosen], {})
+    if chosen in functions:
+        _read_function(reading, functions[chosen], {})
+    elif function:
+        raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")
+    elif recipes:
+        some = ", ".join(recipes[:4]) + (", ..." if len(recipes) > 4 else "")
+        raise InputError(
+            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
+        )
+    else:
+        _read_body(reading, tree.body, dict(reading.constants))
     return PythonRecipe(
-        name=chosen,
+        name=chosen or "the program",
         values=reading.values,
         built=reading.built,
         calls=tuple(reading.calls),
@@ -113,7 +116,11 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
 def _read_function(reading: _Reading, function: ast.FunctionDef, given: dict[str, Any]) -> None:
     """Goes through a function; those of the file that it builds on come first."""
     names = {**reading.constants, **_defaults(function), **given}
-    for statement in function.body:
+    _read_body(reading, function.body, names)
+
+
+def _read_body(reading: _Reading, body: list[ast.stmt], names: dict[str, Any]) -> None:
+    for statement in body:
         _read_statement(reading, statement, names)
 
 
@@ -138,8 +145,7 @@ def _read_statement(reading: _Reading, statement: ast.stmt, names: dict[str, Any
         if not known:
             reading.notes.append(f"line {statement.lineno}: an `if` that is not known is left out")
             return
-        for one in statement.body if value else statement.orelse:
-            _read_statement(reading, one, names)
+        _read_body(reading, statement.body if value else statement.orelse, names)
     elif isinstance(statement, ast.For | ast.While | ast.With | ast.Try):
         kind = type(statement).__name__.lower()
         reading.notes.append(f"line {statement.lineno}: `{kind}` and what is in it is left out")

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
+from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
 from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
@@ -47,6 +47,7 @@ _DROPPED = (
 )  # fmt: skip
 _CHIPS = re.compile(r"_(\d{1,6})gpu_")
 _OTHER_JOBS = re.compile(r"peft|lora|dora")
+_ADAPTERS = ("LoRA", "DoRA", "CanonicalLoRA")
 
 
 def bridge(text: str, asked: Asked) -> Recipe:
@@ -56,8 +57,8 @@ def bridge(text: str, asked: Asked) -> Recipe:
         InputError: It is no recipe, or one that trains adapters.
     """
     found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
-    if _OTHER_JOBS.search(found.name):
-        raise InputError(f"{asked.name}: {found.name} trains adapters; --job lora plans such")
+    if _OTHER_JOBS.search(found.name) or any(name in _ADAPTERS for name, _ in found.calls):
+        raise InputError(f"{asked.name}: {found.name} {ADAPTERS}")
     tunes = any(name == "_sft_common" for name, _ in found.calls)
     common = _TUNED if tunes else _COMMON
     own = {name: value for name, value in found.values.items() if name in common}

@@ -11,6 +11,10 @@ from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
 
 Settings = Mapping[str, tuple[str, ...]]
+ADAPTERS = (
+    "trains adapters beside frozen weights, whose launches are not read; --job lora plans such"
+)
+"""Why a launch is refused that would be read as one that trains all weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
