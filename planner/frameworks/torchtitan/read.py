@@ -65,9 +65,7 @@ def read(text: str, asked: Asked) -> Imported:
     fill(launch)
     add_choices(launch)
     dimensions = _dimensions(launch)
-    words = (launch.look("model.name") or module_of(launch), launch.look("model.flavor"))
-    called = "" if dimensions else " ".join(filter(None, words))
-    model = asked.model_of(dimensions, None, called)
+    model = asked.model_of(dimensions, None, "" if dimensions else _called(launch))
     if command.words:
         check_known(launch, model)
     chips = chips_of(launch, command.chips, command.said)
@@ -94,6 +92,12 @@ def read(text: str, asked: Asked) -> Imported:
     said = {**job, "framework": framework, "model": model.name}
     said |= {"job": "finetune"} if tunes else {}
     return launch.imported("torchtitan", plan, said, dimensions, reasons)
+
+
+def _called(launch: LaunchSettings) -> str:
+    """A model that is none of torchtitan's with dimensions here, as messages name it."""
+    words = (launch.look("model.name") or module_of(launch), launch.look("model.flavor"))
+    return " ".join(filter(None, words))
 
 
 def _assume(launch: LaunchSettings, name: str, value: object) -> None:

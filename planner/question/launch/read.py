@@ -15,6 +15,7 @@ from planner.base.files import read_bytes
 from planner.base.messages import Origin, not_one_of, shown
 from planner.base.units import plural
 from planner.cost.stages.layout import plan_chunks, stage_layers
+from planner.frameworks.framework import Framework
 from planner.frameworks.profiles import framework_named
 from planner.frameworks.reading.imported import Imported, Noted
 from planner.frameworks.reading.settings import (
@@ -126,11 +127,7 @@ def launch_in(
         remarked=remarked_chips(own) if assumes else None,
     )
     framework = framework_of_target(TARGETS[_source(text, asked) if assumes else source])
-    try:
-        imported = framework.read(text, asked)
-    except InputError as error:
-        wanted = _of_arguments(text, asked, file) if "$" in str(error) else ""
-        raise InputError(f"{wanted}{error}") from error
+    imported = _imported(framework, text, asked, file)
     if assumes:
         machine = machine_of(own, name, framework.vendors, function)
         imported = _assumed(imported, changes, models, machine)
@@ -199,6 +196,15 @@ def _source(text: str, asked: Asked) -> str:
     named = dict.fromkeys(re.findall(r"[\w-]+\.sh\b", text)) if looks_like_shell(text) else ()
     others = [found for one in named if (found := asked.beside(one))]
     return recognized("\n".join((text, *others)), asked.name)
+
+
+def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Imported:
+    """The launch as its framework reads it; where words are missing, with what may say them."""
+    try:
+        return framework.read(text, asked)
+    except InputError as error:
+        wanted = _of_arguments(text, asked, file) if "$" in str(error) else ""
+        raise InputError(f"{wanted}{error}") from error
 
 
 def _of_arguments(text: str, asked: Asked, file: Path) -> str:
