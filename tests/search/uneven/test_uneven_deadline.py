@@ -98,6 +98,7 @@ def test_no_more_columns_are_made_than_one_device_s(
     rows = cross_rows(model, uneven_partial_plans(model, (CHIPS,), options), options)
     rows, _ = rows.by_fullest(model.job.model.layers)
     at = (model, Limits(), rows, 0, model.clocks(wanted=False), 1e3)
+    row_columns(*at)  # what rows share is made
     before = clock.asked
     assert row_columns(*at, deadline=Deadline(SOON)) is not None
     moments = clock.asked - before

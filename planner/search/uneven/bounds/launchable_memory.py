@@ -39,10 +39,9 @@ def launchable_bound(
     Arguments as for `planner.search.uneven.bounds.memory.second_bound`.
     """
     bound = second_bound(model, limits, rows, forms, upper_s)
-    some = alone(rows)
-    bound[some] = np.maximum(
-        bound[some], alone_bound(model, limits, rows.take(some), forms.take(some))
-    )
+    if len(some := alone(rows)):
+        own = alone_bound(model, limits, rows.take(some), forms.take(some))
+        bound[some] = np.maximum(bound[some], own)
     blocks = np.flatnonzero((rows.first > 0) & np.isfinite(bound))
     for part in parts_of(rows.devices[blocks], model.job.model.layers, _AT_A_TIME):
         at = blocks[part]

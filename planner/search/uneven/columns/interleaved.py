@@ -158,6 +158,7 @@ class InterleavedRow:
 
     def _device(self, one: _Device, offer: Offer) -> DeviceColumns:
         """The columns of a device."""
+        self.packing.deadline.check()
         found = one.found
         low, times = found.first[offer.vector], np.diff(found.first)[offer.vector]
         if times.sum() > MOST_COLUMNS:
