@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from planner.frameworks.accelerate.torchtune.models import MODELS
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of, data_ranks
 from planner.frameworks.reading.tuning import adapted, length_of, optimizer_named
 from planner.frameworks.reading.yaml_files import yaml_settings
-from planner.frameworks.accelerate.torchtune.models import MODELS
 from planner.plan import Plan
 
 _ATTENTION = {"q_proj": "q", "k_proj": "k", "v_proj": "v", "output_proj": "o"}
