@@ -128,6 +128,8 @@ def launch_in(
     )
     framework = framework_of_target(TARGETS[_source(text, asked) if assumes else source])
     imported = _imported(framework, text, asked, file)
+    if source not in (AUTO, imported.source):
+        raise InputError(f"{name}: is a launch of {imported.source}; say --from {imported.source}")
     if assumes:
         machine = machine_of(own, name, framework.vendors, function)
         imported = _assumed(imported, changes, models, machine)

@@ -46,6 +46,9 @@ def test_an_export_reads_back(target: str, name: str, plan: Plan, tmp_path: Path
         return
     found = read_launch("auto", path, GIVEN)
     assert found.imported.source == target
+    other = "axolotl" if target == "torchtune" else "torchtune"
+    with pytest.raises(InputError, match=f"is a launch of {target}"):
+        read_launch(other, path, GIVEN)
     for field in ("mesh", "sharding", "micro_batch", "recompute", "offload"):
         assert getattr(found.plan, field) == getattr(plan, field), field
     job, own = resolve(found.request, chips=8).cost.job, resolved(name).cost.job
