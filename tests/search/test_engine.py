@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+from support.jobs import cost_model, dense_model, random_chips, random_cost_model, with_images
 
 from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.frameworks.rules import applicable
 from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME
-from planner.plan import ORDERS, PlanTable
+from planner.plan import ORDERS, RECOMPUTES, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
 from planner.search.driver import Driver, Found
@@ -90,6 +90,19 @@ def test_front_equals_brute_force(seed: int) -> None:
         cost = evaluate_table(model, found.plans)
         np.testing.assert_array_equal(cost.step_time_s, found.points[:, 0])
         np.testing.assert_array_equal(cost.energy.total, found.points[:, 1])
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5, 9, 12])
+def test_front_of_a_vision_tower_equals_brute_force(seed: int) -> None:
+    plain = random_cost_model(seed)
+    assert plain.job.kind != "lora"
+    model = with_images(plain, 1 + seed % 4, RECOMPUTES[seed % 3])
+    options, counts = SpaceOptions(offload=seed % 3 == 0), (random_chips(model, seed, most=8),)
+    brute = everything(model, counts, options, Limits())
+    found = run(model, counts, options, columns=(TIME, ENERGY, MEMORY))
+    np.testing.assert_array_equal(found.points, brute[nondominated(brute)])
+    unbounded = run(model, counts, options, bounded=False)
+    np.testing.assert_array_equal(run(model, counts, options).points, unbounded.points)
 
 
 @pytest.mark.parametrize("seed", range(8))

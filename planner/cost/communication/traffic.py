@@ -34,6 +34,7 @@ from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
+from planner.cost.vision.tower import tower_flop_per_token
 from planner.plan import ALL_TO_ALL, DDP, FULL, SELECTIVE, ZERO2, ZERO3, PlanTable
 
 MFU_CONVENTION = (
@@ -96,7 +97,8 @@ def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     passes, ref = 3.0 if job.trains_all else 2.0, job.reference_passes
     linear = 2.0 * (passes + ref) * shapes.matmul_parameters
     scores = attention_flop_per_token(job.model, shapes)
-    return linear + (3.0 + ref) * (scores + scan_flop_per_token(job.model, shapes)[0])
+    scores += scan_flop_per_token(job.model, shapes)[0] + tower_flop_per_token(job)
+    return linear + (3.0 + ref) * scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +159,8 @@ def repeated_flop_per_token(
             attention = attention + scans * (group.dense + group.moe) * again.exchanges
         return linear + attention
 
-    return _over_groups(x, of_group)
+    tower = tower_flop_per_token(model.job) * float(model.job.tower_recompute == "full")
+    return _over_groups(x, of_group) + tower
 
 
 def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
@@ -181,6 +184,7 @@ def flop_without_repeats(model: CostModel) -> float:
     passes = (3.0 if model.job.trains_all else 2.0) + ref
     scan, again = scan_flop_per_token(model.job.model, model.shapes)
     linear = 2.0 * model.shapes.matmul_parameters * passes
+    scan += tower_flop_per_token(model.job)
     return linear + scores_flop_per_token(model) + ((3.0 + ref) * scan + again)
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import cost_model, dense_model, moe_model
+from support.jobs import cost_model, dense_model, moe_model, with_images
 from support.uneven import every_plan, rows_of, values
 
 from models_db import Order, Recurrence
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
-from planner.plan import PlanTable
+from planner.plan import RECOMPUTES, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.driver import Driver
 from planner.search.limits import Limits
@@ -86,6 +86,14 @@ def test_bounds_and_columns_of_hybrids_against_all_plans(seed: int) -> None:
     job = replace(model, order=order, recurrence=mixer)
     found = cost_model(job, "dgx-h100-ndr", global_batch=8, framework=FRAMEWORKS[seed % 3])
     check_some_rows(found, rng)
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_bounds_and_columns_of_a_vision_tower_against_all_plans(seed: int) -> None:
+    """A tower that takes from less than one to several layers of the decoder."""
+    rng = random.Random(60 + seed)
+    images = rng.choice([1, 8, 30])
+    check_some_rows(with_images(small_job(rng), images, rng.choice(RECOMPUTES)), rng)
 
 
 def check_some_rows(model: CostModel, rng: random.Random) -> None:
