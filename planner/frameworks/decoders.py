@@ -6,6 +6,7 @@ Names are those of `decoder_block` in MaxText's configs/base.yml at commit e591f
 from __future__ import annotations
 
 from models_db import Model, Moe
+from planner.base.units import plural
 from planner.cost.job import Job
 
 _Blocks = dict[tuple[tuple[str, ...], str], str]
@@ -60,7 +61,8 @@ def unwritten(job: Job) -> str:
     MaxText, configs/base.yml: use_multimodal), none of which is written.
     """
     layers = unwritten_layers(job.model)
-    tower = f"a vision tower that encodes {job.images} images of a sequence" if job.images else ""
+    images = plural(job.images, "image")
+    tower = f"a vision tower that encodes {images} of a sequence" if job.images else ""
     return ", ".join(part for part in (layers, tower) if part)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.base.units import plural
 from planner.cost.context import CostModel
 
 
@@ -23,12 +24,13 @@ def unmodelled(model: CostModel) -> list[str]:
 def _encoding(model: CostModel, tower: str) -> str:
     """What is planned of a model's tower, in words."""
     job = model.job
+    images = plural(job.images, "image")
     if not job.images:
         return (
             f"model: {tower} is left out: planned is its language model on sequences of text; "
             "--images says how many images a sequence has"
         )
     return (
-        f"model: {tower} is on the first stage and encodes {job.images} images of a sequence; no "
+        f"model: {tower} is on the first stage and encodes {images} of a sequence; no "
         "published run confirms its time and memory, and no target is written with it"
     )
