@@ -1,9 +1,11 @@
-"""FLOP per token of what is no matrix of parameters: scores of attention, scans of recurrences."""
+"""FLOP per token beside the decoder's matrices: scores of attention, scans, a vision tower."""
 
 from __future__ import annotations
 
 from models_db import Model
+from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes
+from planner.cost.vision.tower import tower_flop_per_token
 
 
 def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
@@ -23,3 +25,9 @@ def scan_flop_per_token(model: Model, shapes: Shapes) -> tuple[float, float]:
         return 0.0, 0.0
     layers = sum(mixer in ("recurrence", "both") for mixer in model.mixers)
     return layers * shapes.scan.flop, layers * shapes.scan.again
+
+
+def other_flop(job: Job, shapes: Shapes) -> tuple[float, float]:
+    """Forward FLOP per token of scans and of a vision tower, and those of scans that run again."""
+    scan, again = scan_flop_per_token(job.model, shapes)
+    return scan + tower_flop_per_token(job), again
