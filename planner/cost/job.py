@@ -186,11 +186,10 @@ def check_images(job: Job) -> None:
             "images: of a lora job they are not modelled: which parts of a vision tower are "
             "trained or have adapters differs among libraries; allowed: pretrain, finetune"
         )
-    tokens = tower.patches / tower.merge**2
-    if images * tokens > job.seq_len:
+    if images * tower.tokens > job.seq_len:
         raise InputError(
-            f"images: {images} of {tokens:,g} tokens each do not fit into a sequence of "
-            f"{job.seq_len:,g} tokens; at most {job.seq_len // tokens:,g}"
+            f"images: {images} of {tower.tokens:,} tokens each do not fit into a sequence of "
+            f"{job.seq_len:,g} tokens; at most {job.seq_len // tower.tokens:,g}"
         )
 
 

@@ -13,7 +13,6 @@ from planner.cost.memory.in_flight import in_flight
 from planner.cost.memory.memory import activation_bytes, kept_bytes, saved_bytes
 from planner.cost.stages.layout import StageClasses
 from planner.cost.vision.tower import (
-    image_tokens,
     images_on_chip,
     projections,
     tower_of,
@@ -73,9 +72,7 @@ def bytes_per_image(
         operand * one.rows * one.inputs / (tp if one.divided == "inputs" else 1.0)
         for one in projections(tower, job.model.hidden)
     )
-    norm = (
-        2.0 * image_tokens(tower) * tower.merge**2 * tower.hidden if tower.projector_norm else 0.0
-    )
+    norm = 2.0 * tower.tokens * tower.merge**2 * tower.hidden if tower.projector_norm else 0.0
     working = kinds["working"] if code == FULL else 0.0 * layer
     saved = tower.patches * tower.layers * layer + outside + norm
     return np.asarray(saved), np.asarray(tower.patches * working)

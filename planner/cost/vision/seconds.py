@@ -17,7 +17,6 @@ from planner.cost.kernels.layer import layer_times
 from planner.cost.layer_costs import EndCost
 from planner.cost.terms import end_terms
 from planner.cost.vision.tower import (
-    image_tokens,
     images_on_chip,
     projections,
     tower_of,
@@ -118,7 +117,7 @@ def _outside_s(
         ahead = ahead + found.forward
         back = back + found.weight_grad + (found.input_grad if at else 0.0)
     if tower.projector_hidden:
-        rows = ACTIVATION_BYTES * images * image_tokens(tower)
+        rows = ACTIVATION_BYTES * images * tower.tokens
         ahead = ahead + net.reduce_s(rows * out)
         back = back + net.reduce_s(rows * tower.merge**2 * tower.hidden)
     return (1 + model.job.reference_passes) * ahead, back

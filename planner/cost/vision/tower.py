@@ -45,11 +45,6 @@ def tower_of(job: Job) -> Vision | None:
     return job.model.vision if job.images else None
 
 
-def image_tokens(tower: Vision) -> float:
-    """Tokens of the decoder that one image becomes."""
-    return tower.patches / tower.merge**2
-
-
 def images_on_chip(job: Job, tokens: FloatArray) -> FloatArray:
     """Images that the busiest chip of a context-parallel group encodes of a micro-batch.
 
@@ -104,7 +99,7 @@ def projections(tower: Vision, out: int) -> Iterator[Projection]:
         out: Hidden width of the decoder.
     """
     yield Projection(tower.patches, _pixels(tower), tower.hidden)
-    width, rows = tower.merge**2 * tower.hidden, image_tokens(tower)
+    width, rows = tower.merge**2 * tower.hidden, float(tower.tokens)
     if not tower.projector_hidden:
         yield Projection(rows, width, out)
         return
