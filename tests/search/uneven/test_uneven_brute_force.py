@@ -88,7 +88,7 @@ def test_bounds_and_columns_of_hybrids_against_all_plans(seed: int) -> None:
     check_some_rows(found, rng)
 
 
-@pytest.mark.parametrize("seed", range(1, 9))
+@pytest.mark.parametrize("seed", range(2, 8))
 def test_bounds_and_columns_of_a_vision_tower_against_all_plans(seed: int) -> None:
     """A tower that takes from less than one to several layers of the decoder."""
     rng = random.Random(60 + seed)
