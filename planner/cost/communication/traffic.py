@@ -34,7 +34,6 @@ from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
-from planner.cost.vision.tower import repeated_flop
 from planner.plan import ALL_TO_ALL, DDP, FULL, SELECTIVE, ZERO2, ZERO3, PlanTable
 
 MFU_CONVENTION = (
@@ -158,7 +157,7 @@ def repeated_flop_per_token(
             attention = attention + scans * (group.dense + group.moe) * again.exchanges
         return linear + attention
 
-    return _over_groups(x, of_group) + repeated_flop(model.job)
+    return _over_groups(x, of_group) + other_flop(model.job, model.shapes)[2]
 
 
 def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
@@ -180,7 +179,7 @@ def flop_without_repeats(model: CostModel) -> float:
     """FLOP that one token takes where nothing is recomputed."""
     ref = model.job.reference_passes
     passes = (3.0 if model.job.trains_all else 2.0) + ref
-    other, again = other_flop(model.job, model.shapes)
+    other, again, _ = other_flop(model.job, model.shapes)
     linear = 2.0 * model.shapes.matmul_parameters * passes
     return linear + scores_flop_per_token(model) + ((3.0 + ref) * other + again)
 

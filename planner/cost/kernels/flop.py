@@ -27,7 +27,11 @@ def scan_flop_per_token(model: Model, shapes: Shapes) -> tuple[float, float]:
     return layers * shapes.scan.flop, layers * shapes.scan.again
 
 
-def other_flop(job: Job, shapes: Shapes) -> tuple[float, float]:
-    """Forward FLOP per token of scans and of a vision tower, and those of scans that run again."""
+def other_flop(job: Job, shapes: Shapes) -> tuple[float, float, float]:
+    """Forward FLOP per token of scans and of a vision tower, and what of them runs again.
+
+    Of scans with every backward pass; of a tower where all of it is recomputed.
+    """
     scan, again = scan_flop_per_token(job.model, shapes)
-    return scan + tower_flop_per_token(job), again
+    tower = tower_flop_per_token(job)
+    return scan + tower, again, tower * float(job.tower_recompute == "full")

@@ -129,11 +129,6 @@ def tower_flop_per_token(job: Job) -> float:
     return job.images / job.seq_len * flop_per_image(tower, job.model.hidden)
 
 
-def repeated_flop(job: Job) -> float:
-    """FLOP of the tower per token of the decoder that full recomputation does again."""
-    return tower_flop_per_token(job) if job.tower_recompute == "full" else 0.0
-
-
 def tower_parameters(tower: Vision, out: int, tp: IntArray) -> tuple[FloatArray, FloatArray]:
     """Parameters of the tower on one chip, and of them those that zero3 has gathered at once.
 
