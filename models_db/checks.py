@@ -319,10 +319,12 @@ def _vision_mistakes(fields: _Fields) -> Iterator[Mistake]:
     widths = fields.numbers("vision.hidden", "vision.heads")
     if widths is not None and widths[0] % widths[1]:
         yield "vision.heads", f"{widths[1]} does not divide the width {widths[0]}"
-    squares = fields.numbers("vision.patches", "vision.merge")
-    if squares is not None and squares[0] % squares[1] ** 2:
-        side = squares[1]
-        yield "vision.merge", f"{squares[0]} patches do not divide into squares of {side} x {side}"
+    patches, side = fields.number("vision.patches"), 1
+    for key in ("vision.merge", "vision.pool"):
+        side *= fields.number(key) or 1
+        if patches is not None and patches % side**2:
+            yield key, f"{patches} patches do not divide into squares of {side} x {side}"
+            return
 
 
 def _published_mistakes(fields: _Fields) -> Iterator[Mistake]:

@@ -293,6 +293,9 @@ class VisionRecord(_Record):
     merge: Count | None = Field(
         default=None, description="Side of the squares of patches that become one token."
     )
+    pool: Count | None = Field(
+        default=None, description="Side of the squares of patches that are averaged into one."
+    )
     projector_hidden: Count | None = Field(
         default=None, description="Inner width of a projector of two matrices."
     )

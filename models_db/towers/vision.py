@@ -33,6 +33,7 @@ class Vision:
         projector_hidden: inner width of a projector of two matrices; 0: it has one.
         projector_bias: whether its matrices have biases.
         projector_norm: vectors of the norm before it, of the tower's width: 0, 1 or 2.
+        pool: side of the squares of patches that are averaged into one before the projector.
     """
 
     layers: int
@@ -52,6 +53,12 @@ class Vision:
     projector_hidden: int
     projector_bias: bool
     projector_norm: int
+    pool: int = 1
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the decoder that one image becomes."""
+        return self.patches // (self.merge * self.pool) ** 2
 
     @property
     def layer_parameters(self) -> int:
@@ -120,5 +127,6 @@ def vision_of(record: VisionRecord | None) -> Vision | None:
         merge=optional("merge", 1),
         projector_hidden=optional("projector_hidden", 0),
         projector_bias=record.projector_bias,
+        pool=optional("pool", 1),
         projector_norm={"none": 0, "rmsnorm": 1, "layernorm": 2}[record.projector_norm],
     )

@@ -81,6 +81,8 @@ def chakra_file(
     check_one_kind(request)
     resolved = resolve(request, origin, plan.chips)
     model = resolved.cost
+    if model.job.images:
+        raise InputError("images: traces have no vision tower yet; leave them out of the plan file")
     plan = under_limit(plan, model.clock_limit)
     if broken := violations(model, PlanTable.from_plans([plan]), arithmetic_only=True):
         raise InputError("\n".join(f"plan: {line}" for line in broken))

@@ -34,6 +34,7 @@ KINDS: dict[str, Kind] = {
         "a job file",
         _telling(
             "model hardware batch_tokens lora_rank adapter lora_targets lora_dropout reference "
+            "images tower_recompute "
             "frozen_weights optimizer precision framework "
             "fp8_recipe era assumptions objective "
             "chips_exact axes fix clocks max_memory memory_margin max_power max_step_time min_mfu "

@@ -9,6 +9,8 @@ from __future__ import annotations
 MESH_AXES = ("tp", "cp", "pp", "dp", "fsdp", "ep")
 SHARDINGS = ("ddp", "zero1", "zero2", "zero3")
 RECOMPUTES = ("none", "selective", "full")
+TOWER_RECOMPUTE = "full"
+"""What layers of a vision tower recompute unless the question says more."""
 CP_MODES = ("ring", "all-to-all")
 SPLITS = ("even", "even-counted", "front", "front-counted", "by-cost")
 CHOICES = (

@@ -306,7 +306,9 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
             parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
         exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
-    parts["memory_bound"] += here(layout.first) * inputs.ends.embedding[:, 0]
+    embedding = inputs.ends.embedding[:, 0] - inputs.ends.tower[:, 0]
+    parts["memory_bound"] += here(layout.first) * embedding
+    parts["compute"] += here(layout.first) * inputs.ends.tower[:, 0]
     parts["compute"] += here(layout.last) * inputs.ends.head[:, 0]
     m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
     parts = {name: turns * part for name, part in parts.items()}

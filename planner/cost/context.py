@@ -19,6 +19,7 @@ from planner.cost.energy.facility import Facility, default_facility
 from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes, mlp_blocks, shapes_of
 from planner.cost.memory.parameters import LocalParameters, block_parameters, local_parameters
+from planner.cost.vision.tower import tower_of, tower_parameters
 from planner.network.classes import group_classes
 from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, Tables, build_fabric, no_tables
@@ -147,7 +148,13 @@ class CostModel:
         """Parameters per chip for arrays of tensor- and expert-parallel degrees."""
         if self.assumptions.mlp_blocks:
             return block_parameters(self.job.model, tp)
-        return local_parameters(self.job.model, tp, ep, self.vocab_multiple)
+        found = local_parameters(self.job.model, tp, ep, self.vocab_multiple)
+        if (tower := tower_of(self.job)) is None:
+            return found
+        every, gathered = tower_parameters(tower, self.job.model.hidden, tp)
+        return replace(
+            found, tower=every + found.tower, tower_gathered=gathered + found.tower_gathered
+        )
 
     def network_w_per_chip(self, chips: int) -> float:
         """Static power of switches and optics of the levels in use, per chip."""

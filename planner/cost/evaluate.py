@@ -35,6 +35,7 @@ from planner.cost.stages.layout import StageClasses, stage_classes
 from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.cost.step import step_cost
 from planner.cost.terms import LayerTerms, StateTerms, layer_groups
+from planner.cost.vision.activations import tower_bytes
 from planner.plan import AXES, COLUMNS, PlanTable
 
 _PER_LAYER = ("tp", "cp", "ep", "sequence_parallel", "cp_mode", "recompute", "offload")
@@ -250,6 +251,7 @@ def _memory(
         groups=groups,
         sharding=sharding,
         fused=model.assumptions.fused_attention,
+        tower=tower_bytes(model, plans, stages, m),
     )
 
 

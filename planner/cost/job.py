@@ -10,7 +10,7 @@ from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, QUANTIZED, 
 from planner.assumptions.recipes import check_recipe
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
-from planner.base.vocabulary import ADAPTERS, MATRICES
+from planner.base.vocabulary import ADAPTERS, MATRICES, TOWER_RECOMPUTE
 
 JOB_KINDS = ("pretrain", "finetune", "lora")
 LONGEST_SEQUENCE = 2**24
@@ -47,6 +47,9 @@ class Job:
         experts: How layers with experts run; None: as the framework or the era has it.
         fp8_recipe: How operands are scaled at fp8, a name of
             `planner.assumptions.recipes.FP8_RECIPES`; empty: as the framework or the era has it.
+        images: Images of a sequence, which a vision tower encodes; 0: it does not run.
+        tower_recompute: What the tower's layers compute again, of
+            `planner.base.vocabulary.RECOMPUTES`.
     """
 
     model: Model
@@ -67,6 +70,8 @@ class Job:
     era: str
     experts: ExpertSoftware | None = None
     fp8_recipe: str = ""
+    images: int = 0
+    tower_recompute: str = TOWER_RECOMPUTE
 
     def __post_init__(self) -> None:
         if not 1 <= self.seq_len <= LONGEST_SEQUENCE:
@@ -91,6 +96,7 @@ class Job:
             known = ", ".join(OPTIMIZERS)
             raise InputError(f"optimizer: {self.optimizer!r} is not one of {known}")
         check_mixers(self)
+        check_images(self)
         usual = self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
         check_recipe(self.fp8_recipe, self.precision, self.framework, usual)
 
@@ -158,6 +164,32 @@ def check_mixers(job: Job) -> None:
         raise InputError(
             f"job: lora of {model.name} is not modelled: which projections of a recurrence get "
             "adapters differs among libraries; allowed: pretrain, finetune"
+        )
+
+
+def check_images(job: Job) -> None:
+    """Refuses images that a model cannot take, or whose tower is not modelled.
+
+    Raises:
+        InputError: Says what, and why.
+    """
+    images, model, tower = job.images, job.model, job.model.vision
+    if not images:
+        return
+    if tower is None:
+        raise InputError(
+            f"images: {images} have no effect: the record of {model.name} has no vision tower; "
+            "leave them out, or use a model with one (planner models show qwen3.5-9b)"
+        )
+    if job.kind == "lora":
+        raise InputError(
+            "images: of a lora job they are not modelled: which parts of a vision tower are "
+            "trained or have adapters differs among libraries; allowed: pretrain, finetune"
+        )
+    if images * tower.tokens > job.seq_len:
+        raise InputError(
+            f"images: {images} of {tower.tokens:,} tokens each do not fit into a sequence of "
+            f"{job.seq_len:,g} tokens; at most {job.seq_len // tower.tokens:,g}"
         )
 
 

@@ -37,9 +37,18 @@ class LayerCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndCost:
-    """Seconds of embedding and head for one micro-batch; `head_backward` is within `head`."""
+    """Seconds of embedding and head for one micro-batch.
+
+    Attributes:
+        embedding: With a vision tower, where one runs: `tower` of it.
+        head: Both passes; `head_backward` of it.
+        head_weight_grad: The part of that which waits for nobody.
+        tower: Both passes of the tower; `tower_backward` of it.
+    """
 
     embedding: FloatArray
     head: FloatArray
     head_backward: FloatArray
     head_weight_grad: FloatArray
+    tower: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+    tower_backward: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))

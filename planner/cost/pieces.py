@@ -30,13 +30,13 @@ from planner.cost.terms import (
     LayerTerms,
     StateTerms,
     data_nets,
-    end_terms,
     layer_cost,
     layer_terms,
     send_term,
     shard_terms,
     state_terms,
 )
+from planner.cost.vision.seconds import end_costs
 from planner.schedules import ScheduleColumn
 
 LayerPair = tuple[LayerCost | None, LayerCost | None]
@@ -122,7 +122,7 @@ def inputs_of_step(model: CostModel, x: Columns, standing: FloatArray | None = N
         v=plans.interleave[:, None],
         schedules=ScheduleColumn(plans.schedule[:, None]),
         chips=plans.chips[:, None].astype(np.float64),
-        ends=end_terms(model, tp, tokens, last[:, None]),
+        ends=end_costs(model, tp, tokens, last[:, None], x.nets["tp"]),
         p2p=send_term(model, tp, tokens, sp, x.nets["pp"]),
         standing_w=standing,
         moved_j=moved_j(model, x),

@@ -198,6 +198,8 @@ def run_s(stage: StageCost, x: StepInputs, ends: FloatArray | float) -> FloatArr
 def exposed_reduction_s(a: Assumptions, stage: StageCost, x: StepInputs) -> FloatArray:
     """Seconds of a stage's reductions that its last backward pass does not hide."""
     hides = stage.sum_layers("hides")
+    if x.ends.tower_backward.any():
+        hides = hides + stage.first * x.ends.tower_backward
     if stage.last.any():
         hides = hides + stage.last * x.ends.head_backward
     return exposed_s(a, stage.collective, hides)
@@ -230,7 +232,9 @@ def split_passes(stage: StageCost, x: StepInputs, time: FloatArray) -> SplitPass
     return SplitPasses(
         count=stage.count,
         total=time,
-        backward=stage.sum_layers("backward") + stage.last * x.ends.head_backward,
+        backward=stage.sum_layers("backward")
+        + stage.first * x.ends.tower_backward
+        + stage.last * x.ends.head_backward,
         weight_grad=stage.sum_layers("weight_grad") + stage.last * x.ends.head_weight_grad,
     )
 
@@ -295,7 +299,8 @@ def _forward_s(
     for layers, cost in stage.layers:
         ahead = ahead + of_rows(layers, rows) * passes[id(cost)]
     if stage.first.any():
-        ahead = ahead + of_rows(stage.first, rows) * of_rows(x.ends.embedding, rows)
+        end = of_rows(x.ends.embedding, rows) - of_rows(x.ends.tower_backward, rows)
+        ahead = ahead + of_rows(stage.first, rows) * end
     if stage.last.any():
         head = of_rows(x.ends.head, rows) - of_rows(x.ends.head_backward, rows)
         ahead = ahead + of_rows(stage.last, rows) * head

@@ -6,6 +6,8 @@ Names are those of `decoder_block` in MaxText's configs/base.yml at commit e591f
 from __future__ import annotations
 
 from models_db import Model, Moe
+from planner.base.units import plural
+from planner.cost.job import Job
 
 _Blocks = dict[tuple[tuple[str, ...], str], str]
 _QKV = ("query", "key", "value")
@@ -49,6 +51,19 @@ def unwritten_layers(model: Model) -> str:
         "experts at a latent width": model.moe is not None and model.moe.latent > 0 and not kind,
     }
     return ", ".join(words for words, holds in found.items() if holds)
+
+
+def unwritten(job: Job) -> str:
+    """What of a job no target here is written with; empty: nothing.
+
+    Multimodal training is another recipe of each framework, with its own data and model
+    definition (Megatron-LM, examples/multimodal; torchtitan, experiments/vlm;
+    MaxText, configs/base.yml: use_multimodal), none of which is written.
+    """
+    layers = unwritten_layers(job.model)
+    images = plural(job.images, "image")
+    tower = f"a vision tower that encodes {images} of a sequence" if job.images else ""
+    return ", ".join(part for part in (layers, tower) if part)
 
 
 def _like_gpt3(model: Model) -> bool:

@@ -104,6 +104,13 @@ Dropped = Annotated[
     Percent,
     number_schema("share", {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, 0.05, "5%"),
 ]
+_MOST_IMAGES = 10_000
+Images = Annotated[
+    int,
+    Field(ge=0, le=_MOST_IMAGES),
+    _reads(parse_whole, "number", plain_whole),
+    number_schema("count", {"type": "integer", "minimum": 0, "maximum": _MOST_IMAGES}),
+]
 ALL_POINTS = "all"
 _MOST_POINTS = 10_000
 

@@ -9,7 +9,7 @@ import hardware_db
 import models_db
 from planner.assumptions.optimizers import ADAM, UNQUANTIZED
 from planner.base.version import SCHEMA_VERSION, __version__
-from planner.base.vocabulary import ADAPTERS, MATRICES
+from planner.base.vocabulary import ADAPTERS, MATRICES, TOWER_RECOMPUTE
 from planner.cost.context import CostModel
 from planner.question.resolved import Resolved
 
@@ -18,6 +18,7 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
     """The resolved job as JSON-ready data."""
     job, cluster = resolved.cost.job, resolved.cost.cluster
     margin, targets = resolved.request.memory_margin, job.lora_targets
+    again = job.tower_recompute
     return {
         "model": job.model.name,
         "parameters": job.model.total_parameters,
@@ -39,6 +40,8 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         **({"lora_targets": list(targets)} if len(targets) % len(MATRICES) else {}),
         **({"lora_dropout": job.lora_dropout} if job.lora_dropout else {}),
         **({"reference": job.reference} if job.reference else {}),
+        **({"images": job.images} if job.images else {}),
+        **({} if again == TOWER_RECOMPUTE else {"tower_recompute": again}),
         **({} if job.optimizer == ADAM else {"optimizer": job.optimizer}),
         "framework": job.framework.name,
         "era": job.era,

@@ -48,6 +48,7 @@ from planner.question.fields import (
     Count,
     Dropped,
     FrontPoints,
+    Images,
     LayerLayout,
     Margin,
     NameOrPath,
@@ -207,6 +208,8 @@ class Request(BaseModel):
         BeforeValidator(lambda value: value if value is None else read_lengths(value)),
         WithJsonSchema(lengths_schema()),
     ] = _field("lengths")
+    images: Images = _field("images")
+    tower_recompute: Annotated[str, choice(words_of("tower_recompute"))] = _field("tower_recompute")
     precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
     fp8_recipe: Annotated[str, choice(words_of("fp8_recipe"))] | None = _field("fp8_recipe")
     job: Annotated[str, _word("job")] = _field("job")

@@ -37,6 +37,7 @@ from planner.question.defaults import (
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.adapters import target_problems, targets_in, tuning_problems
+from planner.question.kinds.images import image_problems
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.records import (
@@ -57,7 +58,9 @@ _SHOWN = (
     "fp8-recipe", "era", "calibration", "power-cap", "cooling", "pue",
 )  # fmt: skip
 
-_AS_ASKED = ("lora_rank", "adapter", "frozen_weights", "optimizer")
+_AS_ASKED = (
+    "lora_rank", "adapter", "frozen_weights", "optimizer", "images", "tower_recompute",
+)  # fmt: skip
 _NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
 
 
@@ -202,6 +205,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if job is None or assumptions is None or cooled is None or tried.problems:
         raise tried.error()
     tried.add([*_unfit(request, assumptions, model, cluster), *target_problems(model, request)])
+    tried.add(image_problems(request, assumptions))
     if tried.problems:
         raise tried.error()
     cost = CostModel.build(job, cooled, assumptions, request.torus_axes)

@@ -17,6 +17,7 @@ from strict_yaml.writing import dump as dump_yaml
 
 LOCAL = str(Path(__file__).parent / "local.yaml")
 # Every field with a value other than its default, and the flags that say the same.
+SEEING = ("--images", "2", "--model", "gemma3-4b")
 FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "model": ("gpt3-350m", ("--model", "gpt3-350m")),
     "hardware": ("a100-sxm4-80", ("--hardware", "a100-sxm4-80")),
@@ -31,6 +32,8 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "lora_targets": (["attention"], ("--lora-targets", "attention", "--job", "lora")),
     "lora_dropout": (0.05, ("--lora-dropout", "0.05", "--job", "lora")),
     "reference": ("adapters", ("--reference", "adapters", "--job", "lora")),
+    "images": (2, SEEING),
+    "tower_recompute": ("none", (*SEEING, "--tower-recompute", "none")),
     "frozen_weights": ("nf4", ("--frozen-weights", "nf4", "--job", "lora")),
     "fp8_recipe": ("delayed", ("--fp8-recipe", "delayed", "--precision", "fp8")),
     "optimizer": ("adam-8bit", ("--optimizer", "adam-8bit")),
@@ -101,6 +104,8 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "lora_targets": {"job": "lora"},
     "lora_dropout": {"job": "lora"},
     "reference": {"job": "lora"},
+    "images": {"model": "gemma3-4b"},
+    "tower_recompute": {"images": 2, "model": "gemma3-4b"},
     "frozen_weights": {"job": "lora"},
     "runnable_in": {"framework": "deepspeed"},
     "checkpoint": {"resume_from": "tp=2,dp=2"},

@@ -252,6 +252,9 @@ def test_gemma3_with_vision_part_by_hand(name: str, checkpoint: int) -> None:
     encoder = 27 * layer + (3 * 14 * 14 * width + width) + (896 // 14) ** 2 * width + 2 * width
     projector = width * model.hidden + width
     assert model.total_parameters + 64 * model.hidden + encoder + projector == checkpoint
+    assert model.vision is not None
+    assert model.vision_parameters == encoder + projector
+    assert model.vision.tokens == 256
 
 
 @each("name", [name for name in list_models() if name.startswith("megatron-")])

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+from support.jobs import cost_model, dense_model, random_chips, random_cost_model, with_images
 
 from models_db import load_model
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals, memory_table
 from planner.frameworks.rules import applicable
 from planner.objectives import ENERGY, MEMORY, OBJECTIVES, TIME
-from planner.plan import ORDERS, PlanTable
+from planner.plan import ORDERS, RECOMPUTES, PlanTable
 from planner.plan.choices import fixed_values
 from planner.question.options import SpaceOptions
 from planner.search.driver import Driver, Found
@@ -90,6 +90,19 @@ def test_front_equals_brute_force(seed: int) -> None:
         cost = evaluate_table(model, found.plans)
         np.testing.assert_array_equal(cost.step_time_s, found.points[:, 0])
         np.testing.assert_array_equal(cost.energy.total, found.points[:, 1])
+
+
+@pytest.mark.parametrize("framework", ["megatron", "megatron-zb", "hai-llm", "jax"])
+def test_front_of_a_vision_tower_equals_brute_force(framework: str) -> None:
+    hardware = "tpu-v5p" if framework == "jax" else "dgx-h100-ndr"
+    plain = cost_model(
+        dense_model(4, 512, 8, 8, 2048), hardware, global_batch=8, framework=framework,
+        few_clocks=True,
+    )  # fmt: skip
+    model = with_images(plain, 3, RECOMPUTES[len(framework) % 3])
+    brute = everything(model, (4,), SpaceOptions(), Limits())
+    found = run(model, (4,), SpaceOptions(), columns=(TIME, ENERGY, MEMORY))
+    np.testing.assert_array_equal(found.points, brute[nondominated(brute)])
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import cost_model, dense_model, random_chips, random_cost_model
+from support.jobs import cost_model, dense_model, random_chips, random_cost_model, with_images
 
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
@@ -117,6 +117,11 @@ def test_both_engines_agree(block: int) -> None:
 @pytest.mark.parametrize("block", range(2))
 def test_both_engines_agree_about_synthesized_collectives(block: int) -> None:
     check_agreement([(with_schedules(model), *job) for model, *job in instances(100 + block)])
+
+
+def test_both_engines_agree_about_a_vision_tower() -> None:
+    jobs = [job for job in instances(200) if job[0].job.kind != "lora"]
+    check_agreement([(with_images(model, 3), *job) for model, *job in jobs[:2]])
 
 
 def of_whole_passes(model: CostModel) -> CostModel:

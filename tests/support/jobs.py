@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from hardware_db import load_cluster
-from models_db import Model, load_model
+from models_db import Model, Vision, load_model
 from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
@@ -109,6 +109,21 @@ def random_cost_model(seed: int) -> CostModel:
         kind=rng.choice(["pretrain", "pretrain", "finetune", "lora"]),
         few_clocks=True,
     )
+
+
+TOWER = Vision(
+    layers=3, hidden=256, heads=4, mlp_hidden=512, gated=False, bias=True, norm_bias=True,
+    last_norm=False, patch=16, frames=2, channels=3, patches=256, positions=256, merge=2,
+    projector_hidden=1024, projector_bias=True, projector_norm=2,
+)  # fmt: skip
+"""A small vision tower."""
+
+
+def with_images(model: CostModel, images: int, recompute: str = "full") -> CostModel:
+    """The same job of a model with a small vision tower, whose sequences have images."""
+    seeing = replace(model.job.model, vision=TOWER)
+    job = replace(model.job, model=seeing, images=images, tower_recompute=recompute)
+    return replace(model, job=job)
 
 
 def random_chips(model: CostModel, seed: int, most: int = 64) -> int:

@@ -11,7 +11,7 @@ from planner.answers.notes.unmodelled import unmodelled
 from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import gain_of
-from planner.frameworks.decoders import unwritten_layers
+from planner.frameworks.decoders import unwritten
 from planner.frameworks.launching import default_target
 from planner.frameworks.rules import refused_by
 from planner.frameworks.targets import Target
@@ -124,7 +124,7 @@ def _launching(
             f"{why}; this is the best {'' if proved else 'known '}of all plans of {framework}. It "
             f"lacks: "
             f"{'; '.join(dict.fromkeys(line for _, line in found))}."
-            + ("" if unwritten_layers(resolved.cost.job.model) else _nearest_of(names))
+            + ("" if unwritten(resolved.cost.job) else _nearest_of(names))
         )
     else:
         yield f"{titles} this plan as it is{_beyond(resolved, best, wider)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.base.units import plural
 from planner.cost.context import CostModel
 
 
@@ -15,8 +16,21 @@ def unmodelled(model: CostModel) -> list[str]:
             "of the tokens per second predicted; a stage has as many as the average of its layers"
         )
     if one.vision is not None:
-        lines.append(
-            f"model: the vision tower of {one.name} ({one.vision_parameters / 1e6:,.1f} M "
-            "parameters) is left out: planned is its language model on sequences of text"
-        )
+        tower = f"the vision tower of {one.name} ({one.vision_parameters / 1e6:,.1f} M parameters)"
+        lines.append(_encoding(model, tower))
     return lines
+
+
+def _encoding(model: CostModel, tower: str) -> str:
+    """What is planned of a model's tower, in words."""
+    job = model.job
+    images = plural(job.images, "image")
+    if not job.images:
+        return (
+            f"model: {tower} is left out: planned is its language model on sequences of text; "
+            "--images says how many images a sequence has"
+        )
+    return (
+        f"model: {tower} is on the first stage and encodes {images} of a sequence; no "
+        "published run confirms its time and memory, and no target is written with it"
+    )

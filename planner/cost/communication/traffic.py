@@ -28,7 +28,7 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossi
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.job import Job
-from planner.cost.kernels.flop import attention_flop_per_token, scan_flop_per_token
+from planner.cost.kernels.flop import attention_flop_per_token, other_flop, scan_flop_per_token
 from planner.cost.kernels.linears import Linear, Shares, layer_linears, pass_bytes
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
@@ -96,7 +96,7 @@ def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     passes, ref = 3.0 if job.trains_all else 2.0, job.reference_passes
     linear = 2.0 * (passes + ref) * shapes.matmul_parameters
     scores = attention_flop_per_token(job.model, shapes)
-    return linear + (3.0 + ref) * (scores + scan_flop_per_token(job.model, shapes)[0])
+    return linear + (3.0 + ref) * (scores + other_flop(job, shapes)[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ def repeated_flop_per_token(
             attention = attention + scans * (group.dense + group.moe) * again.exchanges
         return linear + attention
 
-    return _over_groups(x, of_group)
+    return _over_groups(x, of_group) + other_flop(model.job, model.shapes)[2]
 
 
 def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
@@ -179,9 +179,9 @@ def flop_without_repeats(model: CostModel) -> float:
     """FLOP that one token takes where nothing is recomputed."""
     ref = model.job.reference_passes
     passes = (3.0 if model.job.trains_all else 2.0) + ref
-    scan, again = scan_flop_per_token(model.job.model, model.shapes)
+    other, again, _ = other_flop(model.job, model.shapes)
     linear = 2.0 * model.shapes.matmul_parameters * passes
-    return linear + scores_flop_per_token(model) + ((3.0 + ref) * scan + again)
+    return linear + scores_flop_per_token(model) + ((3.0 + ref) * other + again)
 
 
 def scores_flop_per_token(model: CostModel) -> float:

@@ -1,9 +1,11 @@
-"""FLOP per token of what is no matrix of parameters: scores of attention, scans of recurrences."""
+"""FLOP per token beside the decoder's matrices: scores of attention, scans, a vision tower."""
 
 from __future__ import annotations
 
 from models_db import Model
+from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes
+from planner.cost.vision.tower import tower_flop_per_token
 
 
 def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
@@ -23,3 +25,13 @@ def scan_flop_per_token(model: Model, shapes: Shapes) -> tuple[float, float]:
         return 0.0, 0.0
     layers = sum(mixer in ("recurrence", "both") for mixer in model.mixers)
     return layers * shapes.scan.flop, layers * shapes.scan.again
+
+
+def other_flop(job: Job, shapes: Shapes) -> tuple[float, float, float]:
+    """Forward FLOP per token of scans and of a vision tower, and what of them runs again.
+
+    Of scans with every backward pass; of a tower where all of it is recomputed.
+    """
+    scan, again = scan_flop_per_token(job.model, shapes)
+    tower = tower_flop_per_token(job)
+    return scan + tower, again, tower * float(job.tower_recompute == "full")

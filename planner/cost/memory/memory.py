@@ -202,6 +202,7 @@ def memory(
     groups: tuple[RecomputeGroup, ...],
     sharding: IntArray,
     fused: bool,
+    tower: FloatArray | float,
 ) -> Memory:
     """Bytes per chip of every stage class.
 
@@ -216,6 +217,7 @@ def memory(
         groups: Layers by what is recomputed of them.
         sharding: (n, 1) or (n, s) codes.
         fused: Whether attention keeps no scores.
+        tower: (n, s) activations of a vision tower (`planner.cost.vision.activations`).
     """
     framework = job.framework
     dense, experts = parameters
@@ -229,6 +231,7 @@ def memory(
         offloads = (plans.offload & OFFLOAD_ACTIVATIONS > 0)[:, None]
         host = host + np.where(offloads, stays, 0.0)
         stays = np.where(offloads, streams, stays)
+    stays = stays + tower
     phase = step_bytes(job, plans, dense, experts, sharding)
     peak_phase = np.maximum(phase - stays - logits - buffers, 0.0)
     exists = stages.count > 0
@@ -330,6 +333,7 @@ def _buffers(
     one_expert = float(job.model.expert_parameters)
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
     ends = end_parameters(plans, stages, local)
+    ends = ends - stages.first * (local.tower - local.tower_gathered)
     weight = 2.0 if job.trains_all else min(2.0, frozen_bytes(job))
     whole = weight + framework.gradient_bytes * share  # of a gathered parameter and its gradient
     layers = framework.gathered_layers * layer

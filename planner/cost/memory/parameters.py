@@ -29,6 +29,8 @@ class LocalParameters:
         embedding: Input embedding with position table and its norm.
         head: Output head with the final norm; the tied table counts where it is used.
         head_beside_embedding: The same on a stage that holds the embedding too.
+        tower: A vision tower with its projector, beside the embedding; 0 without one.
+        tower_gathered: Those of it that zero3 has gathered at once.
     """
 
     dense_layer: FloatArray
@@ -37,6 +39,8 @@ class LocalParameters:
     embedding: FloatArray
     head: FloatArray
     head_beside_embedding: FloatArray
+    tower: FloatArray
+    tower_gathered: FloatArray
 
 
 def padded_vocab(vocab: int, tp: IntArray, multiple: int) -> IntArray:
@@ -124,6 +128,8 @@ def local_parameters(
         head_beside_embedding=(0 if model.tied_embeddings else vocabulary)
         + model.final_norm_parameters
         + zero,
+        tower=zero,
+        tower_gathered=zero,
     )
 
 
@@ -138,6 +144,8 @@ def block_parameters(model: Model, tp: IntArray) -> LocalParameters:
         embedding=none,
         head=none,
         head_beside_embedding=none,
+        tower=none,
+        tower_gathered=none,
     )
 
 

@@ -33,13 +33,13 @@ def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray
 
 
 def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameters) -> FloatArray:
-    """(n, s) parameters of embedding and head; a tied table counts once where it is on one stage.
+    """(n, s) parameters of embedding, tower and head; a tied table counts once on one stage.
 
     On one stage the tied head adds the final norm only; on two each holds the table.
     """
     beside = stages.first * stages.last > 0
     head = np.where(beside, local.head_beside_embedding, local.head)
-    return stages.first * local.embedding + stages.last * head
+    return stages.first * (local.embedding + local.tower) + stages.last * head
 
 
 def frozen_bytes(job: Job) -> float:

@@ -145,7 +145,12 @@ def _joined(pools: Sequence[Pool], owner: IntArray, each: Sequence[Evaluated]) -
     standing = sum(pool.chips * standing_w(pool, total) for pool in pools) / total
     inputs = replace(
         each[0].inputs,
-        ends=replace(last, embedding=first.embedding),
+        ends=replace(
+            last,
+            embedding=first.embedding,
+            tower=first.tower,
+            tower_backward=first.tower_backward,
+        ),
         p2p=slowest_send_s(pools, each[0].columns.plans, [x.inputs.p2p for x in each]),
         standing_w=np.array([[standing]]),
     )

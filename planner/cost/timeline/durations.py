@@ -138,7 +138,8 @@ def _layer(a: Assumptions, cost: LayerCost, *, split: bool) -> _Passes:
 
 
 def _embedding(ends: EndCost) -> _Passes:
-    return _Passes(forward=_first(ends.embedding), backward=0.0, weight_grad=0.0)
+    total, back = _first(ends.embedding), _first(ends.tower_backward)
+    return _Passes(forward=total - back, backward=back, weight_grad=0.0)
 
 
 def _head(ends: EndCost) -> _Passes:

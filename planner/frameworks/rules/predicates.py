@@ -15,7 +15,7 @@ from planner.cost.stages.explicit import (
     overcounted,
 )
 from planner.cost.stages.layout import stage_layers
-from planner.frameworks.decoders import unwritten_layers
+from planner.frameworks.decoders import unwritten
 from planner.plan import (
     ALL_TO_ALL,
     AXES,
@@ -66,7 +66,7 @@ def scans_whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
 
 def layers_are_written(model: CostModel, plans: PlanTable) -> BoolArray:
     """Every layer of the model is one that targets are written with."""
-    return np.full(len(plans), not unwritten_layers(model.job.model))
+    return np.full(len(plans), not unwritten(model.job))
 
 
 def mlp_width_divides(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from planner.assumptions.software import FrameworkProfile
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_counts
-from planner.frameworks.decoders import unwritten_layers
+from planner.frameworks.decoders import unwritten
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import every, framework_of, framework_of_target
 from planner.frameworks.rules import alike, predicates, shared, words
@@ -39,11 +39,10 @@ GENERAL: tuple[Rule, ...] = (
         name="written-layers",
         field="model",
         framework="framework",
-        source="planner.frameworks.decoders.unwritten_layers",
+        source="planner.frameworks.decoders.unwritten",
         holds=predicates.layers_are_written,
         explain=lambda c, p: (
-            f"{c.job.model.name} has {unwritten_layers(c.job.model)}, which no target is written "
-            "with yet"
+            f"{c.job.model.name} has {unwritten(c.job)}, which no target is written with yet"
         ),
         launch=True,
     ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cost.context import CostModel
-from planner.frameworks.decoders import unwritten_layers
+from planner.frameworks.decoders import unwritten
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.rules import broken
@@ -49,7 +49,7 @@ def export_plan(
         raise InputError(f"target-version: {target.title} has one version only; leave it out")
     if version not in target.versions:
         raise InputError(f"target-version: {not_one_of(version, target.versions)}")
-    if layers := unwritten_layers(cost.job.model):
+    if layers := unwritten(cost.job):
         raise InputError(
             f"model: {cost.job.model.name} has {layers}, which no target is written with yet; its "
             "plans are planned and compared, and not exported"

@@ -13,6 +13,7 @@ FilePath = str | os.PathLike[str]
 """A name of the database, or the path of a file."""
 Several = str | list[str] | tuple[str, ...]
 """Words, or text with commas between them."""
+TowerRecompute = Literal["none", "selective", "full"]
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
 Fp8Recipe = Literal["delayed", "current", "blockwise"]
 Job = Literal["pretrain", "finetune", "lora", "sft", "qlora", "dora", "dpo", "dpo-lora"]
@@ -132,6 +133,12 @@ class CommonFields(FeasibleFields, total=False):
     batch_tokens: float | str | None
     """Tokens per step, e.g. 4Mi or 3e6. Rounded to whole sequences. Default: 4Mi; of finetune and
     lora 32 sequences."""
+    images: int | str
+    """Images per sequence, which a vision tower encodes. Of a model with one; 0 is text alone.
+    Default: 0."""
+    tower_recompute: TowerRecompute
+    """What layers of a vision tower recompute: none, selective or full. Needs images; layers of the
+    decoder have their own, which a search decides. Default: full."""
     fp8_recipe: Fp8Recipe | None
     """How operands are scaled at fp8: delayed or current (by tensor) or blockwise. MXFP8 and NVFP4
     are precisions. Default: as the software does."""

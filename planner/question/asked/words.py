@@ -17,6 +17,7 @@ from planner.base.vocabulary import (
     MESH_AXES,
     OTHER_WORDS,
     PLACEMENTS,
+    RECOMPUTES,
     REFERENCES,
     SCALES,
     TARGET_GROUPS,
@@ -158,6 +159,7 @@ class _OfFronts(Collection[str]):
 _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "model": _models,
     "hardware": _hardware,
+    "tower_recompute": lambda: RECOMPUTES,
     "precision": _precisions,
     "fp8_recipe": _recipes,
     "job": _jobs,

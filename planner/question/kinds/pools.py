@@ -15,7 +15,7 @@ from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
 _INSTEAD = ("hardware", "chips", "chips_at_most")
-_ONE_KIND = ("torus_axes", "degrade_link", "calibration", "set")
+_ONE_KIND = ("torus_axes", "degrade_link", "calibration", "set", "images")
 
 
 def check_pools(request: Request, origin: Origin) -> None:

@@ -104,7 +104,8 @@ class StepFormula:
 
     def _forward_s(self, v: Values, i: int) -> Any:
         layers = v[f"dense{i}"] * v["dense_ahead"] + v[f"moe{i}"] * v["moe_ahead"]
-        return layers + v[f"first{i}"] * v["embedding"] + v[f"last{i}"] * v["head_ahead"]
+        first = v[f"first{i}"] * (v["embedding"] - v["tower_back"])
+        return layers + first + v[f"last{i}"] * v["head_ahead"]
 
     def _ends_s(self, v: Values, i: int) -> Any:
         return v[f"first{i}"] * v["embedding"] + v[f"last{i}"] * v["head"]
@@ -125,4 +126,4 @@ class StepFormula:
 
     def _hiding_s(self, v: Values, i: int) -> Any:
         layers = v[f"dense{i}"] * v["dense_hides"] + v[f"moe{i}"] * v["moe_hides"]
-        return layers + v[f"last{i}"] * v["head_hides"]
+        return layers + v[f"first{i}"] * v["tower_hides"] + v[f"last{i}"] * v["head_hides"]

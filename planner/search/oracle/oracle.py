@@ -226,6 +226,7 @@ class _Builder:
         nets = ("net_tp", "net_cp", "net_ep", "net_pp", "net_data")
         groups = layer_groups(self.model.assumptions)
         of_layer = (*groups[len(LAYER_GROUPS) :], *(f"net_{name}" for name in groups))
+        of_ends = ("net_tp",) if self.model.job.images else ()
         layout = ("pp", "interleave", "split")
         layer = ("tp", "cp", "ep", "micro_batch", "sequence_parallel", "cp_mode", "recompute")
         sends = c.values["send.p2p"][self.columns["send_row"], 0]
@@ -242,7 +243,7 @@ class _Builder:
             self._layout(layout),
             self._state(("mesh", "sharding", "held", *layout[1:], "net_data")),
             self._lay(),
-            self._ends(("tp", "cp", "micro_batch")),
+            self._ends(("tp", "cp", "micro_batch", *of_ends)),
             self._table(
                 "send",
                 ("tp", "cp", "micro_batch", "sequence_parallel", "pp", "net_pp", "interleave"),
@@ -339,6 +340,8 @@ class _Builder:
             "head": values["ends.head"][row],
             "head_ahead": values["ends.head"][row] - values["ends.head_backward"][row],
             "head_hides": self.hides * values["ends.head_backward"][row],
+            "tower_back": values["ends.tower_backward"][row],
+            "tower_hides": self.hides * values["ends.tower_backward"][row],
         }
         outputs = {
             name: self._seconds(np.broadcast_to(table, shape).ravel())

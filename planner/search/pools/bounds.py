@@ -213,12 +213,18 @@ def _left(rows: Rows, terms: RowTerms, ramped: FloatArray) -> FloatArray:
     for at, kind in enumerate(KINDS):
         if kind in terms.layers:
             found[:, :, at] = left_of_layers(rows, cell, terms.layers[kind], ramped, 0).T
-    embedding, head, back, grad = (
+    embedding, head, back, grad, tower = (
         table[cell, 0]
-        for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
+        for table in (
+            ends.embedding,
+            ends.head,
+            ends.head_backward,
+            ends.head_weight_grad,
+            ends.tower_backward,
+        )
     )
     none = np.zeros_like(embedding)
-    found[:, :, 2] = left_of(embedding, none, none, ramped).T
+    found[:, :, 2] = left_of(embedding, tower, none, ramped).T
     found[:, :, 3] = left_of(head, back, grad, ramped).T
     return found
 

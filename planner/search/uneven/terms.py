@@ -27,7 +27,6 @@ from planner.cost.stages.layout import StageClasses, stage_tensors
 from planner.cost.terms import (
     StateTerms,
     data_nets,
-    end_terms,
     layer_cost,
     layer_groups,
     layer_terms,
@@ -35,6 +34,7 @@ from planner.cost.terms import (
     shard_terms,
     state_terms,
 )
+from planner.cost.vision.seconds import end_costs
 from planner.network.collectives import GroupCosts
 from planner.plan import SHARDINGS, PlanTable
 from planner.search.uneven.rows import Rows
@@ -80,7 +80,7 @@ def row_terms(model: CostModel, rows: Rows, clocks: FloatArray) -> RowTerms:
     plans = few.plans
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[:, None]
     tp, sp = plans.tp[:, None], plans.sequence_parallel[:, None]
-    ends = end_terms(model, tp, tokens, clocks[None, :])
+    ends = end_costs(model, tp, tokens, clocks[None, :], nets["tp"])
     shape = (len(few), len(clocks))
     return RowTerms(
         cell=cell,

@@ -30,7 +30,8 @@ from planner.cost.energy.energy import least_component_j, running_w, standing_w
 from planner.cost.memory.parameters import trained_share
 from planner.cost.pieces import layer_columns
 from planner.cost.step import step_factor
-from planner.cost.terms import LAYER_GROUPS, LayerTerms, end_terms, layer_terms
+from planner.cost.terms import LAYER_GROUPS, LayerTerms, layer_terms
+from planner.cost.vision.seconds import end_costs
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric, FabricLevel
 from planner.plan import ALL_TO_ALL, ORDERS, RING
@@ -203,7 +204,8 @@ def _least_seconds(
     """
     kinds = model.job.model.layer_kinds
     combinations, tp, cp = len(keys["tp"]), keys["tp"][:, None], keys["cp"][:, None]
-    ends = end_terms(model, tp, micro_batch[:, None] * model.job.seq_len / cp, clocks[None, :])
+    tokens, each = micro_batch[:, None] * model.job.seq_len / cp, np.arange(combinations)[:, None]
+    ends = end_costs(model, tp, tokens, clocks[None, :], nets["tp"].take(each))
     times = _terms_of_variants(model, keys, nets, micro_batch, clocks)
     total = busy = beside = ends.embedding + ends.head
     for kind in ("dense", "moe"):

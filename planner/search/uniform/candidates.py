@@ -205,10 +205,16 @@ class Candidates:
                 head=self._value("ends.head", ends),
                 head_backward=self._value("ends.head_backward", ends),
                 head_weight_grad=self._weight_grad("ends.head_weight_grad", ends),
+                **self._tower(ends),
             ),
             p2p=self._value("send.p2p", self.row_of(self.send, rows)),
             moved_j=self._moved_j(rows),
         )
+
+    def _tower(self, ends: IntArray) -> dict[str, FloatArray]:
+        """Those of `EndCost` that only a vision tower has."""
+        names = ("tower", "tower_backward") if self.model.job.images else ()
+        return {name: self._value(f"ends.{name}", ends) for name in names}
 
     def _moved_j(self, rows: Rows) -> FloatArray:
         """(r, 1) joules of the component model, where energy is that alone; else (1, 1) zero.

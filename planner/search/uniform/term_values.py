@@ -22,13 +22,13 @@ from planner.cost.stages.layout import StageClasses, stage_tensors
 from planner.cost.terms import (
     LAYER_GROUPS,
     data_nets,
-    end_terms,
     layer_groups,
     layer_terms,
     send_term,
     shard_terms,
     state_terms,
 )
+from planner.cost.vision.seconds import end_costs
 from planner.network.collectives import GroupCosts
 from planner.plan import OFFLOAD_OPTIMIZER, PlanTable
 from planner.schedules import schedule_of
@@ -68,6 +68,7 @@ def term_indices(
     held = plans.offload & OFFLOAD_OPTIMIZER
     replicas, dealt = plans.schedules.values("replicas").astype(np.int64), plans.schedules.dealt_as
     ends = [plans.tp, plans.cp, plans.micro_batch]
+    of_ends = ("tp",) if model.job.images else ()
     send = [*ends, plans.sequence_parallel.astype(np.int64), plans.pp]
     columns: dict[str, tuple[list[IntArray], IntArray, tuple[str, ...]]] = {
         "layer": (
@@ -81,7 +82,7 @@ def term_indices(
             own,
             state_groups(model),
         ),
-        "ends": (ends, everywhere, ()),
+        "ends": (ends, scope_of(axes, of_ends) if of_ends else everywhere, of_ends),
         "send": (send, scope_of(axes, ("tp", "cp", "pp")), ("pp",)),
     }
     return {
@@ -179,8 +180,12 @@ class TermValues:
 
     def ends(self, term: TermIndex) -> dict[str, FloatArray]:
         """Rows of the embedding and head term, (rows, k) each."""
-        ends = end_terms(self.model, self._column("tp", term), self._tokens(term), self.clock)
-        return {f"ends.{f.name}": getattr(ends, f.name) for f in fields(ends)}
+        tp, net = self._column("tp", term), self._nets(term).get("tp")
+        ends = end_costs(self.model, tp, self._tokens(term), self.clock, net)
+        shape = ends.embedding.shape
+        return {
+            f"ends.{f.name}": np.broadcast_to(getattr(ends, f.name), shape) for f in fields(ends)
+        }
 
     def send(self, term: TermIndex) -> dict[str, FloatArray]:
         """Rows of the pipeline message term, (rows, 1)."""

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.jobs import cost_model, dense_model, moe_model
+from support.jobs import cost_model, dense_model, moe_model, with_images
 from support.uneven import every_plan, rows_of, values
 
 from models_db import Order, Recurrence
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
-from planner.plan import PlanTable
+from planner.plan import RECOMPUTES, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.driver import Driver
 from planner.search.limits import Limits
@@ -86,6 +86,33 @@ def test_bounds_and_columns_of_hybrids_against_all_plans(seed: int) -> None:
     job = replace(model, order=order, recurrence=mixer)
     found = cost_model(job, "dgx-h100-ndr", global_batch=8, framework=FRAMEWORKS[seed % 3])
     check_some_rows(found, rng)
+
+
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_bounds_and_columns_of_a_vision_tower_against_all_plans(seed: int) -> None:
+    """A tower that takes from less than one to several layers of the decoder."""
+    rng = random.Random(60 + seed)
+    images = rng.choice([1, 8, 30])
+    check_some_rows(with_images(small_job(rng), images, rng.choice(RECOMPUTES)), rng)
+
+
+def test_a_tower_as_long_as_half_of_the_model_is_a_stage_of_its_own() -> None:
+    model = with_images(
+        cost_model(dense_model(4, 512, 8, 8, 2048), "dgx-h100-ndr", global_batch=16), 30
+    )
+    fixed = {name: frozenset({1}) for name in ("tp", "cp", "dp", "fsdp", "interleave")}
+    rows = rows_of(model, 2, pp=frozenset({2}), micro_batch=frozenset({1}), **fixed)
+    found = []
+    for row in range(len(rows)):
+        plans = PlanTable.from_plans(every_plan(model, rows, row))
+        least = float(evaluate_totals(model, plans).step_time_s.min())
+        columns = row_columns(model, Limits(), rows, row, model.clocks(wanted=False), 2 * least)
+        assert columns is not None
+        found.append(least_of(columns))
+        assert found[-1][1] == pytest.approx(least, rel=1e-7)
+    _, _, best = min(found, key=lambda one: one[1])
+    assert best.stages is not None
+    assert best.stages.layers[0].tolist() == [0, 4]
 
 
 def check_some_rows(model: CostModel, rng: random.Random) -> None:

@@ -14,6 +14,7 @@ from planner.cost.columns import parameters_on_chip
 from planner.cost.context import CostModel
 from planner.cost.memory.memory import memory, stage_parameters
 from planner.cost.stages.recomputation import RecomputeGroup
+from planner.cost.vision.activations import tower_bytes
 from planner.plan import FULL, NO_RECOMPUTE, SHARDINGS
 from planner.search.limits import Limits
 from planner.search.rounding import ROUNDED_DOWN
@@ -69,7 +70,7 @@ def _held(model: CostModel, rows: Rows, others: FloatArray, recomputed: FloatArr
         )
         for code, layers in ((NO_RECOMPUTE, others), (FULL, recomputed))
     )
-    local = parameters_on_chip(model, rows.plans)
+    local, m = parameters_on_chip(model, rows.plans), rows.micro_batches(model)[:, None]
     held = [
         memory(
             model.job,
@@ -78,10 +79,11 @@ def _held(model: CostModel, rows: Rows, others: FloatArray, recomputed: FloatArr
             stages,
             local,
             stage_parameters(rows.plans, stages, local),
-            m=rows.micro_batches(model)[:, None],
+            m=m,
             groups=groups,
             sharding=np.full((len(rows), 1), code),
             fused=model.assumptions.fused_attention,
+            tower=tower_bytes(model, rows.plans, stages, m),
         ).total[:, 0]
         for code in range(len(SHARDINGS))
     ]

@@ -48,7 +48,8 @@ class Round(ArrayRecord):
     @staticmethod
     def of_ends(ends: EndCost) -> Round:
         """Embedding and head together."""
-        whole, back, grad = ends.embedding + ends.head, ends.head_backward, ends.head_weight_grad
+        whole, grad = ends.embedding + ends.head, ends.head_weight_grad
+        back = ends.head_backward + ends.tower_backward
         return Round(
             forward=whole - back,
             backward=back - grad,

@@ -278,11 +278,9 @@ def left_of_layers(
 
 def _left_of_ends(cell: IntArray, ends: EndCost, ramped: FloatArray, clock: int) -> FloatArray:
     """(3, n) t - W - r X of embedding and head together at a clock."""
-    embedding, head, back, grad = (
-        table[cell, clock]
-        for table in (ends.embedding, ends.head, ends.head_backward, ends.head_weight_grad)
-    )
-    return left_of(embedding + head, back, grad, ramped)
+    whole, back = ends.embedding + ends.head, ends.head_backward + ends.tower_backward
+    total, behind, grad = (table[cell, clock] for table in (whole, back, ends.head_weight_grad))
+    return left_of(total, behind, grad, ramped)
 
 
 def left_of(

@@ -36,6 +36,7 @@ from planner.cost.step import (
     step_factor,
 )
 from planner.cost.terms import StateTerms
+from planner.cost.vision.activations import tower_bytes
 from planner.schedules import ScheduleColumn, schedule_at
 from planner.schedules.bidirectional import paced_messages_s, rank_times
 from planner.schedules.schedule import Schedule
@@ -209,10 +210,11 @@ class OneRow:
             stages,
             local,
             stage_parameters(plans, stages, local),
-            m=np.array([[self.m]]),
+            m=(m := np.array([[self.m]])),
             groups=groups,
             sharding=choices.sharding[None, :],
             fused=self.model.assumptions.fused_attention,
+            tower=tower_bytes(self.model, plans, stages, m),
         )
 
     def costs(

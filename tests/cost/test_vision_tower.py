@@ -1,0 +1,136 @@
+"""A vision tower on the first stage: FLOP, parameters, memory and time, by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.jobs import TOWER, cost_model, dense_model, with_images
+
+from models_db import load_model
+from planner.base.errors import InputError
+from planner.cost.communication.traffic import model_flop_per_token
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table, memory_table
+from planner.cost.facts import plan_facts
+from planner.cost.vision.activations import bytes_per_image, first_chunk_in_flight
+from planner.cost.vision.tower import flop_per_image, images_on_chip, tower_parameters
+from planner.plan import Plan, PlanTable
+from planner.schedules import schedule_of
+
+ONE = np.array([[1]])
+
+
+def small(images: int = 4, recompute: str = "full", **job: object) -> CostModel:
+    model = dense_model(8, 512, 8, 8, 2048)
+    return with_images(cost_model(model, "dgx-h100-ndr", global_batch=16, **job), images, recompute)  # type: ignore[arg-type]
+
+
+def test_flop_of_one_image_by_hand() -> None:
+    """Qwen3.5 9B: 27 layers of width 1152 over 48 x 48 patches of 16 x 16 x 3 x 2; 576 tokens."""
+    model = load_model("qwen3.5-9b")
+    assert model.vision is not None
+    layer = 2 * 2304 * (4 * 1152**2 + 2 * 1152 * 4304) + 4 * 2304**2 * 1152
+    patches = 2 * 2304 * 1536 * 1152
+    merger = 2 * 576 * (4608 * 4608 + 4608 * 4096)
+    assert flop_per_image(model.vision, 4096) == 27 * layer + patches + merger == 2_609_022_763_008
+
+
+def test_mfu_counts_three_forward_passes_of_the_tower() -> None:
+    model, text = small(), small(images=0)
+    more = model_flop_per_token(model.job, model.shapes) - model_flop_per_token(
+        text.job, text.shapes
+    )
+    assert more == pytest.approx(3 * 4 * flop_per_image(TOWER, 512) / 2048)
+
+
+def test_parameters_are_those_of_the_record_and_divide_over_tp() -> None:
+    model = load_model("qwen3.5-9b")
+    assert model.vision is not None
+    every, gathered = tower_parameters(model.vision, model.hidden, np.array([1, 2]))
+    divided = 27 * (4 * 1152**2 + 2 * 1152 * 4304) + 4608 * 4608 + 4608 * 4096
+    assert every[0] == model.vision_parameters
+    assert every[0] - every[1] == divided / 2
+    assert every[0] - gathered[0] == 26 * model.vision.layer_parameters
+
+
+def test_only_the_first_stage_holds_it() -> None:
+    plans = PlanTable.from_plans([Plan(pp=4, dp=2)])
+    held, text = (memory_table(model, plans) for model in (small(), small(images=0)))
+    own, framework = TOWER.parameters(512), small().framework
+    for name, per_parameter in (
+        ("weights", framework.weight_bytes),
+        ("gradients", framework.gradient_bytes),
+    ):
+        more = held.parts[name] - text.parts[name]
+        assert more[0].tolist() == pytest.approx([per_parameter * own, 0, 0])
+    saved, working = (
+        float(part[0, 0]) for part in bytes_per_image(small().job, TOWER, ONE, fused=True)
+    )
+    more = held.parts["activations"] - text.parts["activations"]
+    assert more[0].tolist() == pytest.approx([4 * (4 * saved + working), 0, 0])
+
+
+def test_bytes_of_an_image_by_hand() -> None:
+    """Full: the input of each layer, the pixels of patches, inputs and norm of the merger."""
+    saved, working = bytes_per_image(small().job, TOWER, ONE, fused=True)
+    layers, pixels = 3 * 256 * 2 * 256, 256 * 2 * 1536
+    merger = 64 * 2 * (1024 + 1024) + 256 * 2 * 256
+    assert saved[0, 0] == layers + pixels + merger
+    every, none = bytes_per_image(small(recompute="none").job, TOWER, ONE, fused=True)
+    # Four inputs of norms and products, queries to output and log-sum-exp, two of the MLP.
+    assert every[0, 0] - saved[0, 0] == 3 * 256 * (
+        2 * 4 * 256 + 4 * 2 * 256 + 4 * 4 + small().framework.plain_saved * 512 - 2 * 256
+    )
+    assert none[0, 0] == 0 < working[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "v", "most"),
+    [("1f1b", 1, 4), ("gpipe", 1, 16), ("interleaved", 2, 8), ("zb-v", 2, 8), ("dualpipe", 1, 4)],
+)
+def test_micro_batches_of_the_first_chunk_are_those_of_the_order(
+    name: str, v: int, most: int
+) -> None:
+    plans = PlanTable.from_plans([Plan(pp=4, schedule=name, interleave=v)])
+    found = first_chunk_in_flight(plans, np.array([[16.0]]))
+    orders = schedule_of(name).orders(4, 16, v)
+    assert found[0, 0] == orders.held_by_chunk()[0, :, 0].max() == most
+
+
+def test_chips_of_a_context_parallel_group_take_whole_images() -> None:
+    job = small(images=3).job
+    tokens = job.seq_len * np.array([1.0, 0.5, 0.25, 0.125, 2.0])
+    assert images_on_chip(job, tokens).tolist() == [3, 2, 1, 1, 6]
+
+
+def test_its_time_is_on_the_first_stage_and_in_the_parts() -> None:
+    plan, model, text = Plan(pp=2, tp=2), small(images=30), small(images=0)
+    facts = [plan_facts(one, plan, 8e10).stages for one in (model, text)]
+    (first, last), (plain, other) = facts
+    assert (last.forward_s, last.backward_s) == (other.forward_s, other.backward_s)
+    ahead, back = first.forward_s - plain.forward_s, first.backward_s - plain.backward_s
+    assert 2 * ahead < back < 4 * ahead  # both gradients and the forward pass again
+    costs = evaluate_table(model, PlanTable.from_plans([plan]))
+    assert sum(costs.time_parts.values())[0] == pytest.approx(costs.step_time_s[0])
+    kept = evaluate_table(small(30, "none"), PlanTable.from_plans([plan]))
+    assert kept.step_time_s[0] < costs.step_time_s[0]
+    assert kept.memory_per_chip_bytes[0] > costs.memory_per_chip_bytes[0]
+
+
+def test_text_alone_costs_what_it_costs_without_a_tower() -> None:
+    model = small(images=0)
+    blind = replace(model, job=replace(model.job, model=replace(model.job.model, vision=None)))
+    plans = PlanTable.from_plans([Plan(pp=2, tp=2), Plan(fsdp=8, sharding="zero3")])
+    one, other = evaluate_table(model, plans), evaluate_table(blind, plans)
+    assert one.step_time_s.tolist() == other.step_time_s.tolist()
+    assert one.memory_per_chip_bytes.tolist() == other.memory_per_chip_bytes.tolist()
+
+
+@pytest.mark.parametrize(("images", "kind", "words"), [
+    (40, "pretrain", "images: 40 of 64 tokens each do not fit into a sequence of 2,048 tokens; "),
+    (1, "lora", "images: of a lora job they are not modelled: "),
+])  # fmt: skip
+def test_what_is_refused(images: int, kind: str, words: str) -> None:
+    with pytest.raises(InputError) as raised:
+        small(images, kind=kind)
+    assert str(raised.value).startswith(words)
