@@ -85,6 +85,8 @@ def counted() -> list[tuple[str, str, tuple[str, ...]]]:
     """Models, adapters and matrices that PEFT is asked about."""
     found = []
     for name in list_models():
+        if load_model(name).order is not None:  # layers of other parts have no adapters here
+            continue
         for adapter, targets in (("lora", ()), ("dora", ("q", "k", "v", "o"))):
             job = tuned(name, adapter=adapter, lora_targets=targets)
             cost = replace(COST, job=job, shapes=resolved("qlora", model=name).cost.shapes)
