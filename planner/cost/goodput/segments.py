@@ -119,7 +119,8 @@ def best_work_s(down: Interruptions, saved: Checkpointing) -> FloatArray:
     )
     fails = np.isfinite(mtbf)
     scale = np.where(fails, mtbf, 1.0)
-    return np.maximum(np.where(fails, scale * _root(stall / scale), np.inf), write)
+    best: FloatArray = np.maximum(np.where(fails, scale * _root(stall / scale), np.inf), write)
+    return best
 
 
 def _root(stall: FloatArray) -> FloatArray:

@@ -99,7 +99,7 @@ class _Batch:
             at = at[failed]
             self.failures[at] += 1
             self.now[at] += self._wait(at)
-            at, up = at, self._come_back(at)
+            up = self._come_back(at)
         return Simulated(
             wall_s=self.now, failures=self.failures, stalls_s=self.stalls, down_s=self.down,
             waits_s=self.waits, lost_s=self.lost,
