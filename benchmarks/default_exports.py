@@ -11,19 +11,20 @@ Counted are pairs without a plan (with the reason of the answer), pairs of which
 that no target runs them, exports, and refusals that the answer did not announce: there must be
 none. `--into FOLDER` keeps the exports. `--megatron CHECKOUT`, with `--python` of an environment
 with torch, asks Megatron-LM's own parser and checks about each launch that is written for it, as
-the oracle tests do.
+the oracle tests do; `--maxtext CHECKOUT`, with `--maxtext-python`, MaxText's own configuration.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,14 @@ from hardware_db import list_chips, list_clusters, load_cluster
 from models_db import list_models, load_model
 from planner.answers.exported import export_file
 from planner.base.errors import InputError
+from planner.frameworks.jax.slices import slice_mesh
 from planner.question.files.plan_text import plan_text
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult
 
-CHECKER = Path(__file__).parents[1] / "tests/frameworks/export/megatron_checker.py"
+_PROGRAMS = Path(__file__).parents[1] / "tests/frameworks/export"
+CHECKER, PARSER = _PROGRAMS / "megatron_checker.py", _PROGRAMS / "maxtext_parser.py"
 COUNTS = (8, 64, 512)
 LARGE = 20e9
 VENDORS = {"NVIDIA": "NVIDIA", "AMD": "AMD", "Google": "TPU"}
@@ -100,6 +103,8 @@ def exported(answer: SolveResult, fields: dict[str, Any], folder: Path) -> Launc
         "pair": fields,
         "target": target,
         "args": shlex.split(texts.get("args.txt", "")),
+        "text": texts.get("maxtext.yml", ""),
+        "slices": slice_mesh(resolved.cost, best.plan).slices if target == "maxtext" else 1,
         "world": best.chips,
         "environment": dict(export.environment),
         "hopper": not resolved.cost.chip.architecture.startswith("Blackwell"),
@@ -114,6 +119,23 @@ def refused_by_megatron(launches: list[Launch], checkout: str, python: str) -> l
     )  # fmt: skip
     answers = zip(launches, json.loads(done.stdout), strict=True)
     return [f"{one['pair']}: {said['why']}" for one, said in answers if not said["accepted"]]
+
+
+def refused_by_maxtext(launches: list[Launch], checkout: str, python: str) -> list[str]:
+    """What MaxText's own configuration refuses of launches, a line each."""
+    asked = [
+        {"text": one["text"], "devices": one["world"], "slices": one["slices"]} for one in launches
+    ]
+    done = subprocess.run(
+        [python, str(PARSER)],
+        input=json.dumps(asked), capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(Path(checkout, "src")), "JAX_PLATFORMS": "cpu"},
+    )  # fmt: skip
+    answers = zip(launches, json.loads(done.stdout), strict=True)
+    return [f"{one['pair']}: {said['error']}" for one, said in answers if "error" in said]
+
+
+Asking = Callable[[list[Launch]], list[str]]
 
 
 def outcomes(
@@ -143,8 +165,8 @@ def outcomes(
             yield "REFUSED", answer.notes.runs_in[0], f"{fields}: {error}"
 
 
-def report(pairs: list[Pair], seed: int, into: Path, megatron: tuple[str, str] | None) -> Report:
-    """The counts."""
+def report(pairs: list[Pair], seed: int, into: Path, asking: Mapping[str, Asking]) -> Report:
+    """The counts, and what frameworks themselves say, by the target that is theirs."""
     launches: list[Launch] = []
     found = list(outcomes(pairs, into, launches))
     counts = Counter((outcome, target) for outcome, target, _ in found)
@@ -167,11 +189,11 @@ def report(pairs: list[Pair], seed: int, into: Path, megatron: tuple[str, str] |
         notes=[f"{refused:,} refusals that the answer did not announce."],
         facts={"refused": refused},
     )
-    if megatron is not None:
-        own = [one for one in launches if one["target"] == "megatron"]
-        lines = refused_by_megatron(own, *megatron)
-        made.notes.append(f"Megatron-LM's own parser and checks accept {len(own) - len(lines):,} "
-                          f"of {len(own):,} launches.")  # fmt: skip
+    for target, refused_of in asking.items():
+        own = [one for one in launches if one["target"] == target]
+        lines = refused_of(own)
+        made.notes.append(f"The parser and checks of {target} itself accept "
+                          f"{len(own) - len(lines):,} of {len(own):,} launches.")  # fmt: skip
         made.notes += lines
         made.facts["refused"] += len(lines)
     return made
@@ -185,12 +207,22 @@ def main() -> None:
     made.add_argument("--into", type=Path, help="folder for the files, kept")
     made.add_argument("--megatron", help="a checkout of Megatron-LM at the version of the exports")
     made.add_argument("--python", default=sys.executable, help="a Python with torch")
+    made.add_argument("--maxtext", help="a checkout of MaxText at the version of the exports")
+    made.add_argument("--maxtext-python", default=sys.executable, help="a Python with jax")
     options = made.parse_args()
     pairs = drawn(6 if options.quick else options.pairs, options.seed)
     with tempfile.TemporaryDirectory() as folder:
         into = options.into or Path(folder)
-        megatron = options.megatron and (options.megatron, options.python)
-        result = report(pairs, options.seed, into, megatron)
+        asking: dict[str, Asking] = {}
+        if options.megatron:
+            asking["megatron"] = lambda own: refused_by_megatron(
+                own, options.megatron, options.python
+            )
+        if options.maxtext:
+            asking["maxtext"] = lambda own: refused_by_maxtext(
+                own, options.maxtext, options.maxtext_python
+            )
+        result = report(pairs, options.seed, into, asking)
     measuring.show(result, options)
     measuring.require(not result.facts["refused"], "some were refused")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
@@ -69,6 +70,9 @@ class _Waiting:
     def __get__(self, instance: object, of: type | None = None) -> Any:
         """The method that the standard library makes; it stands in the class from now on."""
         owner, one = self.owner, _OPTION[self.name]
+        if self.name == "__eq__":
+            setattr(owner, self.name, _equality(owner))
+            return getattr(owner, self.name).__get__(instance, of)
         body = {**self._body, "__qualname__": owner.__qualname__}
         alone = {option: option == one for option in _OPTION.values()}
         options = {**self._options, **alone, "slots": False}
@@ -77,6 +81,19 @@ class _Waiting:
         method = getattr(made, self.name)
         setattr(owner, self.name, method)
         return method.__get__(instance, of)
+
+
+def _equality(owner: Any) -> Callable[[Any, object], Any]:
+    """`__eq__` of a record: of those of its own class, field by field; nothing is compiled."""
+    names = [field.name for field in dataclasses.fields(owner) if field.compare]
+    values = attrgetter("__class__", *names)
+
+    def equal(record: Any, other: object) -> Any:
+        same = other.__class__ is record.__class__
+        return values(record) == values(other) if same else NotImplemented
+
+    equal.__name__, equal.__qualname__ = "__eq__", f"{owner.__qualname__}.__eq__"
+    return equal
 
 
 def _refuse_to_set(record: object, name: str, value: object) -> NoReturn:

@@ -153,7 +153,9 @@ class Cluster:
         sources: Source key to source.
         record_name: Name of the record, where this cluster is one wired in another way; None:
             this is the record.
-        changed: Dotted paths in the file of what differs from the record or file that it is like.
+        base: The record, or the file, that its file says it is like; None: none.
+        changed: Dotted paths in the file of what differs from that.
+        is_record: Whether nodes and network are those of a record, whatever it is called.
     """
 
     name: str
@@ -165,7 +167,9 @@ class Cluster:
     quantities: FrozenMap[Quantity]
     sources: FrozenMap[Source]
     record_name: str | None = None
+    base: Cluster | None = None
     changed: tuple[str, ...] = ()
+    is_record: bool = True
 
     def scale(self, chips: int) -> Allocation:
         """Cut the cluster to `chips` chips.

@@ -181,10 +181,14 @@ def json_schemas() -> dict[str, dict[str, Any]]:
     """JSON Schemas of the file formats, by format name."""
     from hardware_db.schema_chip import ChipModel  # noqa: PLC0415  (imports pydantic)
     from hardware_db.schema_cluster import ClusterModel, table_schema  # noqa: PLC0415
+    from hardware_db.schema_like import like_schema  # noqa: PLC0415
 
+    chip, cluster = ChipModel.model_json_schema(), ClusterModel.model_json_schema()
     return {
-        "chip": ChipModel.model_json_schema(),
-        "cluster": ClusterModel.model_json_schema(),
+        "chip": chip,
+        "like-chip": like_schema(chip),
+        "cluster": cluster,
+        "like-cluster": like_schema(cluster, ChipModel.__name__),
         "calibration": table_schema(labels=False),
         "reference": table_schema(labels=True),
     }

@@ -14,7 +14,7 @@ from hardware_db.errors import HardwareError, nearest
 from hardware_db.frozen_map import FrozenMap
 from hardware_db.likeness import LABELS, LIKE, Whole, base_of, is_cluster, is_path, like
 from hardware_db.minimal import LIKEST, filled, is_minimal
-from hardware_db.reading import read_file, read_record, record_names
+from hardware_db.reading import read_file, read_record, record_bytes, record_names
 from strict_yaml.merging import leaf_paths
 from strict_yaml.text import YamlText
 
@@ -184,7 +184,37 @@ def made_cluster(whole: Whole, chip: Chip | None = None) -> Cluster:
     model = cluster_model(data, whole.text, _gemm_keys())
     if chip is None:
         chip = made_chip(inside) if isinstance(inside, Whole) else shipped_chip(str(model.chip))
-    return replace(to_cluster(model, data, chip), changed=whole.changed)
+    base = None if whole.base is None else made_cluster(whole.base)
+    cluster = replace(to_cluster(model, data, chip), base=base, changed=whole.changed)
+    if _is_shipped(whole.text):
+        return cluster
+    return replace(cluster, is_record=not whole.changed and _is_recorded(cluster))
+
+
+def _is_recorded(cluster: Cluster) -> bool:
+    """Whether a user's cluster has the nodes and the network of a record with such chips."""
+    of_chip = f"chip: {cluster.chip.name}\n".encode()
+    return any(
+        _same_network(cluster, shipped_cluster(name))
+        for name in record_names(CLUSTERS)
+        if of_chip in record_bytes(CLUSTERS, name)
+    )
+
+
+def _same_network(one: Cluster, other: Cluster) -> bool:
+    """Whether the largest job that both take runs on equal nodes and levels of network.
+
+    Labels, powers and joules of a level decide no step time.
+    """
+    none: Any = {"name": "", "switch_power_w_per_chip": 0.0, "nic_power_w_per_chip": 0.0,
+                 "switch_power_in_host_w_per_chip": None, "energy_j_per_byte": 0.0}  # fmt: skip
+    chips = min(one.max_chips, other.max_chips)
+    try:
+        cut = [machine.scale(chips).levels for machine in (one, other)]
+    except HardwareError:
+        return False
+    first, second = ([replace(level, **none) for level in levels] for levels in cut)
+    return one.node_chips == other.node_chips and first == second
 
 
 def chip_inside(whole: Whole) -> Whole | None:

@@ -24,6 +24,11 @@ def record_names(folder: str) -> tuple[str, ...]:
     return tuple(sorted(name[:-5] for name in names if name.endswith(".yaml")))
 
 
+def record_bytes(folder: str, name: str) -> bytes:
+    """The file of a record, as it is shipped."""
+    return resources.files("hardware_db").joinpath("data", folder, f"{name}.yaml").read_bytes()
+
+
 def read_record(folder: str, name: object) -> dict[str, Any]:
     """The content of a shipped record.
 
@@ -35,10 +40,9 @@ def read_record(folder: str, name: object) -> dict[str, Any]:
         what = {"chips": "chip", "clusters": "cluster"}.get(folder, folder)
         hint = nearest(name, names) or f"; known: {', '.join(names)}"
         raise HardwareError(f"{what}: unknown name {name!r}{hint}")
-    file = resources.files("hardware_db").joinpath("data", folder, f"{name}.yaml")
     from strict_yaml.cache import load_shipped  # noqa: PLC0415  (kept out of `import hardware_db`)
 
-    content, kept_as = file.read_bytes(), f"hardware_db/{folder}/{name}"
+    content, kept_as = record_bytes(folder, name), f"hardware_db/{folder}/{name}"
     return _mapping(lambda: load_shipped(content, kept_as, **_LIMITS), f"{folder}/{name}.yaml")
 
 

@@ -1,4 +1,4 @@
-"""The parts of a model: attention, window, MLP, norms, experts, positions, published counts."""
+"""The parts of a model: attention, window, order, MLP, norms, experts, positions, counts."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class Attention:
         qk_norm: "none"; "per-head" (one weight vector of `head_dim` each for q and k);
             "full-width" (weights over all heads); "unweighted" (a norm with no parameter).
         sinks: whether each head has one learned sink logit.
+        output_gate: whether a gate as wide as the queries, projected with them, scales what
+            attention gives (not of kind "mla").
     """
 
     kind: str
@@ -32,6 +34,24 @@ class Attention:
     bias: tuple[str, ...]
     qk_norm: str
     sinks: bool
+    output_gate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What each layer is made of, where layers are not all attention and feed-forward.
+
+    One letter per layer; a shorter text is repeated. "M" and "*", "-" and "E" are those of
+    Megatron-LM's `--hybrid-layer-pattern`, in which each layer is one of the four.
+
+    Attributes:
+        mixers: "*" attention, "M" recurrence, "+" both side by side, "." neither.
+        feed_forwards: "-" an MLP, "E" experts, "." neither; "": after every mixer, with experts
+            as `Moe` says.
+    """
+
+    mixers: str
+    feed_forwards: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +115,7 @@ class Moe:
     """Mixture of experts.
 
     Layer i (from 0) has experts when i >= `first_dense_layers` and
-    (i - `first_dense_layers`) % `layer_period` == `layer_period` - 1.
+    (i - `first_dense_layers`) % `layer_period` == `layer_period` - 1, unless `Order` says it.
 
     Attributes:
         experts: routed experts per layer.
@@ -109,6 +129,8 @@ class Moe:
         router_bias: whether the router adds one learned value per expert.
         groups: groups into which the experts are divided; 1: none.
         groups_per_token: groups among which a token's experts are chosen.
+        latent: width to which tokens are projected before routed experts, and from which after; 0:
+            experts work at the hidden width.
     """
 
     experts: int
@@ -122,6 +144,7 @@ class Moe:
     router_bias: bool
     groups: int = 1
     groups_per_token: int = 1
+    latent: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,9 @@ def _counted(model: Model) -> list[Fact]:
     if model.mtp_modules > 0:
         how = "multi-token-prediction modules, not part of the total"
         counts.append(("mtp_parameters", model.mtp_parameters, how))
+    if model.vision is not None:
+        how = "the vision tower with its projector, not part of the total"
+        counts.append(("vision_parameters", model.vision_parameters, how))
     return [
         Fact(f"counted.{key}", value, "parameters", "derived", (), f"counted here: {how}")
         for key, value, how in counts

@@ -115,9 +115,12 @@ def architecture_mistakes(data: Mapping[str, Any]) -> list[Mistake]:
         *_head_mistakes(fields),
         *_latent_mistakes(fields),
         *_window_mistakes(fields),
+        *_order_mistakes(fields),
+        *_recurrence_mistakes(fields),
         *_moe_mistakes(fields),
         *_mlp_mistakes(fields),
         *_position_mistakes(fields),
+        *_vision_mistakes(fields),
         *_published_mistakes(fields),
     ]
 
@@ -153,6 +156,14 @@ def _latent_mistakes(fields: _Fields) -> Iterator[Mistake]:
                 yield f"attention.{key}", f"belongs to kind mla, not {kind}"
 
 
+_PLAIN_IN_MLA: Mapping[str, object] = {
+    "bias": [],
+    "qk_norm": "none",
+    "sinks": False,
+    "output_gate": False,
+}
+
+
 def _mla_mistakes(fields: _Fields) -> Iterator[Mistake]:
     for key in _LATENT_DIMS:
         if fields.raw(f"attention.{key}") is None:
@@ -161,7 +172,13 @@ def _mla_mistakes(fields: _Fields) -> Iterator[Mistake]:
     head_dim = fields.number("head_dim")
     if parts is not None and head_dim is not None and sum(parts) != head_dim:
         yield "head_dim", f"{head_dim} is not qk_nope_head_dim + qk_rope_head_dim = {sum(parts)}"
-    for key, plain in (("bias", []), ("qk_norm", "none"), ("sinks", False)):
+    plainly: tuple[tuple[str, object], ...] = (
+        ("bias", []),
+        ("qk_norm", "none"),
+        ("sinks", False),
+        ("output_gate", False),
+    )
+    for key, plain in plainly:
         if fields.raw(f"attention.{key}") not in (plain, None):
             shown = str(plain).lower()
             yield f"attention.{key}", f"must be {shown} for kind mla"
@@ -191,27 +208,99 @@ def _moe_mistakes(fields: _Fields) -> Iterator[Mistake]:
         yield "moe.shared_expert_hidden", "given, but there are no shared experts"
     if shared == 0 and fields.raw("moe.shared_expert_gate") is True:
         yield "moe.shared_expert_gate", "true, but there are no shared experts"
+    yield from _expert_order_mistakes(fields)
+
+
+def _expert_order_mistakes(fields: _Fields) -> Iterator[Mistake]:
+    """Which layers have experts is said once: in `moe`, or in `order`."""
+    letters = fields.raw("order.feed_forwards")
+    for key in ("first_dense_layers", "layer_period"):
+        given = fields.raw(f"moe.{key}") is not None
+        if letters is None and not given:
+            yield f"moe.{key}", "missing; it says which layers have experts"
+        if letters is not None and given:
+            yield f"moe.{key}", "given, but order.feed_forwards says which layers have experts"
     order = fields.numbers("moe.first_dense_layers", "moe.layer_period", "layers")
     if order is not None and order[0] + order[1] > order[2]:
         yield "moe", f"no layer of the {order[2]} has experts (first_dense_layers, layer_period)"
+
+
+def _order_mistakes(fields: _Fields) -> Iterator[Mistake]:
+    """The letters of `order` name parts that the file describes, and no more than its layers."""
+    layers = fields.number("layers")
+    for key in ("mixers", "feed_forwards"):
+        letters = fields.raw(f"order.{key}")
+        if isinstance(letters, str) and layers is not None and len(letters) > layers:
+            yield f"order.{key}", f"{len(letters)} letters for {layers} layers"
+    mixers = fields.raw("order.mixers")
+    recurrent = isinstance(mixers, str) and bool(set("M+") & set(mixers))
+    described = fields.raw("recurrence") is not None
+    if recurrent and not described:
+        yield "recurrence", "missing; order.mixers has layers with one (M, +)"
+    if described and not recurrent:
+        yield "recurrence", "given, but no layer of order.mixers has one (M, +)"
+    letters = fields.raw("order.feed_forwards")
+    if isinstance(letters, str) and isinstance(mixers, str) and letters and mixers and layers:
+        made = ((mixers[i % len(mixers)], letters[i % len(letters)]) for i in range(layers))
+        empty = next((i for i, parts in enumerate(made) if parts == (".", ".")), None)
+        if empty is not None:
+            yield "order", f"layer {empty}, counted from 0, has neither mixer nor feed-forward"
+    if isinstance(letters, str) and ("E" in letters) != (fields.raw("moe") is not None):
+        said = "has layers with experts (E), but there is no block moe"
+        yield "order.feed_forwards", said if "E" in letters else "has no layer with experts (E)"
+
+
+_RECURRENT: Mapping[str, tuple[str, ...]] = {
+    "mamba2": ("key_heads", "key_dim", "kernel", "chunk"),
+    "gated-delta": ("key_heads", "key_dim", "kernel", "chunk"),
+    "kimi-delta": ("key_heads", "key_dim", "kernel", "rank", "chunk"),
+    "lightning": ("key_heads", "key_dim", "chunk"),
+    "mamba": ("key_dim", "kernel", "rank"),
+    "short-convolution": ("kernel",),
+}
+_MAY_LACK = {("kimi-delta", "rank")}
+
+
+def _recurrence_mistakes(fields: _Fields) -> Iterator[Mistake]:
+    """Each kind of recurrence has the dimensions that belong to it."""
+    kind = fields.raw("recurrence.kind")
+    if not isinstance(kind, str) or kind not in _RECURRENT:
+        return
+    for key in ("key_heads", "key_dim", "kernel", "rank", "chunk"):
+        given, belongs = fields.raw(f"recurrence.{key}") is not None, key in _RECURRENT[kind]
+        if given and not belongs:
+            yield f"recurrence.{key}", f"does not belong to kind {kind}"
+        if belongs and not given and (kind, key) not in _MAY_LACK:
+            yield f"recurrence.{key}", f"missing; a recurrence of kind {kind} needs it"
+    heads = fields.numbers("recurrence.heads", "recurrence.key_heads")
+    if heads is not None and heads[0] % heads[1]:
+        yield "recurrence.key_heads", f"{heads[1]} does not divide the {heads[0]} heads"
+    bias = fields.raw("recurrence.bias")
+    if isinstance(bias, list) and "convolution" in bias and fields.raw("recurrence.kernel") is None:
+        yield "recurrence.bias", "names a convolution, but there is no kernel"
 
 
 def _mlp_mistakes(fields: _Fields) -> Iterator[Mistake]:
     if not isinstance(fields.raw("mlp"), Mapping):
         return
     has_width = fields.raw("mlp.hidden") is not None
-    if fields.raw("moe") is None:
+    letters = fields.raw("order.feed_forwards")
+    if letters is None and fields.raw("moe") is None:
         if not has_width:
             yield "mlp.hidden", "missing; the layers of this model are dense"
         return
     order = fields.numbers("moe.first_dense_layers", "moe.layer_period")
-    if order is None:
+    if isinstance(letters, str):
+        has_dense = "-" in letters
+    elif order is None:
         return
-    has_dense = order[0] > 0 or order[1] > 1
+    else:
+        has_dense = order[0] > 0 or order[1] > 1
     if has_dense and not has_width:
         yield "mlp.hidden", "missing; some layers of this model are dense"
     if has_width and not has_dense:
-        yield "mlp.hidden", "given, but every layer has experts"
+        rest = "every layer has experts" if letters is None else "no layer has a dense one (-)"
+        yield "mlp.hidden", f"given, but {rest}"
 
 
 def _position_mistakes(fields: _Fields) -> Iterator[Mistake]:
@@ -223,6 +312,17 @@ def _position_mistakes(fields: _Fields) -> Iterator[Mistake]:
     rows, seq_len = fields.number("positions.max_positions"), fields.number("seq_len")
     if kind == "learned" and rows is not None and seq_len is not None and rows < seq_len:
         yield "positions.max_positions", f"{rows} is less than seq_len {seq_len}"
+
+
+def _vision_mistakes(fields: _Fields) -> Iterator[Mistake]:
+    """Widths divide into heads, and patches into merged squares."""
+    widths = fields.numbers("vision.hidden", "vision.heads")
+    if widths is not None and widths[0] % widths[1]:
+        yield "vision.heads", f"{widths[1]} does not divide the width {widths[0]}"
+    squares = fields.numbers("vision.patches", "vision.merge")
+    if squares is not None and squares[0] % squares[1] ** 2:
+        side = squares[1]
+        yield "vision.merge", f"{squares[0]} patches do not divide into squares of {side} x {side}"
 
 
 def _published_mistakes(fields: _Fields) -> Iterator[Mistake]:

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window
+from models_db.blocks import Attention, Mlp, Moe, Norm, Order, Positions, Published, Window
 from models_db.checks import (
     Mistake,
     architecture_mistakes,
@@ -22,11 +22,13 @@ from models_db.errors import ModelError, holding, mistakes_message, nearest
 from models_db.model import Model
 from models_db.provenance import Quantity, Source
 from models_db.reading import parse_shipped, parse_yaml
+from models_db.recurrence import Recurrence
+from models_db.towers import vision_of
 from strict_yaml.merging import merged, node_at
 from strict_yaml.text import YamlText
 
 if TYPE_CHECKING:
-    from models_db.schema import Count, ModelRecord, ParameterCount, Tokens
+    from models_db.schema import Count, CountOrZero, ModelRecord, ParameterCount, Tokens
 
 CONFIG = "config.json"
 _SUFFIXES = (".yaml", ".yml")
@@ -85,7 +87,9 @@ def load_model(
     if name is not None and not changes:
         return _shipped_model(name)
     data, text = model_data(name_or_path)
-    return _model(_differing(data, changes), YamlText("set")) if changes else _model(data, text)
+    if changes:
+        return build_model(_differing(data, changes), YamlText("set"))
+    return build_model(data, text)
 
 
 def model_data(name_or_path: str | os.PathLike[str]) -> tuple[dict[str, Any], YamlText]:
@@ -146,7 +150,7 @@ def _differing(data: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, An
 
 @functools.cache
 def _shipped_model(name: str) -> Model:
-    return _model(*model_data(name))
+    return build_model(*model_data(name))
 
 
 def is_config(path: str | os.PathLike[str]) -> bool:
@@ -199,10 +203,10 @@ def model_from_bytes(content: bytes, origin: str, *, written: bool = True) -> Mo
     Raises:
         ModelError: anything is wrong with the file; the message lists every mistake.
     """
-    return _model(parse_yaml(content, origin), YamlText(origin, content if written else b""))
+    return build_model(parse_yaml(content, origin), YamlText(origin, content if written else b""))
 
 
-def _model(data: dict[str, Any], text: YamlText) -> Model:
+def build_model(data: dict[str, Any], text: YamlText) -> Model:
     """The model of plain data; the message lists every mistake."""
     _check_kind(data, text.name)
     inherited = fill_in_defaults(data)
@@ -243,7 +247,7 @@ def _validate(data: dict[str, Any]) -> tuple[ModelRecord | None, list[Mistake]]:
         return None, schema_mistakes(error)
 
 
-def _optional(number: Count | Tokens | ParameterCount | None) -> int | None:
+def _optional(number: Count | CountOrZero | Tokens | ParameterCount | None) -> int | None:
     """Value of a number that may be absent."""
     return None if number is None else number.value
 
@@ -273,7 +277,10 @@ def _build(record: ModelRecord, data: Mapping[str, Any]) -> Model:
             kind=record.positions.kind, max_positions=_optional(record.positions.max_positions)
         ),
         moe=_moe(record),
+        order=_order(record),
+        recurrence=_recurrence(record),
         mtp_modules=record.mtp.modules.value if record.mtp else 0,
+        vision=vision_of(record.vision),
         published=_published(record),
         quantities=dict(_quantities(data)),
         sources={key: Source(**source.model_dump()) for key, source in record.sources.items()},
@@ -292,6 +299,32 @@ def _attention(record: ModelRecord) -> Attention:
         bias=tuple(attention.bias),
         qk_norm=attention.qk_norm,
         sinks=attention.sinks,
+        output_gate=attention.output_gate,
+    )
+
+
+def _order(record: ModelRecord) -> Order | None:
+    order = record.order
+    if order is None:
+        return None
+    return Order(mixers=order.mixers, feed_forwards=order.feed_forwards or "")
+
+
+def _recurrence(record: ModelRecord) -> Recurrence | None:
+    found = record.recurrence
+    if found is None:
+        return None
+    return Recurrence(
+        kind=found.kind,
+        heads=found.heads.value,
+        head_dim=found.head_dim.value,
+        key_heads=_optional(found.key_heads) or 0,
+        key_dim=_optional(found.key_dim) or 0,
+        kernel=_optional(found.kernel) or 0,
+        rank=_optional(found.rank) or 0,
+        bias=tuple(found.bias),
+        norm=found.norm,
+        chunk=_optional(found.chunk) or 0,
     )
 
 
@@ -330,11 +363,12 @@ def _moe(record: ModelRecord) -> Moe | None:
         shared_experts=moe.shared_experts.value,
         shared_expert_hidden=_optional(moe.shared_expert_hidden) or 0,
         shared_expert_gate=moe.shared_expert_gate,
-        first_dense_layers=moe.first_dense_layers.value,
-        layer_period=moe.layer_period.value,
+        first_dense_layers=_optional(moe.first_dense_layers) or 0,
+        layer_period=_optional(moe.layer_period) or 1,
         router_bias=moe.router_bias,
         groups=_optional(moe.groups) or 1,
         groups_per_token=_optional(moe.groups_per_token) or 1,
+        latent=_optional(moe.latent) or 0,
     )
 
 

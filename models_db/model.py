@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, assert_never
 
 from frozen_records import dataclass
-from models_db.blocks import Attention, Mlp, Moe, Norm, Positions, Published, Window
+from models_db.blocks import Attention, Mlp, Moe, Norm, Order, Positions, Published, Window
 from models_db.errors import ModelError
 from models_db.provenance import Quantity, Source
+from models_db.recurrence import Recurrence
+from models_db.towers import Vision
 
 LayerKind = Literal["dense", "moe"]
+FeedForward = Literal["dense", "moe", "none"]
+Mixer = Literal["attention", "recurrence", "both", "none"]
+_MIXERS: dict[str, Mixer] = {"*": "attention", "M": "recurrence", "+": "both", ".": "none"}
+_FEED_FORWARDS: dict[str, FeedForward] = {"-": "dense", "E": "moe", ".": "none"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A decoder-only transformer as it was trained.
+    """A decoder as it was trained: a transformer, or one in which other mixers replace attention.
 
     Counts are exact Python integers and cover every trained parameter: matrices, biases, norms,
     position tables, attention sinks and router biases. Multi-token-prediction modules stand apart
-    in `mtp_parameters`; vision encoders are not part of a record.
+    in `mtp_parameters`, a vision tower in `vision_parameters`.
 
     Attributes:
         name: stable id, lower case.
@@ -43,7 +50,10 @@ class Model:
         norm: the norms.
         positions: the position encoding.
         moe: mixture of experts, or None.
+        order: what each layer is made of; None: attention and a feed-forward.
+        recurrence: the mixer that replaces attention where `order` says so, or None.
         mtp_modules: multi-token-prediction modules (DeepSeek-V3, arXiv:2412.19437, section 2.2).
+        vision: the tower whose outputs enter the decoder, or None.
         published: the publisher's own parameter counts.
         quantities: dotted path in the file -> number with provenance, for every number.
         sources: source key -> document.
@@ -69,7 +79,10 @@ class Model:
     norm: Norm
     positions: Positions
     moe: Moe | None
+    order: Order | None = None
+    recurrence: Recurrence | None = None
     mtp_modules: int
+    vision: Vision | None = None
     published: Published
     quantities: Mapping[str, Quantity] = field(repr=False, compare=False)
     sources: Mapping[str, Source] = field(repr=False, compare=False)
@@ -98,8 +111,10 @@ class Model:
         width = {"query": query, "key": key, "value": key, "output": self.hidden}
         matrices = self.hidden * (2 * query + 2 * key)
         norms = {"per-head": 2 * self.head_dim, "full-width": query + key}
+        gate = self.hidden * query + (query if "query" in self.attention.bias else 0)
         return (
             matrices
+            + (gate if self.attention.output_gate else 0)
             + sum(width[projection] for projection in self.attention.bias)
             + norms.get(self.attention.qk_norm, 0) * self._norm_vectors
             + (self.heads if self.attention.sinks else 0)
@@ -125,27 +140,51 @@ class Model:
         return q_parameters + kv_parameters + self.heads * attention.v_head_dim * self.hidden
 
     @property
+    def recurrence_parameters(self) -> int:
+        """Parameters of the mixer that replaces attention, in one layer; 0 without one."""
+        return self.recurrence.parameters(self.hidden) if self.recurrence else 0
+
+    def mixer_parameters(self, mixer: Mixer) -> int:
+        """Parameters of what mixes tokens in one layer: attention, recurrence, both or nothing."""
+        attention = self.attention_parameters if mixer in ("attention", "both") else 0
+        return attention + (self.recurrence_parameters if mixer in ("recurrence", "both") else 0)
+
+    @property
     def _norm_vectors(self) -> int:
         """Vectors per norm: the weight, and the bias where norms have one."""
         return 2 if self.norm.bias else 1
 
-    def _feed_forward_parameters(self, inner: int) -> int:
-        """Parameters of one feed-forward network of a given inner width."""
+    def _feed_forward_parameters(self, inner: int, width: int = 0) -> int:
+        """Parameters of one feed-forward network of a given inner width.
+
+        Args:
+            inner: the inner width.
+            width: of what it reads and gives; 0: the hidden width.
+        """
+        width = width or self.hidden
         up = 2 if self.mlp.gated else 1
-        bias = up * inner + self.hidden if self.mlp.bias else 0
-        return (up + 1) * self.hidden * inner + bias
+        bias = up * inner + width if self.mlp.bias else 0
+        return (up + 1) * width * inner + bias
 
     @property
     def expert_parameters(self) -> int:
         """Parameters of one routed expert; 0 without experts."""
-        return self._feed_forward_parameters(self.moe.expert_hidden) if self.moe else 0
+        if self.moe is None:
+            return 0
+        return self._feed_forward_parameters(self.moe.expert_hidden, self.moe.latent)
 
     @property
     def router_parameters(self) -> int:
-        """Parameters of the router of one layer, with its bias; 0 without experts."""
+        """Parameters of the router of one layer, with its bias and the projections to experts.
+
+        0 without experts.
+        """
         if self.moe is None:
             return 0
-        return self.moe.experts * (self.hidden + (1 if self.moe.router_bias else 0))
+        around = 2 * self.moe.latent * self.hidden
+        if self.mlp.bias and self.moe.latent:
+            around += self.moe.latent + self.hidden
+        return self.moe.experts * (self.hidden + (1 if self.moe.router_bias else 0)) + around
 
     @property
     def shared_expert_parameters(self) -> int:
@@ -156,11 +195,12 @@ class Model:
         one = self._feed_forward_parameters(self.moe.shared_expert_hidden)
         return self.moe.shared_experts * one + gate
 
-    def mlp_parameters(self, kind: LayerKind = "dense") -> int:
+    def mlp_parameters(self, kind: FeedForward = "dense") -> int:
         """Parameters of the feed-forward part of one layer.
 
         Args:
-            kind: "dense" (one MLP) or "moe" (all routed experts, shared experts and router).
+            kind: "dense" (one MLP), "moe" (all routed experts, shared experts and router) or
+                "none".
 
         Raises:
             ModelError: the model has no layer of this kind.
@@ -174,6 +214,8 @@ class Model:
                 raise ModelError(f"{self.name}: a dense model; no layer has experts")
             routed = self.moe.experts * self.expert_parameters
             return routed + self.shared_expert_parameters + self.router_parameters
+        if kind == "none":
+            return 0
         assert_never(kind)
 
     @property
@@ -191,28 +233,46 @@ class Model:
         """Parameters of the norm after the embedding; 0 without one."""
         return self.hidden * self._norm_vectors if self.norm.embedding else 0
 
-    def layer_parameters(self, kind: LayerKind = "dense") -> int:
-        """Parameters of one layer: attention, feed-forward and norms.
+    def layer_parameters(self, kind: FeedForward = "dense", mixer: Mixer = "attention") -> int:
+        """Parameters of one layer: mixer, feed-forward and norms.
 
         Args:
-            kind: "dense" or "moe" (with all experts).
+            kind: of its feed-forward: "dense", "moe" (with all experts) or "none".
+            mixer: what mixes tokens: "attention", "recurrence", "both" or "none".
 
         Raises:
             ModelError: the model has no layer of this kind.
         """
-        return self.attention_parameters + self.mlp_parameters(kind) + self.norm_parameters
+        return self.mixer_parameters(mixer) + self.mlp_parameters(kind) + self.norm_parameters
 
     @property
-    def layer_kinds(self) -> tuple[LayerKind, ...]:
-        """Kind of each layer in order; length `layers`."""
+    def mixers(self) -> tuple[Mixer, ...]:
+        """What mixes the tokens of each layer, in order; length `layers`."""
+        letters = self.order.mixers if self.order else "*"
+        return tuple(_MIXERS[letters[i % len(letters)]] for i in range(self.layers))
+
+    @property
+    def feed_forwards(self) -> tuple[FeedForward, ...]:
+        """What follows the mixer of each layer, in order; length `layers`."""
+        letters = self.order.feed_forwards if self.order else ""
+        if letters:
+            return tuple(_FEED_FORWARDS[letters[i % len(letters)]] for i in range(self.layers))
         moe = self.moe
         if moe is None:
-            dense: list[LayerKind] = ["dense"] * self.layers
+            dense: list[FeedForward] = ["dense"] * self.layers
             return tuple(dense)
         last = moe.layer_period - 1
         after = (i - moe.first_dense_layers for i in range(self.layers))
-        kinds: list[LayerKind] = [
+        kinds: list[FeedForward] = [
             "moe" if i >= 0 and i % moe.layer_period == last else "dense" for i in after
+        ]
+        return tuple(kinds)
+
+    @property
+    def layer_kinds(self) -> tuple[LayerKind, ...]:
+        """Whether each layer has experts ("moe") or not ("dense"), in order; length `layers`."""
+        kinds: list[LayerKind] = [
+            "moe" if kind == "moe" else "dense" for kind in self.feed_forwards
         ]
         return tuple(kinds)
 
@@ -230,8 +290,8 @@ class Model:
     @property
     def total_parameters(self) -> int:
         """All parameters of the decoder, without multi-token-prediction modules."""
-        kinds = self.layer_kinds
-        layers = sum(kinds.count(kind) * self.layer_parameters(kind) for kind in set(kinds))
+        made = Counter(zip(self.feed_forwards, self.mixers, strict=True))
+        layers = sum(count * self.layer_parameters(*parts) for parts, count in made.items())
         ends = self.embedding_parameters + self.position_parameters + self.head_parameters
         return layers + ends + self.final_norm_parameters + self.embedding_norm_parameters
 
@@ -248,6 +308,11 @@ class Model:
         return self.total_parameters - self.layer_kinds.count("moe") * idle
 
     @property
+    def vision_parameters(self) -> int:
+        """Parameters of the vision tower and its projector, beside the decoder; 0 without one."""
+        return self.vision.parameters(self.hidden) if self.vision else 0
+
+    @property
     def mtp_parameters(self) -> int:
         """Parameters of the multi-token-prediction modules beyond what they share.
 
@@ -258,4 +323,5 @@ class Model:
             return 0
         projection = 2 * self.hidden * self.hidden
         norms = 3 * self.hidden * self._norm_vectors
-        return self.mtp_modules * (self.layer_parameters(self.layer_kinds[-1]) + projection + norms)
+        layer = self.layer_parameters(self.feed_forwards[-1], self.mixers[-1])
+        return self.mtp_modules * (layer + projection + norms)

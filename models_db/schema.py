@@ -10,6 +10,8 @@ NAME_PATTERN = r"^[a-z0-9]+([._-][a-z0-9]+)*$"
 URL_PATTERN = r"^https?://[^\s]+$"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}$"
+MIXERS_PATTERN = r"^[*M+.]+$"
+FEED_FORWARDS_PATTERN = r"^[-E.]+$"
 ONE, SEVERAL = "<one>", "<several>"
 
 
@@ -23,6 +25,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+FeedForwards = Annotated[str, Field(pattern=FEED_FORWARDS_PATTERN, max_length=10_000)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=60)]
@@ -144,6 +147,47 @@ class AttentionRecord(_Record):
         default=None, description="Width per head with positions (mla)."
     )
     v_head_dim: Count | None = Field(default=None, description="Width of a value head (mla).")
+    output_gate: bool = Field(
+        default=False, description="Whether a gate as wide as the queries scales the output."
+    )
+
+
+class OrderRecord(_Record):
+    """What each layer is made of, a letter per layer; a shorter text is repeated."""
+
+    mixers: Annotated[str, Field(pattern=MIXERS_PATTERN, max_length=10_000)] = Field(
+        description="* attention, M recurrence, + both side by side, . neither."
+    )
+    feed_forwards: FeedForwards | None = Field(
+        default=None, description="- an MLP, E experts, . neither; by default one after each mixer."
+    )
+
+
+class RecurrenceRecord(_Record):
+    """The mixer of layers that order says to be a recurrence."""
+
+    kind: Literal[
+        "mamba2", "gated-delta", "kimi-delta", "lightning", "mamba", "short-convolution"
+    ] = Field(description="Mamba-2, gated delta rule, with a decay per channel, and so on.")
+    heads: Count = Field(description="Heads of the values.")
+    head_dim: Count = Field(description="Width of one of them.")
+    key_heads: Count | None = Field(default=None, description="Heads, or groups, of the keys.")
+    key_dim: Count | None = Field(
+        default=None, description="Width of a key: the size of the state per channel."
+    )
+    kernel: Count | None = Field(default=None, description="Taps of the convolution over tokens.")
+    rank: Count | None = Field(
+        default=None, description="Rank of the step (mamba) or of the gates (kimi-delta)."
+    )
+    bias: list[Literal["input", "convolution", "output"]] = Field(
+        description="Parts that have a bias."
+    )
+    norm: Literal["none", "full-width", "per-head", "inputs"] = Field(
+        description="Norm of what it gives, or of its step, keys and queries."
+    )
+    chunk: Tokens | None = Field(
+        default=None, description="Tokens that are worked through as one product."
+    )
 
 
 class WindowRecord(_Record):
@@ -190,16 +234,21 @@ class MoeRecord(_Record):
     shared_expert_gate: bool = Field(
         default=False, description="Whether the shared expert has a gate."
     )
-    first_dense_layers: CountOrZero = Field(
-        description="Dense layers before the first layer with experts."
+    first_dense_layers: CountOrZero | None = Field(
+        default=None, description="Dense layers before the first layer with experts."
     )
-    layer_period: Count = Field(description="Layers from one with experts to the next.")
+    layer_period: Count | None = Field(
+        default=None, description="Layers from one with experts to the next."
+    )
     router_bias: bool = Field(description="Whether the router has a bias.")
     groups: Count | None = Field(
         default=None, description="Groups of experts, of which a token chooses some; default 1."
     )
     groups_per_token: Count | None = Field(
         default=None, description="Groups in which the experts of a token are; default 1."
+    )
+    latent: Count | None = Field(
+        default=None, description="Width that routed experts read and give; default the hidden one."
     )
 
 
@@ -222,6 +271,34 @@ class PublishedRecord(_Record):
     )
     active_includes_input_embeddings: bool = Field(
         default=True, description="Whether the active count contains the input embedding."
+    )
+
+
+class VisionRecord(_Record):
+    """A vision tower and its projector; patches of one image."""
+
+    layers: LayerCount = Field(description="Its layers.")
+    hidden: Count = Field(description="Its width.")
+    heads: Count = Field(description="Its attention heads.")
+    mlp_hidden: Count = Field(description="Inner width of its feed-forward.")
+    gated: bool = Field(description="Whether its feed-forward has three matrices.")
+    bias: bool = Field(description="Whether its matrices have biases.")
+    norm_bias: bool = Field(description="Whether its norms have a bias.")
+    last_norm: bool = Field(description="Whether a norm follows its last layer.")
+    patch: Count = Field(description="Side of a patch in pixels.")
+    frames: Count | None = Field(default=None, description="Images that a patch spans.")
+    channels: Count | None = Field(default=None, description="Colours of a pixel; default 3.")
+    patches: Count = Field(description="Patches of one image.")
+    positions: Count | None = Field(default=None, description="Rows of its position table.")
+    merge: Count | None = Field(
+        default=None, description="Side of the squares of patches that become one token."
+    )
+    projector_hidden: Count | None = Field(
+        default=None, description="Inner width of a projector of two matrices."
+    )
+    projector_bias: bool = Field(description="Whether the projector has biases.")
+    projector_norm: Literal["none", "layernorm", "rmsnorm"] = Field(
+        description="Norm before the projector."
     )
 
 
@@ -261,7 +338,16 @@ class ModelRecord(_Record):
     norm: NormRecord = Field(description="Norms.")
     positions: PositionsRecord = Field(description="Position encoding.")
     moe: MoeRecord | None = Field(default=None, description="Experts; none in a dense model.")
+    order: OrderRecord | None = Field(
+        default=None, description="What each layer is made of; none: attention and feed-forward."
+    )
+    recurrence: RecurrenceRecord | None = Field(
+        default=None, description="The mixer that replaces attention in some layers."
+    )
     mtp: MtpRecord | None = Field(default=None, description="Multi-token-prediction modules.")
+    vision: VisionRecord | None = Field(
+        default=None, description="A vision tower, which is no part of the decoder's parameters."
+    )
     published: PublishedRecord | None = Field(
         default=None, description="The publisher's own parameter counts."
     )

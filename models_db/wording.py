@@ -13,6 +13,8 @@ from models_db.checks import Mistake
 from models_db.errors import MOST_MISTAKES, nearest
 from models_db.schema import (
     DATE_PATTERN,
+    FEED_FORWARDS_PATTERN,
+    MIXERS_PATTERN,
     NAME_PATTERN,
     ONE,
     SEVERAL,
@@ -28,6 +30,8 @@ _FORMS = {
     URL_PATTERN: "an address that begins with http:// or https://",
     SHA256_PATTERN: "64 hexadecimal digits in lower case",
     DATE_PATTERN: "a date such as 2025-01-31",
+    MIXERS_PATTERN: "the letters *, M, + and .",
+    FEED_FORWARDS_PATTERN: "the letters -, E and .",
 }
 
 

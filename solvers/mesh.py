@@ -206,11 +206,12 @@ def _lowest(points: Points, corners: Corners) -> npt.NDArray[np.float64]:
 def _seeded_order(corners: Corners, seeds: int) -> Index:
     """All nodes by their least first objective, but the best few of every objective first."""
     least = corners.min(axis=1)
-    by_first = np.argsort(least[:, 0], kind="stable")
-    share = max(seeds // least.shape[1], 1) if seeds else 0
-    picked = [np.argsort(least[:, d], kind="stable")[:share] for d in range(least.shape[1])]
-    first = np.unique(np.concatenate(picked))
-    return np.concatenate([first, by_first[~np.isin(by_first, first)]]).astype(np.int64)
+    orders = [np.argsort(of_one, kind="stable") for of_one in least.T]
+    share = max(seeds // len(orders), 1) if seeds else 0
+    picked = np.zeros(len(least), dtype=np.bool_)
+    for order in orders:
+        picked[order[:share]] = True
+    return np.concatenate([picked.nonzero()[0], orders[0][~picked[orders[0]]]])
 
 
 def _absorb(front: RunningFront, opened: Opened, counts: dict[str, int]) -> bool:

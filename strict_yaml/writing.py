@@ -17,6 +17,7 @@ from strict_yaml.scalars import CautiousResolver
 # Breaks of a line in YAML 1.1, and the mark of a byte order: only an escape keeps them.
 _SPACE = re.compile("(?<! ) (?! )")
 _SPECIAL = re.compile("[\x85\u2028\u2029\ufeff]")
+_LINES = re.compile("[ -~\n]*\n[ -~\n]*")
 
 
 def dump(
@@ -26,6 +27,7 @@ def dump(
     unicode: bool = False,
     flow: Callable[[list[Any] | dict[str, Any]], bool] | None = None,
     leaves_in_flow: bool = False,
+    blocks: bool = False,
 ) -> str:
     """The data as YAML, keys in their order, without aliases.
 
@@ -35,6 +37,7 @@ def dump(
         unicode: Whether characters beyond ASCII are written as they are; else escaped.
         flow: Whether a list or mapping stands in one line, in brackets; default none does.
         leaves_in_flow: Whether those that hold neither lists nor mappings do, without `flow`.
+        blocks: Whether text of several lines keeps its lines, behind a `|`.
     """
     yaml: Any = YAML(typ="safe", pure=True)
     yaml.Resolver = CautiousResolver
@@ -45,6 +48,7 @@ def dump(
     yaml.default_flow_style = None if leaves_in_flow else False
     yaml.sort_base_mapping_type_on_output = False
     yaml.representer.flow = flow
+    yaml.representer.blocks = blocks
     stream = StringIO()
     yaml.dump(data, stream)
     return stream.getvalue()
@@ -87,6 +91,7 @@ class _Representer(SafeRepresenter):
     """Lists and mappings in one line where `flow` says so; numbers with a dot before `e`."""
 
     flow: Callable[[Any], bool] | None = None
+    blocks: bool = False
 
     def ignore_aliases(self, data: Any) -> bool:
         del data
@@ -101,7 +106,8 @@ class _Representer(SafeRepresenter):
         return self.represent_mapping("tag:yaml.org,2002:map", data, flow_style=style)
 
     def text_node(self, data: str) -> Any:
-        style = '"' if _SPECIAL.search(data) else None
+        style = "|" if self.blocks and _LINES.fullmatch(data) else None
+        style = '"' if _SPECIAL.search(data) else style
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
     def float_node(self, data: float) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from models_db.hub.around import Around
 from models_db.hub.fields import Fields, shown
 
 WITH_EXPERTS = (
@@ -27,20 +28,32 @@ _CLASS = re.compile(
 _MOST_CLASSES = 8
 _SHOWN = 60
 # Types that share their code, and what Falcon's classes are called in its first files.
-_SHARED = {"kimi_k2": ("deepseekv3",), "deepseek_v3": ("kimik2",), "falcon": ("rw",)}
+_SHARED = {
+    "kimi_k2": ("deepseekv3",),
+    "deepseek_v3": ("kimik2",),
+    "falcon": ("rw",),
+    "gpt-sw3": ("gpt2",),
+    "internlm3": ("llama",),
+    "iquestcoder": ("llama",),
+}
 
 
-def check_kind(fields: Fields) -> None:
+def check_kind(fields: Fields, known: Iterable[str]) -> None:
     """Note a mistake for keys of experts or of latent attention in a type without.
 
     A key that is off (null, 0, 1, false, empty) says nothing.
+
+    Args:
+        fields: the keys.
+        known: keys that the row of the type names.
     """
+    read = fields.used | set(known)
     for keys, types, name in (
         (_OF_EXPERTS, WITH_EXPERTS, "experts"),
         (_OF_LATENTS, WITH_LATENTS, "latent attention"),
     ):
         found = next((key for key in keys if _is_on(fields.data.get(key))), None)
-        if found is not None and fields.model_type not in types:
+        if found is not None and found not in read and fields.model_type not in types:
             fields.wrong(
                 found,
                 f"{shown(fields.data[found])}, but {fields.model_type} has no {name}; "
@@ -48,7 +61,9 @@ def check_kind(fields: Fields) -> None:
             )
 
 
-def check_outside(fields: Fields, data: Mapping[str, Any], types: Iterable[str]) -> None:
+def check_outside(
+    fields: Fields, data: Mapping[str, Any], around: Around, types: Iterable[str]
+) -> None:
     """Note mistakes of what stands around a `text_config` and contradicts it.
 
     In transformers 5.23 some types take the outer value and some the inner one, such as
@@ -57,6 +72,7 @@ def check_outside(fields: Fields, data: Mapping[str, Any], types: Iterable[str])
     Args:
         fields: the keys of the `text_config` that were read.
         data: the whole file.
+        around: where they stand in it.
         types: every `model_type` of language models alone, which have no `text_config`.
     """
     outer = data.get("model_type")
@@ -64,12 +80,13 @@ def check_outside(fields: Fields, data: Mapping[str, Any], types: Iterable[str])
         text = f"{outer} has no text_config, and one of {fields.model_type} stands in it"
         fields.mistakes.append(("model_type", text))
         return
-    inner = data["text_config"]
-    for key in sorted(fields.used):
-        values = [place.get(key) for place in (data, inner)]
+    inner = around.inner
+    tied = {"tie_word_embeddings"} if around.row is not None and around.row.ties else set()
+    for name in sorted(fields.used - tied):
+        values = [place.get(name) for place in (data, inner)]
         if all(isinstance(value, int) for value in values) and values[0] != values[1]:
-            text = f"{shown(values[0])}, but {fields.prefix}{key} is {shown(values[1])}"
-            fields.mistakes.append((key, text))
+            text = f"{shown(values[0])}, but {fields.prefix}{name} is {shown(values[1])}"
+            fields.mistakes.append((name, text))
 
 
 def _is_on(value: object) -> bool:
@@ -111,4 +128,4 @@ def architecture_notes(fields: Fields, types: Iterable[str]) -> list[str]:
 
 def _plain(model_type: str) -> str:
     """A type as its classes are called, in lower case."""
-    return model_type.removesuffix("_text").replace("_", "")
+    return model_type.removesuffix("_text").replace("_", "").replace("-", "")

@@ -139,6 +139,20 @@ class Fields:
             return False
         return value
 
+    def ratio(self, key: str, default: float) -> float:
+        """A number above 0, whole or not; absent, the default of the class."""
+        value = self.raw(key)
+        if value is None:
+            self.assumed[key] = str(default)
+            return default
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            self.wrong(key, f"{shown(value)} where a number belongs")
+            return default
+        if not 0 < value <= LARGEST:
+            self.wrong(key, f"{shown(value)} is out of range; above 0, to {LARGEST:,}")
+            return default
+        return value
+
     def text(self, key: str, what: str) -> str | None:
         """A text; None where it is absent or null.
 

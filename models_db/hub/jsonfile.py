@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NoReturn
 
 from models_db.errors import ModelError
 
 MAX_BYTES = 10 * 2**20
 _SHOWN = 40
+# What transformers writes for time steps of a state-space layer that have no upper bound.
+_UNBOUNDED = re.compile(r'(?<="time_step_limit": \[)(\s*\d+(?:\.\d+)?,\s*)Infinity\s*\]')
 
 
 def parse_json(content: bytes, origin: str, most: int = MAX_BYTES) -> dict[str, Any]:
@@ -30,7 +33,7 @@ def parse_json(content: bytes, origin: str, most: int = MAX_BYTES) -> dict[str, 
     if not content.strip():
         raise ModelError(f"{origin}: empty; a JSON object belongs here")
     try:
-        text = content.decode("utf-8-sig")
+        text = _UNBOUNDED.sub(r"\1null]", content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ModelError(f"{origin}: not text (byte {error.start} is not UTF-8)") from None
     try:

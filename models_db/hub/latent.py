@@ -40,6 +40,11 @@ def _deepseek(fields: Fields, *, router_bias: bool) -> Parts:
         "attention_bias",
         "true: latent attention with biases is more than a record holds",
     )
+    fields.require(
+        not fields.raw("mlp_bias"),
+        "mlp_bias",
+        "true: some feed-forwards with biases and some without are more than a record holds",
+    )
     fields.raw("num_key_value_heads", "head_dim", "qk_head_dim")  # say nothing about latents
     parts = Parts(
         layers=layer_count(fields, "num_hidden_layers"),

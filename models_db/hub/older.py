@@ -202,7 +202,7 @@ def _falcon_groups(fields: Fields, heads: Number) -> Number:
 
 def _falcon_norms(fields: Fields) -> int:
     """Norms per layer: one where attention and feed-forward share it, else two."""
-    if fields.flag("new_decoder_architecture"):
-        given = fields.has("num_ln_in_parallel_attn")
-        return fields.count("num_ln_in_parallel_attn", most=2)["value"] if given else 2
-    return 1 if fields.flag("parallel_attn") else 2
+    grouped, parallel = fields.flag("new_decoder_architecture"), fields.flag("parallel_attn")
+    if fields.has("num_ln_in_parallel_attn") and (grouped or parallel):
+        return int(fields.count("num_ln_in_parallel_attn", most=2)["value"])
+    return 1 if parallel and not grouped else 2

@@ -54,8 +54,26 @@ def windows(
     Returns:
         The block; None where no layer is local, or the order is no cycle (a mistake).
     """
+    found, irregular = regular_window(kinds, tokens, kind, key)
+    said = "local and global layers do not repeat in a cycle, which is all we hold"
+    fields.require(not irregular, key, said)
+    return found
+
+
+def regular_window(
+    kinds: Sequence[bool], tokens: Number, kind: str = "sliding", key: str = "layer_types"
+) -> tuple[dict[str, Any] | None, bool]:
+    """The block `window` of a model file, and whether the layers do not repeat in its cycle.
+
+    Args:
+        kinds: one entry per layer, True where attention is local.
+        tokens: the window.
+        kind: "sliding" or "chunked".
+        key: what the kinds come from.
+    """
     if not any(kinds):
-        return None
+        return None, False
+    irregular = False
     if all(kinds):
         local, wide, first = len(kinds), 0, "local"
     else:
@@ -63,17 +81,15 @@ def windows(
         other = _run(kinds, opening)
         local, wide = (opening, other) if kinds[0] else (other, opening)
         first = "local" if kinds[0] else "global"
-        repeats = all(kinds[i] == kinds[i % (opening + other)] for i in range(len(kinds)))
-        fields.require(
-            repeats, key, "local and global layers do not repeat in a cycle, which is all we hold"
-        )
-    return {
+        irregular = any(kinds[i] != kinds[i % (opening + other)] for i in range(len(kinds)))
+    block = {
         "kind": kind,
         "tokens": {**tokens, "unit": "tokens"},
         "local_layers": derived(local, f"from {key}"),
         "global_layers": derived(wide, f"from {key}"),
         "first": first,
     }
+    return block, irregular
 
 
 def _run(kinds: Sequence[bool], start: int) -> int:
@@ -96,6 +112,21 @@ def expert_order(fields: Fields, has_experts: Sequence[bool], key: str) -> tuple
     fields.require(bool(places), key, "no layer has experts; use a dense model_type")
     if not places:
         return number(0), number(1)
+    dense, period, irregular = regular_experts(has_experts)
+    said = "layers with experts do not come at equal distances, which is all we hold"
+    fields.require(not irregular, key, said)
+    return derived(dense, f"from {key}"), derived(period, f"from {key}")
+
+
+def regular_experts(has_experts: Sequence[bool]) -> tuple[int, int, bool]:
+    """Leading dense layers and period, and whether the layers are in no such order.
+
+    An irregular order becomes one with as many layers with experts: dense ones first.
+
+    Args:
+        has_experts: one entry per layer, some of them True.
+    """
+    places = [i for i, expert in enumerate(has_experts) if expert]
     first, last = places[0], len(has_experts) - 1
     period = places[1] - first if places[1:] else (1 if first == last else first + 1)
     dense = max(0, first - period + 1)
@@ -103,7 +134,4 @@ def expert_order(fields: Fields, has_experts: Sequence[bool], key: str) -> tuple
         expert == (i >= dense and (i - dense) % period == period - 1)
         for i, expert in enumerate(has_experts)
     )
-    fields.require(
-        regular, key, "layers with experts do not come at equal distances, which is all we hold"
-    )
-    return derived(dense, f"from {key}"), derived(period, f"from {key}")
+    return (dense, period, False) if regular else (len(has_experts) - len(places), 1, True)

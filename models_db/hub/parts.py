@@ -41,6 +41,9 @@ class Parts:
     positions: str = "rope"
     max_positions: Number | None = None
     moe: dict[str, Any] | None = None
+    output_gate: bool = False
+    order: dict[str, str] | None = None
+    recurrence: dict[str, Any] | None = None
     mtp: Number | None = None
 
     def blocks(self) -> dict[str, Any]:
@@ -65,9 +68,12 @@ class Parts:
                 "bias": list(self.bias),
                 "qk_norm": self.qk_norm,
                 "sinks": self.sinks,
+                **({"output_gate": True} if self.output_gate else {}),
                 **(self.latent or {}),
             },
             **({} if self.window is None else {"window": self.window}),
+            **({} if self.order is None else {"order": self.order}),
+            **({} if self.recurrence is None else {"recurrence": self.recurrence}),
             "mlp": {**mlp, "gated": self.gated, "bias": self.mlp_bias},
             "norm": {
                 "kind": self.norm_kind,

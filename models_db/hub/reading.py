@@ -10,11 +10,15 @@ from frozen_records import dataclass
 from models_db.errors import ModelError, mistakes_message, nearest
 from models_db.hub import dense, experts, latent, older
 from models_db.hub.activations import activation_note
+from models_db.hub.around import Around, around_of, has_text, outer_scope
 from models_db.hub.class_defaults import CLASS_DEFAULTS
 from models_db.hub.contradictions import architecture_notes, check_kind, check_outside
+from models_db.hub.decoders import decoder
 from models_db.hub.fields import Fields, shown
 from models_db.hub.known_keys import HARMLESS, OUTER
 from models_db.hub.parts import Parts
+from models_db.hub.scope import Scope, plain_defaults
+from models_db.hub.table import EMPTY, row_of, row_types
 from strict_yaml.text import YamlText
 
 _FAMILIES: Mapping[str, Callable[[Fields], Parts]] = MappingProxyType(
@@ -46,23 +50,12 @@ _FAMILIES: Mapping[str, Callable[[Fields], Parts]] = MappingProxyType(
     }
 )
 MODEL_TYPES = tuple(_FAMILIES)
+"""The types that a function of their own reads; those of the table have rows."""
 
-# Why some types that people ask for cannot be read: what a record has no field for.
-_TOO_MUCH = {
-    "qwen3_next": "linear attention in most layers",
-    "qwen3_5_text": "linear attention in most layers",
-    "qwen3_5_moe_text": "linear attention in most layers",
-    "kimi_linear": "linear attention in most layers",
-    "phi": "a bias of the output head",
-    "deepseek_v32": "the indexer of sparse attention",
-    "glm_moe_dsa": "the indexer of sparse attention",
-    "mamba": "state-space layers",
-    "mamba2": "state-space layers",
-    "nemotron_h": "state-space layers",
-    "jamba": "state-space layers",
-    "falcon_h1": "state-space layers",
-    "gemma4_text": "layers whose heads differ in width",
-}
+
+def known_types() -> tuple[str, ...]:
+    """Every `model_type` that is read, sorted."""
+    return tuple(sorted({*MODEL_TYPES, *row_types()}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,95 +64,172 @@ class Reading:
 
     Attributes:
         model_type: the type that was read, that of `text_config` where there is one.
+        outer_type: the type around it, "" where there is none or nobody knows it.
         name: where the file says the model is from, or "".
-        parts: the model.
+        parts: the model; None where a record has no fields for it.
+        lacks: what a record has no field for, or "".
+        counted: parameters by part of the language model that `parts` does not hold.
+        outer: parameters of the parts around the language model; None where they are not known.
         assumed: keys that are absent -> default of their class that stands in, as text.
         unread: keys that nobody here knows, sorted, other than those that are off (false, null,
             0, empty); they might change the model.
         nested: whether the model stands in `text_config`, beside other parts.
         quantized: how the weights are stored, such as "fp8", or "".
         dtype: type of the stored weights, such as "bfloat16", or "".
+        tied: whether embedding and head are one.
         notes: what is unusual for the type, one line each.
     """
 
     model_type: str
+    outer_type: str
     name: str
-    parts: Parts
+    parts: Parts | None
+    lacks: str
+    counted: Mapping[str, int]
+    outer: Mapping[str, int] | None
     assumed: Mapping[str, str]
     unread: tuple[str, ...]
     nested: bool
     quantized: str
     dtype: str
+    tied: bool
     notes: tuple[str, ...]
 
 
-def read_config(data: Mapping[str, Any], origin: str) -> Reading:
+def read_config(data: Mapping[str, Any], origin: str, read_as: str | None = None) -> Reading:
     """Read the content of a config.json.
 
     Args:
         data: the object in the file.
         origin: the file, as messages name it.
+        read_as: the type to read it as, whatever it says.
 
     Raises:
         ModelError: an unknown `model_type`, or mistakes of keys (all of them listed).
     """
-    inner = data.get("text_config")
-    if inner is not None and not isinstance(inner, dict):
-        raise ModelError(f"{origin}: text_config: {shown(inner)} where an object belongs")
-    nested = inner is not None
-    keys = data if inner is None else _merged(data, inner)
-    prefix = "text_config." if nested else ""
-    model_type = _model_type(keys, f"{origin}: {prefix}model_type")
-    fields = Fields(keys, model_type, CLASS_DEFAULTS[model_type], prefix)
-    parts = _FAMILIES[model_type](fields)
-    check_kind(fields)
-    if nested:
-        check_outside(fields, data, MODEL_TYPES)
-    notes = architecture_notes(fields, (*MODEL_TYPES, *_TOO_MUCH))
-    if note := activation_note(fields, gated=parts.gated):
-        notes.append(note)
+    around = around_of(data, origin, read_as)
+    keys = _merged(data, around) if around.nested else data
+    model_type = _model_type(keys, f"{origin}: {around.prefix}model_type", around.usual, read_as)
+    row = row_of(model_type) or EMPTY
+    defaults = CLASS_DEFAULTS.get(model_type) or plain_defaults(row)
+    fields = Fields(keys, model_type, defaults, around.prefix)
+    scope = Scope(fields, row)
+    scope.refuse()
+    parts = _parts(fields, scope)
+    counted = scope.parts()
+    outer = outer_scope(around, data, fields)
+    outer_parts = None if outer is None else outer.parts()
+    notes = _checks(fields, scope, parts, data, around, read_as)
     if fields.mistakes:
         raise ModelError(mistakes_message(YamlText(origin), fields.mistakes))
-    known = fields.used | HARMLESS
-    unread = [key for key, value in keys.items() if value and key not in known]
-    outer = [key for key in data if data[key] and key not in known | OUTER] if nested else []
     return Reading(
         model_type=model_type,
+        outer_type="" if outer is None else outer.fields.model_type,
         name=_text(data.get("_name_or_path")),
         parts=parts,
-        assumed=dict(fields.assumed),
-        unread=tuple(sorted([f"{prefix}{key}" for key in unread] + outer)),
-        nested=nested,
+        lacks="; ".join([*([row.lacks] if row.lacks else []), *scope.lacking]),
+        counted=counted,
+        outer=outer_parts,
+        assumed={**fields.assumed, **_assumed(scope, outer)},
+        unread=_unread(data, fields, scope, outer, around),
+        nested=around.nested,
         quantized=_quantized(data, keys),
         dtype=_text(keys.get("torch_dtype") or keys.get("dtype") or data.get("torch_dtype")),
+        tied=bool(keys.get("tie_word_embeddings", defaults.get("tie_word_embeddings", False))),
         notes=tuple(notes),
     )
 
 
-def _merged(data: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of `text_config`; whether embedding and head are one may stand outside."""
-    outside = data.get("tie_word_embeddings")
-    tied = {} if outside is None else {"tie_word_embeddings": outside}
-    return {**tied, **inner}
+def _parts(fields: Fields, scope: Scope) -> Parts | None:
+    """The model as a record holds it; None where it has no fields for it."""
+    if fields.model_type in _FAMILIES:
+        return _FAMILIES[fields.model_type](fields)
+    return None if scope.row.record is None else decoder(scope, scope.row.record)
 
 
-def _model_type(keys: Mapping[str, Any], place: str) -> str:
+def _checks(
+    fields: Fields,
+    scope: Scope,
+    parts: Parts | None,
+    data: Mapping[str, Any],
+    around: Around,
+    read_as: str | None,
+) -> list[str]:
+    """Notes mistakes of what contradicts the type; gives what is unusual for it."""
+    if read_as is not None:
+        said = fields.data.get("model_type")
+        return [f"read as {read_as}, as asked; its model_type is {shown(said)}"]
+    check_kind(fields, scope.row.defaults)
+    if around.key:
+        alone = {*MODEL_TYPES, *(name for name in row_types() if not has_text(name))}
+        check_outside(fields, data, around, alone)
+    notes = architecture_notes(fields, known_types())
+    if parts is not None and (note := activation_note(fields, gated=parts.gated)):
+        notes.append(note)
+    return notes
+
+
+def _assumed(scope: Scope, outer: Scope | None) -> dict[str, str]:
+    """Defaults that stand in inside and around a language model."""
+    around = {} if outer is None else outer.assumed()
+    inside = {
+        key: text
+        for inner in scope.inside.values()
+        if inner
+        for key, text in inner.assumed().items()
+    }
+    return {
+        key: text
+        for key, text in {**around, **inside}.items()
+        if not key.startswith(scope.fields.prefix or "text_config.")
+    }
+
+
+def _unread(
+    data: Mapping[str, Any], fields: Fields, scope: Scope, outer: Scope | None, around: Around
+) -> tuple[str, ...]:
+    """Keys that nobody here knows and that are not off."""
+    known = fields.used | HARMLESS | scope.row.known_keys
+    unread = {
+        f"{around.prefix}{key}" for key, value in fields.data.items() if value and key not in known
+    }
+    unread |= set(scope.unread())
+    if around.nested:
+        inner = known | OUTER | {around.key}
+        inner |= set() if outer is None else outer.fields.used | outer.row.known_keys
+        unread |= {key for key in data if data[key] and key not in inner}
+        unread |= set() if outer is None else set(outer.unread())
+    return tuple(sorted(unread))
+
+
+def _merged(data: Mapping[str, Any], around: Around) -> dict[str, Any]:
+    """The keys of a language model; whether embedding and head are one may stand outside."""
+    key = "tie_word_embeddings"
+    tied = {} if data.get(key) is None else {key: data[key]}
+    if around.row is not None and around.row.ties:
+        return {**around.inner, key: around.row.defaults.get(key, False), **tied}
+    return {**tied, **around.inner}
+
+
+def _model_type(keys: Mapping[str, Any], place: str, usual: str, read_as: str | None) -> str:
     """`model_type`, which must be one that can be read; `place` is where it stands."""
-    listed = f"supported: {', '.join(MODEL_TYPES)}"
-    said = keys.get("model_type")
+    known = known_types()
+    listed = f"{len(known)} types are read, see docs/models-types.md"
+    said = keys.get("model_type", usual or None) if read_as is None else read_as
     if said is None:
-        raise ModelError(f"{place}: missing; {listed}")
+        raise ModelError(f"{place}: missing; {listed}; name one with --as, such as --as llama")
     if not isinstance(said, str):
         raise ModelError(f"{place}: must be text; {listed}")
-    if said in _FAMILIES:
+    if said in known:
         return said
-    if said in _TOO_MUCH:
-        raise ModelError(
-            f"{place}: {said} has {_TOO_MUCH[said]}, which a record has no field for; {listed}"
-        )
-    near = nearest(said, MODEL_TYPES)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise ModelError(f"{place}: {said[:60]!r} is not supported{hint}; {listed}")
+    near = nearest(said, known)
+    hint = f"; the nearest is {near[0]}" if near else ""
+    if read_as is not None:
+        raise ModelError(f"--as {said[:60]!r} is no type that is read{hint}; {listed}")
+    asked = near[0] if near else "llama"
+    raise ModelError(
+        f"{place}: {said[:60]!r} is not known{hint}; {listed}; --as {asked} reads it as that type"
+    )
 
 
 def _text(value: object) -> str:

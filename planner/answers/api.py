@@ -101,6 +101,12 @@ def solve_request(
     Raises:
         InputError: The question cannot be asked as it is.
     """
+    if request.resume_from is not None:
+        from planner.answers.resuming import narrowed, with_run_noted  # noqa: PLC0415  (start-up)
+
+        asked, run = narrowed(request, origin)
+        found = solve_request(asked, on_progress, origin, on_point)
+        return with_run_noted(request, origin, run, found)
     result = solved(request, on_progress, origin, on_point)
     if not request.set:
         return result

@@ -32,6 +32,7 @@ def export_file(
     to: str,
     version: str = "",
     *,
+    launcher: str = "",
     allow_lossy: bool = False,
     row: int | None = None,
     **fields: Unpack[ExportFields],
@@ -42,26 +43,33 @@ def export_file(
         path: A plan file, or a front.
         to: Name of the target, a key of `planner.frameworks.targets.TARGETS`.
         version: Version of the target's input; empty: the default one.
+        launcher: What starts it on all hosts, a key of
+            `planner.frameworks.writing.launchers.LAUNCHERS`; empty: the user does.
         allow_lossy: Write also what runs another plan than this one.
         row: Which plan of a front, from 1.
         **fields: Fields of the job that replace those of the file, of
             `planner.question.asked.EXPORTED`.
 
     Raises:
-        InputError: The file, the target or the version is none, the plan breaks a rule, or the
-            target cannot run it; a line each.
+        InputError: The file, the target, the version or the launcher is none, the plan breaks a
+            rule, the target cannot run it, or the launcher does not start it; a line each.
     """
     target = target_named(to)
     if unknown := sorted(set(fields) - set(EXPORTED)):
         raise InputError(f"{unknown[0]}: unknown field; allowed: {', '.join(EXPORTED)}")
     request, plan, origin, _ = read_plan_file(Path(path), fields, flags=True, row=row)
-    _check_one_kind(request)
+    check_one_kind(request)
     resolved = resolve(request, origin, plan.chips)
-    return _exported(resolved, plan, target, version, allow_lossy=allow_lossy)
+    return _exported(resolved, plan, target, version, launcher, allow_lossy=allow_lossy)
 
 
 def export_result(
-    result: PlanResult, to: str, version: str = "", *, allow_lossy: bool = False
+    result: PlanResult,
+    to: str,
+    version: str = "",
+    *,
+    launcher: str = "",
+    allow_lossy: bool = False,
 ) -> ExportResult:
     """A plan of an answer in the words of a target; arguments and errors as of `export_file`."""
     target, job = target_named(to), {**thawed(result.job)}
@@ -72,12 +80,12 @@ def export_result(
         )
     job |= {} if result.machine is None else result.machine.fields
     request = request_from(job)
-    _check_one_kind(request)
+    check_one_kind(request)
     resolved = resolve(request, chips=result.chips)
-    return _exported(resolved, result.plan, target, version, allow_lossy=allow_lossy)
+    return _exported(resolved, result.plan, target, version, launcher, allow_lossy=allow_lossy)
 
 
-def _check_one_kind(request: Request) -> None:
+def check_one_kind(request: Request) -> None:
     """Refuses pools.
 
     Raises:
@@ -101,9 +109,10 @@ def target_that_writes(resolved: Resolved, plan: Plan) -> str:
     """
     named = resolved.runners.targets
     profile = resolved.cost.job.framework.name
-    framework, first = framework_of(profile), default_target(profile)
+    framework = framework_of(profile)
+    first = default_target(profile, resolved.cost.job.learns)
     own = () if framework is None else framework.targets
-    for target in named or sorted(own, key=lambda target: target != first):
+    for target in named or (*((first,) if first else ()), *own):
         with suppress(InputError):
             export_plan(resolved.cost, plan, target, "", allow_lossy=False)
             return target.name
@@ -111,11 +120,17 @@ def target_that_writes(resolved: Resolved, plan: Plan) -> str:
 
 
 def _exported(
-    resolved: Resolved, plan: Plan, target: Target, version: str, *, allow_lossy: bool
+    resolved: Resolved,
+    plan: Plan,
+    target: Target,
+    version: str,
+    launcher: str,
+    *,
+    allow_lossy: bool,
 ) -> ExportResult:
     model = resolved.cost
     plan = under_limit(plan, model.clock_limit)
-    export = export_plan(model, plan, target, version, allow_lossy=allow_lossy)
+    export = export_plan(model, plan, target, version, allow_lossy=allow_lossy, launcher=launcher)
     model.allocation(plan.chips)
     table = PlanTable.from_plans([plan])
     result = plan_results(model, table, evaluate_table(model, table))[0]

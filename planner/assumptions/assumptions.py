@@ -33,8 +33,8 @@ from planner.base.errors import InputError
 from planner.base.fields import Percent, choice, choices, share_schema
 
 PRESETS = ("calibrated", "roofline", "rack-zero", "rack-energy")
-BY_RUNS = f"{PRESETS[0]} with "
-"""Begins the name of constants that rest on runs of one's own."""
+ORIGIN = ("name", "are_fitted")
+"""Fields that say where the others come from, and are no constants."""
 PRECISIONS = ("bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8")
 COLLECTIVES = ("nccl", "synthesized", "best")
 _ALL_ALGORITHMS = ("ring", "hierarchical", "tree", "in-switch")
@@ -73,6 +73,7 @@ class Assumptions:
     """
 
     name: str
+    are_fitted: Annotated[bool, "They are those of runs, none changed by hand."] = False
     matmul_flop_per_s: Annotated[
         Rate, "Matrix multiplication: peak at the job's precision times the achieved share."
     ]
@@ -224,11 +225,6 @@ class Assumptions:
     biased_load_spread: Annotated[Share, "The same where biases of the router balance."] = 0.0
 
     @property
-    def are_fitted(self) -> bool:
-        """Whether the constants are those of runs, published or local, none changed by hand."""
-        return self.name == PRESETS[0] or self.name.startswith(BY_RUNS)
-
-    @property
     def beside_overlap(self) -> float:
         """Share of communication that a pass hides beside one of the opposite direction."""
         return self.dualpipe_overlap
@@ -327,6 +323,7 @@ def calibrated(
     fused = software.fused_attention and chip.calibration_attention != UNFUSED
     return Assumptions(
         name="calibrated",
+        are_fitted=True,
         matmul_flop_per_s=_matmul_peak(chip, precision, constants) * efficiency,
         bf16_flop_per_s=peak16 * efficiency,
         tile_m=chip.gemm_tile[0] if chip.gemm_tile else 0,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.assumptions import ORIGIN, Assumptions
 
 
 class Kind(NamedTuple):
@@ -33,7 +33,8 @@ KINDS: dict[str, Kind] = {
     "job": Kind(
         "a job file",
         _telling(
-            "model hardware batch_tokens lora_rank frozen_weights optimizer precision framework "
+            "model hardware batch_tokens lora_rank adapter lora_targets lora_dropout reference "
+            "frozen_weights optimizer precision framework "
             "fp8_recipe era assumptions objective "
             "chips_exact axes fix clocks max_memory memory_margin max_power max_step_time min_mfu "
             "time_limit train_tokens price_per_chip_hour electricity_price carbon_intensity mfu "
@@ -120,7 +121,7 @@ KINDS: dict[str, Kind] = {
     "table": Kind("a table of constants", _telling("constants")),
     "assumptions": Kind(
         "a file of assumptions",
-        frozenset(field.name for field in fields(Assumptions)) - {"name", "collectives"}
+        frozenset(field.name for field in fields(Assumptions)) - {*ORIGIN, "collectives"}
         | {"preset"},
     ),
 }

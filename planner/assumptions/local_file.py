@@ -29,7 +29,7 @@ from hardware_db import (
     Source,
     load_calibration,
 )
-from planner.assumptions.assumptions import BY_RUNS, Assumptions, calibrated
+from planner.assumptions.assumptions import Assumptions, calibrated
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
@@ -158,7 +158,7 @@ class LocalCalibration:
         local = calibrated(chip, era, precision, self.calibration, experts, recipe)
         return replace(
             local,
-            name=f"{BY_RUNS}{Path(self.file).name}",
+            name=f"{local.name} with {Path(self.file).name}",
             site_factor=local.site_factor * self.site_factor(chip, era),
             local_runs=self.runs if self.is_measured(era) else 0,
         )

@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from hardware_db import Calibration, FrozenMap, load_calibration
-from planner.assumptions.assumptions import PRESETS, Assumptions
+from planner.assumptions.assumptions import ORIGIN, PRESETS, Assumptions
 from planner.base.errors import InputError
 from planner.base.fields import choice
 from planner.base.messages import Origin, mistakes, shown
@@ -31,7 +31,7 @@ def changes_model() -> type[BaseModel]:
     changeable: Any = {
         name: (hint, Field(default=None, description=_meaning(hint)))
         for name, hint in hints.items()
-        if name != "name"
+        if name not in ORIGIN
     }
     changeable["preset"] = (
         Annotated[str, choice(PRESETS)],
@@ -96,7 +96,7 @@ def with_constants(
 def overridden(
     base: Assumptions, changes: dict[str, Any], origin: Origin = _ARGUMENTS
 ) -> Assumptions:
-    """A copy with some fields changed.
+    """A copy with some fields changed by hand.
 
     Args:
         base: What stays where nothing is said.
@@ -112,7 +112,8 @@ def overridden(
     except ValidationError as error:
         known = [*changes_model().model_fields, *_constants(load_calibration())]
         raise InputError("\n".join(mistakes(error, origin.label, known))) from error
-    changed = replace(base, **found.model_dump(exclude_unset=True, exclude={"preset"}))
+    fields = found.model_dump(exclude_unset=True, exclude={"preset"})
+    changed = replace(base, **fields, are_fitted=False)
     if changed.tile_m > 0 and changed.tile_n == 0:
         raise InputError(f"{origin.label(['tile_n'])}: 0: must be at least 1 where tile_m is set")
     return changed

@@ -220,6 +220,7 @@ class FrameworkProfile:
     Attributes:
         name: As typed by the user.
         era: Default software era (key of `ERAS`).
+        adapters_era: The same of jobs that train adapters; empty: no other.
         weight_bytes, gradient_bytes, optimizer_bytes: Per parameter, before sharding. Weights
             count what stays resident beside the optimizer's master copy.
         master_bytes: The part of `optimizer_bytes` that is a copy of the weights, not moments.
@@ -346,6 +347,7 @@ class FrameworkProfile:
     takes_lists: bool = False
     recomputes_alike: str = "all layers"
     optimizers: tuple[str, ...] = (ADAM,)
+    adapters_era: str = ""
     remark: str = ""
     experts: ExpertSoftware | None = None
     fp8_recipe: str = ""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+_BITS = 62  # of a key of several columns
 
 
 class ArrayRecord:
@@ -86,15 +87,28 @@ def among(codes: IntArray, some: IntArray | Sequence[int]) -> BoolArray:
 
 def packed_key(columns: Sequence[IntArray]) -> IntArray:
     """One integer per row that is equal where all columns are; ranks are re-packed when large."""
+    held = [int(np.bitwise_or.reduce(column)) for column in columns]
+    bits = [every.bit_length() for every in held]
+    if min(held) < 0 or sum(bits) > _BITS:
+        return _narrow_key(columns)
+    key = columns[0].astype(np.int64)
+    for column, width in zip(columns[1:], bits[1:], strict=True):
+        key <<= width
+        key |= column
+    return key
+
+
+def _narrow_key(columns: Sequence[IntArray]) -> IntArray:
+    """`packed_key` of columns that are negative or take many bits: each takes its span alone."""
     key = np.zeros(len(columns[0]), dtype=np.int64)
     span = 1
     for values in columns:
         column = values
         low = int(np.minimum.reduce(column, initial=0))
         width = int(np.maximum.reduce(column, initial=0)) - low + 1
-        if span * width > 2**62:
+        if span * width > 2**_BITS:
             key, span = _ranked(key)
-        if span * width > 2**62:
+        if span * width > 2**_BITS:
             column, width = _ranked(column)
             low = 0
         key = key * width + (column - low)

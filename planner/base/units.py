@@ -136,31 +136,45 @@ _COUNTED = ("", "1", "chip", "tokens", "parameters")
 _FORM = re.compile(r"^\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*$")
 
 
-def parse_quantity(text: str, unit: str, what: str) -> float:
-    """A number in an SI unit, with a prefix of it or without: `900GB/s`, `10pJ/B`, `1.2us`.
+def parse_quantity(text: str, unit: str, what: str, near: float | None = None) -> float:
+    """A number with its SI unit, or a multiple of that: `900GB/s`, `10pJ/B`, `1.2us`.
 
     Args:
-        text: As typed; without a unit it is in `unit`. Of a pure number also a percentage.
+        text: As typed; only 0 needs no unit. Of a pure number also a percentage.
         unit: Such as B/s; empty or 1: a pure number.
         what: Names it in messages.
+        near: A usual value in that unit, of whose size a number without one was probably meant.
 
     Raises:
-        InputError: It is no number, or in another unit.
+        InputError: It is no number, has no unit, or another one.
     """
     if unit in _COUNTED:
         return parse_share(text, what) if text.strip().endswith("%") else parse_count(text, what)
-    if unit == "m2":
-        area = parse_mm2(text, what)
-        named = text.rstrip(" 2\u00b2^").endswith("m")  # a bare number is one of square metres
-        return area * M2_PER_MM2 if named else parse_count(text, what)
     match = _FORM.match(text)
+    if unit == "m2" and (match is None or match.group(2)):
+        return parse_mm2(text, what) * M2_PER_MM2
     if match is None or too_long(match.group(1)):
         raise InputError(f"{what}: {shown(text)} is not a number in {unit}, e.g. 1.5G{unit}")
     number, given = float(match.group(1).replace("_", "")), match.group(2)
-    scale = _PREFIXES.get(given.removesuffix(unit) if given.endswith(unit) else given)
-    if scale is None or (given and not given.endswith(unit) and given in _FRACTIONS):
+    if given in _PREFIXES and number:
+        raise InputError(f"{what}: {text.strip()} has no unit{_meant(number, given, unit, near)}")
+    scale = _PREFIXES.get(given.removesuffix(unit))
+    if scale is None:
         raise InputError(f"{what}: {shown(given)} is not {unit} or a multiple, e.g. 1.5G{unit}")
     return _scaled_up(number, scale, text, what)
+
+
+def _meant(number: float, prefix: str, unit: str, near: float | None) -> str:
+    """What a number without a unit may have meant: the multiple nearest to a usual value."""
+    if unit == "m2":
+        return "; write it like 814mm2"
+    if prefix or number < 0 or not near:
+        return f"; did you mean {number:.6g}{prefix}{unit}?"
+    multiples = {**_DECIMAL, **_FRACTIONS}
+    exact = [one for one, size in _BINARY.items() if number * size == near]
+    nearest = min(multiples, key=lambda one: abs(math.log(number * multiples[one] / near)))
+    best = next(iter(exact), nearest)
+    return f"; did you mean {number:.6g}{best}{unit}? It is {_scaled(near, unit, 3)} now"
 
 
 _MULTIPLES = [unit for unit in (*_DECIMAL, *_BINARY) if unit]

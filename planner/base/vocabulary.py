@@ -27,12 +27,33 @@ SCALES = ("memory", "links", "network")
 COOLINGS = ("air", "liquid")
 PLACEMENTS = ("framework", "all", "torus")
 LAYOUTS = ("uniform", "uneven")
+ATTENTION_MATRICES = ("q", "k", "v", "o")
+MATRICES = (*ATTENTION_MATRICES, "gate", "up", "down")
+"""Matrices of a layer that may have adapters."""
+TARGET_GROUPS = {"all": MATRICES, "attention": ATTENTION_MATRICES, "mlp": ("gate", "up", "down")}
+"""Words for several of them."""
+ADAPTERS = ("lora", "dora")
+REFERENCES = ("model", "adapters", "precomputed")
+"""Where DPO has the log-probabilities of its reference from."""
 ANY = "any"
 """In place of names: whatever there is."""
 BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
 """What is inside the meter of energy and power, from the smallest to the largest."""
 OTHER_WORDS = {
-    "job": {"sft": "finetune"},
+    "job": {
+        "sft": "finetune",
+        "qlora": "lora",
+        "dora": "lora",
+        "dpo": "finetune",
+        "dpo-lora": "lora",
+    },
     "power_boundary": {"chips": "chip", "nodes": "node", "it": "node_and_fabric"},
 }
 """Of fields of the question: words that are read as another one, which is meant."""
+JOB_WORDS = {
+    "qlora": {"frozen_weights": "nf4"},
+    "dora": {"adapter": "dora"},
+    "dpo": {"reference": "model"},
+    "dpo-lora": {"reference": "adapters"},
+}
+"""Words for a job that say another field of the question as well."""

@@ -129,10 +129,18 @@ def _paths() -> list[str]:
 
 def targets(incomplete: str) -> list[str]:
     """Completes what launches are read of."""
+    from planner.frameworks.recognition import AUTO  # noqa: PLC0415  (not for --help)
     from planner.frameworks.registry import TARGETS  # noqa: PLC0415  (not for --help)
 
-    names = (name for name, target in TARGETS.items() if target.launches)
+    names = (AUTO, *(name for name, target in TARGETS.items() if target.launches))
     return [name for name in names if name.startswith(incomplete)]
+
+
+def launchers(incomplete: str) -> list[str]:
+    """Completes what starts a job."""
+    from planner.frameworks.writing.launchers import LAUNCHERS  # noqa: PLC0415  (not for --help)
+
+    return [name for name in LAUNCHERS if name.startswith(incomplete)]
 
 
 def _keys_of(name: str) -> Completer:

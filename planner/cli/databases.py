@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,8 +34,8 @@ Output = Annotated[
 models = typer.Typer(no_args_is_help=True, help="The model database: list, show, import.")
 hardware = typer.Typer(no_args_is_help=True, help="The hardware database: list, show, new, detect.")
 
-_NUMBERS = ("params (1e9)", "active (1e9)", "layers", "hidden", "seq-len", "max chips", "value",
-            "memory GB", "GB/s", "year")  # fmt: skip
+_NUMBERS = ("params (1e9)", "parameters", "active (1e9)", "layers", "hidden", "seq-len",
+            "max chips", "value", "memory GB", "GB/s", "year")  # fmt: skip
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SIXTEEN_BITS = ("bf16", "fp16", "fp32", "fp64")
 _NARROW = ("fp8", "fp4")
@@ -83,6 +83,17 @@ def print_record(
         f"\n{key.replace('_', ' ')}: {words}" for key, words in shown.items() if words
     )
     _print(title, header, cells)
+
+
+def print_parts(title: str, parts: Mapping[str, int], around: Mapping[str, int]) -> None:
+    """Prints the parameters of a model by part, those around its language model apart."""
+    total = sum(parts.values())
+    rows = [(name, f"{count:,}") for name, count in parts.items()]
+    rows.append(("language model" if around else "total", f"{total:,}"))
+    rows += [(name, f"{count:,}") for name, count in around.items()]
+    if around:
+        rows.append(("total", f"{total + sum(around.values()):,}"))
+    _print(title, ("part", "parameters"), rows)
 
 
 def _guarded(field: str, name: str, load: Callable[[str], Any]) -> Any:
@@ -295,8 +306,8 @@ def schema(  # the flag is there because every command takes it
     name: Annotated[
         str | None,
         typer.Argument(
-            help="chip, cluster, calibration, reference, model, job, plan, graph, assumptions or "
-            "workload."
+            help="chip, like-chip, cluster, like-cluster, calibration, reference, model, job, "
+            "plan, graph, assumptions or workload."
         ),
     ] = None,
     *,

@@ -14,9 +14,12 @@ from planner.base.files import same_path, write_all
 from planner.cli.field_flags import with_fields
 from planner.cli.launching import (
     From,
+    Improve,
     LaunchFlags,
     Question,
+    check_improve,
     question_of,
+    with_improvements,
     with_launch,
 )
 from planner.cli.options import AsJson
@@ -26,7 +29,13 @@ from planner.cli.plan_options import (
     PlanFile,
     Row,
 )
-from planner.cli.showing import Quiet, ShowEvaluate, print_evaluated, shown_sections
+from planner.cli.showing import (
+    Quiet,
+    ShowEvaluate,
+    print_evaluated,
+    print_improvements,
+    shown_sections,
+)
 from planner.cli.tracing import check_trace, trace_content
 from planner.question.asked import REPLACED, WHOLE_RUN
 from planner.report.section_names import EVALUATE
@@ -41,6 +50,7 @@ FEW = {
     "source": "",
     "hardware": "",
     "framework": "",
+    "improve": "With --from: nearest better plans, as diffs.",
     "plot": "",
     "output": "",
     "show": "Sections in full: time,stages,... or all.",
@@ -59,6 +69,7 @@ def evaluate(
     source: From = None,
     launched: dict[str, Any],
     asked: dict[str, Any],
+    improve: Improve = False,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -106,16 +117,21 @@ def evaluate(
       {examples}
     """
     launch = LaunchFlags(source=source, given=launched)
+    check_improve(improve, launch, quiet=quiet)
     files = _Files(plan=plan_file, plot=plot, trace=trace, output=output)
     _check_files(files, "the plan file" if source is None else "the file")
     sections = shown_sections(show, EVALUATE, quiet=quiet, as_json=as_json)
     question = question_of(plan_file, row, launch, asked)
     result = _evaluated(question, files, quiet=as_json or quiet)
+    if improve:
+        result = with_improvements(result, question, launch, {**asked, **launch.job})
     if as_json:
         print_json(result.to_dict())
         return
     asking = _asking(question, files, row, asked)
     print_evaluated(result, asking, sections, quiet=quiet)
+    if improve:
+        print_improvements(result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
-from planner.cli.completing import one_of
+from planner.cli.chakra import MaxNodes, Ranks, TraceFolder, chakra_texts, check_alone
+from planner.cli.completing import launchers, one_of
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.output import print_json
@@ -32,7 +33,16 @@ def export(
     ] = None,
     target_version: Annotated[
         str | None,
-        typer.Option(help="Version of the target's input. {versions}.", metavar="VERSION"),
+        typer.Option(help="Version of the target (planner targets).", metavar="VERSION"),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        option(
+            "Starts it: slurm, kubernetes, torchrun.",
+            None,
+            metavar="LAUNCHER",
+            complete=launchers,
+        ),
     ] = None,
     allow_lossy: Annotated[
         bool,
@@ -50,6 +60,9 @@ def export(
             metavar="FOLDER",
         ),
     ] = None,
+    chakra: TraceFolder = None,
+    ranks: Ranks = None,
+    max_nodes: MaxNodes = None,
     asked: dict[str, Any],
     row: Row = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -62,12 +75,26 @@ def export(
       planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
         --runnable-in {target} -o runnable.yaml
 
-      planner export runnable.yaml --to {target} > run.sh
+      planner export runnable.yaml --to {target} --launcher slurm -o launch
+
+      planner export runnable.yaml --chakra trace/ --ranks all
 
       {examples}
     """
+    if chakra is not None:
+        check_alone(
+            {"to": to, "target-version": target_version, "launcher": launcher,
+             "allow-lossy": allow_lossy or None, "output": output}
+        )  # fmt: skip
+        files = chakra_texts(plan_file, chakra, ranks, max_nodes, row, asked, as_json=as_json)
+        _write(files.texts, chakra, plan_file, "chakra")
+        files.show()
+        return
     from planner.answers.exported import export_file  # noqa: PLC0415  (numpy; not for --help)
 
+    for name, value in (("ranks", ranks), ("max-nodes", max_nodes)):
+        if value is not None:
+            raise InputError(f"{name}: is about traces; give --chakra FOLDER beside it")
     if to is None:
         known = [*TARGETS]
         raise InputError(
@@ -77,12 +104,13 @@ def export(
         plan_file,
         to,
         target_version or "",
+        launcher=launcher or "",
         allow_lossy=allow_lossy,
         row=row_of(row),
         **asked,
     )
     if output is not None:
-        _write(result, output, plan_file)
+        _write({output / file.name: file.text for file in result.export.files}, output, plan_file)
     if as_json:
         print_json(result.to_dict())
     elif output is None:
@@ -94,25 +122,26 @@ def export(
         print_view(export_view(result, output))
 
 
-def _write(result: ExportResult, folder: Path, plan_file: Path) -> None:
+def _write(
+    texts: dict[Path, str | bytes], folder: Path, plan_file: Path, name: str = "output"
+) -> None:
     """All files of an export, none of them where one cannot be written.
 
     Raises:
         InputError: The folder is a file, or cannot be made or written to; or a file of it is the
             plan that was read.
     """
-    texts: dict[Path, str | bytes] = {folder / f.name: f.text for f in result.export.files}
     for path in texts:
         if same_path(path, plan_file):
-            raise InputError(f"output: {path} is the plan file that is read; name another folder")
+            raise InputError(f"{name}: {path} is the plan file that is read; name another folder")
     try:
         if folder.exists() and not folder.is_dir():
-            raise InputError(f"output: {folder} is a file; name a folder")
+            raise InputError(f"{name}: {folder} is a file; name a folder")
         made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"output: {folder} cannot be made ({reason})") from error
+        raise InputError(f"{name}: {folder} cannot be made ({reason})") from error
     try:
         write_all(texts)
     except InputError:

@@ -10,7 +10,9 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.files import check_writable, same_path, write_all
+from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import changed_paths, one_of, only_in_shells
+from planner.cli.output import print_json
 
 _HEAD = (
     "# What differs from {like}; all other numbers are that record's.\n"
@@ -42,6 +44,7 @@ def new(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="The file (.yaml or .yml).", metavar="FILE")
     ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Writes the short file of a chip or a cluster that differs from another one.
 
@@ -65,7 +68,28 @@ def new(
     _check_loads(data, output)
     text = _HEAD.format(like=like) + dump(data, leaves_in_flow=True, width=_WIDTH)
     write_all({output: text})
+    if as_json:
+        print_json(_document(data, name, like, output))
+        return
     print(f"{output}: {name}, like {like}; planner hardware show {output} prints it whole")
+
+
+def _document(data: dict[str, Any], name: str, like: str, output: Path) -> dict[str, Any]:
+    """The fields of the JSON document."""
+    from hardware_db.likeness import LABELS, LIKE, is_cluster  # noqa: PLC0415  (not for --help)
+    from strict_yaml.merging import leaf_paths  # noqa: PLC0415
+
+    labels = (LIKE, *LABELS)
+    changed = [path for path in leaf_paths(data) if path.rpartition(".")[2] not in labels]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": name,
+        "output": str(output),
+        "like": like,
+        "kind": "cluster" if is_cluster(data) else "chip",
+        "changed": changed,
+        "content": data,
+    }
 
 
 def short_file(like: str, name: str, texts: list[str], folder: Path) -> dict[str, Any]:

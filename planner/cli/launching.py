@@ -29,11 +29,20 @@ _EVALUATED = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbo
 From = Annotated[
     str | None,
     option(
-        "The file is a launch: {launches}; - is standard input.",
+        "The file is a launch of any framework (auto) or: {launches}; - is standard input.",
         _PANEL,
         "--from",
         metavar="FRAMEWORK",
         complete=targets,
+    ),
+]
+Improve = Annotated[
+    bool,
+    option(
+        "Also the nearest better plans of a launch, by one, two and three changes, each with the "
+        "diff of its file.",
+        _PANEL,
+        "--improve",
     ),
 ]
 _SAID = {
@@ -80,6 +89,7 @@ class Question:
     Attributes:
         request, plan, origin, assumed: See `planner.question.files.plan_file.PlanRead`.
         imported: The launch; None: it was a plan file.
+        source: What it was asked to be: the framework, or auto.
         file: Its name.
         flags: The flags that ask the same of it, of those that explain has too.
     """
@@ -91,6 +101,7 @@ class Question:
     imported: Imported | None
     file: str
     flags: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -113,8 +124,38 @@ class Question:
             "flags": list(self.flags),
             **{name: [one.to_dict() for one in getattr(self.imported, name)] for name in lists},
         }
+        if self.source != self.imported.source:
+            launch["asked"] = self.source
         warnings = (*self.imported.warnings, *found.warnings)
         return replace(found, warnings=warnings, launch=launch)
+
+
+def check_improve(improve: bool, launch: LaunchFlags, *, quiet: bool) -> None:
+    """Refuses --improve where there is no launch to improve, or nothing to show it in."""
+    if improve and launch.source is None:
+        raise InputError(
+            "improve: is about launches (--from); planner explain compares a plan with those one "
+            "step away"
+        )
+    if improve and quiet:
+        raise InputError("improve: has no effect with --quiet, which prints one line; give one")
+
+
+def with_improvements(
+    result: EvaluateResult, question: Question, launch: LaunchFlags, given: Mapping[str, Any]
+) -> EvaluateResult:
+    """An answer with the better plans near to the launch."""
+    from planner.answers.improved import improved  # noqa: PLC0415  (few ask for it)
+    from planner.question.launch import LaunchRead  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.resolved import resolve  # noqa: PLC0415
+
+    assert question.imported is not None
+    assert launch.source is not None
+    read = LaunchRead(question.request, question.plan, question.origin, question.imported)
+    resolved = resolve(question.request, question.origin, question.plan.chips)
+    path = Path(question.file)
+    found = improved(resolved, read, launch.source, path, given, launch.fixes)
+    return replace(result, launch={**result.launch, "improvements": found.to_dict()})
 
 
 def question_of(
@@ -151,6 +192,7 @@ def question_of(
         imported=found.imported,
         file=str(plan_file),
         flags=_flags({**launch.job, **asked}, launch.fixes),
+        source=launch.source,
     )
 
 

@@ -1,7 +1,7 @@
 """`planner`: the commands, and what every command does about errors.
 
 Exit codes: 0 ok, 2 bad input, 3 proved infeasible, 4 time limit without a plan, 130 Ctrl-C,
-1 a bug of ours.
+1 a bug of ours, or of `planner check` a run outside of its interval.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ app = typer.Typer(
         explain="explain:explain",
         compare="compare:compare",
         export="export:export",
+        targets="targets:targets",
+        check="check:check",
         feasible="feasible:feasible",
         ridgeline="ridgeline:ridgeline",
         reproduce="reproduce:reproduce",
@@ -58,7 +60,7 @@ app = typer.Typer(
     ),
     epilog=(
         "Exit codes: 0 ok, 2 bad input, 3 proved that no plan fits, 4 time limit without a plan, "
-        "130 interrupted, 1 a bug. Every command takes --json."
+        "130 interrupted, 1 a bug or a check that failed. Every command takes --json."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -1,4 +1,4 @@
-"""`planner models import`: a config.json of Hugging Face as a model file."""
+"""`planner models import`: a config.json of Hugging Face, or a definition, as a model file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
-from planner.base.version import __version__
+from planner.base.version import SCHEMA_VERSION, __version__
+from planner.cli.models_definitions import is_definition, print_definition, read_definition
 from planner.cli.options import OUTPUT, AsJson, option
 
 if TYPE_CHECKING:
-    from models_db.hub import Import
+    from models_db.hub import Counted, Import
 
 _MODEL = "Model"
 
@@ -21,7 +22,7 @@ def import_model(
     path: Annotated[
         Path,
         typer.Argument(
-            help="config.json, its folder, or the index of the weights beside it.",
+            help="config.json, its folder, the index of its weights, or a definition.",
             show_default=False,
         ),
     ],
@@ -37,37 +38,83 @@ def import_model(
         str | None,
         option("Tokens per sequence of pre-training (default: as the file suggests).", _MODEL),
     ] = None,
+    read_as: Annotated[
+        str | None,
+        option("Read it as this model_type, whatever it says.", _MODEL, "--as", metavar="TYPE"),
+    ] = None,
+    which: Annotated[
+        str | None, option("Which definition of a Python file with several.", _MODEL)
+    ] = None,
+    vocab_size: Annotated[
+        str | None, option("Rows of the embedding, where a definition states none.", _MODEL)
+    ] = None,
     sources: Annotated[bool, typer.Option("--sources", help="Where each number is from.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """A config.json of Hugging Face as a model of your own, its weights counted.
+    """A config.json of Hugging Face, or a definition, as a model of your own.
 
-    Weights beside it (*.safetensors, or their index) say how many parameters there truly are; only
-    their headers are read.
+    A type without a modelled cost is counted. Of weights beside it only headers are read.
+    Definitions: Megatron-LM's arguments (.sh), classes and recipes of NeMo and
+    Megatron-Bridge, registries of torchtitan (.py), MaxText's models (.yml).
 
     Examples:
       planner models import config.json -o my-model.yaml
 
-      planner models import config.json --seq-len 4096 --sources
+      planner models import ssm.py --which NemotronHConfig8B
 
-      planner models import config.json --json
+      planner models import config.json --as llama --sources
 
-      planner solve --model my-model.yaml --seq-len 4096 --hardware h100-sxm5-80 --chips 64
+      planner solve --model my-model.yaml --hardware h100-sxm5-80 --chips 64
     """
-    from models_db import ModelError, hub  # noqa: PLC0415  (not for --help)
+    from models_db import hub  # noqa: PLC0415  (not for --help)
     from planner.base.files import write_atomically  # noqa: PLC0415
     from planner.base.units import parse_whole  # noqa: PLC0415
-    from planner.question.records import one_per_line  # noqa: PLC0415
 
     _check_target(output, path)
     length = None if seq_len is None else parse_whole(seq_len, "seq-len")
-    try:
-        found = hub.import_model(path, name=name, seq_len=length, made_by=f"planner {__version__}")
-    except ModelError as error:
-        raise InputError(one_per_line(str(error))) from error
+    if is_definition(path):
+        if read_as is not None:
+            raise InputError(f"as: belongs to a config.json, not to the definition {path}")
+        rows = None if vocab_size is None else parse_whole(vocab_size, "vocab-size")
+        given = {"seq_len": length, "vocab_size": rows}
+        given = {key: value for key, value in given.items() if value is not None}
+        made = f"planner {__version__}"
+        read = read_definition(path, which=which, name=name, given=given, made_by=made)
+        if output is not None:
+            write_atomically(output, read.text)
+        print_definition(read, output, sources=sources, as_json=as_json)
+        return
+    if which is not None or vocab_size is not None:
+        raise InputError(f"which, vocab-size: belong to definitions, not to {path}")
+    found = _imported(path, name, length, read_as)
+    if not isinstance(found, hub.Import):
+        if output is not None:
+            raise InputError(f"{found.refusal}; {output} is not written")
+        _print_counted(found, as_json=as_json)
+        return
     if output is not None:
         write_atomically(output, found.text)
     _print(found, output, sources=sources, as_json=as_json)
+
+
+def _imported(
+    path: Path, name: str | None, length: int | None, read_as: str | None
+) -> Import | Counted:
+    """A config.json as a model file; where no cost is modelled, what is counted of it.
+
+    Raises:
+        InputError: It cannot be read, or is wrong.
+    """
+    from models_db import ModelError, hub  # noqa: PLC0415  (not for --help)
+    from planner.question.records import one_per_line  # noqa: PLC0415
+
+    made_by = f"planner {__version__}"
+    try:
+        return hub.import_model(path, name=name, seq_len=length, made_by=made_by, read_as=read_as)
+    except hub.NotModelledError as error:
+        return error.counted
+    except ModelError as error:
+        raise InputError(one_per_line(str(error))) from error
 
 
 def _check_target(output: Path | None, path: Path) -> None:
@@ -83,6 +130,39 @@ def _check_target(output: Path | None, path: Path) -> None:
         raise InputError(f"output: {output}: must end in {' or '.join(YAML_SUFFIXES)}")
     if output is not None and same_path(output, path):
         raise InputError(f"output: {output} is the file that is read; name another")
+
+
+def _print_counted(counted: Counted, *, as_json: bool) -> None:
+    """Prints the parameters of a model whose cost is not modelled."""
+    from planner.cli.databases import print_parts  # noqa: PLC0415  (it takes this command)
+    from planner.cli.output import print_json  # noqa: PLC0415
+
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, **_counted_document(counted)})
+        return
+    title = f"{counted.title}\nmodel type: {counted.model_type}"
+    print_parts(title, counted.parts, counted.outer or {})
+    typer.echo(f"note: the cost is not modelled, and no file is written: {counted.lacks}")
+    for line in counted.remarks:
+        typer.echo(f"note: {line}")
+
+
+def _counted_document(counted: Counted) -> dict[str, Any]:
+    """The fields of the JSON document of a model whose cost is not modelled."""
+    return {
+        "title": counted.title,
+        "model_type": counted.model_type,
+        "config": {"file": str(counted.config), "sha256": counted.sha256},
+        "output": None,
+        "total_parameters": None,
+        "text_parameters": counted.text_parameters,
+        "parts": dict(counted.parts),
+        "other_parts": None if counted.outer is None else dict(counted.outer),
+        "not_modelled": counted.lacks,
+        "assumed": dict(counted.assumed),
+        "unread": list(counted.unread),
+        "remarks": list(counted.remarks),
+    }
 
 
 def _print(found: Import, output: Path | None, *, sources: bool, as_json: bool) -> None:
@@ -117,6 +197,9 @@ def _document(found: Import, output: Path | None) -> dict[str, Any]:
         "total_parameters": found.model.total_parameters,
         "active_parameters": found.model.active_parameters,
         "mtp_parameters": found.model.mtp_parameters,
+        "text_parameters": found.text_parameters,
+        "outside_the_record": dict(found.beside),
+        "other_parts": None if found.outer is None else dict(found.outer),
         "weights": None
         if weights is None
         else {

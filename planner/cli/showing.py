@@ -76,6 +76,15 @@ def _leaning_of(result: SolveResult) -> tuple[Elasticity, ...]:
         return tuple(explained.leaning_of(result, on_progress))
 
 
+def print_improvements(result: EvaluateResult) -> None:
+    """Prints the better plans near to a launch, below its costs."""
+    from planner.report.tables.improvement import improvement_view  # noqa: PLC0415  (few ask for it)
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+
+    print()
+    print_view(improvement_view(result.launch["improvements"]))
+
+
 def print_evaluated(
     result: EvaluateResult, asking: Asking, sections: tuple[str, ...], *, quiet: bool
 ) -> None:

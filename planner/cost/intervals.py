@@ -114,8 +114,13 @@ def is_other_chip(chip: Chip) -> bool:
 
 
 def is_measured(cluster: Cluster) -> bool:
-    """Whether runs on such machines can have been measured by others: they are as recorded."""
-    return cluster.chip.is_record and not cluster.changed
+    """Whether runs on such machines can have been measured by others.
+
+    Chips, nodes and network are those of a record, neither rewired nor with slow links.
+    """
+    degraded = any(level.degraded for level in cluster.levels)
+    as_wired = cluster.is_record and not cluster.changed and cluster.record_name is None
+    return cluster.chip.is_record and as_wired and not degraded
 
 
 def is_seen(job: Job, chip: Chip, calibration: Calibration) -> bool:

@@ -6,10 +6,11 @@ from frozen_records import dataclass
 from models_db import Model
 from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.experts import ExpertSoftware
-from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, UNQUANTIZED
+from planner.assumptions.optimizers import ADAM, FROZEN, OPTIMIZERS, QUANTIZED, UNQUANTIZED
 from planner.assumptions.recipes import check_recipe
 from planner.assumptions.software import ERAS, FrameworkProfile
 from planner.base.errors import InputError
+from planner.base.vocabulary import ADAPTERS, MATRICES
 
 JOB_KINDS = ("pretrain", "finetune", "lora")
 LONGEST_SEQUENCE = 2**24
@@ -31,6 +32,12 @@ class Job:
         precision: Of the matrix multiplications, one of `PRECISIONS`.
         kind: "pretrain", "finetune" (all parameters) or "lora" (adapters on a frozen model).
         lora_rank: Rank of the adapters of a "lora" job.
+        adapter: "lora", or "dora": a trained magnitude for each output beside it.
+        lora_targets: Matrices with adapters, of `planner.base.vocabulary.MATRICES`; empty: all of
+            them, and time as runs of the era had it.
+        lora_dropout: Share of an adapter's inputs that is dropped.
+        reference: DPO: where the log-probabilities of the reference model come from, of
+            `planner.base.vocabulary.REFERENCES`; empty: there is none.
         trained_ends: A "lora" job trains embedding and head too.
         frozen_weights: Format of the matrices that a "lora" job does not train, a key of
             `planner.assumptions.optimizers.FROZEN`; embedding and head have 16 bits.
@@ -49,6 +56,10 @@ class Job:
     precision: str = "bf16"
     kind: str = "pretrain"
     lora_rank: int = USUAL_RANK
+    adapter: str = ADAPTERS[0]
+    lora_targets: tuple[str, ...] = ()
+    lora_dropout: float = 0.0
+    reference: str = ""
     trained_ends: bool = False
     frozen_weights: str = UNQUANTIZED
     optimizer: str = ADAM
@@ -79,6 +90,7 @@ class Job:
         if self.optimizer not in OPTIMIZERS:
             known = ", ".join(OPTIMIZERS)
             raise InputError(f"optimizer: {self.optimizer!r} is not one of {known}")
+        check_mixers(self)
         usual = self.framework.fp8_recipe or ERAS[self.era].fp8_recipe
         check_recipe(self.fp8_recipe, self.precision, self.framework, usual)
 
@@ -101,6 +113,52 @@ class Job:
     def trains_all(self) -> bool:
         """Whether every parameter gets a gradient (False for LoRA)."""
         return self.kind != "lora"
+
+    @property
+    def adapted(self) -> tuple[str, ...]:
+        """Which matrices have adapters; those of a job that does not say are all."""
+        return self.lora_targets or MATRICES
+
+    @property
+    def widens(self) -> bool:
+        """Whether frozen weights have less than 16 bits, so that products widen them."""
+        return not self.trains_all and self.frozen_weights in QUANTIZED
+
+    @property
+    def reference_passes(self) -> int:
+        """Forward passes of a reference model for each of the trained one: 1, or 0.
+
+        Rafailov et al., arXiv:2305.18290, equation 7: the loss takes log-probabilities of both.
+        """
+        return int(self.reference in ("model", "adapters"))
+
+    @property
+    def learns(self) -> str:
+        """What kind of launch it needs: its kind, or "dpo"."""
+        return "dpo" if self.reference else self.kind
+
+
+def check_mixers(job: Job) -> None:
+    """Refuses what of a model with recurrences is not modelled.
+
+    Raises:
+        InputError: Says what, and why.
+    """
+    model = job.model
+    if model.order is None or model.recurrence is None:
+        return
+    from planner.cost.kernels.recurrence import WHY_NOT  # noqa: PLC0415  (few models have one)
+
+    if (reason := WHY_NOT.get(model.recurrence.kind)) is not None:
+        raise InputError(
+            f"model: {model.name} has layers of kind {model.recurrence.kind}, whose parameters are "
+            f"counted, but not their cost: {reason}"
+        )
+    if job.kind == "lora":
+        raise InputError(
+            f"job: lora of {model.name} is not modelled: which projections of a recurrence get "
+            "adapters differs among libraries; allowed: pretrain, finetune"
+        )
 
 
 def sequences_in(batch_tokens: float, seq_len: int) -> int:

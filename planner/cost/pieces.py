@@ -14,6 +14,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import component_j, running_w, standing_w
 from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import LayerCost
+from planner.cost.memory.adapters import kept_beside
 from planner.cost.memory.memory import (
     activation_bytes,
     kept_bytes,
@@ -75,6 +76,7 @@ def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray
             fused=model.assumptions.fused_attention,
             seq_len=model.job.seq_len,
             operand=kept_bytes(model.job),
+            adapters=kept_beside(model.job, moe=moe),
         )
         saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
     return LayerColumns(**columns, saved_bytes=(saved[0], saved[1]))  # type: ignore[arg-type]

@@ -13,7 +13,6 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
-from planner.assumptions.optimizers import QUANTIZED
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import (
     DataNets,
@@ -100,8 +99,7 @@ def layer_terms(
         cp_mode=x.cp_mode,
         recompute=x.recompute,
         clock=x.clock,
-        trains_all=model.job.trains_all,
-        widens=not model.job.trains_all and model.job.frozen_weights in QUANTIZED,
+        job=model.job,
         selective=model.framework.selective,
         gathers_context=model.framework.gathers_context,
         tp_net=nets["tp"],
@@ -180,9 +178,10 @@ def end_terms(model: CostModel, tp: IntArray, tokens: FloatArray, clock: FloatAr
     weight_grad = head.weight_grad * float(model.job.trains_all)
     backward = head.input_grad + weight_grad
     moved = _EMBEDDING_BYTES * tokens * model.shapes.hidden
+    ahead = 1 + model.job.reference_passes
     return EndCost(
-        embedding=moved / a.memory_bytes_per_s + np.zeros_like(backward),
-        head=head.forward + backward,
+        embedding=ahead * moved / a.memory_bytes_per_s + np.zeros_like(backward),
+        head=ahead * head.forward + backward,
         head_backward=backward,
         head_weight_grad=weight_grad,
     )
@@ -206,11 +205,13 @@ def send_s(
     sequence_parallel: BoolArray,
     net: GroupCosts,
 ) -> FloatArray:
-    """Seconds of the two sends of a micro-batch between neighbouring chunks, hidden or not.
+    """Seconds of the sends of a micro-batch between neighbouring chunks, hidden or not.
 
-    Each is 2 T h bytes, divided by tp under sequence parallelism (or where the era splits them).
+    Two, and one of a reference model; each is 2 T h bytes, divided by tp under sequence
+    parallelism (or where the era splits them).
     """
-    return 2 * net.send_s(send_bytes(model, tp, tokens, sequence_parallel))
+    size = send_bytes(model, tp, tokens, sequence_parallel)
+    return (2 + model.job.reference_passes) * net.send_s(size)
 
 
 def send_bytes(
@@ -265,12 +266,13 @@ def shard_terms(
         (local.dense_layer, np.zeros_like(local.dense_layer)),
         (local.moe_layer, local.experts),
     )
+    ref = model.job.reference_passes
     dense, moe = (
-        layer_collective_s(a, nets, sharding, shared, experts, m, once, again, trained_share)
+        layer_collective_s(a, nets, sharding, shared, experts, m, once, again, trained_share, ref)
         for shared, experts in kinds
     )
     ahead_dense, ahead_moe = (
-        forward_gather_s(nets, sharding, shared, experts, once)
+        (1 + ref) * forward_gather_s(nets, sharding, shared, experts, once)
         if a.perfect_overlap
         else np.zeros((1, 1))
         for shared, experts in kinds

@@ -18,6 +18,7 @@ def block_of(model: Model) -> str | None:
     if plain:
         return "gpt3" if _like_gpt3(model) else None
     modern = model.norm.kind == "rmsnorm" and model.norm.per_layer == 2
+    modern = modern and not unwritten_layers(model)
     if not modern or model.parallel_block or model.positions.kind != "rope" or not model.mlp.gated:
         return None
     if model.window is not None or attention.sinks or model.mlp.bias or model.norm.embedding:
@@ -30,6 +31,24 @@ def block_of(model: Model) -> str | None:
     alike = moe.layer_period == 1 and moe.first_dense_layers == 0 and moe.shared_experts == 0
     mixed: _Blocks = {((), "none"): "mixtral", ((), "per-head"): "qwen3_moe"}
     return mixed.get((attention.bias, attention.qk_norm)) if alike else None
+
+
+def unwritten_layers(model: Model) -> str:
+    """Which layers of a model are none that a target here is written with; empty: all are.
+
+    Megatron-LM builds them with pretrain_mamba.py (`--hybrid-layer-pattern`), and with
+    pretrain_gpt.py (`--experimental-attention-variant gated_delta_net`, `--attention-output-gate`,
+    `--moe-latent-size`); transformers by its own types. That these build the same layers has not
+    been compared, so nothing is written.
+    """
+    kind = model.recurrence.kind if model.recurrence else ""
+    found = {
+        f"recurrences of kind {kind} in place of attention": bool(kind),
+        "layers without attention or without a feed-forward": model.order is not None and not kind,
+        "a gate on the output of attention": model.attention.output_gate and not kind,
+        "experts at a latent width": model.moe is not None and model.moe.latent > 0 and not kind,
+    }
+    return ", ".join(words for words, holds in found.items() if holds)
 
 
 def _like_gpt3(model: Model) -> bool:

@@ -12,6 +12,8 @@ from planner.assumptions.software import FrameworkProfile
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
+    from planner.frameworks.checkpoints import Checkpoint
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -32,8 +34,12 @@ class Target:
         lists_layers: Whether it is given the layers of every stage as a list, so that any split
             can be written; else its framework deals them out.
         versions: Versions of its input that can be written, the default first.
+        jobs: What kinds of jobs it runs (`planner.cost.job.Job.learns`).
         launches: What of its launches is read (`planner evaluate --from`), in a few words with
             their article: "a script or arguments"; empty: nothing is.
+        processes: What a job starts (`planner export --launcher`): one process for each of the
+            "chips", or for each of the "hosts" with all of its chips; empty: nothing, its texts
+            are a part of the user's program.
     """
 
     name: str
@@ -42,7 +48,9 @@ class Target:
     rules: tuple[str, ...] = ()
     lists_layers: bool = False
     versions: tuple[str, ...] = ("",)
+    jobs: tuple[str, ...] = ("pretrain", "finetune")
     launches: str = ""
+    processes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +85,7 @@ class Framework(ABC):
     3. `write.py`: a function that turns a `Launch` into an `Export`. The rules have passed the
        plan before; what the files cannot say is listed in `Export.lossy`.
     4. `read.py`: a function that turns the text of a launch into a plan, `Imported`.
+    5. `checkpoints.py`: what a plan may change when a run goes on from its checkpoint.
 
     `rules`, `write` and `read` import these modules only when they are called: most questions
     need none of them, or the first alone.
@@ -136,6 +145,30 @@ class Framework(ABC):
                 says; a line each.
         """
         raise TypeError(f"{self.name} has launches, and does not say how to read one")
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """The forms of its checkpoints, the usual ones first; empty: none is known."""
+        return ()
+
+    def recognizes(self, text: str) -> str:
+        """The target whose launch a text is, by words that no other has; empty: it is none."""
+        return ""
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]] | None:
+        """What changes in a launch from one plan to another, and settings that launches have.
+
+        Args:
+            before, after: The plans.
+            batch: Sequences of a step, which stays.
+            layers: Of the model.
+            text: The launch.
+
+        Returns:
+            None where launches of the framework are not changed.
+        """
+        return None
 
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Whether its settings can say stages that recompute differently from one another."""

@@ -13,11 +13,20 @@ On others (Intel, AWS, chips of no vendor) the framework stands for memory and s
 """
 
 
-def default_target(profile: str) -> Target | None:
-    """The target of a profile, by its name; None: nothing launches it.
+def default_target(profile: str, job: str = "pretrain") -> Target | None:
+    """The target of a profile, by its name; None: nothing launches such a job of it.
 
-    The one that its framework says, else the one that is named like it.
+    The one that its framework says, else the one that is named like it; where that does not run
+    the job, the first of those with its profile that do.
+
+    Args:
+        profile: Its name.
+        job: What kind of job (`planner.cost.job.Job.learns`).
     """
     framework = framework_of(profile)
     name = "" if framework is None else framework.launched_as.get(profile, "")
-    return TARGETS[name] if name else target_of(profile)
+    usual = TARGETS[name] if name else target_of(profile)
+    if usual is None or job in usual.jobs:
+        return usual
+    own = (one for one in TARGETS.values() if one.framework == usual.framework)
+    return next((one for one in own if job in one.jobs), None)

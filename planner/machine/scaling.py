@@ -10,8 +10,9 @@ With r = p / p0 PEs of the record's p0:
     host, idle power              stay
 
 Device memory, links and network cards stay as they are unless `scale` names them; with the memory
-the rest of the dynamic power grows too, since memory traffic is most of it. All of it is assumed:
-no such chip exists.
+the rest of the dynamic power grows too, since memory traffic is most of it. Values that the
+question gives itself are those of the chip with all its PEs, and stay. All of it is assumed: no
+such chip exists.
 """
 
 from __future__ import annotations
@@ -28,6 +29,23 @@ from planner.cost.chip.pes import on_chip_at, unfilled_rows
 
 RETICLE_M2 = 8.58e-4
 """The field that one exposure prints, 26 x 33 mm: the largest die in one piece."""
+_OF_PATH: Mapping[str, tuple[str, ...]] = {
+    "power.tdp": ("tdp_w", "busy_w", "busy_sigma_w"),  # busy kernels follow the rated power
+    "power.wait": ("wait_w", "wait_sigma_w"),
+    "power.wait_sigma": ("wait_sigma_w",),
+    "power.busy": ("busy_w", "busy_sigma_w"),
+    "power.busy_sigma": ("busy_sigma_w",),
+    "on_chip.l2": ("l2_bytes",),
+    "on_chip.sram": ("sram_bytes",),
+    "on_chip.bandwidth": ("sram_bandwidth_bytes_per_s",),
+    "die.area": ("die_area_m2",),
+    "memory.capacity": ("memory_bytes",),
+    "memory.bandwidth": ("memory_bandwidth_bytes_per_s",),
+    "scale_up.link_bandwidth": ("scale_up_link_bytes_per_s", "scale_up_bytes_per_s"),
+    "scale_up.bandwidth": ("scale_up_link_bytes_per_s", "scale_up_bytes_per_s"),
+}
+"""What PEs scale of a chip, by the paths of its file."""
+_PEAK = "peak."
 _SCALED = " scaled to "
 _MOST = 64  # times the record's PEs: beyond, nothing of the record says anything
 
@@ -56,13 +74,16 @@ def check_pes(chip: Chip, pes: int) -> None:
         raise InputError(line)
 
 
-def with_pes(cluster: Cluster, pes: int, scale: Collection[str] = ()) -> Cluster:
+def with_pes(
+    cluster: Cluster, pes: int, scale: Collection[str] = (), given: Collection[str] = ()
+) -> Cluster:
     """The cluster with chips of so many PEs.
 
     Args:
         cluster: As its record has it, or rewired.
         pes: Processing elements per chip.
         scale: Which of `planner.base.vocabulary.SCALES` grow with them.
+        given: Full paths of fields whose values are those of the chip with all its PEs.
 
     Raises:
         InputError: See `check_pes`.
@@ -74,9 +95,41 @@ def with_pes(cluster: Cluster, pes: int, scale: Collection[str] = ()) -> Cluster
     ratio = pes / chip.pe_count
     return replace(
         cluster,
-        chip=_scaled_chip(chip, pes, scale),
-        levels=tuple(_scaled_level(level, ratio, scale) for level in cluster.levels),
+        chip=_as_given(_scaled_chip(chip, pes, scale), chip, given),
+        levels=tuple(
+            level if _gives(level, given) else _scaled_level(level, ratio, scale)
+            for level in cluster.levels
+        ),
     )
+
+
+def grows(path: str, scale: Collection[str] = ()) -> bool:
+    """Whether the field at a full path, such as `chip.power.tdp`, grows with PEs."""
+    record, _, of_record = path.partition(".")
+    if record == "cluster":
+        return bool({"links", "network"} & {*scale}) and path.rpartition(".")[2] in _RATES
+    section = {"memory": "memory", "scale_up": "links"}.get(of_record.partition(".")[0])
+    named = of_record in _OF_PATH or of_record.startswith(_PEAK)
+    return record == "chip" and named and (section is None or section in scale)
+
+
+def _as_given(scaled: Chip, chip: Chip, given: Collection[str]) -> Chip:
+    """A scaled chip with what was given of it before."""
+    paths = [path.removeprefix("chip.") for path in given if path.startswith("chip.")]
+    names = [name for path in paths for name in _OF_PATH.get(path, ())]
+    peaks = {path.removeprefix(_PEAK) for path in paths if path.startswith(_PEAK)}
+    rates = {**scaled.peak_flop_per_s, **{name: chip.peak_flop_per_s[name] for name in peaks}}
+    stays = {name: getattr(chip, name) for name in names}
+    return replace(scaled, peak_flop_per_s=FrozenMap(rates), **stays) if paths else scaled
+
+
+def _gives(level: Level, given: Collection[str]) -> bool:
+    """Whether a rate of a level is given."""
+    paths = tuple(f"cluster.levels.{level.name}.{name}" for name in _RATES)
+    return any(path.startswith(paths) for path in given)
+
+
+_RATES = ("bandwidth", "bidirectional", "link_bandwidth", "peer_bandwidth")
 
 
 def area_m2_at(chip: Chip, pes: IntArray) -> FloatArray:

@@ -69,9 +69,18 @@ def choices_of(
 
 
 def variant_of(
-    cluster: Cluster, pes: Collection[int] | None, topology: Collection[str], scale: Collection[str]
+    cluster: Cluster,
+    pes: Collection[int] | None,
+    topology: Collection[str],
+    scale: Collection[str],
+    given: Collection[str] = (),
 ) -> Cluster:
     """The cluster with one choice of PEs and one wiring for each kind of level.
+
+    Args:
+        cluster: As its record has it.
+        pes, topology: One choice each.
+        scale, given: As of `planner.machine.scaling.with_pes`.
 
     Raises:
         InputError: There are several, or the cluster cannot be built so; one line each.
@@ -87,7 +96,7 @@ def variant_of(
     if lines:
         raise InputError("\n".join(lines))
     built = rewired(cluster, topology)
-    return built if pes is None else with_pes(built, next(iter(pes)), scale)
+    return built if pes is None else with_pes(built, next(iter(pes)), scale, given)
 
 
 def use_of(model: CostModel, chips: int, boundary: str = PRINTED) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from planner.network.axes import with_given_axes
 from planner.network.collectives import GroupCosts, group_costs
 from planner.network.fabric import Fabric
 from planner.network.groups import Segment
+
+_FEW = 1024  # groups whose costs are kept for questions to come on the same network
 
 
 def group_classes(
@@ -67,14 +70,30 @@ def _costs(fabrics: Sequence[Fabric], fabric: IntArray, segments: Sequence[Segme
     found: GroupCosts | None = None
     used = np.unique(fabric)
     if len(used) == 1:
-        return group_costs(fabrics[int(used[0])], segments)
+        return _alike(fabrics[int(used[0])], segments)
     for index in used:
         at = np.flatnonzero(fabric == index)
         parts = [(size[at], stride[at]) for size, stride in segments]
-        costs = group_costs(fabrics[int(index)], parts)
+        costs = _alike(fabrics[int(index)], parts)
         if found is None:
             found = costs.with_features(np.zeros((costs.features.shape[0], len(fabric))))
         found.features[:, at] = costs.features
     if found is None:
         raise ValueError("no groups")
     return found
+
+
+def _alike(fabric: Fabric, segments: Sequence[Segment]) -> GroupCosts:
+    """The costs of (n,) groups on one network; those of few groups are kept."""
+    if len(segments[0][0]) > _FEW:
+        return group_costs(fabric, segments)
+    return _kept(fabric, len(segments), np.array(segments, dtype=np.int64).tobytes())
+
+
+@lru_cache(maxsize=64)
+def _kept(fabric: Fabric, count: int, packed: bytes) -> GroupCosts:
+    """The costs of groups of `count` segments, whose sizes and strides are packed; read-only."""
+    sizes_and_strides = np.frombuffer(packed, dtype=np.int64).reshape(count, 2, -1)
+    costs = group_costs(fabric, [(size, stride) for size, stride in sizes_and_strides])
+    costs.features.setflags(write=False)
+    return costs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from frozen_records import dataclass
 from hardware_db import Allocation, Level
@@ -131,13 +132,14 @@ def no_tables(level: Level, chips: int) -> DomainTable | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def build_fabric(
     allocation: Allocation, assumptions: Assumptions, tables: Tables = no_tables
 ) -> Fabric:
     """The fabric of an allocation under the efficiencies and latencies of `assumptions`.
 
     It has all levels of the cluster; a level that the job is too small to reach has the domain of
-    the level inside it, so that nothing ever crosses it.
+    the level inside it, so that nothing ever crosses it. Questions on one machine share it.
 
     Args:
         allocation: The levels of a job.
@@ -158,7 +160,7 @@ def _one_fabric(allocation: Allocation, assumptions: Assumptions, tables: Tables
     levels: list[FabricLevel] = []
     reach = 1
     for built in allocation.cluster.levels:
-        level = used.get(built.name, replace(built, domain_chips=reach))
+        level = used.get(built.name) or replace(built, domain_chips=reach)
         domain = min(level.domain_chips or allocation.chips, allocation.chips)
         whole = built.domain_chips is None or domain == built.domain_chips
         torus = _torus(level, domain // reach, reach, whole, _share(level, assumptions))

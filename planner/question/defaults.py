@@ -20,7 +20,7 @@ from planner.question.recipes.recipes import usual_of
 from planner.question.records import preset_of
 from planner.question.request import Request
 
-PRETRAIN, FINETUNE, _ = JOB_KINDS
+PRETRAIN, _, LORA = JOB_KINDS
 _FORMATS = ("bf16", "fp16", "fp32", "int8")  # preferred first
 
 Defaults = list[tuple[str, str, str]]  # (name, value, reason)
@@ -172,21 +172,29 @@ def framework_of(
 
 
 def tunes_whole(request: Request) -> bool:
-    """Whether a job is full fine-tuning of whole models.
+    """Whether a job tunes whole models, all of their weights or adapters.
 
     That is without stages or experts that the question divides over chips.
     """
     divided = [values for name, values in request.fix.items() if name in ("pp", "ep")]
     whole = request.layout == LAYOUTS[0] and all("1" in values for values in divided)
-    return request.job == FINETUNE and whole
+    return request.job != PRETRAIN and whole
 
 
-def era_of(asked: str | None, framework: FrameworkProfile, chip: Chip, defaults: Defaults) -> str:
+def era_of(
+    asked: str | None,
+    framework: FrameworkProfile,
+    chip: Chip,
+    defaults: Defaults,
+    job: str = PRETRAIN,
+) -> str:
     """The software era of the time constants; Trainium and Gaudi have compilers of their own."""
     if asked is not None:
         return asked
-    era = era_of_compiler(chip) or framework.era
-    whose = framework.name if era == framework.era else f"the compiler for {chip.name}"
+    own = (framework.adapters_era if job == LORA else "") or framework.era
+    era = era_of_compiler(chip) or own
+    whose = framework.name if era == own else f"the compiler for {chip.name}"
+    whose += " with adapters" if era == framework.adapters_era != framework.era else ""
     defaults.append(("era", era, f"software era of {whose}"))
     return era
 

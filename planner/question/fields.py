@@ -98,6 +98,12 @@ Margin = Annotated[
     Percent,
     number_schema("share", {**POSITIVE, "maximum": MOST_MARGIN}, 0.9, "90%"),
 ]
+Dropped = Annotated[
+    float,
+    Field(ge=0, lt=1, allow_inf_nan=False),
+    Percent,
+    number_schema("share", {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, 0.05, "5%"),
+]
 ALL_POINTS = "all"
 _MOST_POINTS = 10_000
 

@@ -9,6 +9,7 @@ import hardware_db
 import models_db
 from planner.assumptions.optimizers import ADAM, UNQUANTIZED
 from planner.base.version import SCHEMA_VERSION, __version__
+from planner.base.vocabulary import ADAPTERS, MATRICES
 from planner.cost.context import CostModel
 from planner.question.resolved import Resolved
 
@@ -16,7 +17,7 @@ from planner.question.resolved import Resolved
 def job_fields(resolved: Resolved) -> dict[str, Any]:
     """The resolved job as JSON-ready data."""
     job, cluster = resolved.cost.job, resolved.cost.cluster
-    margin = resolved.request.memory_margin
+    margin, targets = resolved.request.memory_margin, job.lora_targets
     return {
         "model": job.model.name,
         "parameters": job.model.total_parameters,
@@ -34,6 +35,10 @@ def job_fields(resolved: Resolved) -> dict[str, Any]:
         **({"fp8_recipe": job.fp8_recipe} if job.fp8_recipe else {}),
         "job": job.kind,
         **({} if job.frozen_weights == UNQUANTIZED else {"frozen_weights": job.frozen_weights}),
+        **({} if job.adapter == ADAPTERS[0] else {"adapter": job.adapter}),
+        **({"lora_targets": list(targets)} if len(targets) % len(MATRICES) else {}),
+        **({"lora_dropout": job.lora_dropout} if job.lora_dropout else {}),
+        **({"reference": job.reference} if job.reference else {}),
         **({} if job.optimizer == ADAM else {"optimizer": job.optimizer}),
         "framework": job.framework.name,
         "era": job.era,

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration
 
 YAML_SUFFIXES = (".yaml", ".yml")
+SNAPSHOT = "hf:"
+"""What the path of a local snapshot of a Hugging Face repository may begin with."""
 # What the file that a field names may be: in words, and its kinds.
 _WANTED = {
     "model": ("a model", "model"),
@@ -57,7 +59,9 @@ def located(values: dict[str, Any], path: Path) -> dict[str, Any]:
         return values
 
     def seen(value: Any) -> Any:
-        return str(path.parent / text_as_path(value)) if names_own(value, path.parent) else value
+        if not names_own(value, path.parent):
+            return value
+        return str(path.parent / text_as_path(value.removeprefix(SNAPSHOT)))
 
     return _renamed(values, seen)
 
@@ -75,7 +79,7 @@ def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, An
     home = None if folder is None else real_path(folder)
 
     def seen(name: str) -> str:
-        path = real_path(Path(name))
+        path = real_path(Path(name.removeprefix(SNAPSHOT)))
         path = path / CONFIG if is_folder(path) else path
         return str(path if home is None or home not in path.parents else path.relative_to(home))
 
@@ -94,10 +98,10 @@ def names_own(value: object, folder: Path | None = None) -> bool:
         value: The name.
         folder: From where it is seen; default the current folder.
     """
-    if names_a_file(value):
-        return True
     if not isinstance(value, str):
         return False
+    if names_a_file(value) or value.startswith(SNAPSHOT):
+        return True
     place = Path(value) if folder is None else folder / value
     return value.lower().endswith(".json") or ("/" in value and is_config(place))
 
@@ -106,14 +110,18 @@ def model_named(name: str, changes: Mapping[str, Any] | None = None) -> Model:
     """A model of the database, of a user's file, or of a config.json of Hugging Face.
 
     Args:
-        name: Its name, or the path.
+        name: Its name, or the path, which `hf:` may precede.
         changes: What differs from it, as `models_db.load_model` takes it.
 
     Raises:
         InputError: The name is unknown, or the file or a change is wrong.
     """
+    path = name.removeprefix(SNAPSHOT)
+    if path != name and not is_config(path):
+        said = f"holds no {CONFIG}; {SNAPSHOT} names a local snapshot, and nothing is fetched"
+        raise InputError(f"model: {one_line(name)}: {said}")
     try:
-        return load_model(name, changes)
+        return load_model(path, changes)
     except ModelError as error:
         raise InputError(_wrong("model", name, error, changes)) from error
 

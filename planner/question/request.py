@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import (
@@ -28,7 +28,7 @@ from planner.base.messages import (
     misspelt,
     mistakes,
 )
-from planner.base.vocabulary import ANY, LAYOUTS, OTHER_WORDS
+from planner.base.vocabulary import ANY, JOB_WORDS, LAYOUTS, OTHER_WORDS
 from planner.machine.degraded import degraded_schema, read_degraded
 from planner.machine.pool_text import pools_schema, read_pools
 from planner.machine.slices import SHAPE, product_of, slice_chips
@@ -46,6 +46,7 @@ from planner.question.fields import (
     Bytes,
     ChipNumbers,
     Count,
+    Dropped,
     FrontPoints,
     LayerLayout,
     Margin,
@@ -61,6 +62,7 @@ from planner.question.fields import (
 )
 from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
+from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
 
 ARGUMENTS = Origin()
@@ -99,6 +101,23 @@ def _own_front(values: Mapping[str, Any]) -> dict[str, Any]:
     return {} if front == FRONTS[0] else {"front": front}
 
 
+def _of_job(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that the word for a job says as well."""
+    word = values.get("job")
+    return {**JOB_WORDS.get(word, {})} if isinstance(word, str) else {}
+
+
+def _unlike_its_job(values: Mapping[str, Any]) -> Iterator[str]:
+    """Fields that say another thing than the word for the job, one line each."""
+    for name, value in _of_job(values).items():
+        if values.get(name) not in (None, value):
+            flag = name.replace("_", "-")
+            yield (
+                f"{flag}: job {values['job']} means {flag} {value}, not {values[name]}; say "
+                "another job, or leave it out"
+            )
+
+
 def _field(name: str) -> Any:
     """The default and the description of a field."""
     return Field(default=BY_NAME[name].default, description=BY_NAME[name].description)
@@ -128,9 +147,9 @@ class Request(BaseModel):
         """Lists, and text with commas, as the tuples that strict validation wants."""
         if not isinstance(values, dict):
             return values
-        lists = ("front", "axes", "scale", "runnable_in")
+        lists = ("front", "axes", "scale", "runnable_in", "lora_targets")
         given = {name: _words(values[name]) for name in lists if name in values}
-        return {**_own_front(values), **values, **given}
+        return {**_own_front(values), **_of_job(values), **values, **given}
 
     @property
     def minimized(self) -> Objective:
@@ -192,6 +211,12 @@ class Request(BaseModel):
     fp8_recipe: Annotated[str, choice(words_of("fp8_recipe"))] | None = _field("fp8_recipe")
     job: Annotated[str, _word("job")] = _field("job")
     lora_rank: Whole = _field("lora_rank")
+    adapter: Annotated[str, choice(words_of("adapter"))] = _field("adapter")
+    lora_targets: Annotated[tuple[str, ...], choices(words_of("lora_targets"), text=1)] = _field(
+        "lora_targets"
+    )
+    lora_dropout: Dropped | None = _field("lora_dropout")
+    reference: Annotated[str, choice(words_of("reference"))] | None = _field("reference")
     frozen_weights: Annotated[str, choice(words_of("frozen_weights"))] = _field("frozen_weights")
     optimizer: Annotated[str, choice(words_of("optimizer"))] = _field("optimizer")
     framework: Annotated[str, choice(words_of("framework"), by_name=True)] | None = _field(
@@ -229,6 +254,8 @@ class Request(BaseModel):
         ]
         | None
     ) = _field("runnable_in")
+    resume_from: NameOrPath | None = _field("resume_from")
+    checkpoint: Annotated[str, choice(words_of("checkpoint"))] | None = _field("checkpoint")
     clocks: bool = _field("clocks")
     pes: Pes | None = _field("pes")
     scale: Annotated[tuple[str, ...], choices(words_of("scale"), text=1)] = _field("scale")
@@ -273,12 +300,16 @@ def request_from(
     Raises:
         InputError: One line per mistake, names that are in no database included.
     """
-    problems, there = [], {name for name, value in values.items() if value is not None}
+    there = {name for name, value in values.items() if value is not None}
+    problems = [origin.blame(line, BY_NAME) for line in _unlike_its_job(values)]
     try:
         values = _counted(values)
     except InputError as error:
-        problems = [origin.blame(str(error), {"chips"})]
+        problems.append(origin.blame(str(error), {"chips"}))
         values = {name: value for name, value in values.items() if name != "chips"}
+    if isinstance(job := values.get("job"), str) and job.lower() in ROLLOUTS:
+        problems.append(f"{origin.label(['job'])}: {training_part(values)}")
+        values = {name: value for name, value in values.items() if name != "job"}
     try:
         request = Request.model_validate(dict(values))
     except ValidationError as error:

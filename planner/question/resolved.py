@@ -36,6 +36,7 @@ from planner.question.defaults import (
     tunes_whole,
 )
 from planner.question.facility import clock_limit_of, cooled_as, facility_of
+from planner.question.kinds.adapters import target_problems, targets_in, tuning_problems
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.records import (
@@ -56,7 +57,7 @@ _SHOWN = (
     "fp8-recipe", "era", "calibration", "power-cap", "cooling", "pue",
 )  # fmt: skip
 
-_AS_ASKED = ("lora_rank", "frozen_weights", "optimizer")
+_AS_ASKED = ("lora_rank", "adapter", "frozen_weights", "optimizer")
 _NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
 
 
@@ -128,16 +129,12 @@ def _without_effect(request: Request) -> list[str]:
 def _alone(request: Request) -> list[str]:
     """Fields that were given without the one whose meaning they change, one line per field."""
     lines = []
-    if "lora_rank" in request.model_fields_set and request.job != "lora":
+    if request.checkpoint is not None and request.resume_from is None:
         lines.append(
-            f"lora-rank: {request.lora_rank} has no effect on a {request.job} job; "
-            "make the job lora or leave the rank out"
+            f"checkpoint: {request.checkpoint} has no effect without resume-from, the run whose "
+            "checkpoint it is; give it or leave the form out"
         )
-    if "frozen_weights" in request.model_fields_set and request.job != "lora":
-        lines.append(
-            f"frozen-weights: {request.frozen_weights} has no effect on a {request.job} job, which "
-            "trains all weights; make the job lora or leave it out"
-        )
+    lines += tuning_problems(request)
     if "power_boundary" in request.model_fields_set and request.max_power is None:
         lines.append(
             f"power-boundary: {request.power_boundary} has no effect without max-power; give that "
@@ -195,14 +192,16 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
     if model is None or cluster is None or (request.calibration and local is None):
         raise tried.error()
     changes, model, cluster = changed_records(tried, request, model, cluster)
-    cluster = _machine(tried, request, cluster if local is None else local.on_cluster(cluster))
+    cluster = _machine(
+        tried, request, cluster if local is None else local.on_cluster(cluster), changes.given
+    )
     chip, defaults = cluster.chip, Defaults(changes.defaults)
     cooled = tried.attempt(cooled_as, cluster, request.cooling, defaults)
     _note_hardware(request, cluster, changes, defaults)
     job, assumptions = _job_of(tried, request, model, chip, defaults, most, local, changes)
     if job is None or assumptions is None or cooled is None or tried.problems:
         raise tried.error()
-    tried.add(_unfit(request, assumptions, model, cluster))
+    tried.add([*_unfit(request, assumptions, model, cluster), *target_problems(model, request)])
     if tried.problems:
         raise tried.error()
     cost = CostModel.build(job, cooled, assumptions, request.torus_axes)
@@ -267,13 +266,17 @@ def _contradicting(request: Request) -> list[str]:
     return lines
 
 
-def _machine(tried: Attempts, request: Request, cluster: Cluster) -> Cluster:
+def _machine(
+    tried: Attempts, request: Request, cluster: Cluster, given: tuple[str, ...]
+) -> Cluster:
     """The cluster with the PEs per chip, the wiring and the slow links that are asked for.
+
+    Fields whose values are given stay so.
 
     Raises:
         InputError: It cannot be built so.
     """
-    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale)
+    built = tried.attempt(variant_of, cluster, request.pes, request.topology, request.scale, given)
     if built is None:
         raise tried.error()
     degraded = tried.attempt(with_degraded, built, request.degrade_link)
@@ -325,7 +328,7 @@ def _job_of(
     precision = precision_of(request.precision, chip, defaults)
     tuned = precision if tunes_whole(request) else ""
     framework = framework_of(request.framework, chip, defaults, preset, targets, tuned=tuned)
-    era = era_of(request.era, framework, chip, defaults)
+    era = era_of(request.era, framework, chip, defaults, request.job)
     if local is not None:
         defaults.append(("calibration", *local.use(chip, era)))
     recipe = recipe_of_software(request, framework, era, precision, defaults)
@@ -347,6 +350,9 @@ def _job_of(
         precision=precision,
         kind=kind,
         **{name: getattr(request, name) for name in _AS_ASKED},
+        lora_targets=targets_in(request) if kind == "lora" else (),
+        lora_dropout=request.lora_dropout or 0.0,
+        reference=request.reference or "",
         fp8_recipe=request.fp8_recipe or "",
         framework=framework,
         era=era,

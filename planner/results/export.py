@@ -40,6 +40,7 @@ class ExportResult(Shown):
             "target": export.target,
             "target_version": export.version,
             "framework_version": export.framework_version,
+            "launcher": export.launcher,
             "job": self.job,
             "step_time_s": self.step_time_s,
             "files": {file.name: file.text for file in export.files},

@@ -91,12 +91,15 @@ class PlanResult(Shown):
     def __post_init__(self) -> None:
         freeze(self, "levels", "time_s", "energy_j", "memory_bytes", "communication_s", "job")
 
-    def export(self, to: str, version: str = "", *, allow_lossy: bool = False) -> ExportResult:
+    def export(
+        self, to: str, version: str = "", *, launcher: str = "", allow_lossy: bool = False
+    ) -> ExportResult:
         """The plan in the words of a target, as `planner export` writes it.
 
         Args:
             to: Name of the target, e.g. "megatron".
             version: Version of the target's input; empty: the default one.
+            launcher: What starts it on all hosts, e.g. "slurm"; empty: the user does.
             allow_lossy: Write also what runs another plan than this one.
 
         Returns:
@@ -105,7 +108,9 @@ class PlanResult(Shown):
         Raises:
             InputError: The target cannot run it, or this is no plan of an answer of a search.
         """
-        written: ExportResult = offered("export")(self, to, version, allow_lossy=allow_lossy)
+        written: ExportResult = offered("export")(
+            self, to, version, launcher=launcher, allow_lossy=allow_lossy
+        )
         return written
 
     @property

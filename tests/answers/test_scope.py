@@ -107,7 +107,10 @@ def test_where_nothing_can_be_launched_the_best_of_the_others_is_named() -> None
     [
         ({"framework": "hai-llm"}, "planner export has no target for hai-llm"),
         ({"assumptions": "roofline", "framework": "megatron"}, "roofline predicts no framework"),
-        ({"job": "lora"}, "planner export writes no lora job"),
+        (
+            {"job": "lora", "framework": "torchtitan"},
+            "planner export has no target for lora jobs of torchtitan",
+        ),
         ({"placement": "all"}, "placement all asks for layouts beyond those of Megatron-LM"),
         (
             {"hardware": "gaudi2"},

@@ -11,7 +11,7 @@ import hardware_db
 from cli.command import planner, refused, solve
 from cli.jobs import BASE, BASE_FLAGS
 from planner import InputError
-from planner.assumptions.assumptions import calibrated
+from planner.assumptions.assumptions import ORIGIN, calibrated
 from planner.assumptions.overrides import overridden
 from planner.assumptions.software import ERAS
 from planner.question.defaults import precision_of
@@ -65,9 +65,11 @@ def test_the_shipped_assumptions_are_in_range() -> None:
         chip = hardware_db.load_cluster(name).chip
         for era in (name for name, era in ERAS.items() if era.compiles_for(chip)):
             base = calibrated(chip, era, precision_of(None, chip, []))
-            values = dataclasses.asdict(base)
-            values.pop("name")
-            assert overridden(base, values) == base
+            given = dataclasses.asdict(base)
+            values = {name: value for name, value in given.items() if name not in ORIGIN}
+            by_hand = overridden(base, values)
+            assert base.are_fitted
+            assert by_hand == dataclasses.replace(base, are_fitted=False)
 
 
 def test_a_tile_needs_both_sides() -> None:

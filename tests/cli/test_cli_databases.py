@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from support.cases import each
 
 import hardware_db
@@ -14,6 +16,7 @@ import models_db
 from cli.command import planner
 from planner import InputError
 from planner.answers.api import options_of
+from planner.cli.main import app
 from planner.question.files.plan_file import read_plan_file
 from planner.question.files.plan_models import PlanFile
 from planner.question.request import Request, request_from
@@ -135,8 +138,8 @@ def _valid(schema: Any, value: Any, root: Any) -> bool:
         return _valid(root["$defs"][schema["$ref"].rsplit("/", 1)[1]], value, root)
     if "$ref" in schema:
         return _valid(root["properties"][schema["$ref"].rsplit("/", 1)[1]], value, root)
-    if "anyOf" in schema:
-        return any(_valid(option, value, root) for option in schema["anyOf"])
+    if options := schema.get("anyOf") or schema.get("oneOf"):
+        return any(_valid(option, value, root) for option in options)
     kinds: dict[str, Any] = {
         "object": dict, "array": list, "string": str, "integer": int, "boolean": bool,
         "number": (int, float), "null": type(None),
@@ -243,6 +246,22 @@ def test_shipped_files_obey_the_published_schemas(package: str, folder: str, kin
         assert not _valid(schema, {**data, "invented": 1}, schema)
 
 
+def test_files_that_are_like_a_record_obey_their_schemas(tmp_path: Path) -> None:
+    memory, links = ("--set", "memory.bandwidth=2x"), ("--set", "levels.leaf.bandwidth=2x")
+    for kind, sets in (("chip", memory), ("cluster", (*memory, *links))):
+        path, schema = tmp_path / f"{kind}.yaml", document("schema", f"like-{kind}")
+        new = ("hardware", "new", "--like", "h100-sxm5-80", "--name", "mine", *sets, "-o", path)
+        data = document(*new, "--json")["content"]
+        assert data == load_yaml(path.read_text(encoding="utf-8"))
+        assert _valid(schema, data, schema)
+        whole = document("schema", kind)
+        assert not _valid(whole, data, whole)
+        lone = {name: part for name, part in data.items() if name != "like"}
+        rate = {"bandwidth": {"value": 1e12}}
+        for wrong in (lone, {**data, "invented": 1}, {**data, "levels": [rate]}, {**data, **rate}):
+            assert not _valid(schema, wrong, schema)
+
+
 @each(("field", "good", "bad"), [
     ("chips", [8, "8", "4Ki", "1e3"], [0, -8, 1.5, "eight", "8GB", "-8"]),
     ("max_memory", [72e9, "80GB", "74.5 GiB", "80G"], [0, "80W", "80Gb", "GB"]),
@@ -319,8 +338,20 @@ def test_help_names_the_exit_codes_and_examples() -> None:
     assert "planner solve --model llama2-13b --chips 4096" in said
 
 
+def _commands(command: Any, path: str = "planner") -> Iterator[tuple[str, Any]]:
+    """Every command of a group, by its path."""
+    for name, inside in getattr(command, "commands", {}).items():
+        yield from _commands(inside, f"{path} {name}")
+    if not getattr(command, "commands", {}):
+        yield path, command
+
+
 def test_every_command_takes_json() -> None:
     """The help says so: `Every command takes --json`."""
+    commands = dict(_commands(typer.main.get_command(app)))
+    assert len(commands) > 25
+    assert not [path for path, one in commands.items()
+                if not any("--json" in parameter.opts for parameter in one.params)]  # fmt: skip
     for command in (("schema",), ("schema", "plan"), ("doctor",), ("models", "list"),
                     ("hardware", "list"), ("models", "show", "llama2-13b")):  # fmt: skip
         outcome = planner(*command, "--json")

@@ -121,7 +121,7 @@ def test_how_it_is_launched_is_on_standard_error(target: Target, tmp_path: Path)
         (("--to", "megatorn"), "error: to: 'megatorn' is not one of"),
         (("--to", "megatorn"), "did you mean 'megatron'"),
         (("--to", "torchtitan", "--target-version", "0.1"), "target-version: '0.1' is not one of"),
-        (("--to", "megatron", "--target-version", "3"), "Megatron-LM has one version only"),
+        (("--to", "megatron", "--target-version", "3"), "'3' is not one of 0.16, 0.19, 0.18"),
         (("--to", "megatron", "--row", "2"), "row"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from machine.detection_outputs import write_node
 
 from cli.command import planner
+from hardware_db import load_cluster
 from strict_yaml.reading import load as load_yaml
 
 
@@ -35,6 +36,7 @@ def test_the_file_is_a_cluster(outputs: Path, tmp_path: Path) -> None:
         for name in (file, "dgx-h100-ndr")
     )
     assert found == pytest.approx(known)
+    assert load_cluster(file).is_record
     assert planner("hardware", "show", file, "--sources").code == 0
 
 

@@ -53,6 +53,8 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
         ["megatron", "deepspeed"],
         ("--runnable-in", "megatron,deepspeed", "--framework", "deepspeed"),
     ),
+    "resume_from": ("tp=2,dp=2", ("--resume-from", "tp=2,dp=2")),
+    "checkpoint": ("torch", ("--checkpoint", "torch", "--resume-from", "tp=2,dp=2")),
     "clocks": (False, ("--no-clocks",)),
     "collectives": ("best", ("--collectives", "best")),
     "degrade_link": (
@@ -93,6 +95,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "lora_rank": {"job": "lora"},
     "frozen_weights": {"job": "lora"},
     "runnable_in": {"framework": "deepspeed"},
+    "checkpoint": {"resume_from": "tp=2,dp=2"},
     "gap": {"layout": "uneven"},
     "front_points": {"layout": "uneven"},
     "scale": {"pes": [66]},

@@ -97,10 +97,10 @@ def test_explain_offers_what_the_framework_runs(explained: dict) -> None:
 @each(
     ("words", "line"),
     [
-        (("--from", "megatorn"), "from: 'megatorn' is not one of megatron, torchtitan, deepspeed; "
-         "did you mean 'megatron'?"),
+        (("--from", "megatorn"), "from: 'megatorn' is not one of auto, megatron, torchtitan, "
+         "deepspeed, maxtext, nanotron; did you mean 'megatron'?"),
         (("--from", "megatron"), "hardware: a launch does not say what it runs on; name it: "
-         "--hardware"),
+         "--hardware (--from auto assumes a machine)"),
         ((*ASKED, "--row", "2"), "row: a launch is one plan; --row is for fronts"),
         ((*ASKED, "--seq-len", "2048"), f"seq-len: {UNEVEN} says 4,096; change it there"),
         ((*ASKED, "--fix", "tp=0"), "fix: tp: '0' is not a positive whole number up to "
@@ -146,3 +146,39 @@ def test_a_launch_of_another_framework() -> None:
     outcome = planner("evaluate", str(toml), *ASKED)
     assert outcome.code == 2
     assert outcome.err.strip().endswith("has no argument of Megatron-LM, such as --lr")
+
+
+def test_auto_and_the_nearest_better_plans(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(
+        "TP=8\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py --num-layers 40 \\\n"
+        "  --hidden-size 5120 --num-attention-heads 40 --seq-length 2048 --bf16 \\\n"
+        "  --micro-batch-size 1 --global-batch-size 128 --tensor-model-parallel-size $TP \\\n"
+        "  --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather\n",
+        encoding="utf-8",
+    )
+    found = answer(path, "--from", "auto", "--improve")
+    better = found["launch"]["improvements"]
+    assert better["looked_at"] >= better["runnable"] >= better["fitting"] > 0
+    first = better["by_changes"]["1"][0]
+    assert first["changes"] == {"tp": ["8", "2"]}
+    assert first["gain"] == 1 - first["step_time_s"] / found["step_time_s"]
+    assert first["gain_low"] < first["gain"] < first["gain_high"]
+    assert "-TP=8\n+TP=2\n" in first["diff"]
+    path.write_text(path.read_text().replace("TP=8", "TP=2"))
+    assert answer(path, "--from", "auto")["step_time_s"] == first["step_time_s"]
+    shown = planner("evaluate", str(path), "--from", "auto", "--improve").out
+    assert "The best of 2 changes" in shown or "is faster" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--improve", "--from", "auto", "--quiet"), "improve: has no effect with --quiet"),
+        (("--improve",), "improve: is about launches (--from)"),
+    ],
+)
+def test_improve_needs_a_launch(words: tuple[str, ...], line: str) -> None:
+    outcome = planner("evaluate", str(UNEVEN), *words)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"error: {line}")

@@ -40,9 +40,10 @@ def test_plan_files(tmp_path: Path) -> None:
 
 
 def test_completion_schema_and_messages_have_both() -> None:
-    assert one_of("job")("") == ["pretrain", "finetune", "lora", "sft"]
+    words = ["pretrain", "finetune", "lora", "sft", "qlora", "dora", "dpo", "dpo-lora"]
+    assert one_of("job")("") == words
     assert one_of("job")("s") == ["sft"]
-    assert Request.model_json_schema()["properties"]["job"]["enum"][-1] == "sft"
+    assert Request.model_json_schema()["properties"]["job"]["enum"] == words
     assert json.loads(planner("schema").out)  # whole and readable with it
     line = refused("solve", *JOB, "--job", "stf")[0]
     assert "'stf' is not one of pretrain, finetune, lora, sft" in line

@@ -96,6 +96,7 @@ def test_vary_prints_draws_and_refuses(tmp_path: Path, varied: VaryResult) -> No
         (("--vary", "scale_up.bandwidth=1x,2x"), "vary: scale_up.bandwidth=2x cannot change"),
         (("--vary", "pes=66,132", "--pareto", "x.csv"), "pareto: is about one answer"),
         (("--vary", "memory.bandwidth=1x,2TB/s"), "factors and values are mixed"),
+        (("--vary", "memory.bandwidth=1TB/s,2"), "2 has no unit; did you mean 2TB/s?"),
         (("--vary", "memory.bandwidth=2x"), "1 value; give 2 to 32"),
         (("--vary", "l2=1x,1x"), "vary: l2: 1x is given twice"),
         (("--vary", "l2=1x,"), "vary: 'l2=1x,' is not PATH=VALUE,VALUE"),
@@ -132,7 +133,7 @@ def test_a_plan_file_has_the_changes_and_flags_add_to_them(tmp_path: Path) -> No
         (("rack", "parallelism", "--figure", "6"), "energy.memory=2x", "power.tdp=2x"),
         (("rack", "solve", "--strategy", "zero", "--total-pes", "64"),
          "levels.network.bandwidth=2x", "power.wait=1.1x"),
-        (("rack", "zero", "--figure", "4"), "sram=64", "sram=1MiB"),
+        (("rack", "zero", "--figure", "4"), "sram=64B", "sram=1MiB"),
         (("feasible", "--model", "gpt3-125m", "--hardware", "h100-sxm5-80", "--chips", "8",
           "--strategies", "zero1"), "memory.bandwidth=2x", "pe.sram=512KiB"),
     ],
@@ -164,9 +165,13 @@ def test_new_hardware_is_what_it_differs_in(tmp_path: Path) -> None:
     assert planner("hardware", "show", whole).code == 0
     assert planner(*like, "h100-sxm5-80", "--name", "both", *links, "-o", cluster).code == 0
     assert load_cluster(cluster).levels[1].bandwidth_bytes_per_s == 1e11
-    for name, words in (("h200-sxm5-141", "is taken"), ("bad", "a positive number is required")):
+    for name, value, words in (
+        ("h200-sxm5-141", "1MiB", "is taken"),
+        ("bad", "-1MiB", "a positive number is required"),
+        ("bad", "64", "64 has no unit; did you mean 64MB?"),
+    ):
         path = tmp_path / "no.yaml"
-        wrong = planner(*like, "h100-sxm5-80", "--name", name, "--set", "l2=-1", "-o", path)
+        wrong = planner(*like, "h100-sxm5-80", "--name", name, "--set", f"l2={value}", "-o", path)
         assert (wrong.code, path.exists()) == (2, False)
         assert words in wrong.err
     model = tmp_path / "model.yaml"
@@ -182,7 +187,7 @@ def _costs(document: dict[str, Any]) -> dict[str, Any]:
 def test_paths_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "planner solve --model mixtral-8x7b --hardware h100-sxm5-80 --set"
     monkeypatch.setitem(os.environ, "COMP_WORDS", line.replace(" ", "\n"))
-    assert changed_paths("memory.") == ["memory.capacity=", "memory.bandwidth="]
+    assert changed_paths("memory.") == ["memory.type=", "memory.capacity=", "memory.bandwidth="]
     assert "levels.nvlink.bandwidth=" in changed_paths("levels.nv")
     assert "moe.experts=" in changed_paths("moe.exp")
     assert changed_paths("memory.bandwidth") == [f"memory.bandwidth={f}x" for f in (0.5, 2, 4)]

@@ -134,7 +134,10 @@ def test_one_chip_holds_the_model(name: str) -> None:
     layers = kinds.count("dense") * local.dense_layer[0]
     layers += kinds.count("moe") * (local.moe_layer[0] + local.experts[0])
     twice = model.embedding_parameters if model.tied_embeddings else 0
-    assert layers + local.embedding[0] + local.head[0] == model.total_parameters + twice
+    total = layers + local.embedding[0] + local.head[0]
+    # layers of a kind that are made of different parts are averaged
+    wanted = model.total_parameters + twice
+    assert wanted == (total if model.order is None else round(total))
 
 
 @each("name", ["gpt3-1.3b", "gemma2-9b", "falcon-40b"])

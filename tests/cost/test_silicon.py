@@ -13,7 +13,8 @@ from planner.assumptions.assumptions import calibrated, peak_flop_per_s
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.energy.clock import busy_w
-from planner.cost.energy.silicon import Followed, follow
+from planner.cost.energy.silicon import DRAM_J_PER_BYTE, Followed, follow
+from planner.cost.energy.standing import J_PER_BIT, SRAM_BYTES_PER_M2, leakage_w, link_w
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 
@@ -67,6 +68,65 @@ def test_each_change_moves_power_as_physics_has_it(base: CostModel) -> None:
     assert blocks.after.watts["sram"] < blocks.before.watts["sram"]
 
 
+def test_leakage_goes_with_silicon_and_links_with_rate_and_kind(base: CostModel) -> None:
+    chip = base.chip
+    assert chip.die_area_m2
+    same, twice = changed(base), changed(base, die_area_m2=2 * chip.die_area_m2)
+    idle, busy = leakage_w(chip.process, chip.die_area_m2)
+    assert same.before.watts["leakage"] == pytest.approx(busy - idle)
+    assert twice.after.watts == pytest.approx({**same.before.watts, "leakage": 2 * (busy - idle)})
+    assert twice.model.chip.idle_w == pytest.approx(chip.idle_w + idle)
+    more = changed(base, l2_bytes=2 * (chip.l2_bytes or 0.0))
+    added = (chip.l2_bytes or 0.0) / SRAM_BYTES_PER_M2
+    leaks = (busy - idle) * (1 + added / chip.die_area_m2)
+    assert more.after.watts["leakage"] == pytest.approx(leaks)
+    serdes, package = (J_PER_BIT[kind] for kind in ("SerDes", "package"))
+    assert same.before.watts["links"] == pytest.approx(8 * 450e9 * serdes)
+    short = changed(base, scale_up_generation="in a package")
+    assert short.after.watts["links"] == pytest.approx(8 * 450e9 * package)
+    per_area = [sum(leakage_w(node, 1.0)) for node in ("TSMC 12FFN", "TSMC N7", "TSMC 4N")]
+    assert per_area == sorted({*per_area})
+    assert leakage_w("not published", 1.0) == leakage_w("TSMC 4N", None) == (0.0, 0.0)
+
+
+def test_a_kind_of_memory_has_its_joules(base: CostModel) -> None:
+    assert base.chip.memory_type == "HBM3"
+    first = changed(base)
+    for kind, joules in DRAM_J_PER_BYTE.items():
+        other = changed(base, memory_type=f"{kind}e")
+        times = joules / DRAM_J_PER_BYTE["HBM3"]
+        assert other.after.watts["memory"] == pytest.approx(times * first.after.watts["memory"])
+        given = changed(base, memory_type=kind, memory_j_per_byte=8e-11)
+        assert given.model.chip.memory_j_per_byte == 8e-11
+    assert changed(base, memory_type="LPDDR5").model.chip == replace(
+        first.model.chip, memory_type="LPDDR5"
+    )
+
+
+def test_ports_draw_as_their_level_carries() -> None:
+    def machine(*texts: str) -> Any:
+        asked = {"model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 16, "set": texts}
+        return resolve(request_from(asked)).cost.cluster
+
+    record, half = machine(), machine("levels.leaf.bandwidth=0.5x")
+    leaf, nvlink = record.levels[1], record.levels[0]
+    assert half.levels[1].switch_power_w_per_chip == leaf.switch_power_w_per_chip / 2
+    saved = record.chip.host_w - half.chip.host_w
+    assert saved == pytest.approx(leaf.nic_power_w_per_chip / 2)
+    assert half.chip.busy_w == pytest.approx(record.chip.busy_w)
+    kept = machine("levels.leaf.bandwidth=0.5x", "levels.leaf.switch_power=1x", "power.host=1x")
+    assert kept.levels[1].switch_power_w_per_chip == leaf.switch_power_w_per_chip
+    assert kept.chip.host_w == record.chip.host_w
+    given = machine("levels.leaf.bandwidth=0.5x", "levels.leaf.switch_power=20W")
+    assert given.levels[1].switch_power_w_per_chip == 20
+    fast = machine("levels.nvlink.bandwidth=2x")
+    inside = nvlink.switch_power_in_host_w_per_chip
+    assert fast.chip.host_w == pytest.approx(record.chip.host_w + inside)
+    links = link_w(record)
+    assert fast.chip.busy_w == pytest.approx(record.chip.busy_w + links)
+    assert machine("levels.leaf.latency=20us").chip == record.chip
+
+
 @pytest.mark.parametrize("tdp_w", [500.0, 1000.0])
 def test_a_given_power_limit_sets_the_clock(base: CostModel, tdp_w: float) -> None:
     limited = changed(base, ("tdp_w",), tdp_w=tdp_w)
@@ -98,7 +158,9 @@ def test_voltage_follows_the_clock(base: CostModel) -> None:
     wide = changed(base, peak_flop_per_s=rates)
     fast = changed(base, peak_flop_per_s=rates, clock_hz=1.2 * base.chip.clock_hz)
     volts = 1 + 0.2 * base.chip.voltage_slope
-    for name, times in (("arithmetic", volts**2), ("sram", volts**2), ("memory", 1.0)):
+    squared = volts**2
+    moved = {"arithmetic": squared, "sram": squared, "memory": 1.0, "links": 1.0, "leakage": volts}
+    for name, times in moved.items():
         assert fast.after.watts[name] == pytest.approx(times * wide.after.watts[name]), name
 
 

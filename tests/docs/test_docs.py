@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 from cli.command import Outcome, planner
 from evidence.calibration.synthetic import write_measurements
+from evidence.checked.logs import write_log
 from machine.detection_outputs import write_node
 from support.cases import each
 from typer.main import get_command
@@ -144,7 +145,7 @@ def _after_its_files(line: str) -> tuple[bool, bool]:
     """Last what reads a plan or a local calibration that another example writes."""
     reads = any(
         word in line
-        for word in ("evaluate", "explain", "compare", "planner report", "planner export")
+        for word in ("evaluate", "explain", "compare", "planner report", "planner export", "check")
     )
     return reads, "--calibration" in line
 
@@ -168,6 +169,8 @@ def test_the_examples_of_the_help_texts(tmp_path: Path, monkeypatch: pytest.Monk
     for line in ordered:
         arguments = arguments_of(line)
         assert arguments is not None, line
+        if arguments[0] == "check":
+            write_log(Path("plan.yaml"), Path("train.log"))
         outcome = run(line, arguments)
         assert outcome.code == 0, (line, outcome.err)
 
@@ -197,7 +200,7 @@ def known_flags() -> frozenset[str]:
     """The flags of all commands, as their help texts say them."""
     known: set[str] = set()
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
-                    ("measure",),
+                    ("measure",), ("check",),
                     ("explain",), ("compare",), ("ridgeline",), ("report",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from cli.command import planner
 from evidence.calibration.synthetic import write_measurements
+from evidence.checked.logs import write_log
 from machine.detection_outputs import write_node
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 FREE = ("versions", "sources", "counts", "front_counts", "checks", "filled",
-        "collectives_left_out", "content")  # fmt: skip  # their keys are data
+        "collectives_left_out", "content", "row")  # fmt: skip  # their keys are data
 
 
 def keys_of(value: Any) -> set[str]:
@@ -39,6 +40,9 @@ LINES = [
     "measure --framework megatron --model llama3-8b --hardware h100-sxm5-80 --chips 8 -o other "
     "--json",
     "calibrate --measurements measurements --json",
+    "check plan.yaml --log train.log --json",
+    "check plan.yaml --log slow.log --json",
+    "export plan.yaml --chakra traces --json",
     "validate --what transfer --source trn1 --json",
     "rack zero --json",
     "rack zero --figure 3 --gpus 2 --json",
@@ -61,6 +65,7 @@ LINES = [
     "collective compare --topology ring:4 --constants nccl --json",
     "collective export --topology ring:4 -o ring.xml --json",
     "doctor --json",
+    "targets --json",
     "models show llama2-7b --json",
     "hardware show h100-sxm5-80 --json",
     "hardware detect --from outputs --json",
@@ -74,6 +79,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_measurements(folder)
     write_node(folder / "outputs")
     planner("solve", "--model", "gpt3-125m", "--chips", 4, "-o", folder / "plan.yaml")
+    write_log(folder / "plan.yaml", folder / "train.log")
+    write_log(folder / "plan.yaml", folder / "slow.log", factor=3.0)
     return folder
 
 

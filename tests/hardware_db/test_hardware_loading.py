@@ -286,7 +286,9 @@ def outcome(content: bytes) -> tuple[str, ...]:
 
 def test_schemas_describe_the_files() -> None:
     schemas = hardware_db.json_schemas()
-    assert set(schemas) == {"chip", "cluster", "calibration", "reference"}
+    assert set(schemas) == {
+        "chip", "cluster", "like-chip", "like-cluster", "calibration", "reference",
+    }  # fmt: skip
     chip = schemas["chip"]
     assert chip["additionalProperties"] is False
     assert {"name", "peak", "memory", "power"} <= set(chip["required"])

@@ -81,7 +81,7 @@ def test_unknown_names_suggest_the_nearest() -> None:
     assert set(names) <= set(list_models())
     with pytest.raises(ModelError, match=r"llama3\.1-405b"):
         load_model("llama3-450b")
-    with pytest.raises(ModelError, match=r"unknown model '\?\?\?' \(82 models"):
+    with pytest.raises(ModelError, match=r"unknown model '\?\?\?' \(126 models"):
         load_model("???")
 
 
@@ -168,7 +168,7 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
             "sinks: false\n  sink: true",
             "m.yaml: attention.sink: unknown field; did you mean sinks? allowed here: kind, bias, "
             "qk_norm, sinks, q_lora_rank, kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, "
-            "v_head_dim",
+            "v_head_dim, output_gate",
         ),
         (
             "name: my-model",
@@ -335,5 +335,5 @@ def test_latent_attention_needs_its_dimensions(tmp_path: Path) -> None:
 
 
 def test_names_that_hold_what_was_typed_are_suggested_first() -> None:
-    with pytest.raises(ModelError, match=r"are llama3-8b, llama3-70b, llama3\.1-8b, llama3\.1-70b"):
+    with pytest.raises(ModelError, match=r"are llama3-8b, llama3-70b, llama3\.1-8b, llama3\.2-1b"):
         load_model("Llama3")

@@ -1,6 +1,9 @@
 """Groups costed together cost what each kind costs alone."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from support.jobs import random_chips, random_cost_model
 
 from planner.network.classes import group_classes
@@ -32,3 +35,19 @@ def test_kinds_together_cost_what_each_costs_alone() -> None:
                 assert np.array_equal(found, alone.features, equal_nan=True)
                 groups += len(rows)
     assert groups == 20 * 3 * 40
+
+
+def test_costs_that_questions_share_are_of_one_network_and_stay_as_they_are() -> None:
+    model = random_cost_model(3)
+    chips = random_chips(model, 3)
+    named = {"all": random_groups(np.random.default_rng(3), chips, 2)}
+    rates = {}
+    for slower in (1.0, 2.0, 1.0):
+        changed = replace(model.assumptions, scale_up_latency_s=1e-6 * slower)
+        fabric = replace(model, assumptions=changed).fabric(chips)
+        costs = group_classes([fabric], np.zeros(40, dtype=np.int64), named, {})["all"][1]
+        known = rates.setdefault(slower, costs.features.copy())
+        np.testing.assert_array_equal(costs.features, known)
+        with pytest.raises(ValueError, match="read-only"):
+            costs.features[2] = 0.0
+    assert (rates[1.0] != rates[2.0]).any()

@@ -109,3 +109,20 @@ def test_the_given_mapping_is_not_changed() -> None:
     fields = {"model": "llama2-13b", "fix": {"tp": [2, 4]}, "axes": ["tp"]}
     request_from(fields)
     assert fields == {"model": "llama2-13b", "fix": {"tp": [2, 4]}, "axes": ["tp"]}
+
+
+@each("word", ["rl", "grpo", "PPO"])
+def test_training_beside_rollouts_is_refused_with_what_can_be_planned(word: str) -> None:
+    fields = {"model": "gpt3-125m", "chips": 8, "lengths": {"512": 1.0}, "runnable_in": ["jax"]}
+    with pytest.raises(InputError) as caught:
+        request_from({**fields, "job": word})
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"job: {word} trains beside rollouts")
+    assert ("critic" in line) == (word == "PPO")
+    command = line[line.index("planner solve") :]
+    assert command.split()[-2:] == ["--job", "finetune"]
+    assert "--lengths 512=1" in command
+    assert "--runnable-in jax" in command
+    fields = {name: value for name, value in fields.items() if name != "lengths"}
+    with pytest.raises(InputError, match="with their tokens as --seq-len"):
+        request_from({**fields, "job": word})

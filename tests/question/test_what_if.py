@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def _value(leaf: Leaf) -> str:
     if leaf.form != "number":
         return "false" if leaf.value is True else OTHERS[leaf.form]
     later = leaf.record == "assumptions"
-    return "2x" if leaf.value or later else GIVEN.get(leaf.unit, "2")
+    return "2x" if leaf.value or later else GIVEN.get(leaf.unit, f"2{leaf.unit}")
 
 
 def _outcome(text: str) -> list[str]:
@@ -79,7 +80,14 @@ def test_every_path_counts_or_says_why_not() -> None:
         ("on_chip.sram=2x", "give a value in B"),
         ("layers=1.01x", "is not a whole number; nearest: 12"),
         ("kv_heads=5", "5 does not divide the 12 heads"),
-        ("memory.bandwidth=-1", "a positive number is required"),
+        ("memory.bandwidth=-1GB/s", "a positive number is required"),
+        ("memory.bandwidth=900", "900 has no unit; did you mean 900GB/s? It is 3.35 TB/s now"),
+        ("levels.leaf.bandwidth=400G", "400G has no unit; did you mean 400GB/s?"),
+        ("l2=50", "did you mean 50MiB? It is 52.4 MB now"),
+        ("power.tdp=800", "did you mean 800W? It is 700 W now"),
+        ("levels.leaf.latency=2", "did you mean 2us?"),
+        ("step_s=0.01", "0.01 has no unit; did you mean 0.01s?"),
+        ("die.area=900", "900 has no unit; write it like 814mm2"),
         ("memory.bandwidth=-1x", "a positive number is required, not -3.35e+12"),
         ("memory=2x", "a group of fields; give one, e.g. memory.capacity or memory.bandwidth"),
         ("l2.capacity=2x", "did you mean 'l2'?"),
@@ -162,6 +170,38 @@ def test_powers_that_are_given_stay(tmp_path: Path) -> None:
     assert names == ["layers=24"]
 
 
+def test_values_that_are_given_are_those_with_all_pes() -> None:
+    def machine(*texts: str, **fields: Any) -> Any:
+        return resolve(request_from({**JOB, "pes": 264, "set": texts, **fields})).cost.cluster
+
+    record, wide = load_chip("h100-sxm5-80"), machine().chip
+    assert wide.tdp_w > record.tdp_w
+    for text in ("power.tdp=700W", "power.tdp=1x"):
+        held = machine(text).chip
+        assert held.tdp_w == record.tdp_w
+        assert held.busy_w == pytest.approx(record.busy_w)
+    assert record.tdp_w < machine("power.tdp=0.9x").chip.tdp_w < wide.tdp_w
+    assert machine("peak.bf16=1PFLOP/s").chip.peak_flop_per_s["bf16"] == 1e15
+    assert machine("peak.bf16=1PFLOP/s").chip.peak_flop_per_s["fp8"] == wide.peak_flop_per_s["fp8"]
+    for size in ("50MiB", "10MiB"):
+        assert machine(f"l2={size}").chip.l2_bytes == float(size[:2]) * 2**20
+    more = {"scale": ("memory", "network")}
+    given = machine("memory.bandwidth=3.35TB/s", "levels.leaf.bandwidth=50GB/s", **more)
+    assert given.chip.memory_bandwidth_bytes_per_s == record.memory_bandwidth_bytes_per_s
+    assert given.chip.memory_bytes == 2 * record.memory_bytes
+    rates = {
+        level.name: level.bandwidth_bytes_per_s for level in load_cluster(JOB["hardware"]).levels
+    }
+    times = {"nvlink": 1, "leaf": 1}
+    assert {level.name: level.bandwidth_bytes_per_s for level in given.levels} == {
+        name: times.get(name, 2) * rate for name, rate in rates.items()
+    }
+    idle = resolve(request_from({**JOB, "pes": 264, "set": ["memory.bandwidth=3.35TB/s"]}))
+    assert idle.cost.cluster.chip == wide
+    with pytest.raises(InputError, match="300 W is below half of the 1138 W"):
+        machine("power.tdp=300W")
+
+
 def test_local_powers_of_a_chip_of_ones_own_stay(tmp_path: Path) -> None:
     own, local = tmp_path / "own.yaml", tmp_path / "local.yaml"
     own.write_text(
@@ -208,10 +248,17 @@ def test_what_is_changed_leaves_the_fit(tmp_path: Path) -> None:
         f"memory: {{capacity: {wish('9.6e+10', 'B')}, bandwidth: {wish('4.0e+12', 'B/s')}}}\n"
         f"power: {{tdp: {wish(700, 'W')}}}\ndefault_cluster: dgx-h100-ndr\n"
     )
-    for fields in ({}, {"hardware": str(copied)}, {"hardware": str(named)}):
+    network = record_text("dgx-h100-ndr").replace("name: dgx-h100-ndr", "name: ours")
+    smaller, slower = tmp_path / "smaller.yaml", tmp_path / "slower.yaml"
+    smaller.write_text(re.sub(r"(max_chips:\s+value: )[0-9]+", r"\g<1>64", network))
+    slower.write_text(network.replace("value: 5.0e+10", "value: 2.5e+10"))
+    assert slower.read_text() != network != smaller.read_text()
+    for fields in ({}, {"hardware": str(copied)}, {"hardware": str(named)},
+                   {"hardware": str(smaller)}):  # fmt: skip
         assert class_of(**fields) == measured
     for fields in ({"set": ["l2=2x"]}, {"set": ["levels.leaf.latency=9us"]},
-                   {"hardware": str(own)}, {"hardware": str(wished)}):  # fmt: skip
+                   {"hardware": str(own)}, {"hardware": str(wished)}, {"hardware": str(slower)},
+                   {"topology": "ring"}, {"degrade_link": "leaf:3=0.5"}):  # fmt: skip
         assert class_of(**fields) == measured + unmeasured
     for text in ("tp_overlap=0.5x", "calibration.gemm_efficiency.h100=0.9x"):
         by_hand = planner.solve(**JOB, set=[text])

@@ -120,6 +120,8 @@ def test_bounds_change_nothing(seed: int) -> None:
         ("gpt3-175b", "dgx-a100-80-hdr", 256, 128),
         ("mixtral-8x7b", "dgx-h100-ndr", 64, 64),
         ("deepseek-v2-lite", "gb200-nvl72", 32, 32),
+        ("nemotron-h-8b", "dgx-h100-ndr", 32, 32),
+        ("qwen3.5-35b-a3b", "gb200-nvl72", 16, 32),
     ],
 )
 def test_bounds_change_nothing_on_real_models(

@@ -108,6 +108,7 @@ def test_no_plan_with_synthesized_collectives_is_below_its_corner(
         ("tpu-v5p", 64, "mixtral-8x7b", 64),
         ("gb200-nvl72", 72, "qwen3-30b-a3b", 72),
         ("dgx-h100-ndr", 32, "gpt-oss-20b", 32),
+        ("dgx-h100-ndr", 32, "nemotron-3-nano-30b-a3b", 32),
     ],
 )
 def test_no_plan_is_below_its_corner(

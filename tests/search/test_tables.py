@@ -92,6 +92,18 @@ def test_packed_keys_tell_rows_apart_even_when_they_do_not_fit_one_word() -> Non
         np.testing.assert_array_equal(column[first][inverse], column)
 
 
+@pytest.mark.parametrize(("least", "most"), [(0, 7), (-3, 3), (0, 2**23)])
+def test_distinct_rows_ascend_by_the_columns(least: int, most: int) -> None:
+    """Negative numbers, and columns whose bits are more than a word has, keep their order."""
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(least, most, 200), *rng.integers(0, 2, (2, 200))]
+    columns += [np.where(column > 0, 2**13, 0) for column in columns[1:]]
+    unique, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    first, combination = distinct(columns)
+    np.testing.assert_array_equal(np.stack(columns, axis=1)[first], unique)
+    np.testing.assert_array_equal(combination, which)
+
+
 def test_a_table_of_one_plan_is_the_plan() -> None:
     model = cost_model(dense_model(8, 1024, 8, 8, 4096), "dgx-h100-ndr", global_batch=16)
     space = some_space(model, (8,), 3, size=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from planner.assumptions.optimizers import QUANTIZED
+from planner.answers.notes.unmodelled import unmodelled
 from planner.assumptions.software import FrameworkProfile
 from planner.base.units import show_bytes
 from planner.cost.context import CostModel
@@ -30,6 +30,7 @@ def caveats(model: CostModel, result: PlanResult, limits: Limits) -> list[str]:
         *_frozen_warnings(model),
         *_clock_warnings(model, result.plan),
         *_framework_warnings(model),
+        *unmodelled(model),
         *_chunk_warnings(model, result.plan),
         *schedule_of(result.plan.schedule).caveats(model.assumptions),
         *_stage_warnings(model, result.plan),
@@ -69,7 +70,7 @@ def _headroom_warnings(model: CostModel, result: PlanResult) -> list[str]:
 def _frozen_warnings(model: CostModel) -> list[str]:
     """Time that quantized weights take and the step does not count."""
     job = model.job
-    if job.trains_all or job.frozen_weights not in QUANTIZED:
+    if not job.widens or model.assumptions.widening_bytes:
         return []
     return [
         f"frozen-weights: {job.frozen_weights} is expanded to 16 bits before each product; memory "

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from frozen_records import dataclass
 from planner.answers.evaluation import limits_of
+from planner.answers.notes.unmodelled import unmodelled
 from planner.base.units import plural, show_percent
 from planner.base.vocabulary import ANY
 from planner.explanation.judging import gain_of
+from planner.frameworks.decoders import unwritten_layers
 from planner.frameworks.launching import default_target
 from planner.frameworks.rules import refused_by
 from planner.frameworks.targets import Target
@@ -92,6 +94,7 @@ def scope_of(
             *_launching(resolved, best, wider, runs=bool(running), proved=proved),
             *_risking(resolved, best, wider),
             *chips,
+            *(f"{line[0].upper()}{line[1:]}." for line in unmodelled(resolved.cost)),
         ),
         runs_in=tuple(target.name for target in running),
         wider=tuple(wider),
@@ -120,11 +123,16 @@ def _launching(
         yield (
             f"{why}; this is the best {'' if proved else 'known '}of all plans of {framework}. It "
             f"lacks: "
-            f"{'; '.join(dict.fromkeys(line for _, line in found))}. planner export --to {names} "
-            "--allow-lossy writes the nearest."
+            f"{'; '.join(dict.fromkeys(line for _, line in found))}."
+            + ("" if unwritten_layers(resolved.cost.job.model) else _nearest_of(names))
         )
     else:
         yield f"{titles} this plan as it is{_beyond(resolved, best, wider)}."
+
+
+def _nearest_of(names: str) -> str:
+    """How the nearest plan is written, as another sentence."""
+    return f" planner export --to {names} --allow-lossy writes the nearest."
 
 
 def _beyond(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> str:
@@ -187,7 +195,7 @@ def _risking(resolved: Resolved, best: PlanResult, wider: Sequence[Wider]) -> It
 
 def _not_launched(resolved: Resolved, plan: Plan) -> Iterator[str]:
     """That the target of the framework cannot run a plan as it is, where any plan was asked for."""
-    target = default_target(resolved.cost.framework.name)
+    target = default_target(resolved.cost.framework.name, resolved.cost.job.learns)
     if target is None or resolved.cost.assumptions.token_granularity:
         return
     found = refused_by(resolved.cost, plan, (target,))

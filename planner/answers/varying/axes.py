@@ -9,11 +9,12 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import Origin, shown
-from planner.base.units import parse_count, parse_quantity
+from planner.base.units import parse_count, parse_quantity, unit_for
 from planner.question.asked import BY_NAME
 from planner.question.asked.usual import BATCH, RANGE
 from planner.question.changes.changes import fields_of, leaf_of
 from planner.question.changes.texts import Change, changes_in, with_changes
+from planner.question.changes.values import quantity_of
 from planner.question.request import ARGUMENTS, Request, request_from
 
 _KINDS = ("word", "whole", "wholes", "quantity", "share", "number", "path", "name")
@@ -54,11 +55,14 @@ class Axis:
 
     def text(self, place: float) -> str:
         """The value at a place."""
-        return f"{place!r}x" if self.by_factor else repr(place)
+        return f"{place!r}x" if self.by_factor else f"{place!r}{self.unit}"
 
     def shown(self, place: float) -> str:
         """The same for people."""
-        return f"{place:.4g}x" if self.by_factor else f"{place:.4g} {self.unit}".rstrip()
+        if self.by_factor:
+            return f"{place:.4g}x"
+        size, unit = unit_for(place, self.unit) if self.unit else (1.0, "")
+        return f"{place / size:.4g} {unit}".rstrip()
 
 
 def axes_of(
@@ -147,7 +151,10 @@ def _axis(name: str, texts: tuple[str, ...], request: Request) -> Axis:
     factors = [Change(name, text).factor for text in texts]
     if None in factors and len(set(factors)) > 1:
         raise InputError(f"{name}: factors and values are mixed; give all as factors, or none")
-    places = [axis.at(text) for text in texts]
+    places = [
+        quantity_of(leaf, text, name) if factor is None else factor
+        for text, factor in zip(texts, factors, strict=True)
+    ]
     if min(places) <= 0:
         raise InputError(f"{name}: {min(places):g} is not above 0, between which values are found")
     order = sorted(range(len(texts)), key=places.__getitem__)

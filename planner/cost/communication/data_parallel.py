@@ -78,6 +78,7 @@ def layer_collective_s(
     once: BoolArray,
     again: BoolArray,
     trained_share: float,
+    reference: int = 0,
 ) -> FloatArray:
     """Seconds of the collectives of one layer and micro-batch, before overlap.
 
@@ -94,12 +95,13 @@ def layer_collective_s(
         once: Where zero3 gathers and reduces once per step instead, from `gathers_once`.
         again: Where replicas reduce with every micro-batch, from `reduces_again`.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
+        reference: Forward passes of a reference model, for which zero3 gathers again.
     """
-    gradients = a.gradient_wire_bytes * trained_share
+    gradients, gathers = a.gradient_wire_bytes * trained_share, 2 + reference
     zero3 = (
-        2 * nets.shard.gather_s(WEIGHT_BYTES * dense)
+        gathers * nets.shard.gather_s(WEIGHT_BYTES * dense)
         + nets.shard.gather_s(gradients * dense)
-        + _with_experts(experts, nets.expert_shard, gradients)
+        + _with_experts(experts, nets.expert_shard, gradients, gathers)
     )
     zero2 = nets.data.gather_s(gradients * dense)
     if np.any(experts):
@@ -154,11 +156,13 @@ def forward_gather_s(
     return np.where((sharding == ZERO3) & ~once, gathered, 0.0)
 
 
-def _with_experts(experts: FloatArray, net: GroupCosts, gradients: float) -> FloatArray:
-    """Two gathers and a scatter of the experts, 0 on layers without."""
+def _with_experts(
+    experts: FloatArray, net: GroupCosts, gradients: float, gathers: int
+) -> FloatArray:
+    """The gathers and a scatter of the experts, 0 on layers without."""
     if not np.any(experts):
         return np.zeros_like(experts)
-    both = 2 * net.gather_s(WEIGHT_BYTES * experts) + net.gather_s(gradients * experts)
+    both = gathers * net.gather_s(WEIGHT_BYTES * experts) + net.gather_s(gradients * experts)
     return np.where(experts > 0, both, 0.0)
 
 

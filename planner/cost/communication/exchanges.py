@@ -10,6 +10,7 @@ import numpy.typing as npt
 from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray
+from planner.cost.job import Job
 from planner.cost.kernels.routing import sent_once
 from planner.cost.kernels.shapes import Shapes
 from planner.network.collectives import GroupCosts
@@ -28,8 +29,7 @@ class LayerInputs:
         sequence_parallel: Activations between blocks are divided by tp.
         cp_mode, recompute: Codes of `planner.plan.plan`.
         clock: Relative clock.
-        trains_all: False when base weights get no gradient (LoRA).
-        widens: Whether frozen weights have less than 16 bits.
+        job: What is trained of the weights, with which adapters, and a reference beside it.
         selective: What selective recomputation drops, as `FrameworkProfile` has it.
         gathers_context: Rings gather keys and values at once; see `FrameworkProfile`.
         tp_net, cp_net, ep_net: Costs of the groups.
@@ -44,14 +44,18 @@ class LayerInputs:
     cp_mode: IntArray
     recompute: IntArray
     clock: FloatArray
-    trains_all: bool
-    widens: bool
+    job: Job
     selective: str
     gathers_context: bool
     tp_net: GroupCosts
     cp_net: GroupCosts
     ep_net: GroupCosts
     pp_net: GroupCosts | None = None
+
+    @property
+    def trains_all(self) -> bool:
+        """False when base weights get no gradient (LoRA)."""
+        return self.job.trains_all
 
 
 def tensor_bytes(shapes: Shapes, tokens: FloatArray) -> FloatArray:
@@ -73,7 +77,7 @@ def context_bytes(
 def expert_bytes(shapes: Shapes, tokens: FloatArray, tp: IntArray) -> FloatArray:
     """Bytes that one all-to-all of the experts takes from each member, nothing deduplicated."""
     k = max(shapes.experts_per_token, 1)
-    return ACTIVATION_BYTES * tokens / tp * k * shapes.hidden
+    return ACTIVATION_BYTES * tokens / tp * k * shapes.expert_io
 
 
 def tensor_exchange_s(shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
@@ -151,7 +155,7 @@ def expert_exchange_s(
     copies are sent once.
     """
     if a.gathers_tokens:
-        all_tokens = x.tokens / x.tp * shapes.hidden * x.ep
+        all_tokens = x.tokens / x.tp * shapes.expert_io * x.ep
         there = x.ep_net.gather_s(a.dispatch_bytes * all_tokens)
         return there + x.ep_net.gather_s(ACTIVATION_BYTES * all_tokens)
     size = load * expert_bytes(shapes, x.tokens, x.tp)

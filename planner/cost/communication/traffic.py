@@ -15,7 +15,6 @@ import numpy as np
 
 from frozen_records import dataclass
 from hardware_db import Cluster
-from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, distinct
 from planner.cost.columns import Columns
@@ -30,6 +29,7 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossi
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.job import Job
+from planner.cost.kernels.flop import attention_flop_per_token, scan_flop_per_token
 from planner.cost.kernels.linears import Linear, Shares, layer_linears, pass_bytes
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
@@ -88,20 +88,17 @@ def carried_bytes(cluster: Cluster, wire_bytes: Sequence[FloatArray]) -> list[Fl
     return carried
 
 
-def attention_flop_per_token(model: Model, shapes: Shapes) -> float:
-    """Forward FLOP of scores and values per token, causality not halved."""
-    return 2.0 * model.layers * shapes.heads * shapes.context * (shapes.head_dim + shapes.value_dim)
-
-
 def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     """FLOP that training one token needs in any implementation; see `MFU_CONVENTION`.
 
-    LoRA needs no weight gradients of the frozen matrices: 4 instead of 6 per parameter.
+    LoRA needs no weight gradients of the frozen matrices: 4 instead of 6 per parameter. DPO needs
+    a forward pass of its reference as well: 2 more.
     Source: Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
     """
-    per_parameter = 6.0 if job.trains_all else 4.0
-    linear = per_parameter * shapes.matmul_parameters
-    return linear + 3.0 * attention_flop_per_token(job.model, shapes)
+    passes, ref = 3.0 if job.trains_all else 2.0, job.reference_passes
+    linear = 2.0 * (passes + ref) * shapes.matmul_parameters
+    scores = attention_flop_per_token(job.model, shapes)
+    return linear + (3.0 + ref) * (scores + scan_flop_per_token(job.model, shapes)[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,12 +147,16 @@ def repeated_flop_per_token(
         causal_share: Share of the scores that the kernels compute.
     """
     dense, moe = model.shapes.dense_parameters, model.shapes.moe_parameters
-    scores = attention_flop_per_token(model.job.model, model.shapes) / model.job.model.layers
+    one, shapes = model.job.model, model.shapes
+    scores = attention_flop_per_token(one, shapes) / one.layers
+    scans = scan_flop_per_token(one, shapes)[0] / one.layers
 
     def of_group(group: RecomputeGroup) -> FloatArray:
         again = repeats(model, group)
         linear = 2.0 * (group.dense * dense + group.moe * moe) * again.linear
         attention = causal_share * scores * (group.dense + group.moe) * again.attention
+        if scans:
+            attention = attention + scans * (group.dense + group.moe) * again.exchanges
         return linear + attention
 
     return _over_groups(x, of_group)
@@ -178,8 +179,11 @@ def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
 
 def flop_without_repeats(model: CostModel) -> float:
     """FLOP that one token takes where nothing is recomputed."""
-    passes = 3.0 if model.job.trains_all else 2.0
-    return 2.0 * model.shapes.matmul_parameters * passes + scores_flop_per_token(model)
+    ref = model.job.reference_passes
+    passes = (3.0 if model.job.trains_all else 2.0) + ref
+    scan, again = scan_flop_per_token(model.job.model, model.shapes)
+    linear = 2.0 * model.shapes.matmul_parameters * passes
+    return linear + scores_flop_per_token(model) + ((3.0 + ref) * scan + again)
 
 
 def scores_flop_per_token(model: CostModel) -> float:
@@ -187,7 +191,7 @@ def scores_flop_per_token(model: CostModel) -> float:
     a = model.assumptions
     attention = _share(a) * attention_flop_per_token(model.job.model, model.shapes)
     backward = 2.5 if a.fused_attention else 2.0
-    return attention * (1 + backward)
+    return attention * (1 + model.job.reference_passes + backward)
 
 
 def _share(a: Assumptions) -> float:
@@ -205,12 +209,13 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
     a, job, plans = model.assumptions, model.job, x.plans
     chips = plans.chips / plans.pp
-    products = x.rounds[:, 0] * chips * x.over_stages(_product_bytes(model, x))
+    products = x.rounds[:, 0] * chips * x.over_stages(product_bytes(model, x))
     dense, moe = elementwise_bytes(model, plans)
+    passes = 1 + job.reference_passes + a.elementwise_backward
 
     def of_group(group: RecomputeGroup) -> FloatArray:
         layers = group.dense * dense[:, None] + group.moe * moe[:, None]
-        return (1 + a.elementwise_backward + repeats(model, group).elementwise) * layers
+        return (passes + repeats(model, group).elementwise) * layers
 
     elementwise = x.batch * job.seq_len * _over_groups(x, of_group)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
@@ -218,7 +223,7 @@ def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     return products + elementwise + state
 
 
-def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
+def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class.
 
     What the products move is computed once per combination of the columns that their sizes have.
@@ -237,15 +242,15 @@ def _product_bytes(model: CostModel, x: Columns) -> FloatArray:
     head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
     every = [*reduce(add, linears.values()), *([head] if shapes.vocab else [])]
     forward, gradients = pass_bytes(model.assumptions, every, trains_all=model.job.trains_all)
-    total, at = np.zeros(x.stages.count.shape), 0
+    total, at, ahead = np.zeros(x.stages.count.shape), 0, 1 + model.job.reference_passes
     for moe, some in linears.items():
         own, at = slice(at, at + len(some)), at + len(some)
         once, again = (reduce(add, part[own])[rows] for part in (forward, gradients))
         for group in x.groups:
-            moved = again + (1 + repeats(model, group).linear) * once
+            moved = again + (ahead + repeats(model, group).linear) * once
             total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
     if shapes.vocab:
-        total = total + x.stages.last * (forward[at] + gradients[at])[rows]
+        total = total + x.stages.last * (ahead * forward[at] + gradients[at])[rows]
     return total
 
 
@@ -254,11 +259,17 @@ def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, F
     a, shapes = model.assumptions, model.shapes
     rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
     row = shapes.hidden * (a.row_bytes * rows + a.tp_bytes)
+    made = [shapes.parts_of(moe=moe) for moe in (False, True)]
+    ffn = a.ffn_bytes * (1 + shapes.gated)
+    widths = (shapes.dense_width, shapes.active_width)
     dense, moe = (
-        2 * a.elementwise * (row + a.ffn_bytes * (1 + shapes.gated) * width)
-        for width in (shapes.dense_width, shapes.active_width)
+        2 * a.elementwise * (parts.blocks / 2 * row + parts.feed_forward * (ffn * width))
+        for parts, width in zip(made, widths, strict=True)
     )
-    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.hidden
+    if shapes.scan:
+        of_scan = a.elementwise * shapes.scan.elementwise + shapes.scan.moved
+        dense, moe = (x + p.recurrence * of_scan for x, p in zip((dense, moe), made, strict=True))
+    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.expert_io
 
 
 def _wire_bytes(model: CostModel, x: Columns) -> tuple[FloatArray, ...]:
@@ -304,13 +315,14 @@ def _tokens(model: CostModel, x: Columns) -> FloatArray:
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
+    ref = model.job.reference_passes
 
     def exchanges(group: RecomputeGroup) -> FloatArray:
         per_layer = group.dense * shapes.tp_exchanges + group.moe * shapes.moe_tp_exchanges
-        return per_layer * (2.0 + repeats(model, group).exchanges)
+        return per_layer * (2.0 + ref + repeats(model, group).exchanges)
 
     def turns(group: RecomputeGroup) -> FloatArray:
-        return (group.dense + group.moe) * (3.0 + repeats(model, group).exchanges)
+        return (group.dense + group.moe) * (3.0 + ref + repeats(model, group).exchanges)
 
     exchanged = _over_groups(x, exchanges)
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
@@ -331,11 +343,14 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Gather volumes of weights and gradients by group (an all-reduce counts twice), all chips."""
     volumes = {}
     chips = x.plans.chips / x.plans.pp
-    share = trained_share(model.job)
+    share, ref = trained_share(model.job), model.job.reference_passes
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
-    gathers, scatters = np.where(kept, 1.0, 2 * turns), np.where(kept, 1.0, turns)  # under zero3
+    gathers, scatters = (
+        np.where(kept, 1.0, (2 + ref) * turns),
+        np.where(kept, 1.0, turns),
+    )  # under zero3
     again = reduces_again(model.framework, x.plans.pp[:, None])
     reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
@@ -358,20 +373,14 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
 def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Bytes sent in all-to-alls of a step, summed over chips."""
     shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    routed = (
-        (model.assumptions.dispatch_bytes + ACTIVATION_BYTES)
-        / 2
-        * tokens
-        / plans.tp
-        * shapes.experts_per_token
-        * shapes.hidden
-    )
+    both_ways = (model.assumptions.dispatch_bytes + ACTIVATION_BYTES) / 2
+    routed = both_ways * tokens / plans.tp * shapes.experts_per_token * shapes.expert_io
     queries = shapes.heads / plans.tp * (shapes.head_dim + shapes.value_dim)
     width = queries + _key_value_width(shapes, plans)
     swap = np.where(plans.cp_mode == ALL_TO_ALL, 1.0, 0.0) * ACTIVATION_BYTES * tokens * width
 
     def passes(group: RecomputeGroup) -> FloatArray:
-        return 2.0 + repeats(model, group).exchanges
+        return 2.0 + model.job.reference_passes + repeats(model, group).exchanges
 
     return {
         "ep": 2 * routed * _over_groups(x, lambda group: group.moe * passes(group)),
@@ -388,7 +397,8 @@ def _send_volume(model: CostModel, x: Columns) -> FloatArray:
     divided = plans.sequence_parallel | model.assumptions.splits_p2p
     size = ACTIVATION_BYTES * model.shapes.hidden / np.where(divided, plans.tp, 1)
     borders = plans.pp * plans.interleave - 1
-    sent = np.where(plans.pp > 1, 2 * size * borders * _tokens(model, x), 0.0)
+    ways = 2 + model.job.reference_passes
+    sent = np.where(plans.pp > 1, ways * size * borders * _tokens(model, x), 0.0)
     if plans.schedules.any("bidirectional"):
         twice = plans.schedules.values("bidirectional")
         copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))

@@ -138,6 +138,15 @@ class AttentionSeconds:
         """The arithmetic `factor` times as long."""
         return replace(self, forward=factor * self.forward, backward=factor * self.backward)
 
+    def of_average(self, share: float) -> AttentionSeconds:
+        """That of an average layer, where the `share` of layers has attention."""
+        return AttentionSeconds(
+            share * self.forward,
+            share * self.backward,
+            share * self.forward_memory,
+            share * self.backward_memory,
+        )
+
 
 def attention_s(
     a: Assumptions,

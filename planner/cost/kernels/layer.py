@@ -12,7 +12,7 @@ prototype; each helper names its own. Arrays broadcast to (n, s): n plans, s sta
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
@@ -26,66 +26,14 @@ from planner.cost.communication.exchanges import (
     tensor_exchange_s,
     tensor_wait_s,
 )
+from planner.cost.kernels.adapters import adapters_s, weight_norms_s
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
+from planner.cost.kernels.passes import PassTimes
 from planner.cost.kernels.routing import busiest_rank
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
 from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassTimes:
-    """Seconds of one pass by cause; `memory` is element-wise work."""
-
-    compute: FloatArray
-    memory: FloatArray
-    tp: FloatArray
-    cp: FloatArray
-    ep: FloatArray
-
-    def __add__(self, other: PassTimes) -> PassTimes:
-        """Sum of two passes, cause by cause."""
-        return PassTimes(
-            compute=self.compute + other.compute,
-            memory=self.memory + other.memory,
-            tp=self.tp + other.tp,
-            cp=self.cp + other.cp,
-            ep=self.ep + other.ep,
-        )
-
-    def overlapped(self) -> PassTimes:
-        """The same pass with each axis's communication behind kernels and the axes before it."""
-        first = self.kernels
-        second = np.maximum(first, self.tp)
-        third = np.maximum(second, self.cp)
-        return PassTimes(
-            compute=self.compute,
-            memory=self.memory,
-            tp=second - first,
-            cp=third - second,
-            ep=np.maximum(third, self.ep) - third,
-        )
-
-    def scaled(self, factor: float) -> PassTimes:
-        """Every cause times `factor`."""
-        return PassTimes(
-            compute=self.compute * factor,
-            memory=self.memory * factor,
-            tp=self.tp * factor,
-            cp=self.cp * factor,
-            ep=self.ep * factor,
-        )
-
-    @property
-    def kernels(self) -> FloatArray:
-        """Seconds in which kernels run."""
-        return self.compute + self.memory
-
-    @property
-    def device(self) -> FloatArray:
-        """Seconds on the device, exposed communication included."""
-        return self.compute + self.memory + self.tp + self.cp + self.ep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +89,9 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep, load=load)
     operators = layer_operators(shapes, shares, moe=moe)
     linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
-    core = _attention_core(a, shapes, x)
-    memory = _elementwise_s(a, shapes, x, moe=moe) + _adapters_s(a, operators, x)
+    core = _attention_core(a, shapes, x, moe=moe)
+    adapters = adapters_s(a, shapes, operators, x)
+    memory = _elementwise_s(a, shapes, x, moe=moe) + adapters
     formats_forward, formats_backward = _formats_s(a, operators, x)
     sent = {
         "tp": tensor_exchange_s(shapes, x, moe=moe) + tensor_wait_s(a, x),
@@ -152,9 +101,10 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     tp = sent["tp"] * (1 - a.tp_overlap)
     cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
+    norms = weight_norms_s(a, shapes, operators, x)
     forward = PassTimes(
         compute=linears.forward + core.forward,
-        memory=memory + core.forward_memory + formats_forward,
+        memory=memory + core.forward_memory + formats_forward + norms,
         tp=tp,
         cp=cp_forward,
         ep=sent["ep"],
@@ -166,20 +116,54 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         cp=cp_backward,
         ep=sent["ep"],
     )
+    forward, backward = _with_scan(a, shapes, x, forward, backward, moe=moe)
     beside = shared_expert_s(a, operators, x.clock, trains_all=x.trains_all) or (None, None)
-    forward = _exposed_experts(a, forward, beside[0])
-    backward = _exposed_experts(a, backward, beside[1])
+    forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
+    if x.job.reference_passes:  # it has no adapters
+        forward += replace(forward, memory=forward.memory - adapters - norms)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
     if a.perfect_overlap:
         forward, backward = forward.overlapped(), backward.overlapped()
-    host = _host_s(a, shapes, x, moe=moe)
-    return _with_host(a, x, forward, backward, weight_grad, sent, host)
+    launched = _launched_s(a, shapes, x, moe=moe)
+    return _with_host(a, x, forward, backward, weight_grad, sent, launched)
 
 
-def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> AttentionSeconds:
+def _with_scan(
+    a: Assumptions,
+    shapes: Shapes,
+    x: LayerInputs,
+    forward: PassTimes,
+    backward: PassTimes,
+    *,
+    moe: bool,
+) -> tuple[PassTimes, PassTimes]:
+    """Both passes with the recurrence of the layers that have one."""
+    share = shapes.parts_of(moe=moe).recurrence
+    if shapes.scan is None or not share:
+        return forward, backward
+    from planner.cost.kernels.recurrence import scan_s  # noqa: PLC0415  (few models have one)
+
+    scan = scan_s(a, shapes.scan, x.tokens, x.tp, clock=x.clock)
+    return (
+        replace(
+            forward,
+            compute=forward.compute + share * scan.forward,
+            memory=forward.memory + share * scan.forward_memory,
+        ),
+        replace(
+            backward,
+            compute=backward.compute + share * scan.backward,
+            memory=backward.memory + share * scan.backward_memory,
+        ),
+    )
+
+
+def _attention_core(
+    a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool
+) -> AttentionSeconds:
     """Scores and weighted values; sinks slow fused kernels only.
 
     To unfused attention a sink is one more column of the softmax: its products stay as they are.
@@ -190,8 +174,9 @@ def _attention_core(a: Assumptions, shapes: Shapes, x: LayerInputs) -> Attention
     mean_dim = (shapes.head_dim + shapes.value_dim) / 2
     width = shapes.heads / x.tp * mean_dim
     core = attention_s(a, x.tokens, shapes.context, width, mean_dim, clock=x.clock)
-    slow = shapes.sinks and a.fused_attention
-    return core.slowed(1 / a.sink_attention) if slow else core
+    if shapes.sinks and a.fused_attention:
+        core = core.slowed(1 / a.sink_attention)
+    return core.of_average(shapes.parts[moe].attention) if shapes.parts else core
 
 
 def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
@@ -199,33 +184,19 @@ def _elementwise_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool)
 
     bytes = e * 2 T [h (c_row / (tp if SP else 1) + c_tp / tp) + c_ff (1 + gated) f / tp]
             (+ c_moe * 2 T k h / tp on mixture-of-experts layers)
+
+    A layer of one block has half of the rows; those of recurrences are counted with their scans.
     """
     width = shapes.active_width if moe else shapes.dense_width
     rows = a.row_bytes / np.where(x.sequence_parallel, x.tp, 1) + a.tp_bytes / x.tp
     ffn = a.ffn_bytes * (1 + shapes.gated) * width / x.tp
+    parts = shapes.parts_of(moe=moe)
+    rows, ffn = rows * (parts.blocks / 2), ffn * parts.feed_forward
     moved = a.elementwise * 2 * x.tokens * (shapes.hidden * rows + ffn)
     if moe:
-        routed = shapes.experts_per_token * shapes.hidden / x.tp
+        routed = shapes.experts_per_token * shapes.expert_io / x.tp
         moved = moved + a.routing_bytes * 2 * x.tokens * routed
     return moved / a.memory_bytes_per_s
-
-
-def _adapters_s(
-    a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
-) -> FloatArray | float:
-    """Adapters beside matrices that do not train: bytes of one forward pass over memory rate.
-
-    Adapters of small rank are bound by memory: dropout reads and writes the input, the two
-    products read it and write the output, which is scaled and added. Per matrix of i inputs and o
-    outputs e c_adapter T (i + o) bytes. Source: Hu et al., arXiv:2106.09685, equation 3; order of
-    kernels: `lora.Linear.forward` of Hugging Face peft.
-    """
-    if x.trains_all or not a.adapter_bytes:
-        return 0.0
-    named = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
-    adapted = [one for name in named for one in operators.get(name, ())]
-    wide = reduce(np.add, [one.tokens * (one.inputs + one.outputs) for one in adapted])
-    return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
 
 
 def _formats_s(
@@ -239,13 +210,13 @@ def _formats_s(
     training. Widening: frozen weights below 16 bits are widened in every pass. Source: Dettmers et
     al., arXiv:2305.14314, equation 5.
     """
-    if not (a.quantized_bytes or x.widens):
+    if not (a.quantized_bytes or x.job.widens):
         return 0.0, 0.0
     every = [one for name, each in operators.items() if name != "router" for one in each]
-    inputs = reduce(np.add, [one.copies * one.tokens * one.inputs for one in every])
-    outputs = reduce(np.add, [one.copies * one.tokens * one.outputs for one in every])
-    weights = reduce(np.add, [one.copies * one.inputs * one.outputs for one in every])
-    widened = float(x.widens) * a.widening_bytes * weights
+    inputs = reduce(np.add, [one.share * one.copies * one.tokens * one.inputs for one in every])
+    outputs = reduce(np.add, [one.share * one.copies * one.tokens * one.outputs for one in every])
+    weights = reduce(np.add, [one.share * one.copies * one.inputs * one.outputs for one in every])
+    widened = float(x.job.widens) * a.widening_bytes * weights
     return (
         np.asarray((a.quantized_bytes * inputs + widened) / a.memory_bytes_per_s),
         np.asarray((a.quantized_bytes * outputs + widened) / a.memory_bytes_per_s),
@@ -321,21 +292,25 @@ def _recomputation(
     )
 
 
-def _host_s(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) -> FloatArray:
-    """Seconds in which the host launches both passes.
+def _launched_s(
+    a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool
+) -> tuple[FloatArray, float]:
+    """Seconds in which the host launches both passes, and those fixed per layer.
 
         h + h_tp (tp - 1), or c (h + h_tp (tp - 1)) + h_moe + h_e E / ep on a layer with experts
 
     Of attention and norms, CUDA graphs leave the share c = `launched_share`; h_tp is more where
-    the pipeline crosses nodes.
+    the pipeline crosses nodes. A layer of one block, in place of two, has half of h and of what is
+    fixed.
     """
+    halves = shapes.parts_of(moe=moe).blocks / 2
     per_rank: FloatArray | float = a.host_s_per_tp_rank
     if a.far_host_s_per_tp_rank and x.pp_net is not None:
         per_rank = per_rank + np.where(x.pp_net.domains > 1, a.far_host_s_per_tp_rank, 0.0)
-    host = per_rank * (x.tp - 1) + a.host_s_per_layer
+    host = halves * (per_rank * (x.tp - 1) + a.host_s_per_layer)
     if moe:
         host = a.launched_share * host + a.moe_host_s + a.expert_host_s * (shapes.experts / x.ep)
-    return np.asarray(host, dtype=np.float64)
+    return np.asarray(host, dtype=np.float64), halves * a.fixed_s_per_layer
 
 
 def _beside_s(a: Assumptions, one: PassTimes) -> FloatArray:
@@ -354,19 +329,20 @@ def _with_host(
     backward: PassTimes,
     weight_grad: FloatArray,
     sent: dict[str, FloatArray],
-    host: FloatArray,
+    launched: tuple[FloatArray, float],
 ) -> LayerTimes:
     """The layer with the host that launches it: smoothmax4(device + fixed, host).
 
-    Of `host`, 0.35 is forward, 0.65 backward, and 0.35 again with full recomputation; the fixed
-    time per layer (small kernels, synchronization) is divided alike.
+    Of what the host launches, 0.35 is forward, 0.65 backward, and 0.35 again with full
+    recomputation; the fixed time per layer (small kernels, synchronization) is divided alike.
     """
     share = a.host_forward_share
     again = np.where(x.recompute == FULL, share, 0.0)
-    fixed = a.fixed_s_per_layer
+    host, fixed = launched
 
     def passes_s(ahead: FloatArray, back: FloatArray) -> tuple[FloatArray, FloatArray]:
-        t_forward = smooth_max(ahead + share * fixed, share * host, 4)
+        runs = (1 + x.job.reference_passes) * share
+        t_forward = smooth_max(ahead + runs * fixed, runs * host, 4)
         return t_forward, smooth_max(back + (1 - share) * fixed, (1 - share + again) * host, 4)
 
     t_forward, t_backward = passes_s(forward.device, backward.device)

@@ -6,7 +6,9 @@ bytes that they move.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +18,9 @@ from planner.base.arrays import FloatArray, IntArray
 from planner.cost.chip.tiling import least_traffic_elements
 from planner.cost.kernels.compute import MatmulSeconds, Number, linear_s
 from planner.cost.kernels.shapes import Shapes
+
+if TYPE_CHECKING:
+    from planner.cost.kernels.recurrence import Scan
 
 _AT_A_TIME = 16384  # seconds of linears in one array: what is made on the way stays in the cache
 
@@ -28,6 +33,7 @@ class Linear:
         tokens, inputs, outputs: Sizes on the chip.
         copies: Independent multiplications run as one.
         routed: Whether they are those of experts, which run less efficiently.
+        share: Of the layers that have it; seconds, FLOP and bytes are those of an average layer.
     """
 
     tokens: Number
@@ -35,6 +41,7 @@ class Linear:
     outputs: Number
     copies: Number = 1.0
     routed: bool = False
+    share: float = 1.0
 
 
 def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulSeconds:
@@ -42,6 +49,7 @@ def seconds(a: Assumptions, linears: list[Linear], clock: FloatArray) -> MatmulS
     sizes = _sizes(linears)
     routed = np.array([one.routed for one in linears])[:, None, None]
     slower = np.where(routed, 1 / a.expert_efficiency, 1.0)
+    slower = slower * np.array([one.share for one in linears])[:, None, None]
     step = max(_AT_A_TIME // (len(linears) * clock.shape[-1]), 1)
     parts = []
     for start in range(0, max(sizes.shape[-2], len(clock), 1), step):
@@ -73,7 +81,9 @@ def product_flop(linears: list[Linear], passes: FloatArray | float) -> FloatArra
     """
     total: FloatArray | float = 0.0
     for one in linears:
-        total = total + 2.0 * one.copies * one.tokens * one.inputs * one.outputs * passes
+        total = (
+            total + 2.0 * one.share * one.copies * one.tokens * one.inputs * one.outputs * passes
+        )
     return total
 
 
@@ -102,6 +112,8 @@ def pass_bytes(
     t, i, o, copies = _sizes(linears)
     products = [(t, o, i), (t, i, o), (i, o, t)][: 3 if trains_all else 2]
     m, n, k = (np.stack(sizes) for sizes in zip(*products, strict=True))
+    shares = np.array([one.share for one in linears])
+    copies = copies * shares.reshape(-1, *(1 for _ in range(copies.ndim - 1)))
     moved = copies * a.operand_bytes * least_traffic_elements(m, n, k, room)
     return moved[0], moved[1:].sum(axis=0)
 
@@ -136,7 +148,30 @@ def layer_operators(shapes: Shapes, x: Shares, *, moe: bool) -> dict[str, list[L
         operators = _expert_linears(shapes, x)
     else:
         operators = {"mlp": _mlp(shapes, x, shapes.dense_width / x.tp)}
-    return operators | ({"attention": _attention_linears(shapes, x)} if shapes.heads else {})
+    operators |= {"attention": _attention_linears(shapes, x)} if shapes.heads else {}
+    return _of_average(shapes, x, operators, moe=moe) if shapes.parts else operators
+
+
+def _of_average(
+    shapes: Shapes, x: Shares, operators: dict[str, list[Linear]], *, moe: bool
+) -> dict[str, list[Linear]]:
+    """The operators of an average layer of a kind, those of its recurrence among them."""
+    parts = shapes.parts_of(moe=moe)
+    if shapes.scan:
+        operators = operators | {"recurrence": _recurrence_linears(shapes.scan, x)}
+    shares = {"attention": parts.attention, "recurrence": parts.recurrence}
+    found = {
+        name: [replace(one, share=shares.get(name, parts.feed_forward)) for one in linears]
+        for name, linears in operators.items()
+    }
+    return {name: linears for name, linears in found.items() if linears[0].share}
+
+
+def _recurrence_linears(scan: Scan, x: Shares) -> list[Linear]:
+    """Its projections: inputs whole and outputs divided by tp, the last one the other way."""
+    *into, (inner, hidden) = scan.projections
+    linears = [Linear(tokens=x.tokens, inputs=i, outputs=o / x.tp) for i, o in into]
+    return [*linears, Linear(tokens=x.tokens, inputs=inner / x.tp, outputs=hidden)]
 
 
 def _mlp(shapes: Shapes, x: Shares, width: Number) -> list[Linear]:
@@ -156,15 +191,18 @@ def _expert_linears(shapes: Shapes, x: Shares) -> dict[str, list[Linear]]:
     """
     local = shapes.experts / x.ep
     routed = x.tokens / x.tp * shapes.experts_per_token / local * x.load
-    width, hidden = shapes.expert_width, shapes.hidden
+    width, hidden, read = shapes.expert_width, shapes.hidden, shapes.expert_io
     up = (1 + shapes.gated) * width
     operators = {
         "experts": [
-            Linear(tokens=routed, inputs=hidden, outputs=up, copies=local, routed=True),
-            Linear(tokens=routed, inputs=width, outputs=hidden, copies=local, routed=True),
+            Linear(tokens=routed, inputs=read, outputs=up, copies=local, routed=True),
+            Linear(tokens=routed, inputs=width, outputs=read, copies=local, routed=True),
         ],
         "router": [Linear(tokens=x.tokens / x.tp, inputs=hidden, outputs=shapes.experts)],
     }
+    if read != hidden:  # tokens go to a latent width before they are sent, and come back from it
+        ends = [(hidden, read), (read, hidden)]
+        operators["latent"] = [Linear(tokens=x.tokens / x.tp, inputs=i, outputs=o) for i, o in ends]
     if shapes.shared_width:
         operators["shared experts"] = _mlp(shapes, x, shapes.shared_width / x.tp)
     return operators
@@ -177,7 +215,7 @@ def _attention_linears(shapes: Shapes, x: Shares) -> list[Linear]:
     if shapes.latent:
         return [output, *_latent_linears(shapes, x)]
     keys_values = -(-shapes.kv_heads // x.tp) * (shapes.head_dim + shapes.value_dim)
-    width = heads * shapes.head_dim + keys_values
+    width = shapes.query_copies * heads * shapes.head_dim + keys_values
     return [output, Linear(tokens=x.tokens, inputs=shapes.hidden, outputs=width)]
 
 

@@ -4,9 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
 from models_db import LayerKind, Model
+
+if TYPE_CHECKING:
+    from planner.cost.kernels.recurrence import Scan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Shares of the layers of a kind that have each part.
+
+    Attributes:
+        mixer: Layers that mix tokens at all.
+        attention, recurrence: Those that do it by attention, by a recurrence; a layer may do both.
+        feed_forward: Layers with an MLP or experts.
+    """
+
+    mixer: float
+    attention: float
+    recurrence: float
+    feed_forward: float
+
+    @property
+    def blocks(self) -> float:
+        """Blocks around a residual per layer, of the two that a transformer's layer has."""
+        return self.mixer + self.feed_forward
+
+
+WHOLE = Parts(mixer=1.0, attention=1.0, recurrence=0.0, feed_forward=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +64,11 @@ class Shapes:
             embedding.
         dense_parameters, moe_parameters: Those of one layer of each kind (0 without).
         blocks: MLPs that stand for one layer; 1 but for `mlp_blocks`.
+        query_copies: 2 where a gate as wide as the queries is projected with them.
+        expert_io: Width that routed experts read and give.
+        parts: Of a dense layer and of one with experts; None: every layer has attention and a
+            feed-forward.
+        scan: The recurrence of layers that have one.
     """
 
     hidden: int
@@ -56,8 +89,8 @@ class Shapes:
     biased_router: bool
     gated: int
     keeps_gate: int
-    tp_exchanges: int
-    kept_inputs: int
+    tp_exchanges: float
+    kept_inputs: float
     sinks: bool
     context: float
     vocab: int
@@ -65,6 +98,14 @@ class Shapes:
     dense_parameters: float
     moe_parameters: float
     blocks: float = 1.0
+    query_copies: int = 1
+    expert_io: int = 0
+    parts: tuple[Parts, Parts] | None = None
+    scan: Scan | None = None
+
+    def parts_of(self, *, moe: bool) -> Parts:
+        """What the layers of a kind are made of, on average."""
+        return self.parts[moe] if self.parts else WHOLE
 
     @property
     def latent(self) -> bool:
@@ -76,7 +117,10 @@ class Shapes:
         """Share of a layer's matrices that are up projections of latent attention."""
         keys_values = self.kv_rank * (self.head_dim - self.rope_dim + self.value_dim)
         up = self.heads * (keys_values + self.query_rank * self.head_dim)
-        return up / (self.moe_parameters or self.dense_parameters) if self.latent else 0.0
+        if not self.latent:
+            return 0.0
+        share = up / (self.moe_parameters or self.dense_parameters)
+        return share * self.parts_of(moe=self.moe_parameters > 0).attention
 
     @property
     def active_width(self) -> int:
@@ -84,26 +128,31 @@ class Shapes:
         return self.experts_per_token * self.expert_width + self.shared_width
 
     @property
-    def moe_tp_exchanges(self) -> int:
+    def moe_tp_exchanges(self) -> float:
         """`tp_exchanges` of a layer with experts.
 
         Those of attention alone, since routed tokens travel with the expert exchange. Shared
         experts are divided by tp like an MLP and exchange like one (Megatron-LM 0065cf8a8f,
         core/transformer/moe/shared_experts.py, `pre_forward_comm` and `post_forward_comm`).
         """
+        if self.parts:
+            return 2.0 * self.parts[1].mixer + (2.0 if self.shared_width else 0.0)
         return self.tp_exchanges if self.shared_width else min(self.tp_exchanges, 2)
 
 
 def mean_context(model: Model, seq_len: float) -> float:
-    """Keys per token, averaged over layers, before causality halves them.
+    """Keys per token, averaged over layers with attention, before causality halves them.
 
     A global layer sees `seq_len`. A sliding window of w tokens sees on average w - w^2 / (2 s) keys
     of s; a chunk of w tokens w / 2 (what is left after whole chunks: half of itself). Twice that is
     returned, since the causal half is taken later.
     """
     chunked = model.window is not None and model.window.kind == "chunked"
-    total = 0.0
-    for window in model.attention_windows:
+    total, attending = 0.0, 0
+    for window, mixer in zip(model.attention_windows, model.mixers, strict=True):
+        if mixer not in ("attention", "both"):
+            continue
+        attending += 1
         if window is None or window >= seq_len:
             total += seq_len
         elif chunked:
@@ -111,7 +160,7 @@ def mean_context(model: Model, seq_len: float) -> float:
             total += ((seq_len - rest) * window + rest * rest) / seq_len
         else:
             total += min(seq_len, 2.0 * window - window * window / seq_len)
-    return total / model.layers
+    return total / attending if attending else 0.0
 
 
 def shapes_of(model: Model, seq_len: float, lengths: Sequence[tuple[float, float]] = ()) -> Shapes:
@@ -124,6 +173,7 @@ def shapes_of(model: Model, seq_len: float, lengths: Sequence[tuple[float, float
     """
     moe = model.moe
     spans = lengths or ((seq_len, 1.0),)
+    made = None if model.order is None else (_parts(model, "dense"), _parts(model, "moe"))
     return Shapes(
         hidden=model.hidden,
         heads=model.heads,
@@ -133,7 +183,7 @@ def shapes_of(model: Model, seq_len: float, lengths: Sequence[tuple[float, float
         query_rank=model.attention.q_lora_rank or 0,
         kv_rank=model.attention.kv_lora_rank or 0,
         rope_dim=model.attention.qk_rope_head_dim or 0,
-        dense_width=(model.mlp.hidden or 0) if "dense" in model.layer_kinds else 0,
+        dense_width=(model.mlp.hidden or 0) if "dense" in model.feed_forwards else 0,
         expert_width=moe.expert_hidden if moe else 0,
         experts=moe.experts if moe else 0,
         experts_per_token=moe.experts_per_token if moe else 0,
@@ -144,14 +194,61 @@ def shapes_of(model: Model, seq_len: float, lengths: Sequence[tuple[float, float
         gated=int(model.mlp.gated),
         keeps_gate=int(model.mlp.gated),
         sinks=model.attention.sinks,
-        tp_exchanges=2 if model.parallel_block else 4,
-        kept_inputs=model.norm.per_layer + (1 if model.parallel_block else 2),
+        tp_exchanges=_exchanges(model, made),
+        kept_inputs=_kept_inputs(model),
         context=sum(share * mean_context(model, tokens) for tokens, share in spans),
         vocab=model.vocab_size,
         matmul_parameters=_matmul_parameters(model),
         dense_parameters=_active_parameters(model, "dense"),
         moe_parameters=_active_parameters(model, "moe"),
+        query_copies=2 if model.attention.output_gate else 1,
+        expert_io=(moe.latent or model.hidden) if moe else 0,
+        parts=made,
+        scan=_scan(model),
     )
+
+
+def _parts(model: Model, kind: LayerKind) -> Parts:
+    """What the layers of a kind are made of; nothing where there are none."""
+    made = [
+        (mixer, feed_forward)
+        for mixer, feed_forward, one in zip(
+            model.mixers, model.feed_forwards, model.layer_kinds, strict=True
+        )
+        if one == kind
+    ]
+    count = max(len(made), 1)
+    mixers = [mixer for mixer, _ in made]
+    return Parts(
+        mixer=sum(mixer != "none" for mixer in mixers) / count,
+        attention=sum(mixer in ("attention", "both") for mixer in mixers) / count,
+        recurrence=sum(mixer in ("recurrence", "both") for mixer in mixers) / count,
+        feed_forward=sum(feed_forward != "none" for _, feed_forward in made) / count,
+    )
+
+
+def _exchanges(model: Model, made: tuple[Parts, Parts] | None) -> float:
+    """`Shapes.tp_exchanges`: two around a mixer, two around a feed-forward."""
+    if made:
+        return 2.0 * made[0].blocks
+    return 2 if model.parallel_block else 4
+
+
+def _kept_inputs(model: Model) -> float:
+    """`Shapes.kept_inputs`: inputs of norms and of blocks, the latter averaged over layers."""
+    if model.order is None:
+        return model.norm.per_layer + (1 if model.parallel_block else 2)
+    blocks = [part != "none" for part in (*model.mixers, *model.feed_forwards)]
+    return model.norm.per_layer + sum(blocks) / model.layers
+
+
+def _scan(model: Model) -> Scan | None:
+    """The recurrence of a model that has one."""
+    if model.recurrence is None:
+        return None
+    from planner.cost.kernels.recurrence import scan_of  # noqa: PLC0415  (few models have one)
+
+    return scan_of(model.recurrence, model.hidden)
 
 
 def _matmul_parameters(model: Model) -> float:
@@ -160,9 +257,17 @@ def _matmul_parameters(model: Model) -> float:
 
 
 def _active_parameters(model: Model, kind: LayerKind) -> float:
-    if kind not in model.layer_kinds:
+    """Parameters of a layer of a kind that multiply a token, averaged over such layers."""
+    made = [
+        model.layer_parameters(feed_forward, mixer)
+        for feed_forward, mixer, one in zip(
+            model.feed_forwards, model.mixers, model.layer_kinds, strict=True
+        )
+        if one == kind
+    ]
+    if not made:
         return 0.0
-    parameters = model.layer_parameters(kind)
+    parameters = float(made[0]) if model.order is None else sum(made) / len(made)
     if kind == "moe" and model.moe is not None:
         parameters -= (model.moe.experts - model.moe.experts_per_token) * model.expert_parameters
     return float(parameters)

@@ -18,12 +18,12 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.assumptions.number_formats import kept_operand_bytes
-from planner.assumptions.optimizers import FROZEN, QUANTIZED, UNQUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
 from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes
+from planner.cost.memory.adapters import kept_beside, largest_made
 from planner.cost.memory.in_flight import saved_at_once
 from planner.cost.memory.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.memory.state import (
@@ -33,6 +33,7 @@ from planner.cost.memory.state import (
     state_bytes,
     step_bytes,
 )
+from planner.cost.memory.tensors import layer_tensors
 from planner.cost.stages.layout import StageClasses
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import (
@@ -44,6 +45,7 @@ from planner.plan import (
 )
 
 _KEPT_BELOW, _KEPT_AT_8 = 0.75, 0.4  # shares of `kept_share`: pp = 1 or tp <= 4; tp <= 8
+_REFERENCE_LOGITS = 2.0  # bytes: they are not differentiated, and stay in 16 bits
 MEMORY_PARTS = ("weights", "gradients", "optimizer", "activations", "logits", "buffers", "constant")
 
 
@@ -92,6 +94,7 @@ def activation_bytes(
     fused: bool,
     seq_len: float,
     operand: float = 2.0,
+    adapters: float = 0.0,
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
@@ -104,40 +107,37 @@ def activation_bytes(
     but half of the matmul outputs, or what up projections, norms and activations made. `working`
     is what recomputing one layer holds: all of it and its gradients. Inputs of matrix products
     take `operand` bytes; where these are not 2, the projection keeps its input beside the output
-    of attention.
+    of attention. `adapters`: what `planner.cost.memory.adapters.kept_beside` has, which selective
+    does not drop. Layers that are made of other parts are averaged; of recurrences see
+    `planner.cost.kernels.recurrence`.
     """
     ranks = tp.astype(np.float64)
     rows = np.where(sequence_parallel, ranks, 1.0)
-    kv_heads = np.maximum(ranks, shapes.heads if shapes.latent else shapes.kv_heads)
-    head_width = shapes.head_dim + shapes.value_dim
-    k = shapes.experts_per_token
-    width = shapes.active_width if moe else shapes.dense_width
-    saved = framework.gated_saved if shapes.keeps_gate else framework.plain_saved
     less = 2.0 - operand
-    mlp = (saved - less) * width + ((4.0 - less) * k * shapes.hidden if moe else 0.0)
-    attention = 2.0 * head_width * (shapes.heads + kv_heads) + 4.0 * shapes.heads
-    attention = attention + (operand * shapes.heads * shapes.value_dim if less else 0.0)
-    latent = (4.0 - less) * (shapes.query_rank + shapes.kv_rank)
-    scores = 0.0 if fused else 5.0 * shapes.heads * seq_len / ranks
+    x = layer_tensors(shapes, framework, ranks, moe=moe, operand=operand)
+    attention = x.attention + adapters
+    scores = 0.0 if fused else 5.0 * x.heads * seq_len / ranks
     reads = shapes.tp_exchanges / 2  # inputs of matrix products of hidden width; others of norms
     inputs = (2.0 * shapes.kept_inputs - less * reads) * shapes.hidden / rows
-    none = inputs + latent + (attention + mlp) / ranks + scores
+    none = inputs + x.latent + (attention + x.mlp) / ranks + scores + x.scan / ranks
     full = 2.0 * shapes.hidden / rows
     if framework.selective == "core-attention":
         selective = none - scores
     elif framework.selective == "up-projections":
-        dropped = 2.0 * head_width * (shapes.heads + kv_heads) if shapes.latent else 0.0
-        out = 2.0 * shapes.heads * shapes.value_dim
-        held = operand * ((1 + shapes.gated) * width + (k * shapes.hidden if moe else 0.0))
-        own = attention - dropped + (out if shapes.latent else 0.0) + held
-        norms = 4.0 * shapes.hidden / rows + 2.0 * (shapes.query_rank + shapes.kv_rank)
+        dropped, out = (x.heads_width, x.out) if shapes.latent else (0.0, 0.0)
+        held = operand * ((1 + shapes.gated) * x.width + x.routed)
+        own = attention - dropped + out + held + x.scan
+        ranked = 2.0 * (shapes.query_rank + shapes.kv_rank) * x.parts.attention
+        norms = 2.0 * x.parts.blocks * shapes.hidden / rows + ranked
         selective = norms + own / ranks + scores
     else:
-        columns = shapes.heads * shapes.head_dim + head_width * kv_heads
-        outputs = (columns + (1 + shapes.gated) * width) / ranks + 2 * shapes.hidden / rows
-        core = (2.0 * shapes.heads * shapes.value_dim + 4.0 * shapes.heads) / ranks
+        columns = x.queries + x.keys_values
+        outputs = (columns + (1 + shapes.gated) * x.width) / ranks + 2 * shapes.hidden / rows
+        core = (x.out + 4.0 * x.heads + x.scan + adapters) / ranks
         selective = np.minimum(none, full + outputs + core)
-    working = none + 4.0 * width / ranks + 4.0 * shapes.hidden / rows
+    working = none + 4.0 * x.width / ranks + 4.0 * shapes.hidden / rows
+    if shapes.scan:
+        working = working + x.parts.recurrence * shapes.scan.working / ranks
     return {"none": none, "selective": selective, "full": full, "working": working}
 
 
@@ -284,6 +284,7 @@ def _activations(
             fused=fused,
             seq_len=job.seq_len,
             operand=kept_bytes(job),
+            adapters=kept_beside(job, moe=moe),
         )
         one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, gathered)
         saved.append((layers, None if group.chunks is None else group.chunks[..., int(moe)], one))
@@ -300,12 +301,13 @@ def _activations(
 def _logits(
     job: Job, shapes: Shapes, plans: PlanTable, stages: StageClasses, m: FloatArray
 ) -> FloatArray:
-    """(n, s) bytes of the logits and their cross-entropy, on the last stage."""
+    """(n, s) bytes of the logits and their loss, on the last stage; of a reference model too."""
     framework = job.framework
     tokens = (plans.micro_batch * job.seq_len / plans.cp)[:, None]
     ranks = plans.tp[:, None] if framework.vocab_parallel_loss else 1
     per_logit = framework.logits_bytes + np.where(m > 1, framework.lingering_logits_bytes, 0.0)
     columns = padded_vocab(shapes.vocab, plans.tp[:, None], framework.vocab_multiple)
+    per_logit = per_logit + _REFERENCE_LOGITS * job.reference_passes
     return stages.last * tokens * columns / ranks * per_logit
 
 
@@ -338,15 +340,6 @@ def _buffers(
     kept = framework.weight_gradient_buffer * share * shapes
     kept = kept + framework.gradient_residue * share * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding
-    kept = kept + _expanded(job, plans, layer)
+    made = largest_made(job)  # matrices that a product makes anew
+    kept = kept + (np.where(layer > 0, made / plans.tp[:, None], 0.0) if made else 0.0)
     return np.where(sharding == ZERO3, gathered, 0.0) + kept
-
-
-def _expanded(job: Job, plans: PlanTable, layer: FloatArray) -> FloatArray:
-    """(n, s) bytes of the matrix that a product with quantized weights expands to 16 bits."""
-    if job.trains_all or job.frozen_weights not in QUANTIZED:
-        return np.zeros_like(layer)
-    model = job.model
-    widths = [kv for kv in (model.mlp.hidden, model.moe and model.moe.expert_hidden) if kv]
-    largest = model.hidden * max([model.heads * model.head_dim, *widths])
-    return np.where(layer > 0, FROZEN[UNQUANTIZED] * largest / plans.tp[:, None], 0.0)

@@ -15,6 +15,7 @@ from frozen_records import dataclass
 from models_db import LayerKind, Model
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.job import Job
+from planner.cost.memory.adapters import adapter_parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +60,60 @@ def attention_per_chip(model: Model, tp: IntArray) -> FloatArray:
         return replicated + divided / tp
     query = model.heads * model.head_dim
     keys = 2 * kv_heads_per_chip(model, tp) * model.head_dim
-    other = model.attention_parameters - 2 * model.hidden * (
-        query + model.kv_heads * model.head_dim
+    copies = 3 if attention.output_gate else 2  # of queries, gate and output projection
+    other = model.attention_parameters - model.hidden * (
+        copies * query + 2 * model.kv_heads * model.head_dim
     )
-    return model.hidden * (2 * query / tp + keys) + other
+    return model.hidden * (copies * query / tp + keys) + other
+
+
+_KINDS: tuple[LayerKind, LayerKind] = ("dense", "moe")
+
+
+def _mixing(model: Model, kind: LayerKind, attention: FloatArray, tp: IntArray) -> FloatArray:
+    """(n,) parameters of what mixes tokens, and norms, in an average layer of a kind.
+
+    A recurrence is divided by tp, heads and groups of keys whole (Megatron-LM, `MambaMixer`).
+    """
+    if model.order is None:
+        return attention + model.norm_parameters
+    mixers = [
+        mixer for mixer, one in zip(model.mixers, model.layer_kinds, strict=True) if one == kind
+    ]
+    count = max(len(mixers), 1)
+    attends = sum(mixer in ("attention", "both") for mixer in mixers) / count
+    recurs = sum(mixer in ("recurrence", "both") for mixer in mixers) / count
+    mixing = attends * attention + recurs * model.recurrence_parameters / tp
+    return np.asarray(mixing + model.norm_parameters)
+
+
+def _mlp_share(model: Model) -> float:
+    """Share of the layers without experts that have an MLP."""
+    dense = model.layer_kinds.count("dense")
+    return model.feed_forwards.count("dense") / dense if model.order and dense else 1.0
+
+
+def _dense_mlp(model: Model) -> int:
+    """Parameters of the MLP of a layer without experts; 0 where none has one."""
+    return model.mlp_parameters("dense") if model.mlp.hidden else 0
 
 
 def local_parameters(
     model: Model, tp: IntArray, ep: IntArray, vocab_multiple: int
 ) -> LocalParameters:
-    """Parameters per chip for arrays of tensor- and expert-parallel degrees, (n,) each."""
-    attention = attention_per_chip(model, tp) + model.norm_parameters
+    """Parameters per chip for arrays of tensor- and expert-parallel degrees, (n,) each.
+
+    Where layers of a kind are made of other parts, of an average one.
+    """
+    attention = attention_per_chip(model, tp)
+    made = {kind: _mixing(model, kind, attention, tp) for kind in _KINDS}
     vocabulary = padded_vocab(model.vocab_size, tp, vocab_multiple) * model.hidden / tp
     zero = np.zeros(np.broadcast(tp, ep).shape)
     dense, moe, experts = zero, zero, zero
     if "dense" in model.layer_kinds:
-        dense = attention + model.mlp_parameters("dense") / tp
+        dense = made["dense"] + _mlp_share(model) * _dense_mlp(model) / tp
     if model.moe is not None:
-        moe = attention + model.router_parameters + model.shared_expert_parameters / tp
+        moe = made["moe"] + model.router_parameters + model.shared_expert_parameters / tp
         experts = zero + model.moe.experts * model.expert_parameters / ep
     return LocalParameters(
         dense_layer=dense + zero,
@@ -113,45 +150,3 @@ def trained_share(job: Job) -> float:
         ends = 1 if job.model.tied_embeddings else 2
         trained += ends * job.model.vocab_size * job.model.hidden
     return trained / job.model.total_parameters
-
-
-def adapter_parameters(job: Job) -> int:
-    """LoRA parameters of the model: rank times (inputs + outputs) of every adapted matrix.
-
-    Adapted are all matrices of attention and of the MLP of every layer: the dense MLP, or each
-    routed and each shared expert. Routers, gates of shared experts, embedding and head are not.
-
-    Source: Hu et al., LoRA, arXiv:2106.09685, section 4.1 (one pair of factors per matrix).
-    """
-    model, kinds = job.model, job.model.layer_kinds
-    widths = sum(kinds.count(kind) * _mlp_widths(model, kind) for kind in set(kinds))
-    return job.lora_rank * (model.layers * _attention_widths(model) + widths)
-
-
-def _attention_widths(model: Model) -> int:
-    """Inputs plus outputs of the attention matrices of one layer: four, or five of MLA.
-
-    MLA (DeepSeek-V2, arXiv:2405.04434, section 2.1): queries down and up (one matrix without a
-    query rank), keys and values down (with the rotary key) and up, output.
-    """
-    attention, hidden = model.attention, model.hidden
-    query, values = model.heads * model.head_dim, model.heads * attention.v_head_dim
-    if attention.kind != "mla":
-        key = model.kv_heads * model.head_dim
-        return 2 * (hidden + query) + 2 * (hidden + key)
-    q_rank, kv_rank = attention.q_lora_rank, attention.kv_lora_rank or 0
-    down = hidden + kv_rank + (attention.qk_rope_head_dim or 0)
-    up = kv_rank + model.heads * (attention.qk_nope_head_dim or 0) + values
-    queries = hidden + query if q_rank is None else hidden + 2 * q_rank + query
-    return queries + down + up + values + hidden
-
-
-def _mlp_widths(model: Model, kind: LayerKind) -> int:
-    """Inputs plus outputs of the MLP matrices of one layer, those of every expert."""
-    matrices = 3 if model.mlp.gated else 2
-    if kind == "dense" or model.moe is None:
-        return matrices * (model.hidden + (model.mlp.hidden or 0))
-    moe = model.moe
-    routed = moe.experts * (model.hidden + moe.expert_hidden)
-    shared = moe.shared_experts * (model.hidden + moe.shared_expert_hidden)
-    return matrices * (routed + shared)

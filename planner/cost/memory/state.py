@@ -86,8 +86,9 @@ def state_bytes(
     framework, share = job.framework, trained_share(job)
     own_weight = framework.weight_bytes
     weight = own_weight if job.trains_all else frozen_bytes(job) + own_weight * share
-    quantized = not job.trains_all and job.frozen_weights in QUANTIZED
-    ends_of_weight = FROZEN[UNQUANTIZED] - frozen_bytes(job) if quantized else 0.0
+    if job.reference == "model":  # a second copy, which is not trained
+        weight = weight + max(own_weight, FROZEN[UNQUANTIZED])
+    ends_of_weight = FROZEN[UNQUANTIZED] - frozen_bytes(job) if job.widens else 0.0
     own, ends_of_optimizer = optimizer_bytes(job)
     return (
         kept(weight, ZERO3, ends_of_weight),

@@ -90,8 +90,8 @@ class StageClasses:
 
 def head_cost_in_layers(model: Model) -> float:
     """Cost of the output head in layers, by parameters that multiply activations."""
-    kind = model.layer_kinds[-1]
-    layer = model.layer_parameters(kind) - model.norm_parameters
+    kind, mixer = model.feed_forwards[-1], model.mixers[-1]
+    layer = model.layer_parameters(kind, mixer) - model.norm_parameters
     if kind == "moe" and model.moe is not None:
         layer -= (model.moe.experts - model.moe.experts_per_token) * model.expert_parameters
     return model.embedding_parameters / layer

@@ -64,7 +64,7 @@ def durations_of(model: CostModel, plan: Plan, x: Evaluated) -> Durations:
     split = schedule.splits_backward
     passes = np.array([
         [_chunk(a, x, stage, layers, split=split) for layers in row]
-        for stage, row in enumerate(_layers(model, plan))
+        for stage, row in enumerate(chunk_layers(model, plan))
     ])  # fmt: skip
     places = chunk_places(plan)
     passes[places == 0] += _both(_embedding(x.inputs.ends), split=split)
@@ -91,7 +91,7 @@ def _hidden(
     model: CostModel, plan: Plan, x: Evaluated, passes: FloatArray, busy: float
 ) -> FloatArray:
     """(2, pp, v) seconds that forward and backward passes hide of their communication."""
-    layers = _layers(model, plan)
+    layers = chunk_layers(model, plan)
     hidden = np.full(layers.shape[:2], model.assumptions.beside_overlap * _first(x.inputs.p2p))
     for group, pair in zip(x.columns.groups, x.costs, strict=True):
         counts = layers[..., int(group.recompute[0, 0])]
@@ -103,7 +103,7 @@ def _hidden(
     return np.stack([hidden * one / (alone[0] + alone[1]) for one in alone])
 
 
-def _layers(model: CostModel, plan: Plan) -> FloatArray:
+def chunk_layers(model: CostModel, plan: Plan) -> FloatArray:
     """(pp, v, 2, 3) dense and expert layers of every chunk of every stage, by recomputation."""
     sizes = plan_chunks(plan, model.job.model)
     listed = plan.stages or tuple(Stage(layers=size) for size in sizes)

@@ -61,8 +61,15 @@ class Habits:
 
     def of(self, framework: FrameworkProfile) -> FrameworkProfile:
         """What the framework keeps in these runs."""
-        changes: dict[str, Any] = dict(self.keeps)
-        return replace(framework, **changes) if changes else framework
+        return _changed(framework, self.keeps) if self.keeps else framework
+
+
+@cache
+def _changed(
+    framework: FrameworkProfile, keeps: tuple[tuple[str, float | str], ...]
+) -> FrameworkProfile:
+    changes: dict[str, Any] = dict(keeps)
+    return replace(framework, **changes)
 
 
 _BIGSCIENCE = "read with nvidia-smi; DeepSpeed's optimizer adds gradients up beside Megatron"

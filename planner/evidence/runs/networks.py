@@ -107,6 +107,12 @@ def beside_others(cluster: Cluster, text: str) -> Cluster:
         return cluster
     numbers = load_calibration("nccl")
     left = numbers.value(f"efficiency.{kind}") / numbers.value("efficiency.infiniband")
+    return _with_share(cluster, left)
+
+
+@cache
+def _with_share(cluster: Cluster, left: float) -> Cluster:
+    """A cluster with a share of its network between nodes."""
     levels = [
         replace(level, oversubscription=level.oversubscription / left)
         if level.kind == "scale-out"
@@ -116,6 +122,7 @@ def beside_others(cluster: Cluster, text: str) -> Cluster:
     return replace(cluster, levels=tuple(levels))
 
 
+@cache
 def _with_rate(cluster: Cluster, per_chip: float) -> Cluster:
     """A cluster whose chips reach other nodes at a rate, bytes per second."""
 

@@ -115,24 +115,35 @@ def framework_fault(name: str) -> str:
 def _by_version(row: Mapping[str, str]) -> Rule | None:
     """The rule that fits framework and version together; None: no version, or no rule."""
     version = row.get("framework_version", "")
-    return _fitting(f"{row.get('framework', '')} {version}", RULES) if version else None
+    return _rule_of(f"{row.get('framework', '')} {version}") if version else None
 
 
 @cache
+def _rule_of(text: str) -> Rule | None:
+    """The first of `RULES` that fits a text."""
+    return _fitting(text, RULES)
+
+
+@cache
+def _family_of(text: str) -> Rule | None:
+    """The first of `FAMILIES` that fits a text."""
+    return _fitting(text, FAMILIES)
+
+
 def _fitting(text: str, rules: tuple[Rule, ...]) -> Rule | None:
     """The first rule whose pattern is found in a text."""
     return next((rule for rule in rules if re.search(rule.pattern, text, re.IGNORECASE)), None)
 
 
 def _by_rule(row: Mapping[str, str]) -> Profile:
-    source, hardware = row.get("source", ""), row["hardware"]
-    of_source = _fitting(source, RULES)
+    source, name, hardware = row.get("source", ""), _printed_name(row), row["hardware"]
+    of_source = _rule_of(source)
     own = {name: getattr(of_source, name, "") for name in ("site", "stalls", "network")}
     for what, rule in (
         ("framework_version", _by_version(row)),
         ("source", of_source),
-        ("source", _fitting(source, FAMILIES)),
-        ("framework", _fitting(_printed_name(row), (*RULES, *FAMILIES))),
+        ("source", _family_of(source)),
+        ("framework", _rule_of(name) or _family_of(name)),
     ):
         if rule is not None:
             return Profile(

@@ -6,7 +6,8 @@ powers are the older chip's; `planner.cost.energy.silicon` says what follows. Fa
 installations are left out too: some were fitted to runs on the newer chip. Where both chips have
 one efficiency in the calibration, its fit has runs of both, and the table names it: the error is
 then that of what was disclosed, not that of a chip nobody had measured. Beside the error stands
-that of the newer chip's own record.
+that of the newer chip's own record, and where sources have the same plan of the same job on both
+chips that of the ratio of the two times, in which errors of the software cancel.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ class Family:
         time_error, time_bias: Mean size of the errors of their step times, and mean error; None:
             there are no runs.
         own_time_error: Mean size with the newer chip's own record.
+        pairs: Runs on both chips of one source, job and plan.
+        ratio_error: Mean size of the errors of the newer chip's step time over the older one's.
         busy_w, own_busy_w: Watts of a busy newer chip as predicted, and of its record.
         meters: Power figures of meters on the newer chip.
         power_error, own_power_error: Mean size of their errors, as those of time.
@@ -87,6 +90,8 @@ class Family:
     time_error: float | None
     time_bias: float | None
     own_time_error: float | None
+    pairs: int
+    ratio_error: float | None
     busy_w: float
     own_busy_w: float
     meters: int
@@ -120,7 +125,8 @@ def family_table(on_progress: Progress | None = None) -> FamilyTable:
         if on_progress is not None:
             on_progress("families", done, len(FAMILIES))
         mine = [one for one in runs if one.run.cluster.chip.name == newer]
-        found.append(_family(load_chip(older), load_chip(newer), mine, own))
+        first = [one for one in runs if one.run.cluster.chip.name == older]
+        found.append(_family(load_chip(older), load_chip(newer), first, mine, own))
     return FamilyTable(families=tuple(found))
 
 
@@ -170,9 +176,14 @@ def like_older(own: CostModel, older: Chip, newer: Chip) -> Followed:
 
 
 def _family(
-    older: Chip, newer: Chip, runs: list[MeasuredRun], meters: tuple[PowerRow, ...]
+    older: Chip,
+    newer: Chip,
+    first: list[MeasuredRun],
+    runs: list[MeasuredRun],
+    meters: tuple[PowerRow, ...],
 ) -> Family:
     times, own_times = _errors(older, newer, runs)
+    ratios = _ratio_errors(older, newer, first, runs)
     asked = {"model": _JOB, "hardware": newer.name, "chips": load_cluster(newer.name).node_chips}
     busy = like_older(resolve(request_from(asked)).cost, older, newer)
     chip = busy.model.chip
@@ -193,6 +204,8 @@ def _family(
         time_error=_size(times),
         time_bias=float(times.mean()) if len(times) else None,
         own_time_error=_size(own_times),
+        pairs=len(ratios),
+        ratio_error=_size(ratios),
         busy_w=chip.busy_w,
         own_busy_w=newer.busy_w,
         meters=len(own),
@@ -218,9 +231,7 @@ def _errors(older: Chip, newer: Chip, runs: Sequence[MeasuredRun]) -> FloatArray
 
     Runs at a precision that the older chip does not have are left out.
     """
-    shipped = load_calibration()
-    elsewhere = {k: v for k, v in shipped.values.items() if not k.startswith("site_factor.")}
-    own = Constants.of(replace(shipped, values=FrozenMap(elsewhere)))
+    own = _without_sites()
     like = _LikeOlder(calibration=own.calibration, older=older, newer=newer)
     seconds = np.stack([_seconds(runs, constants) for constants in (like, own)])
     known = np.flatnonzero(np.isfinite(seconds).all(axis=0)).tolist()
@@ -228,6 +239,41 @@ def _errors(older: Chip, newer: Chip, runs: Sequence[MeasuredRun]) -> FloatArray
     sites = [own.site_factor(run, float(s)) for run, s in zip(kept, seconds[1], strict=True)]
     measured = np.array([run.measured_step_time_s for run in kept])
     return np.asarray(seconds * sites / measured - 1)
+
+
+def _without_sites() -> Constants:
+    """The shipped constants without factors of installations."""
+    shipped = load_calibration()
+    elsewhere = {k: v for k, v in shipped.values.items() if not k.startswith("site_factor.")}
+    return Constants.of(replace(shipped, values=FrozenMap(elsewhere)))
+
+
+def _ratio_errors(
+    older: Chip, newer: Chip, first: Sequence[MeasuredRun], runs: Sequence[MeasuredRun]
+) -> FloatArray:
+    """(n,) errors of times on the newer chip over those of the same plan on the older one."""
+    by_job: dict[object, list[MeasuredRun]] = {}
+    for one in first:
+        by_job.setdefault(_asked(one.run), []).append(one)
+    pairs = [(one, other) for one in runs for other in by_job.get(_asked(one.run), ())]
+    own = _without_sites()
+    like = _LikeOlder(calibration=own.calibration, older=older, newer=newer)
+    then, before = (
+        _seconds([pair[at] for pair in pairs], constants)
+        for at, constants in enumerate((like, own))
+    )
+    measured = np.array(
+        [one.run.measured_step_time_s / other.run.measured_step_time_s for one, other in pairs]
+    )
+    errors = then / before / measured - 1
+    return np.asarray(errors[np.isfinite(errors)])
+
+
+def _asked(run: Run) -> tuple[object, ...]:
+    """What two runs of one software, job and plan have in common."""
+    job = run.job
+    return (run.source, job.model.name, job.seq_len, job.global_batch, job.precision, job.kind,
+            run.plan)  # fmt: skip
 
 
 def _seconds(runs: Sequence[MeasuredRun], constants: Constants) -> FloatArray:

@@ -20,7 +20,7 @@ from typing import Any, get_args, get_type_hints
 
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, FrozenMap, Level
-from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.assumptions import ORIGIN, Assumptions
 from planner.cost.context import CostModel
 from planner.explanation.sensitivity.rebuilding import Rebuilding
 
@@ -231,7 +231,7 @@ def _of_assumptions(
     found, left_out = [], []
     for field in fields(Assumptions):
         value = getattr(base, field.name)
-        if field.name == "name" or field.name in derived:
+        if field.name in ORIGIN or field.name in derived:
             continue
         setting = field.name in SETTINGS and field.name not in made.given
         if setting or not isinstance(value, float):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Level, load_calibration
-from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.assumptions import ORIGIN, Assumptions
 from planner.assumptions.overrides import with_constants
 from planner.base.files import read_yaml
 from planner.cost.context import CostModel
@@ -60,9 +60,9 @@ class Rebuilding:
             constants or self.constants,
             job.expert_software,
         )
-        kept: Any = {name: getattr(self.model.assumptions, name) for name in self.given}
         now = self.model.assumptions
-        return replace(base, **kept, name=now.name, collectives=now.collectives)
+        kept: Any = {name: getattr(now, name) for name in (*self.given, *ORIGIN, "collectives")}
+        return replace(base, **kept)
 
     def on_chip(self, chip: Chip) -> CostModel:
         """The model on machines with another chip."""

@@ -9,6 +9,7 @@ from planner.frameworks.accelerate.profile import FSDP
 from planner.frameworks.framework import Framework, Target, Tuning
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
@@ -19,7 +20,17 @@ class Accelerate(Framework):
 
     name = "accelerate"
     profiles = (FSDP,)
-    targets = (Target(name="accelerate", title="Hugging Face Accelerate", framework="fsdp"),)
+    targets = (
+        Target(
+            name="accelerate",
+            title="Hugging Face Accelerate",
+            framework="fsdp",
+            versions=("1.15", "1.14"),
+            rules=("accelerate", "peft"),
+            jobs=("pretrain", "finetune", "lora"),
+            processes="chips",
+        ),
+    )
     launched_as = MappingProxyType({"fsdp": "accelerate"})
     tuning = Tuning(
         vendors=("nvidia", "amd"),
@@ -30,14 +41,21 @@ class Accelerate(Framework):
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.accelerate.rules`."""
         from planner.frameworks.accelerate.rules import ACCELERATE  # noqa: PLC0415  (not for --help)
+        from planner.frameworks.hugging_face.rules import PEFT  # noqa: PLC0415  (not for --help)
 
-        return ACCELERATE
+        return (*ACCELERATE, *PEFT)
 
     def write(self, launch: Launch, target: Target) -> Export:
         """See `planner.frameworks.accelerate.write`."""
         from planner.frameworks.accelerate.write import export  # noqa: PLC0415  (only where one is written)
 
         return export(launch)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.accelerate.checkpoints`."""
+        from planner.frameworks.accelerate.checkpoints import ACCELERATE_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return ACCELERATE_CHECKPOINTS
 
 
 ACCELERATE = Accelerate()

@@ -7,6 +7,7 @@ from planner.assumptions.software import FrameworkProfile
 FSDP = FrameworkProfile(
     name="fsdp",
     era="torch-fsdp",
+    adapters_era="torch-eager",  # PEFT, TRL and Axolotl do not compile; published runs neither
     weight_bytes=2.0,
     gradient_bytes=2.0,
     optimizer_bytes=4.0,

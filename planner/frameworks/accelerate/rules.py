@@ -284,14 +284,15 @@ ACCELERATE: tuple[Rule, ...] = (
         launch=True,
     ),
     Rule(
-        name="accelerate-adapters",
+        name="accelerate-pairs",
         field="job",
-        framework="fsdp",
+        framework="accelerate",
         version=_VERSION,
-        source="the exported script trains all weights; LoRA is another library (PEFT)",
-        holds=shared.no_adapters,
+        source="the exported script has no preference pairs; TRL is another library",
+        holds=shared.no_pairs,
         explain=lambda c, p: (
-            "the script for Accelerate trains all weights; job lora must be finetune"
+            "the script for Accelerate trains on texts, not on preference pairs; use trl, "
+            "torchtune or axolotl"
         ),
         launch=True,
     ),

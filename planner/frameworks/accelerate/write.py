@@ -12,20 +12,27 @@ from typing import Any
 from frozen_records import dataclass
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import GIB
+from planner.frameworks.accelerate import adapters
 from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention
 from planner.frameworks.accelerate.script import script
+from planner.frameworks.hugging_face.adapters import lora_config
 from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
 from planner.frameworks.hugging_face.types import transformers_type
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
 from strict_yaml.writing import dump
 
-SOURCE = "Accelerate 1.15.0, 16cb6eb (2026-07-24)"
+SOURCES = {
+    "1.15": "Accelerate 1.15.0, 16cb6eb (2026-07-24)",
+    "1.14": "Accelerate 1.14.0, beb0672aa8 (2026-06-11)",
+}
+"""Version to what its keys were read from."""
 CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
+ADAPTERS = "adapter_config.json"
 PORT = 29500
 STEPS = 30
 LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -52,28 +59,71 @@ class Mesh:
 
 def export(launch: Launch) -> Export:
     """A plan for Accelerate; see `planner.frameworks.writing.Export`."""
-    several = launch.nodes > 1
+    where, hosts = hosts_of_launch(launch)
+    command = f"accelerate launch --config_file {CONFIG}{where}"
+    mesh = mesh_of(launch)
+    comment = _comments(launch, mesh)
+    return Export(
+        target="accelerate",
+        version=launch.version,
+        framework_version=launch.read_from(SOURCES),
+        files=(
+            TextFile(name=CONFIG, text=configuration_text(launch, comment)),
+            *_programs(launch, mesh, comment),
+        ),
+        command=f"{command} {SCRIPT}",
+        environment=hosts,
+        lossy=_losses(launch, mesh),
+        start=HostStart(command=f"{command} {SCRIPT}", binding=_binding(launch)),
+    )
+
+
+def _binding(launch: Launch) -> tuple[str, ...]:
+    """Its own setting, which ends a run without the package that knows the cores.
+
+    Source: utils/environment.py override_numa_affinity.
+    """
+    package = {"NVIDIA": "pynvml", "AMD": "amdsmi"}.get(launch.cost.chip.vendor)
+    if package is None:
+        return ()
+    found = f"python3 -c 'import {package}' 2> /dev/null"
+    return (
+        "# Processes keep to the cores beside their GPUs where a package knows them.",
+        f"if {found}; then export ACCELERATE_CPU_AFFINITY=1; fi",
+    )
+
+
+def hosts_of_launch(launch: Launch) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Options of the launcher for several hosts, and the variables that they read; none for one."""
+    if launch.nodes == 1:
+        return "", ()
     where = (
         f' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" --main_process_port {PORT}'
     )
-    command = f"accelerate launch --config_file {CONFIG}{where if several else ''}"
-    hosts = (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
-    mesh = mesh_of(launch)
-    comment = _comments(launch, mesh)
+    return where, (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
+
+
+def configuration_text(launch: Launch, comment: str) -> str:
+    """The file of `accelerate launch --config_file`, under comment lines."""
+    return comment + _yaml(_configuration(launch, mesh_of(launch)))
+
+
+def _programs(launch: Launch, mesh: Mesh, comment: str) -> tuple[TextFile, TextFile]:
+    """The script with what it reads: the model, or its adapters."""
     constants = _constants(launch, mesh)
-    training = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1)
-    return Export(
-        target="accelerate",
-        version="",
-        framework_version=SOURCE,
-        files=(
-            TextFile(name=CONFIG, text=comment + _yaml(_configuration(launch, mesh))),
-            TextFile(name=SCRIPT, text=training),
+    if launch.cost.job.trains_all:
+        text = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1)
+        return (
+            TextFile(name=SCRIPT, text=text),
             TextFile(name=MODEL, text=_json(model_configuration(launch))),
-        ),
-        command=f"{command} {SCRIPT}",
-        environment=hosts if several else (),
-        lossy=_losses(launch, mesh),
+        )
+    names = ("DTYPE", "ATTENTION", "SEQ_LEN", "SEQUENCES", "STEPS", "MICRO_BATCH", "ACCUMULATION",
+             "SHARDED", "RECOMPUTE")  # fmt: skip
+    own = {name: constants[name] for name in names}
+    own |= {"FROZEN_WEIGHTS": launch.cost.job.frozen_weights, "LEARNING_RATE": 2e-4}
+    return (
+        TextFile(name=SCRIPT, text=adapters.script(comment, own)),
+        TextFile(name=ADAPTERS, text=_json(lora_config(launch.cost))),
     )
 
 
@@ -116,7 +166,8 @@ def _parts(launch: Launch) -> int:
     return launch.plan.cp if whole and _split(launch) == 1 else 1
 
 
-def _dtype(launch: Launch) -> str:
+def loaded_in(launch: Launch) -> str:
+    """The format that products have, as PyTorch names it."""
     return LOADED_IN.get(launch.cost.job.precision, "bfloat16")
 
 
@@ -126,7 +177,7 @@ def mixes(launch: Launch, mesh: Mesh) -> bool:
     So it is where the plan's memory counts them, but for a model that transformers splits, which
     has one format for all.
     """
-    return _counts_masters(launch) and mesh.tp == 1 and _dtype(launch) != "float32"
+    return _counts_masters(launch) and mesh.tp == 1 and loaded_in(launch) != "float32"
 
 
 def _counts_masters(launch: Launch) -> bool:
@@ -137,7 +188,7 @@ def _counts_masters(launch: Launch) -> bool:
 
 def _kept_in(launch: Launch, mesh: Mesh) -> str:
     """The format that weights are made and kept in."""
-    return "float32" if mixes(launch, mesh) else _dtype(launch)
+    return "float32" if mixes(launch, mesh) else loaded_in(launch)
 
 
 def _kernel(launch: Launch, mesh: Mesh) -> str:
@@ -164,7 +215,7 @@ def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "same_network": True,
         "use_cpu": False,
     }
-    if mesh.tp == 1:
+    if mesh.tp == 1 and launch.cost.job.trains_all:
         found["dynamo_config"] = {
             "dynamo_backend": "INDUCTOR",
             "dynamo_use_regional_compilation": True,
@@ -187,13 +238,14 @@ def _distributed_type(launch: Launch, mesh: Mesh) -> str:
 
 
 def _sharding(launch: Launch) -> dict[str, Any]:
+    """Quantized weights are loaded by every process (Axolotl 0.19.0, schemas/validation.py)."""
     return {
         "fsdp_version": 2,
         "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
         "fsdp_reshard_after_forward": common_sharding(launch) not in ("zero1", "zero2"),
         "fsdp_activation_checkpointing": common_recompute(launch) == "full",
         "fsdp_offload_params": bool(launch.plan.offload),
-        "fsdp_cpu_ram_efficient_loading": True,
+        "fsdp_cpu_ram_efficient_loading": not launch.cost.job.widens,
         "fsdp_state_dict_type": "SHARDED_STATE_DICT",
     }
 
@@ -233,8 +285,8 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         "RECOMPUTE": not fsdp and common_recompute(launch) == "full",
         "FUSED": mesh.tp == 1,
         "EPS": EPS.get(kept, 1e-8),
-        "MULTIPLIED_IN": _dtype(launch) if fsdp and mixes(launch, mesh) else None,
-        "REDUCED_IN": _dtype(launch) if short else "float32",
+        "MULTIPLIED_IN": loaded_in(launch) if fsdp and mixes(launch, mesh) else None,
+        "REDUCED_IN": loaded_in(launch) if short else "float32",
     }
     if mesh.tp > 1:
         return found | {"REPLICAS": mesh.replicas, "SHARDS": mesh.shards, "TP": mesh.tp}
@@ -243,6 +295,8 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
 
 def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
+    if not launch.cost.job.trains_all:
+        return (*_losses_of_adapters(launch, mesh), *lost_clock(launch))
     found = [left_to_weights("the model type", keys_of_weights(launch.model))]
     kernel = _kernel(launch, mesh)
     found += [*kept_scores(kernel), *needed_package(SCRIPT, kernel)]
@@ -250,10 +304,10 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
         found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
     if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":
         found.append(Lost("tp", "transformers leaves the embedding of GPT-NeoX undivided"))
-    if mesh.tp > 1 and _counts_masters(launch) and _dtype(launch) != "float32":
+    if mesh.tp > 1 and _counts_masters(launch) and loaded_in(launch) != "float32":
         reason = (
             "a model that transformers splits has weights, gradients and moments of "
-            f"{_dtype(launch)}, 8 B a parameter; the plan counts 32-bit ones"
+            f"{loaded_in(launch)}, 8 B a parameter; the plan counts 32-bit ones"
         )
         found.append(Lost("precision", reason))
     if _kept_in(launch, mesh) in EPS:
@@ -268,6 +322,32 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     if launch.cost.job.kind == "finetune":
         found.append(Lost("job", f"{SCRIPT} starts from random weights: load your checkpoint"))
     return (*found, *lost_clock(launch))
+
+
+def _losses_of_adapters(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
+    """The same of a script with adapters, which loads published weights."""
+    kernel = _kernel(launch, mesh)
+    return (
+        Lost("model", f"{SCRIPT} reads the weights that the environment variable MODEL names"),
+        Lost(
+            "lengths",
+            f"{SCRIPT} joins the texts of DATA until a sequence is full, random "
+            "tokens without it; attention goes on past the end of a text",
+        ),
+        *_uncompiled(launch),
+        *kept_scores(kernel),
+        *needed_package(SCRIPT, kernel),
+        *_in_hosts(launch, mesh),
+    )
+
+
+def _uncompiled(launch: Launch) -> tuple[Lost, ...]:
+    """What a script that launches kernel by kernel lacks where another era is predicted."""
+    job = launch.cost.job
+    if job.era == job.framework.adapters_era:
+        return ()
+    reason = f"the script runs without torch.compile, which the era {job.era} has"
+    return (Lost("framework", reason),)
 
 
 def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
@@ -299,12 +379,31 @@ def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
 def _comments(launch: Launch, mesh: Mesh) -> str:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
     kept = _kept_in(launch, mesh)
-    also = f", products have {_dtype(launch)}" if mixes(launch, mesh) else ""
+    also = f", products have {loaded_in(launch)}" if mixes(launch, mesh) else ""
+    if not launch.cost.job.trains_all:
+        return comments_of_tuning(
+            launch, f"{launch.read_from(SOURCES)}, PEFT 0.21.2 and transformers 5.23"
+        )
     lines = (
         made_by(launch),
-        f"For {SOURCE}, and transformers 5.23.",
+        f"For {launch.read_from(SOURCES)}, and transformers 5.23.",
         "Data are random tokens; the learning rate and the number of steps are placeholders.",
         f"Weights, gradients and moments of Adam are kept in {kept}{also}.",
+    )
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def comments_of_tuning(launch: Launch, versions: str) -> str:
+    """The same of a launch that tunes weights."""
+    job = launch.cost.job
+    lines = (
+        made_by(launch),
+        f"For {versions}.",
+        "The learning rate and the number of steps are placeholders.",
+        f"All weights are trained, in {loaded_in(launch)}."
+        if job.trains_all
+        else f"{job.adapter} of rank {job.lora_rank} beside {', '.join(job.adapted)}, in "
+        f"{loaded_in(launch)}; frozen weights in {job.frozen_weights}.",
     )
     return "".join(f"# {line}\n" for line in lines)
 

@@ -9,6 +9,7 @@ from planner.frameworks.deepspeed.profile import PROFILES
 from planner.frameworks.framework import Framework, Target
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -27,7 +28,9 @@ class DeepSpeed(Framework):
             title="DeepSpeed",
             framework="deepspeed",
             lists_layers=True,
+            versions=("0.19", "0.18"),
             launches="a JSON file",
+            processes="chips",
         ),
     )
     launched_as = MappingProxyType({"deepspeed-liger": "deepspeed"})
@@ -58,6 +61,18 @@ class DeepSpeed(Framework):
         from planner.frameworks.deepspeed.read import read  # noqa: PLC0415  (only where one is read)
 
         return read(text, asked)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.deepspeed.checkpoints`."""
+        from planner.frameworks.deepspeed.checkpoints import DEEPSPEED_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return DEEPSPEED_CHECKPOINTS
+
+    def recognizes(self, text: str) -> str:
+        """JSON with a section or a batch of DeepSpeed's configuration."""
+        words = ('"zero_optimization"', '"train_micro_batch_size_per_gpu"', '"train_batch_size"')
+        is_json = text.lstrip().startswith("{")
+        return "deepspeed" if is_json and any(word in text for word in words) else ""
 
 
 DEEPSPEED = DeepSpeed()

@@ -54,6 +54,11 @@ def experts_unpiped(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.asarray((plans.ep == 1) | ((plans.pp == 1) & (plans.tp == 1) & (plans.cp == 1)))
 
 
+def whole_experts(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Experts are not spread."""
+    return np.asarray(plans.ep == 1)
+
+
 def shards_everywhere(model: CostModel, plans: PlanTable) -> BoolArray:
     """zero3 shards over all data ranks."""
     return np.asarray((plans.sharding != ZERO3) | (plans.dp == 1))
@@ -162,6 +167,20 @@ DEEPSPEED: tuple[Rule, ...] = (
             f"key-value heads; nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
         ),
         launch=True,
+    ),
+    Rule(
+        name="deepspeed-experts-0.18",
+        field="ep",
+        framework="deepspeed",
+        version="v0.18.9, 8c93851eca (2026-03-30)",
+        source="DeepSpeed 0.18.9 runtime/config.py reads no expert_parallel, which 0.19 does",
+        holds=whole_experts,
+        explain=lambda c, p: (
+            f"deepspeed 0.18 spreads the experts of no model of transformers, not over ep {p.ep} "
+            "ranks; nearest: 1"
+        ),
+        launch=True,
+        versions=("0.18",),
     ),
     Rule(
         name="deepspeed-experts",

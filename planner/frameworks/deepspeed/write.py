@@ -17,12 +17,18 @@ from planner.frameworks.hugging_face import config as hf_model
 from planner.frameworks.hugging_face.types import transformers_type
 from planner.frameworks.writing.chosen import common_recompute, common_sharding, recompute_layers
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
+from planner.frameworks.writing.torchrun import torchrun
 from planner.plan import SHARDINGS
 
-VERSION = "0.19.8 and edaa722 (2026-08-22)"
+SCRIPT = "train.py"
+SOURCES = {
+    "0.19": "0.19.8 and edaa722 (2026-08-22)",
+    "0.18": "v0.18.9, 8c93851eca (2026-03-30)",
+}
+"""Version to what its keys were read from."""
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 _STEPS = 30
 
@@ -33,13 +39,14 @@ def export(launch: Launch) -> Export:
     return Export(
         target="deepspeed",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=launch.read_from(SOURCES),
         files=(
             TextFile(name="ds_config.json", text=json.dumps(config, indent=2) + "\n"),
-            TextFile(name="train.py", text=_script(launch)),
+            TextFile(name=SCRIPT, text=_script(launch)),
         ),
         command=_command(launch),
         lossy=tuple(_lossy(launch)),
+        start=HostStart(command=" ".join((*torchrun(launch), SCRIPT))),
     )
 
 
@@ -138,7 +145,7 @@ def _script(launch: Launch) -> str:
 def _command(launch: Launch) -> str:
     """The launcher reaches other nodes by a file with a line `host slots=N` for each."""
     hosts = "--hostfile=YOUR_HOSTFILE " if launch.nodes > 1 else ""
-    return f"deepspeed {hosts}--num_nodes={launch.nodes} --num_gpus={launch.node_chips} train.py"
+    return f"deepspeed {hosts}--num_nodes={launch.nodes} --num_gpus={launch.node_chips} {SCRIPT}"
 
 
 def _lossy(launch: Launch) -> list[Lost]:

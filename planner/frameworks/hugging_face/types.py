@@ -8,6 +8,7 @@ type. Source: transformers 5.23 models/*/modeling_*.py.
 from __future__ import annotations
 
 from models_db import Model
+from planner.frameworks.decoders import unwritten_layers
 
 ALL = ("key", "output", "query", "value")
 QKV = ("key", "query", "value")
@@ -23,6 +24,8 @@ LISTED = ("gemma2", "gemma3_text", "gpt_oss", "qwen2", "qwen3")
 
 def transformers_type(model: Model) -> str | None:
     """The `model_type` whose layers are those of the model; None where there is none."""
+    if unwritten_layers(model):
+        return None
     plain = model.norm.kind == "rmsnorm" and model.norm.final and not model.norm.embedding
     if model.norm.kind == "layernorm":
         return _with_layer_norms(model)

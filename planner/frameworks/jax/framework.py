@@ -9,9 +9,14 @@ from planner.frameworks.framework import Framework, Target
 from planner.frameworks.jax.profile import JAX as PROFILE
 
 if TYPE_CHECKING:
+    from planner.frameworks.checkpoints import Checkpoint
+    from planner.frameworks.reading.edits import Setting
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
 class Jax(Framework):
@@ -20,8 +25,16 @@ class Jax(Framework):
     name = "jax"
     profiles = (PROFILE,)
     targets = (
-        Target(name="maxtext", title="MaxText", framework="jax", rules=("maxtext",)),
-        Target(name="jax", title="JAX", framework="jax"),
+        Target(
+            name="maxtext",
+            title="MaxText",
+            framework="jax",
+            rules=("maxtext",),
+            versions=("main", "0.2.4", "0.2.3"),
+            launches="a script or YAML file",
+            processes="hosts",
+        ),
+        Target(name="jax", title="JAX", framework="jax", versions=("0.10", "0.9")),
     )
     launched_as = MappingProxyType({"jax": "maxtext"})
     vendors = ("google", "aws")
@@ -45,6 +58,32 @@ class Jax(Framework):
         from planner.frameworks.jax.maxtext import write as maxtext  # noqa: PLC0415
 
         return maxtext.export(launch) if target.name == "maxtext" else write.export(launch)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.jax.maxtext.checkpoints`."""
+        from planner.frameworks.jax.maxtext.checkpoints import MAXTEXT_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return MAXTEXT_CHECKPOINTS
+
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See `planner.frameworks.jax.maxtext.reading.read`."""
+        from planner.frameworks.jax.maxtext.reading.read import read  # noqa: PLC0415  (only where one is read)
+
+        return read(text, asked)
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+        """See `planner.frameworks.jax.maxtext.reading.changing`."""
+        from planner.frameworks.jax.maxtext.reading.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        return settings_between(before, after, batch, layers, text), ANCHORS
+
+    def recognizes(self, text: str) -> str:
+        """See `planner.frameworks.jax.maxtext.reading.read`."""
+        from planner.frameworks.jax.maxtext.reading.read import is_launch  # noqa: PLC0415  (only where one is read)
+
+        return "maxtext" if is_launch(text) else ""
 
 
 JAX = Jax()

@@ -16,7 +16,8 @@ from planner.frameworks.writing.export import Export, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import made_by
 
-VERSION = "0.10.2"
+SOURCES = {"0.10": "0.10.2", "0.9": "0.9.2"}
+"""Version to the release whose functions it calls."""
 FILE = "mesh.py"
 _POLICIES = {
     "none": "everything_saveable",
@@ -100,7 +101,7 @@ def export(launch: Launch) -> Export:
     return Export(
         target="jax",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=launch.read_from(SOURCES),
         files=(TextFile(name=FILE, text="\n".join(lines) + _BODY),),
         command=f"python3 {FILE}",
         lossy=tuple(_lossy(launch)),

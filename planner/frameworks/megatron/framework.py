@@ -11,6 +11,8 @@ from planner.frameworks.megatron.profile import PROFILES, WIDE_GRADIENTS
 
 if TYPE_CHECKING:
     from planner.cost.context import CostModel
+    from planner.frameworks.checkpoints import Checkpoint
+    from planner.frameworks.reading.edits import Setting
     from planner.frameworks.reading.imported import Imported
     from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
@@ -29,8 +31,11 @@ class Megatron(Framework):
             name="megatron",
             title="Megatron-LM",
             framework="megatron",
+            rules=("megatron-lm",),
             lists_layers=True,
+            versions=("0.16", "0.19", "0.18"),
             launches="a script or arguments",
+            processes="chips",
         ),
         Target(
             name="megatron-bridge",
@@ -38,6 +43,9 @@ class Megatron(Framework):
             framework="megatron",
             rules=("megatron-bridge",),
             lists_layers=True,
+            versions=("main", "0.6", "0.5"),
+            jobs=("pretrain", "finetune", "lora"),
+            processes="chips",
         ),
     )
     launched_as = MappingProxyType({WIDE_GRADIENTS.name: "megatron"})
@@ -52,9 +60,10 @@ class Megatron(Framework):
 
     def rules(self) -> tuple[Rule, ...]:
         """See `planner.frameworks.megatron.rules`."""
+        from planner.frameworks.megatron.bridge.rules import BRIDGE  # noqa: PLC0415  (not for --help)
         from planner.frameworks.megatron.rules import MEGATRON  # noqa: PLC0415  (not for --help)
 
-        return MEGATRON
+        return (*MEGATRON, *BRIDGE)
 
     def write(self, launch: Launch, target: Target) -> Export:
         """See `planner.frameworks.megatron.write` and the module of that name of `bridge`."""
@@ -69,12 +78,32 @@ class Megatron(Framework):
 
         return read(text, asked)
 
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+        """See `planner.frameworks.megatron.changing`."""
+        from planner.frameworks.megatron.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
+
+        return settings_between(before, after, batch, layers, text), ANCHORS
+
+    def recognizes(self, text: str) -> str:
+        """See `planner.frameworks.megatron.dialects.forms`."""
+        from planner.frameworks.megatron.dialects.forms import is_launch  # noqa: PLC0415  (only where one is read)
+
+        return "megatron" if is_launch(text) else ""
+
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Megatron-Core can; what is built on it says nothing of it."""
         from planner.frameworks.megatron.recompute import stages_are_launchable  # noqa: PLC0415  (most questions need no rules of it)
 
         own = (PROFILE.name, WIDE_GRADIENTS.name)
         return model.framework.name in own and stages_are_launchable(model.job.model, plan)
+
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """See `planner.frameworks.megatron.checkpoints`."""
+        from planner.frameworks.megatron.checkpoints import MEGATRON_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
+
+        return MEGATRON_CHECKPOINTS
 
 
 MEGATRON = Megatron()

@@ -12,6 +12,9 @@ from typing import Any
 from planner.assumptions.optimizers import ADAM
 from planner.base.errors import InputError
 from planner.base.messages import one_line
+from planner.frameworks.megatron.dialects.fork import fork_of
+from planner.frameworks.megatron.dialects.forms import recipe_in
+from planner.frameworks.megatron.dialects.recipe import Recipe
 from planner.frameworks.megatron.profile import MEGATRON, WIDE_GRADIENTS
 from planner.frameworks.megatron.reading.checks import check_combinations
 from planner.frameworks.megatron.reading.classes import (
@@ -45,40 +48,58 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    known = known_flags()
-    command = command_in(text, asked.name, known, "Megatron-LM")
-    launch = LaunchSettings(asked, _settings(command.words, asked.name))
+    found = recipe_in(text, asked) or _arguments(text, asked)
+    command = found.command
+    launch = LaunchSettings(asked, dict(found.settings))
     launch.warnings += command.notes
     refuse_what_replaces(launch)
-    dimensions = model_dimensions(launch)
+    dimensions = model_dimensions(launch) if found.states_model else {}
     job = _job(launch)
     launch.check()
-    model = asked.model_of(dimensions, SETTINGS)
-    check_model(launch, model, job["seq_len"])
-    mesh = mesh_and_sharding(launch, model, chips_of(launch, command.chips, command.said))
+    model = asked.model_of({**dimensions, **found.dimensions}, SETTINGS, found.model)
+    if found.states_model:
+        check_model(launch, model, job["seq_len"])
+    else:
+        launch.taken |= {name for text in SETTINGS.values() for name in text.split(", ")}
+    launch.assumed += found.assumed
+    started = chips_of(launch, command.chips, command.said, command.nodes)
+    mesh = mesh_and_sharding(launch, model, started)
     interleave, stages, split = chunks_of(launch, model, mesh["pp"])
     micro_batch = launch.fixed("micro_batch", launch.whole("--micro-batch-size"))
     recompute, stages = recomputation_of(launch, model, mesh["pp"], interleave, stages, split)
-    plan = launch.finished(
-        Plan(
-            **mesh,
-            micro_batch=micro_batch,
-            interleave=interleave,
-            schedule="interleaved" if interleave > 1 else "1f1b",
-            recompute=recompute,
-            split=split,
-            stages=stages,
-        )
-    )
-    check_combinations(launch, plan)
-    batch = launch.whole("--global-batch-size", micro_batch * plan.dp * plan.fsdp)
-    if "--global-batch-size" not in launch.values:
-        launch.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
+    schedule = "interleaved" if interleave > 1 else "1f1b"
+    piped: dict[str, Any] = {
+        "interleave": interleave,
+        "schedule": schedule,
+        "split": split,
+        "stages": stages,
+    }
+    plan = launch.finished(Plan(**mesh, **piped, micro_batch=micro_batch, recompute=recompute))
+    batch = _batch(launch, plan, found.accumulation)
     launch.warnings += model_warnings(launch, model)
     launch.warnings += kernel_warnings(launch, plan)
-    warn_of_others(launch)
+    if found.is_command:
+        check_combinations(launch, plan)
+        warn_of_others(launch)
     said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
     return launch.imported("megatron", plan, said, dimensions, reasons())
+
+
+def _arguments(text: str, asked: Asked) -> Recipe:
+    """The arguments in a text, those of a fork in the words of Megatron-LM."""
+    command = command_in(text, asked.name, known_flags(), "Megatron-LM", asked.beside)
+    recipe = Recipe(command=command, settings=_settings(command.words, asked.name))
+    return fork_of(recipe, assumes=asked.assumes)
+
+
+def _batch(launch: LaunchSettings, plan: Plan, steps: int) -> int:
+    """Sequences of a step; `steps`: micro-batches of it on a data rank, 0 where none are said."""
+    batch = launch.whole(
+        "--global-batch-size", max(steps, 1) * plan.micro_batch * plan.dp * plan.fsdp
+    )
+    if "--global-batch-size" not in launch.values and not steps:
+        launch.assume("batch", batch, "micro-batch times data ranks, as Megatron-LM has it")
+    return batch
 
 
 def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from planner.cost.context import CostModel
 from planner.frameworks.megatron import words
 from planner.frameworks.megatron.kernels import KERNELS
 from planner.frameworks.megatron.recompute import recompute_is_launchable
-from planner.frameworks.rules import alike
+from planner.frameworks.rules import alike, shared
 from planner.frameworks.rules.predicates import laid_out, schedule_offered
 from planner.frameworks.rules.rule import Rule
 from planner.plan import (
@@ -307,6 +307,18 @@ MEGATRON: tuple[Rule, ...] = (
         source="Megatron-LM pretrain_gpt.py, training/arguments.py",
         holds=megatron_job,
         explain=lambda c, p: f"megatron has no {' and no '.join(words.job_lacks(c))}",
+        launch=True,
+    ),
+    Rule(
+        name="megatron-adapters",
+        field="job",
+        framework="megatron-lm",
+        version=_VERSION,
+        source="Megatron-LM pretrain_gpt.py trains all weights; Megatron-Bridge has adapters",
+        holds=shared.no_adapters,
+        explain=lambda c, p: (
+            "megatron trains all weights: job lora must be finetune, or the target megatron-bridge"
+        ),
         launch=True,
     ),
     Rule(

@@ -66,7 +66,7 @@ def job_lacks(model: CostModel) -> list[str]:
     """What a job asks for and Megatron-LM has not."""
     job = model.job
     lacks = {
-        "LoRA": not job.trains_all,
+        "preference pairs": bool(job.reference),
         f"precision {job.precision}, only {', '.join(_PRECISIONS)}": (
             job.precision not in _PRECISIONS
         ),

@@ -7,20 +7,26 @@ from planner.frameworks.megatron.writing.flags import Group, argument_text, flag
 from planner.frameworks.megatron.writing.lost import lost_of
 from planner.frameworks.megatron.writing.model import flags_of_weights, model_groups, model_lost
 from planner.frameworks.megatron.writing.parallel import parallel_groups
-from planner.frameworks.megatron.writing.script import launch_command, script_text
+from planner.frameworks.megatron.writing.script import host_start, launch_command, script_text
 from planner.frameworks.writing.export import Export, TextFile
 from planner.frameworks.writing.launch import Launch, Profiled
 from planner.frameworks.writing.texts import left_to_weights
 
-VERSION = "core 0.16.1, 55ac708251 (2026-03-16)"
+SOURCES = {
+    "0.16": "core 0.16.1, 55ac708251 (2026-03-16)",
+    "0.19": "core 0.19.0, 5be9626709 (2026-08-19)",
+    "0.18": "core 0.18.2, 571370c829 (2026-07-20)",
+}
+"""Version to what its flags were read from, by its own parser; 0.16 is the newest on PyPI."""
 
 
 def export(launch: Launch) -> Export:
     """The plan as `run.sh` and `args.txt`; see `planner.frameworks.writing`."""
     groups, variables = all_groups(launch), environment(launch)
+    source = launch.read_from(SOURCES)
     script = script_text(
         launch,
-        framework=f"Megatron-LM, {VERSION}",
+        framework=f"Megatron-LM, {source}",
         home="MEGATRON_HOME",
         program="pretrain_gpt.py",
         groups=groups,
@@ -29,7 +35,7 @@ def export(launch: Launch) -> Export:
     return Export(
         target="megatron",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=source,
         files=(
             TextFile(name="run.sh", text=script),
             TextFile(name="args.txt", text=argument_text(groups)),
@@ -41,6 +47,7 @@ def export(launch: Launch) -> Export:
             *model_lost(launch),
             left_to_weights("Megatron-LM", flags_of_weights(launch)),
         ),
+        start=host_start("MEGATRON_HOME", f"the folder of Megatron-LM, {source}"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from planner.frameworks.decoders import block_of
 from planner.frameworks.rules import alike, shared, words
 from planner.frameworks.rules.predicates import micro_batches
 from planner.frameworks.rules.rule import Rule
-from planner.plan import BY_COST, DDP, Plan, PlanTable
+from planner.plan import BY_COST, DDP, NO_RECOMPUTE, Plan, PlanTable
 from planner.schedules import code_of_schedule
 
 BLOCKS = ("llama2", "qwen2", "mixtral")
@@ -108,7 +109,30 @@ def _dealt(model: CostModel, plan: Plan) -> str:
     return f"nanotron deals out layers by their cost, {found}, not {listed}; use split by-cost"
 
 
+def nothing_again(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Nothing is computed again."""
+    return np.asarray(plans.recompute == NO_RECOMPUTE)
+
+
+def whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences are whole."""
+    return np.asarray(plans.cp == 1)
+
+
+def known_early(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The model has neither biases nor experts."""
+    one = model.job.model
+    return np.full(len(plans), not (one.attention.bias or one.moe))
+
+
 _VERSION = "2411b02 (2026-04-07)"
+_only_in_05 = partial(
+    Rule,
+    framework="nanotron",
+    version="v0.5, 4799d24702 (2024-04-19)",
+    launch=True,
+    versions=("0.5",),
+)
 
 NANOTRON: tuple[Rule, ...] = (
     Rule(
@@ -177,6 +201,31 @@ NANOTRON: tuple[Rule, ...] = (
             f"or ddp, not job {c.job.kind} with dp {p.dp} and {p.sharding}; nearest cp: 1"
         ),
         launch=True,
+    ),
+    _only_in_05(
+        name="nanotron-recompute-0.5",
+        field="recompute",
+        source="nanotron v0.5 config/parallelism_config.py has no recompute_layer",
+        holds=nothing_again,
+        explain=lambda c, p: "nanotron 0.5 computes nothing again; use recompute none",
+        per_stage=True,
+    ),
+    _only_in_05(
+        name="nanotron-context-0.5",
+        field="cp",
+        source="nanotron v0.5 config/parallelism_config.py has no context_parallel_size",
+        holds=whole_sequences,
+        explain=lambda c, p: f"nanotron 0.5 divides no sequences: cp {p.cp} must be 1",
+    ),
+    _only_in_05(
+        name="nanotron-model-0.5",
+        field="model",
+        source="nanotron v0.5 config/models_config.py: LlamaConfig, without biases and experts",
+        holds=known_early,
+        explain=lambda c, p: (
+            f"nanotron 0.5 has LlamaConfig only, without biases and experts, not for "
+            f"{c.job.model.name}; nearest: llama2"
+        ),
     ),
     Rule(
         name="nanotron-recompute",

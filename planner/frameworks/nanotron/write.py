@@ -11,13 +11,20 @@ from typing import Any
 
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import Section, left_to_weights, made_by, yaml_text
 from planner.frameworks.writing.torchrun import host_variables, torchrun
 
-VERSION = "2411b02 (2026-04-07)"
+SOURCES = {
+    "main": "2411b02 (2026-04-07)",
+    "0.5": "v0.5, 4799d24702 (2024-04-19)",
+}
+"""Version to what its keys were read from."""
+EARLY = "0.5"
+"""The last release: it divides no sequences, computes nothing again, and has LlamaConfig only."""
 FILE = "nanotron.yaml"
+QUEUES = ("CUDA_DEVICE_MAX_CONNECTIONS", "1")
 _DTYPES = {"fp16": "float16"}
 _STEPS = 30
 _OF_WEIGHTS = ("hidden_act", "rms_norm_eps", "rope_theta", "rope_scaling")
@@ -36,20 +43,26 @@ def export(launch: Launch) -> Export:
         Section("dummy data stand for yours", {"data_stages": _data()}),
         Section("", {"checkpoints": _checkpoints()}),
     ]
+    source = launch.read_from(SOURCES)
     return Export(
         target="nanotron",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=source,
         files=(TextFile(name=FILE, text=yaml_text(made_by(launch), sections)),),
         command=_command(launch),
-        environment=(("CUDA_DEVICE_MAX_CONNECTIONS", "1"), *host_variables(launch)),
+        environment=(QUEUES, *host_variables(launch)),
         lossy=tuple(_lossy(launch)),
+        start=HostStart(
+            command=_command(launch, '"$NANOTRON_HOME/run_train.py"'),
+            environment=(QUEUES,),
+            needs=(("NANOTRON_HOME", f"the folder of nanotron, {source}"),),
+        ),
     )
 
 
 def _parallelism(launch: Launch) -> dict[str, Any]:
     plan = launch.plan
-    return {
+    values = {
         "dp": plan.dp * plan.fsdp,
         "pp": plan.pp,
         "tp": plan.tp,
@@ -61,6 +74,10 @@ def _parallelism(launch: Launch) -> dict[str, Any]:
         "tp_recompute_allgather": True,
         "recompute_layer": common_recompute(launch) == "full",
     }
+    if launch.version == EARLY:
+        for key in ("context_parallel_size", "tp_recompute_allgather", "recompute_layer"):
+            del values[key]
+    return values
 
 
 def _tokens(launch: Launch) -> dict[str, Any]:
@@ -84,8 +101,9 @@ def _model(launch: Launch) -> dict[str, Any]:
 
 def model_config(launch: Launch) -> dict[str, Any]:
     """The keys of LlamaConfig, or of Qwen2Config."""
-    model, ring = launch.model, launch.plan.cp > 1
-    qwen = bool(ring or model.attention.bias or model.moe)
+    model, early = launch.model, launch.version == EARLY
+    ring = launch.plan.cp > 1 and not early
+    qwen = bool(ring or model.attention.bias or model.moe) and not early
     values: dict[str, Any] = {
         "is_qwen2_config" if qwen else "is_llama_config": True,
         "num_hidden_layers": model.layers,
@@ -102,7 +120,7 @@ def model_config(launch: Launch) -> dict[str, Any]:
         values["attention_bias"] = bool(model.attention.bias)
     if ring:
         values |= {"_attn_implementation": "llama3_ring_attention", "ring_attn_heads_k_stride": 1}
-    if model.moe is not None:
+    if model.moe is not None and not early:
         values["moe_config"] = {
             "num_experts": model.moe.experts,
             "top_k": model.moe.experts_per_token,
@@ -145,8 +163,8 @@ def _checkpoints() -> dict[str, Any]:
     return {"checkpoints_path": "checkpoints", "checkpoint_interval": 10 * _STEPS}
 
 
-def _command(launch: Launch) -> str:
-    return " ".join((*torchrun(launch), f"run_train.py --config-file {FILE}"))
+def _command(launch: Launch, program: str = "run_train.py") -> str:
+    return " ".join((*torchrun(launch), program, f"--config-file {FILE}"))
 
 
 def _lossy(launch: Launch) -> list[Lost]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import field
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.frameworks.reading.settings import Beside, no_file
 from planner.frameworks.reading.shell_run import Shell
+from planner.frameworks.reading.slurm import chips_per_node, slurm_options
 
 _SCRIPT = re.compile(r".*\.py")
-_SBATCH = re.compile(r"SBATCH\s+(.*)")
 _PER_NODE = ("--nproc-per-node", "--ntasks-per-node", "--gpus-per-node", "--num-gpus")
 _NODES = ("--nnodes", "--nodes", "-N", "--num-nodes")
-_TASKS = ("--ntasks", "-n", "-np")
+_TASKS = ("--ntasks", "-n", "-np", "--num-processes")
 _LARGEST = 1 << 20
 
 
@@ -27,15 +29,21 @@ class Command:
         chips: Processes that the launcher starts; None: the text does not say.
         said: What says so, e.g. "torchrun: 16 x 8".
         notes: What of the text was left out, one line each.
+        nodes: Nodes, where the launcher says them and not the chips of one.
+        files: Texts that the script writes, by name.
     """
 
     words: list[str]
     chips: int | None = None
+    nodes: int | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
     said: str = ""
     notes: tuple[str, ...] = ()
 
 
-def command_in(text: str, name: str, known: Collection[str], program: str) -> Command:
+def command_in(
+    text: str, name: str, known: Collection[str], program: str, beside: Beside = no_file
+) -> Command:
     """The command in a text with the most flags of a program.
 
     Lines that hold nothing but flags are one command; so are the values of variables where no
@@ -46,11 +54,12 @@ def command_in(text: str, name: str, known: Collection[str], program: str) -> Co
         name: What messages call it.
         known: Flags of the program.
         program: What messages call the program.
+        beside: The text of a file that it sources.
 
     Raises:
         InputError: It has no flag of the program, or cannot be read.
     """
-    shell = Shell(name).read(text)
+    shell = Shell(name, beside=beside).read(text)
     candidates = [_flattened(words) for words in _joined(shell.commands)]
     stored = [_flattened(_items(value)) for value in shell.variables.values()]
 
@@ -67,7 +76,15 @@ def command_in(text: str, name: str, known: Collection[str], program: str) -> Co
         script = best.index("-m", 0) + 1
     launcher, words = (best[:script], best[script + 1 :]) if script is not None else ([], best)
     chips, said = _chips(launcher, shell)
-    return Command(words=words, chips=chips, said=said, notes=tuple(shell.notes))
+    nodes = None if chips else _option(launcher + slurm_options(shell.comments), _NODES)
+    return Command(
+        words=words,
+        chips=chips,
+        said=said,
+        notes=tuple(shell.notes),
+        nodes=nodes,
+        files=shell.files,
+    )
 
 
 def _items(value: str | list[str]) -> list[str]:
@@ -104,12 +121,13 @@ def _flattened(words: list[str]) -> list[str]:
 
 def _chips(launcher: list[str], shell: Shell) -> tuple[int | None, str]:
     """Processes that torchrun or Slurm starts, and what says so."""
-    batch = [match[1] for line in shell.comments if (match := _SBATCH.match(line))]
-    slurm = [word for line in batch for word in line.split("#")[0].split()]
+    slurm = slurm_options(shell.comments)
     for words, said in ((launcher, "its launcher"), (launcher + slurm, "its Slurm options")):
         per_node, nodes = _option(words, _PER_NODE), _option(words, _NODES)
         if said == "its launcher" and not any(_named(word) in _NODES for word in words):
             nodes = 1  # torchrun's default
+        if nodes and said != "its launcher" and not _option(launcher, _PER_NODE):
+            per_node = chips_per_node(words) or per_node
         if per_node and nodes:
             return per_node * nodes, f"{said}: {nodes} x {per_node}"
         if tasks := _option(words, _TASKS):

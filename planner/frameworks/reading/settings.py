@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any, Protocol
 
@@ -25,9 +26,26 @@ class ModelOf(Protocol):
     """The model with some dimensions; settings name the setting that says each of them."""
 
     def __call__(
-        self, dimensions: Mapping[str, Any], settings: Mapping[str, str] | None = None
+        self,
+        dimensions: Mapping[str, Any],
+        settings: Mapping[str, str] | None = None,
+        called: str = "",
     ) -> Model:
-        """The model, or an `InputError` that names each dimension which contradicts it."""
+        """The model, or an `InputError` that names each dimension which contradicts it.
+
+        `called` is the name that the launch gives it, if any.
+        """
+
+
+Beside = Callable[[str], str | None]
+"""The text of a file beside a script, None where there is none."""
+NODE = 8
+"""Chips of a node, where a launch does not say how many it has: as of most that are sold."""
+
+
+def no_file(path: str) -> str | None:
+    """Nothing lies beside standard input."""
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +58,12 @@ class Asked:
         fix: Fields of the plan that replace what the text says of them.
         model_of: The model with some dimensions, checked against the one that is named.
         seq_len: Tokens per sequence, where the text cannot say.
+        beside: The text of a file that a script names, by its path from there; None: it is not
+            there, or lies elsewhere.
+        function: The recipe of a Python file; empty: the only one.
+        remarked: Chips that a remark in the text names, e.g. "for 64 A100 GPUs".
+        assumes: Whether what the text leaves open is assumed and noted: the chips, and the
+            nearest plan where none says what a setting does. Else it is an error.
     """
 
     name: str
@@ -47,6 +71,10 @@ class Asked:
     fix: Mapping[str, Any] = field(default_factory=dict)
     model_of: ModelOf
     seq_len: int | None = None
+    beside: Beside = no_file
+    function: str = ""
+    assumes: bool = False
+    remarked: int | None = None
 
 
 def fixed_fields(fixes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
@@ -162,6 +190,9 @@ class LaunchSettings:
 
     def unsupported(self, axis: str, name: str, what: str, examples: str) -> None:
         """Notes that no plan says what a setting does; `fix` of that field takes its place."""
+        if self.asked.assumes:
+            self.warnings.append(f"{name}: {what}; the nearest plan is taken (--fix {examples})")
+            return
         self.problems.append((axis, f"{name}: {what}; --fix {examples} takes its place"))
 
     def assume(self, name: str, value: object, reason: str) -> None:
@@ -249,8 +280,33 @@ def _hint(name: str, names: list[str]) -> str:
     return did_you_mean(name, [section + dot + one for one in near])
 
 
-def data_ranks(launch: LaunchSettings, chips: int | None, beside: Mapping[str, int]) -> int:
+def _assumed_chips(
+    launch: LaunchSettings, chips: int | None, product: int, groups: int, words: str
+) -> int:
+    """Chips where the launcher says none, or fewer than the axes need: as published as examples."""
+    need = math.lcm(product, groups)
+    if chips is not None and (chips >= need or chips % product == 0 == chips % groups):
+        return chips
+    remarked = launch.asked.remarked
+    if chips is None and remarked and remarked % product == 0:
+        launch.assume("chips", remarked, "by a remark in the text")
+        return remarked
+    found = math.lcm(need, NODE)
+    held = f"{words}, and groups of {groups} that share experts" if groups > 1 else words
+    if chips is None:
+        why = f"not said; the fewest whole nodes of {NODE} that hold {held}"
+    else:
+        why = f"its launcher starts {chips}, too few for {held}; the fewest that do are taken"
+    launch.assume("chips", found, why)
+    return found
+
+
+def data_ranks(
+    launch: LaunchSettings, chips: int | None, beside: Mapping[str, int], groups: int | None = None
+) -> int:
     """Ranks that see different sequences: chips over the product of the other axes.
+
+    `groups`: chips of which a multiple is needed besides, where experts are shared over some.
 
     Raises:
         InputError: The chips are not said, or the axes do not divide them.
@@ -259,6 +315,8 @@ def data_ranks(launch: LaunchSettings, chips: int | None, beside: Mapping[str, i
     for size in beside.values():
         product *= size
     words = " x ".join(f"{axis} {size}" for axis, size in beside.items())
+    if launch.asked.assumes and launch.asked.chips is None:
+        chips = _assumed_chips(launch, chips, product, groups or 1, words)
     if chips is None:
         raise InputError(
             f"{launch.asked.name}: does not say on how many chips it runs; give --chips, a "
@@ -273,9 +331,14 @@ def data_ranks(launch: LaunchSettings, chips: int | None, beside: Mapping[str, i
     return chips // product
 
 
-def chips_of(launch: LaunchSettings, started: int | None, said: str) -> int | None:
+def chips_of(
+    launch: LaunchSettings, started: int | None, said: str, nodes: int | None = None
+) -> int | None:
     """Chips: those that are asked for, else what the launcher starts; `said`: what says so."""
     chips = launch.asked.chips
+    if chips is None and started is None and nodes is not None and launch.asked.assumes:
+        launch.assume("chips", nodes * NODE, f"{nodes} nodes, and {NODE} chips in each: not said")
+        return nodes * NODE
     if chips is None:
         return started
     if started not in (None, chips):

@@ -1,8 +1,9 @@
 """What shell text comes to: its commands with variables and arrays filled in. Nothing is run.
 
 Variables that the text does not define, positional parameters and the output of commands stay as
-they are written. Of an `if` the branch is taken that its test of known words chooses; branches
-that cannot be chosen, and loops and cases, are left out with a line that says so.
+they are written. Of an `if` and a `case` the branch is taken that known words choose; branches
+that cannot be chosen, and loops, are left out with a line that says so. Files that it sources are
+read where they lie beside it. Work is bounded: see `_MOST`.
 """
 
 from __future__ import annotations
@@ -12,19 +13,26 @@ from dataclasses import field
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.frameworks.reading.settings import Beside, no_file
+from planner.frameworks.reading.shell_cases import Cases
 from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word
+from planner.frameworks.reading.slurm import slurm_variables
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
 _DECLARES = ("export", "local", "declare", "readonly", "typeset")
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _EXPANSION = re.compile(
     r"\$\(\((?P<sum>[^()]*(?:\([^()]*\)[^()]*)*)\)\)|\$\{(?P<braced>\w+)(?P<whole>\[[@*]\])?"
-    r"(?::?-(?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*)"
+    r"(?::?[-=](?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*)"
 )
 _REDIRECTION = re.compile(r"[0-9]*[<>]{1,2}(.*)", re.DOTALL)
 _SUM = re.compile(r"[0-9+\-*/% ()]{1,200}")
 _LONGEST = 1 << 20  # characters of a value
+_MOST = 1 << 24  # characters that all expansions of a text may come to
+_LONGEST_TEST = 64  # statements that one condition may have
+_DEEPEST = 4  # files that source one another
 _SKIPPED = {"for": "done", "while": "done", "until": "done", "case": "esac"}
+_SOURCES = ("source", ".")
 _PLAIN_WORDS = ("then", "else", "elif", "fi", "do", "done", "{", "}", "!", "time", "exec")
 
 
@@ -48,6 +56,8 @@ class Shell:
         commands: Simple commands, every one a list of words.
         comments: Lines after `#`.
         notes: What was left out, one line each.
+        beside: The text of a file that it sources; None where there is none.
+        files: Texts that the script writes (`cat <<EOF > NAME`), by name.
     """
 
     name: str
@@ -55,8 +65,13 @@ class Shell:
     commands: list[list[str]] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    beside: Beside = no_file
+    files: dict[str, str] = field(default_factory=dict)
     _branches: list[Branch] = field(default_factory=list)
+    _cases: Cases = field(default_factory=Cases)
     _until: str = ""
+    _depth: int = 0
+    _spent: int = 0
 
     def read(self, text: str) -> Shell:
         """Goes through a text.
@@ -66,18 +81,22 @@ class Shell:
         """
         lexer = Lexer(text, self.name)
         statements = lexer.statements()
-        self.comments = lexer.comments
+        self.comments += lexer.comments
+        for name, value in slurm_variables(lexer.comments).items():
+            self.variables.setdefault(name, value)
         for at, statement in enumerate(statements):
-            if not self._controls(statement, statements[at + 1 :]):
+            if not self._controls(statement, statements[at + 1 : at + 1 + _LONGEST_TEST]):
                 self._run(statement)
         return self
 
     @property
     def _active(self) -> bool:
-        return not self._until and all(branch.active for branch in self._branches)
+        return not self._until and self._active_outside()
 
     def _controls(self, statement: Statement, following: list[Statement]) -> bool:
         """Whether a statement is only control; words of control before a command are taken off."""
+        if not self._until and self._cases.takes(statement, self._text):
+            return True
         while statement.words and not statement.array:
             first = _bare(statement.words[0])
             if self._until:
@@ -102,7 +121,8 @@ class Shell:
         return not statement.array
 
     def _active_outside(self) -> bool:
-        return all(branch.active for branch in self._branches)
+        branches = all(branch.active for branch in self._branches)
+        return branches and self._cases.active
 
     def _choose(self, first: str, statement: Statement, following: list[Statement]) -> None:
         if first == "elif" and not self._branches:
@@ -167,7 +187,35 @@ class Shell:
             else:
                 break
         if found := [text for word in _without_files(words) for text in self.fields(word)]:
+            if found[0] in _SOURCES and len(found) > 1:
+                self._source(found[1], statement.line)
             self.commands.append(found)
+        if statement.document is not None:
+            for name in self._written(statement.words):
+                self.files[name] = self._expanded(statement.document)
+
+    def _source(self, path: str, line: int) -> None:
+        """Reads a file that a script takes its variables from, where it lies beside it."""
+        text = self.beside(path) if self._depth < _DEEPEST else None
+        if text is None:
+            self._note(line, f"`source {path}`, which does not lie beside it,")
+            return
+        self._depth += 1
+        self.read(text)
+        self._depth -= 1
+
+    def _written(self, words: list[Word]) -> list[str]:
+        """Files that a command writes to."""
+        found, writes = [], False
+        for word in words:
+            text = self._text(word)
+            if writes:
+                found.append(text)
+            match = None if word[0].quoted else re.match(r"[0-9]*>{1,2}(.*)", text, re.DOTALL)
+            writes = match is not None and not match[1]
+            if match and match[1]:
+                found.append(match[1])
+        return found
 
     def _assign(self, name: str, value: str | list[str], line: int) -> None:
         size = len(value) if isinstance(value, str) else sum(map(len, value)) + len(value)
@@ -199,6 +247,9 @@ class Shell:
         text = _EXPANSION.sub(lambda match: self._value(match, depth), part.text)
         if len(text) > _LONGEST:
             raise InputError(f"{self.name}: a word has more than {_LONGEST:,} letters")
+        self._spent += len(text)
+        if self._spent > _MOST:
+            raise InputError(f"{self.name}: its variables come to more than {_MOST:,} letters")
         return text
 
     def _value(self, match: re.Match[str], depth: int) -> str:
@@ -216,7 +267,7 @@ class Shell:
 
     def _sum(self, match: re.Match[str], depth: int) -> str:
         """The value of `$(( ... ))` where all in it is known."""
-        named = re.sub(r"(?<![\w$])([A-Za-z_]\w*)", r"$\1", match["sum"])
+        named = re.sub(r"(?<![\w${])([A-Za-z_]\w*)", r"$\1", match["sum"])
         text = self._expanded(Part(named, quoted=True, expands=depth < 4), depth + 1)
         value = whole_sum(text)
         return match[0] if value is None else str(value)

@@ -14,6 +14,8 @@ from planner.base.errors import InputError
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
 _LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
+_DOCUMENT = re.compile(r"<<(-?)[ \t]*(\\|['\"]?)(\w+)(['\"]?)")
+_ENDS_OF_CASES = (")", ";;")
 _SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
 
 
@@ -38,12 +40,14 @@ class Statement:
         words: Its words.
         array: Name of the array, with `=` or `+=`, whose elements the words are; else empty.
         joint: What separates it from the one before: a sign or a line's end.
+        document: Lines that are its standard input (`<<EOF`); None: there are none.
     """
 
     line: int
     words: list[Word] = field(default_factory=list)
     array: str = ""
     joint: str = "\n"
+    document: Part | None = None
 
 
 class Lexer:
@@ -54,6 +58,7 @@ class Lexer:
         self.at = 0
         self.line = 1
         self.comments: list[str] = []
+        self._documents: list[tuple[Statement, str, bool, bool]] = []
 
     def statements(self) -> list[Statement]:
         """All statements in order.
@@ -68,7 +73,14 @@ class Lexer:
                 if now.words:
                     found.append(now)
                 self._advance(len(sign))
-                now = Statement(self.line, joint=sign)
+                if sign == "\n":
+                    self._read_documents()
+                kept = now.joint if not now.words and now.joint in _ENDS_OF_CASES else sign
+                now = Statement(self.line, joint=kept if sign == "\n" else sign)
+                continue
+            if match := self._document():
+                self._documents.append((now, match[3], not match[2], bool(match[1])))
+                self._advance(len(match[0]))
                 continue
             match = _ARRAY.match(self.text, self.at)
             if match and self.text[match.end() : match.end() + 1] == "(":
@@ -78,6 +90,26 @@ class Lexer:
                 now.line = self.line
             now.words.append(self._word())
         return [*found, now] if now.words else found
+
+    def _document(self) -> re.Match[str] | None:
+        """`<<` with the word that ends a document; not `<<<`."""
+        return _DOCUMENT.match(self.text, self.at)
+
+    def _read_documents(self) -> None:
+        """Takes the lines after a command as its documents, up to the words that end them."""
+        for statement, end, expands, indented in self._documents:
+            lines = []
+            while self.at < len(self.text):
+                stop = self.text.find("\n", self.at)
+                stop = len(self.text) if stop < 0 else stop
+                line = self.text[self.at : stop]
+                self._advance(min(stop + 1, len(self.text)) - self.at)
+                line = line.lstrip("\t") if indented else line
+                if line == end:
+                    break
+                lines.append(line)
+            statement.document = Part("\n".join(lines), True, expands)
+        self._documents.clear()
 
     def _advance(self, count: int) -> None:
         self.line += self.text.count("\n", self.at, self.at + count)

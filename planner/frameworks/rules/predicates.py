@@ -15,6 +15,7 @@ from planner.cost.stages.explicit import (
     overcounted,
 )
 from planner.cost.stages.layout import stage_layers
+from planner.frameworks.decoders import unwritten_layers
 from planner.plan import (
     ALL_TO_ALL,
     AXES,
@@ -43,6 +44,29 @@ def kv_heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
         return np.ones(len(plans), dtype=np.bool_)
     kv = model.shapes.kv_heads
     return np.asarray((kv % plans.tp == 0) | (plans.tp % kv == 0))
+
+
+def pairs_whole(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Both sequences of a preference pair are in one micro-batch."""
+    return np.asarray((plans.micro_batch % 2 == 0) | (not model.job.reference))
+
+
+def scan_heads_divide(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Heads of recurrences, and groups of their keys, divide over tp."""
+    scan = model.shapes.scan
+    if scan is None:
+        return np.ones(len(plans), dtype=np.bool_)
+    return np.asarray((scan.heads % plans.tp == 0) & (scan.key_heads % plans.tp == 0))
+
+
+def scans_whole_sequences(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Sequences that a recurrence runs through are not divided."""
+    return np.asarray((plans.cp == 1) | (model.shapes.scan is None))
+
+
+def layers_are_written(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Every layer of the model is one that targets are written with."""
+    return np.full(len(plans), not unwritten_layers(model.job.model))
 
 
 def mlp_width_divides(model: CostModel, plans: PlanTable) -> BoolArray:

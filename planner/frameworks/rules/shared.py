@@ -15,6 +15,21 @@ def no_adapters(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.job.trains_all)
 
 
+def no_pairs(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The job has no preference pairs."""
+    return np.full(len(plans), not model.job.reference)
+
+
+def tunes(model: CostModel, plans: PlanTable) -> BoolArray:
+    """The job trains a model that is there."""
+    return np.full(len(plans), model.job.kind != "pretrain")
+
+
+def undivided_layers(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Neither tensors nor sequences are divided."""
+    return np.asarray((plans.tp == 1) & (plans.cp == 1))
+
+
 def steps_by_adam(model: CostModel, plans: PlanTable) -> BoolArray:
     """The optimizer is Adam, with the moments that the framework keeps of itself."""
     return np.full(len(plans), model.job.optimizer == ADAM)

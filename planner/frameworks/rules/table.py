@@ -9,6 +9,7 @@ from functools import cache, partial
 from planner.assumptions.software import FrameworkProfile
 from planner.cost.context import CostModel
 from planner.cost.stages.explicit import wrong_counts
+from planner.frameworks.decoders import unwritten_layers
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import every, framework_of, framework_of_target
 from planner.frameworks.rules import alike, predicates, shared, words
@@ -35,6 +36,18 @@ def of_schedule(schedule: Schedule) -> Rule:
 
 GENERAL: tuple[Rule, ...] = (
     Rule(
+        name="written-layers",
+        field="model",
+        framework="framework",
+        source="planner.frameworks.decoders.unwritten_layers",
+        holds=predicates.layers_are_written,
+        explain=lambda c, p: (
+            f"{c.job.model.name} has {unwritten_layers(c.job.model)}, which no target is written "
+            "with yet"
+        ),
+        launch=True,
+    ),
+    Rule(
         name="heads",
         field="tp",
         framework="any",
@@ -56,6 +69,27 @@ GENERAL: tuple[Rule, ...] = (
         explain=lambda c, p: (
             f"tp {p.tp} and the {c.shapes.kv_heads} key-value heads of {c.job.model.name} do not "
             f"divide one another; nearest: {nearest_divisors(p.tp, c.shapes.kv_heads)}"
+        ),
+    ),
+    Rule(
+        name="scan-heads",
+        field="tp",
+        framework="any",
+        source="Megatron-LM core/ssm/mamba_mixer.py: nheads and ngroups divide by tp_size",
+        holds=predicates.scan_heads_divide,
+        alone=True,
+        explain=words.undivided_scan,
+    ),
+    Rule(
+        name="scan-sequence",
+        field="cp",
+        framework="any",
+        source="Megatron-LM core/ssm/mamba_context_parallel.py changes sequence for head shards",
+        holds=predicates.scans_whole_sequences,
+        alone=True,
+        explain=lambda c, p: (
+            f"cp {p.cp}: the recurrences of {c.job.model.name} run through whole sequences; "
+            "Megatron-LM swaps heads for tokens around them, which is not modelled; allowed: 1"
         ),
     ),
     Rule(
@@ -89,6 +123,18 @@ GENERAL: tuple[Rule, ...] = (
             f"dp {p.dp} x fsdp {p.fsdp} x micro-batch {p.micro_batch} does not divide the global "
             f"batch of {c.job.global_batch} sequences; nearest products: "
             f"{nearest_divisors(p.dp * p.fsdp * p.micro_batch, c.job.global_batch)}"
+        ),
+    ),
+    Rule(
+        name="pairs",
+        field="micro_batch",
+        framework="any",
+        source="DPO, arXiv:2305.18290, equation 7: the loss of a pair takes both of its sequences",
+        holds=predicates.pairs_whole,
+        alone=True,
+        explain=lambda c, p: (
+            f"micro-batch {p.micro_batch}: a preference pair is two sequences of one micro-batch; "
+            f"nearest: {p.micro_batch + 1}"
         ),
     ),
     Rule(

@@ -17,6 +17,17 @@ _AXES = {
 }  # fmt: skip
 
 
+def undivided_scan(model: CostModel, plan: Plan) -> str:
+    """Which heads of recurrences tp does not divide, in one sentence."""
+    scan = model.shapes.scan
+    heads, keys = (scan.heads, scan.key_heads) if scan else (1, 1)
+    return (
+        f"tp {plan.tp} does not divide the {heads} heads and {keys} groups of keys of the "
+        f"recurrences of {model.job.model.name}; nearest: "
+        f"{nearest_divisors(plan.tp, math.gcd(heads, keys))}"
+    )
+
+
 def micro_batches(model: CostModel, plan: Plan) -> float:
     """Micro-batches of a step; a fraction where the batch does not divide."""
     return model.job.global_batch / (plan.dp * plan.fsdp * plan.micro_batch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from frozen_records import dataclass
 from models_db import Model
+from planner.frameworks.decoders import unwritten_layers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,7 @@ STYLES = {
 
 def flavor_of(model: Model, version: str) -> Flavor | None:
     """The flavor with the dimensions of a model, None where a version has none."""
-    wanted = _dimensions(model)
+    wanted = () if unwritten_layers(model) else _dimensions(model)
     for flavor in FLAVORS:
         if version in flavor.versions and _dimensions_of(flavor) == wanted:
             latent, norms, biased = STYLES[flavor.module]
@@ -162,6 +163,7 @@ def is_llama(model: Model) -> bool:
     gated = model.mlp.gated and not model.mlp.bias and model.moe is None
     normed = norm.kind == "rmsnorm" and not norm.bias and norm.per_layer == 2 and norm.final
     simple = model.window is None and not model.parallel_block and not norm.embedding
+    simple = simple and not unwritten_layers(model)
     return plain and square and gated and normed and simple and model.positions.kind == "rope"
 
 

@@ -21,7 +21,7 @@ from planner.frameworks.torchtitan.python_modules import FUNCTION, added_model, 
 from planner.frameworks.torchtitan.settings import Settings, settings_of
 from planner.frameworks.torchtitan.versions import SOURCES
 from planner.frameworks.writing.chosen import common_recompute
-from planner.frameworks.writing.export import Export, TextFile
+from planner.frameworks.writing.export import Export, HostStart, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import made_by, plan_summary
 from planner.frameworks.writing.toml_text import toml_text
@@ -45,6 +45,7 @@ def export(launch: Launch) -> Export:
         command=command,
         environment=(ALLOCATOR, *host_variables(launch)),
         lossy=losses(launch),
+        start=HostStart(command=command, environment=(ALLOCATOR,)),
     )
 
 

@@ -32,6 +32,29 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HostStart:
+    """How the processes of one host start, in the folder of the files.
+
+    `NODE_RANK` is the number of the host, `MASTER_ADDR` and `MASTER_PORT` say where the first one
+    is reached, and `NNODES` counts them. A launcher (`planner.frameworks.writing.launchers`) sets
+    these four, whatever starts the job.
+
+    Attributes:
+        command: As a shell takes it, on one line.
+        environment: Variables that it needs beside those four, with values as a shell takes them
+            between double quotes.
+        needs: Variables that only the user can fill, each with what it is.
+        binding: Lines of bash that have processes keep to the cores beside their chips, where it
+            is not torchrun that starts them.
+    """
+
+    command: str
+    environment: tuple[tuple[str, str], ...] = ()
+    needs: tuple[tuple[str, str], ...] = ()
+    binding: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
     """A plan as written for a target.
 
@@ -47,6 +70,8 @@ class Export:
             same, perhaps not as predicted.
         unsupported: What the target cannot do: it would run another plan. The rules say it
             (`planner.frameworks.writing.export_plan`), not the exporter of the target.
+        start: What every host runs; None: nothing, the texts are a part of the user's program.
+        launcher: What starts the job on all hosts, whose files are then among those above.
     """
 
     target: str
@@ -58,3 +83,5 @@ class Export:
     hosts: tuple[str, ...] = ()
     lossy: tuple[Lost, ...] = ()
     unsupported: tuple[Lost, ...] = ()
+    start: HostStart | None = None
+    launcher: str = ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.cost.context import CostModel
+from planner.frameworks.decoders import unwritten_layers
 from planner.frameworks.framework import Target
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.rules import broken
@@ -25,6 +26,7 @@ def export_plan(
     *,
     allow_lossy: bool = False,
     profiled: Profiled | None = None,
+    launcher: str = "",
 ) -> Export:
     """A plan in the words of a target.
 
@@ -35,16 +37,23 @@ def export_plan(
         version: Version of the target's input; empty: the default one.
         allow_lossy: Write also what runs another plan than this one.
         profiled: Run a few steps only, and record the last.
+        launcher: What starts the job on all hosts, a key of
+            `planner.frameworks.writing.launchers.LAUNCHERS`; empty: the user does.
 
     Raises:
         InputError: The plan breaks a rule of arithmetic or cannot be expressed (one line for each
-            field), or the target has no such version.
+            field), the target has no such version, or the launcher does not start it.
     """
     version = version or target.versions[0]
     if target.versions == ("",) and version:
         raise InputError(f"target-version: {target.title} has one version only; leave it out")
     if version not in target.versions:
         raise InputError(f"target-version: {not_one_of(version, target.versions)}")
+    if layers := unwritten_layers(cost.job.model):
+        raise InputError(
+            f"model: {cost.job.model.name} has {layers}, which no target is written with yet; its "
+            "plans are planned and compared, and not exported"
+        )
     table = PlanTable.from_plans([plan])
     wrong = broken(cost, table, target=target, version=version)
     impossible = [line for rule, line in wrong if rule.framework == "any"]
@@ -57,7 +66,15 @@ def export_plan(
     launch = Launch(cost=cost, plan=plan, version=version, profiled=profiled)
     export = framework_of_target(target).write(launch, target)
     lossy = (*lost_prediction(launch), *export.lossy)
-    return replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
+    export = replace(export, lossy=lossy, unsupported=refused, hosts=hosts_of(launch))
+    return _launched(launcher, target, launch, export) if launcher else export
+
+
+def _launched(launcher: str, target: Target, launch: Launch, export: Export) -> Export:
+    """The export with what starts it."""
+    from planner.frameworks.writing.launchers import launched, launcher_named  # noqa: PLC0415  (only where a job is asked for)
+
+    return launched(launcher_named(launcher), target, launch, export)
 
 
 def _way_out(

@@ -2,7 +2,46 @@
 
 from __future__ import annotations
 
+from frozen_records import dataclass
 from planner.frameworks.writing.launch import Launch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Racks:
+    """Scale-up domains of several hosts, a part of which a launch takes.
+
+    Attributes:
+        level: Name of the level.
+        used: Hosts that it takes of each.
+        whole: Hosts of each.
+        count: How many there are of them.
+    """
+
+    level: str
+    used: int
+    whole: int
+    count: int
+
+
+def racks_of(launch: Launch) -> Racks | None:
+    """The racks of a launch; None where a domain is one host, or a torus.
+
+    Raises:
+        InputError: The cluster cannot give that many chips.
+    """
+    built = [
+        level
+        for level in launch.cost.cluster.levels
+        if level.kind == "scale-up" and level.topology != "torus" and level.domain_chips
+    ]
+    if not built or launch.nodes == 1:
+        return None
+    level, node = built[-1], launch.node_chips
+    whole = (level.domain_chips or node) // node
+    if whole <= 1:
+        return None
+    used = _share(launch, level.name) // node
+    return Racks(level=level.name, used=used, whole=whole, count=launch.nodes // used)
 
 
 def hosts_of(launch: Launch) -> tuple[str, ...]:
@@ -14,23 +53,14 @@ def hosts_of(launch: Launch) -> tuple[str, ...]:
     Raises:
         InputError: The cluster cannot give that many chips.
     """
-    built = [
-        level
-        for level in launch.cost.cluster.levels
-        if level.kind == "scale-up" and level.topology != "torus" and level.domain_chips
-    ]
-    if not built or launch.nodes == 1:
+    racks = racks_of(launch)
+    if racks is None:
         return ()
-    level, node = built[-1], launch.node_chips
-    whole = (level.domain_chips or node) // node
-    if whole <= 1:
-        return ()
-    used = _share(launch, level.name) // node
-    domains = launch.nodes // used
-    if domains == 1:
-        return (f"{used} of the {whole} hosts of one {level.name} domain.",)
+    used, whole = racks.used, racks.whole
+    if racks.count == 1:
+        return (f"{used} of the {whole} hosts of one {racks.level} domain.",)
     return (
-        f"{used} of the {whole} hosts of each of {domains} {level.name} domains, those of one "
+        f"{used} of the {whole} hosts of each of {racks.count} {racks.level} domains, those of one "
         "domain in a row:",
         f"hosts 0 to {used - 1} in the first, and so on (Slurm, block topology: --segment={used}).",
     )

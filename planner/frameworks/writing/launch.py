@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from frozen_records import dataclass
 from models_db import Model
 from planner.cost.context import CostModel
@@ -37,6 +39,14 @@ class Launch:
     plan: Plan
     version: str = ""
     profiled: Profiled | None = None
+
+    def read_from(self, sources: Mapping[str, str]) -> str:
+        """What the keys of its version were read from; of the first where it names none.
+
+        Args:
+            sources: Version, the default first, to release, commit and date.
+        """
+        return sources[self.version or next(iter(sources))]
 
     @property
     def model(self) -> Model:

@@ -30,7 +30,7 @@ def lost_prediction(launch: Launch) -> tuple[Lost, ...]:
 def _assumptions(launch: Launch) -> str:
     """Constants that are neither the shipped ones nor measured on the user's machine."""
     constants = launch.cost.assumptions
-    if constants.name == PRESETS[0] or (constants.local_runs and constants.are_fitted):
+    if constants.are_fitted and (constants.name == PRESETS[0] or constants.local_runs):
         return ""
     return (
         f"predicted under {constants.name}; planner evaluate --assumptions {PRESETS[0]} predicts "

@@ -17,7 +17,8 @@ ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
 BY_NAME = {field.name: field for field in ASKED}
 FEASIBLE = (
     "assumptions", "calibration", "collectives", "degrade_link", "set", "mfu", "torus_axes",
-    "seq_len", "lengths", "precision", "job", "lora_rank", "frozen_weights", "optimizer",
+    "seq_len", "lengths", "precision", "job", "lora_rank", "adapter", "lora_targets",
+    "lora_dropout", "reference", "frozen_weights", "optimizer",
     "framework", "era", "offload", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
 )  # fmt: skip
 """Those that `planner feasible` has beside its own."""

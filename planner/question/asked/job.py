@@ -109,8 +109,15 @@ JOB_FIELDS = (
     ),
     Asked(
         name="job",
-        help="pretrain, finetune (sft is another word for it) or lora",
-        more="The first two train all parameters, lora trains adapters",
+        help=(
+            "pretrain, finetune (sft is another word for it) or lora; also qlora, dora, dpo and "
+            "dpo-lora"
+        ),
+        more=(
+            "The first two train all parameters, lora trains adapters; qlora is lora with "
+            "frozen_weights nf4, dora lora with adapter dora, dpo finetune with reference model, "
+            "dpo-lora lora with reference adapters"
+        ),
         panel=JOB,
         kind="word",
         default="pretrain",
@@ -123,6 +130,45 @@ JOB_FIELDS = (
         panel=JOB,
         kind="whole",
         default=16,
+    ),
+    Asked(
+        name="adapter",
+        help="Of a lora job: lora, or dora, which has a magnitude for each output as well",
+        panel=JOB,
+        kind="word",
+        default="lora",
+        page="fine-tuning.md#adapters",
+    ),
+    Asked(
+        name="lora_targets",
+        help="Matrices with adapters: all, attention, mlp, or of q, k, v, o, gate, up, down",
+        more="Of latent attention all or none have them",
+        panel=JOB,
+        kind="words",
+        default=("all",),
+        default_text="all",
+        page="fine-tuning.md#adapters",
+    ),
+    Asked(
+        name="lora_dropout",
+        help="Share of the inputs of an adapter that is dropped; its masks take memory",
+        panel=JOB,
+        kind="share",
+        default_text="0",
+        page="fine-tuning.md#adapters",
+    ),
+    Asked(
+        name="reference",
+        help=(
+            "Preference pairs (DPO): log-probabilities of the reference model come from a second "
+            "model, from the model without its adapters, or are precomputed: model, adapters or "
+            "precomputed"
+        ),
+        more="A pair is two sequences of the step",
+        panel=JOB,
+        kind="word",
+        default_text="no pairs",
+        page="fine-tuning.md#preference-pairs",
     ),
     Asked(
         name="frozen_weights",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from planner.frameworks.framework import Target
 from planner.frameworks.registry import FRAMEWORKS, TARGETS, every
 from planner.objectives import OBJECTIVES, fronts
 
@@ -58,15 +57,10 @@ def _launches() -> str:
     return _listed([f"{target.launches} of {target.name}" for target in read], ", or")
 
 
-def _versions() -> str:
-    """`torchtitan: 0.3 (default), 0.2, main`."""
-    several = [target for target in TARGETS.values() if len(target.versions) > 1]
-    return "; ".join(map(_versions_of, several)) or "None has several"
-
-
-def _versions_of(target: Target) -> str:
-    default, *others = target.versions
-    return f"{target.name}: {default} (default), {', '.join(others)}"
+def _checkpoints() -> str:
+    """`torch_dist, torch or universal`."""
+    names = dict.fromkeys(one.name for framework in every() for one in framework.checkpoints())
+    return _listed([*names], " or")
 
 
 def _examples(command: str) -> str:
@@ -81,9 +75,9 @@ _WORDS: dict[str, Callable[[], str]] = {
     "{objectives}": _objectives,
     "{fronts}": _fronts,
     "{launches}": _launches,
-    "{versions}": _versions,
     "{target}": lambda: next(iter(TARGETS)),
     "{two-targets}": lambda: ",".join([one.targets[0].name for one in every() if one.targets][:2]),
+    "{checkpoints}": _checkpoints,
     "{targets}": lambda: ", ".join(TARGETS),
     "{all-targets}": lambda: _listed([*TARGETS], " and"),
 }

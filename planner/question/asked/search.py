@@ -119,6 +119,25 @@ SEARCH_FIELDS = (
         page="export.md",
     ),
     Asked(
+        name="resume_from",
+        help=(
+            "A run that exists: its plan file, its launch, or its mesh such as tp=4,pp=2,dp=8. "
+            "Only plans that the framework can load its checkpoint into"
+        ),
+        panel=SEARCH,
+        kind="text",
+        metavar="LAYOUT",
+        page="export.md#a-run-that-exists",
+    ),
+    Asked(
+        name="checkpoint",
+        help="Form of the checkpoint of --resume-from: {checkpoints}",
+        panel=SEARCH,
+        kind="name",
+        default_text="the usual one of the framework",
+        page="export.md#a-run-that-exists",
+    ),
+    Asked(
         name="clocks",
         help="Clock levels are a decision where the chip has them, or full clock only",
         panel=SEARCH,

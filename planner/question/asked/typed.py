@@ -15,7 +15,9 @@ Several = str | list[str] | tuple[str, ...]
 """Words, or text with commas between them."""
 Precision = Literal["bf16", "fp16", "fp32", "fp8", "mxfp8", "fp4", "int8"]
 Fp8Recipe = Literal["delayed", "current", "blockwise"]
-Job = Literal["pretrain", "finetune", "lora", "sft"]
+Job = Literal["pretrain", "finetune", "lora", "sft", "qlora", "dora", "dpo", "dpo-lora"]
+Adapter = Literal["lora", "dora"]
+Reference = Literal["model", "adapters", "precomputed"]
 FrozenWeights = Literal["16-bit", "fp8", "int4", "nf4"]
 Optimizer = Literal["adam", "adam-bf16", "adam-fp8", "adam-8bit", "adafactor", "lion", "muon"]
 Collectives = Literal["nccl", "synthesized", "best"]
@@ -58,10 +60,24 @@ class FeasibleFields(TypedDict, total=False):
     """bf16, fp16, fp8, mxfp8, fp4, fp32 or int8. Of the matrix multiplications. Default: the chip's
     16 bits."""
     job: Job
-    """pretrain, finetune (sft is another word for it) or lora. The first two train all parameters,
-    lora trains adapters. Default: pretrain."""
+    """pretrain, finetune (sft is another word for it) or lora; also qlora, dora, dpo and dpo-lora.
+    The first two train all parameters, lora trains adapters; qlora is lora with frozen_weights nf4,
+    dora lora with adapter dora, dpo finetune with reference model, dpo-lora lora with reference
+    adapters. Default: pretrain."""
     lora_rank: int | str
     """Rank of LoRA adapters. The default is the median of published recipes. Default: 16."""
+    adapter: Adapter
+    """Of a lora job: lora, or dora, which has a magnitude for each output as well. Default:
+    lora."""
+    lora_targets: Several
+    """Matrices with adapters: all, attention, mlp, or of q, k, v, o, gate, up, down. Of latent
+    attention all or none have them. Default: all."""
+    lora_dropout: float | str | None
+    """Share of the inputs of an adapter that is dropped; its masks take memory. Default: 0."""
+    reference: Reference | None
+    """Preference pairs (DPO): log-probabilities of the reference model come from a second model,
+    from the model without its adapters, or are precomputed: model, adapters or precomputed. A pair
+    is two sequences of the step. Default: no pairs."""
     frozen_weights: FrozenWeights
     """Format of the matrices that a lora job does not train: 16-bit, fp8, int4 or nf4. Embedding
     and head keep 16 bits. Default: 16-bit."""
@@ -87,9 +103,9 @@ class FeasibleFields(TypedDict, total=False):
     the framework's share. Default: 5%; 100% where another field limits memory."""
     runnable_in: Several | None
     """Only plans that these can run as they are, e.g. megatron; several: runnable in all of
-    megatron, megatron-bridge, torchtitan, deepspeed, accelerate, maxtext, jax and nanotron that are
-    named, in the version that export writes by default; any: every plan of the framework. Default:
-    what launches the framework."""
+    megatron, megatron-bridge, torchtitan, deepspeed, accelerate, trl, torchtune, axolotl, maxtext,
+    jax and nanotron that are named, in the version that export writes by default; any: every plan
+    of the framework. Default: what launches the framework."""
 
 
 class ExportFields(TypedDict, total=False):
@@ -143,6 +159,13 @@ class CommonFields(FeasibleFields, total=False):
     placement: Placement
     """Orders of the axes: framework (its rank layouts), all, or torus (all, and parts of the axes
     along the physical axes of a torus). Default: framework."""
+    resume_from: str | None
+    """A run that exists: its plan file, its launch, or its mesh such as tp=4,pp=2,dp=8. Only plans
+    that the framework can load its checkpoint into."""
+    checkpoint: str | None
+    """Form of the checkpoint of resume_from: torch_dist, torch_dist-reshardable, torch,
+    fsdp_dtensor, dcp, zero, universal, sharded, full, whole, orbax or nanotron. Default: the usual
+    one of the framework."""
     clocks: bool
     """Clock levels are a decision where the chip has them, or full clock only. Default: true."""
     time_limit: float | str | None

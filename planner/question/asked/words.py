@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from planner.base.vocabulary import (
+    ADAPTERS,
     ANY,
     BOUNDARIES,
     COOLINGS,
     LAYOUTS,
+    MATRICES,
     MESH_AXES,
     OTHER_WORDS,
     PLACEMENTS,
+    REFERENCES,
     SCALES,
+    TARGET_GROUPS,
 )
 
 
@@ -99,6 +103,22 @@ class _Runners(Collection[str]):
         return sum(1 for _ in self)
 
 
+class _Checkpoints(Collection[str]):
+    """The forms of checkpoints of all frameworks, which are listed when one is asked about."""
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == one for one in self)
+
+    def __iter__(self) -> Iterator[str]:
+        from planner.frameworks.registry import every  # noqa: PLC0415  (not for --help)
+
+        found = (one.name for framework in every() for one in framework.checkpoints())
+        return iter(dict.fromkeys(found))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def _objectives() -> Collection[str]:
     from planner.objectives import OBJECTIVES  # noqa: PLC0415  (not for --help)
 
@@ -141,6 +161,9 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "precision": _precisions,
     "fp8_recipe": _recipes,
     "job": _jobs,
+    "adapter": lambda: ADAPTERS,
+    "lora_targets": lambda: (*TARGET_GROUPS, *MATRICES),
+    "reference": lambda: REFERENCES,
     "frozen_weights": _frozen,
     "optimizer": _optimizers,
     "framework": _frameworks,
@@ -153,6 +176,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "layout": lambda: LAYOUTS,
     "placement": lambda: PLACEMENTS,
     "runnable_in": _Runners,
+    "checkpoint": _Checkpoints,
     "scale": lambda: SCALES,
     "cooling": lambda: COOLINGS,
     "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),

@@ -100,6 +100,11 @@ class Changes:
         """What differs of a model, as `models_db.load_model` takes it, but its name."""
         return nested({one.leaf.path: one.node for one in self.of(MODEL)})
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Full paths of fields of the machine that get a value, in place of a factor."""
+        return tuple(one.leaf.full_path for one in self.fields if one.change.factor in (None, 1))
+
     def _data(self, record: str) -> dict[str, Any]:
         """The fields of a chip or a cluster, with a name that says so."""
         nodes = {one.leaf.path: one.node for one in self.of(record)}
@@ -124,7 +129,9 @@ class Changes:
         by_hand = ", ".join(
             str(one.change) for one in (*self.of(ASSUMPTIONS), *self.of(CALIBRATION))
         )
-        return replace(changed, name=f"{by_hand} over {base.name}") if by_hand else changed
+        if not by_hand:
+            return changed
+        return replace(changed, name=f"{by_hand} over {base.name}", are_fitted=False)
 
     def calibration(self, base: Calibration) -> Calibration:
         """Fitted constants with the changes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -46,17 +46,23 @@ _INSTEAD = {
     f"{ASSUMPTIONS}.local_runs": "it counts runs of yours; planner calibrate knows them",
 }
 """Fields that are changed in another way, by full path, with how."""
-LABELS = (*OF_RECORDS, "memory.type", "memory.label", "family", "pe.kind", "scale_up.generation",
-           "host.link")  # fmt: skip
+LABELS = (*OF_RECORDS, "memory.label", "family", "pe.kind", "host.link")
 """Fields from which nothing is computed."""
 
 
-def changes_of(texts: tuple[str, ...], model: str, hardware: str) -> Changes:
+def changes_of(
+    texts: tuple[str, ...],
+    model: str,
+    hardware: str,
+    scaled: Callable[[str], bool] = lambda _: False,
+) -> Changes:
     """The changes of a question.
 
     Args:
         texts: As `planner.question.changes.texts.read_changes` leaves them.
         model, hardware: Names or paths of what they are of; empty: that has none here.
+        scaled: Whether the field at a full path grows with the chip's processing elements, of
+            which the question gives another number.
 
     Raises:
         InputError: A path is unknown or a value is none, one line per mistake; or a record cannot
@@ -75,7 +81,7 @@ def changes_of(texts: tuple[str, ...], model: str, hardware: str) -> Changes:
             problems += [f"set: {line}" for line in str(error).split("\n")]
     if problems:
         raise InputError("\n".join(problems))
-    return Changes(fields=tuple(_counting(found)), names=names)
+    return Changes(fields=tuple(_counting(found, scaled)), names=names)
 
 
 def _value(leaf: Leaf, change: Change) -> Any:
@@ -85,13 +91,15 @@ def _value(leaf: Leaf, change: Change) -> Any:
     return leaf.value if change.factor == 1 else value_of(leaf, change, leaf.value)
 
 
-def _counting(found: list[Changed]) -> Iterator[Changed]:
-    """Those that differ, and powers of a changed chip that are to stay as they are recorded."""
-    moved = any(one.leaf.record == CHIP and not one.stays for one in found)
+def _counting(found: list[Changed], scaled: Callable[[str], bool]) -> Iterator[Changed]:
+    """Those that differ, and what of a changed or scaled chip is to stay as it is recorded."""
+    moved = any(one.leaf.record in (CHIP, CLUSTER) and not one.stays for one in found)
     for one in found:
-        power = one.leaf.full_path.startswith(f"{CHIP}.power.")
-        once = one.leaf.record == ASSUMPTIONS and one.change.factor == 1
-        if not once and (not one.stays or (moved and power)):
+        path, factor = one.leaf.full_path, one.change.factor
+        power = path.startswith(f"{CHIP}.power.") or path.endswith(".switch_power")
+        kept = (moved and power) or (scaled(path) and (power or factor is None))
+        once = one.leaf.record == ASSUMPTIONS and factor == 1
+        if not once and (not one.stays or kept):
             yield one
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from frozen_records import dataclass
 from hardware_db import Calibration
-from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.assumptions import ORIGIN, Assumptions
 
 CHIP, CLUSTER, MODEL, ASSUMPTIONS, CALIBRATION = (
     "chip", "cluster", "model", "assumptions", "calibration",
@@ -127,7 +127,7 @@ def leaves_of_assumptions() -> Iterator[Leaf]:
     hints = get_type_hints(Assumptions)  # without their ranges: validation has those
     forms: dict[Any, Form] = {float: "number", int: "number", bool: "switch", str: "word"}
     for name, hint in hints.items():
-        if name != "name":
+        if name not in ORIGIN:
             unit = next((unit for end, unit in _ENDS.items() if name.endswith(end)), "")
             form = forms.get(hint, "words")
             yield Leaf(record=ASSUMPTIONS, path=name, form=form, unit=unit, whole=hint is int)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hardware_db import Chip, Cluster, load_calibration
 from models_db import Model
@@ -12,7 +12,8 @@ from planner.assumptions.experts import ExpertSoftware
 from planner.base.errors import InputError
 from planner.base.messages import Attempts
 from planner.cost.context import CostModel
-from planner.machine.scaling import with_pes
+from planner.machine.scaling import grows, with_pes
+from planner.machine.variants import variant_of
 from planner.question.changes.changed import NONE, Changes
 from planner.question.changes.leaves import CHIP, CLUSTER
 from planner.question.records import assumptions_named, cluster_named, model_named, preset_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration
 
 _POWER = "power."
+_Record = TypeVar("_Record", Chip, Cluster)
 
 
 def changed_records(
@@ -36,7 +38,14 @@ def changed_records(
         return NONE, model, cluster
     from planner.question.changes.changes import changes_of  # noqa: PLC0415  (start-up; few ask)
 
-    changes = tried.attempt(changes_of, request.set, request.model, request.hardware)
+    other = any(count != cluster.chip.pe_count for count in request.pes or ())
+    changes = tried.attempt(
+        changes_of,
+        request.set,
+        request.model,
+        request.hardware,
+        lambda path: other and grows(path, request.scale),
+    )
     if changes is None:
         raise tried.error()
     if changes.model:
@@ -89,40 +98,63 @@ def with_powers(
     Raises:
         InputError: A rated power is given that is too low.
     """
-    if not cost.chip.changed:
+    if not cost.chip.changed and not cost.cluster.changed:
         return cost
     from planner.cost.energy.silicon import follow  # noqa: PLC0415  (start-up; few ask)
 
     line = _line_of(cost.chip)
-    root = line[-1]
     if any(chip.derived for chip in line) or preset_of(request.assumptions) != "calibrated":
         return cost
-    if request.pes is not None:
-        alone = replace(cost.cluster, chip=root, levels=())
-        root = with_pes(alone, next(iter(request.pes)), request.scale).chip
-    given = given_powers(cost.chip)
+    root = _measured(request, cost.cluster)
+    if not cost.chip.changed and _rates(root) == _rates(cost.cluster):
+        return cost
+    given = given_powers(cost.chip) | given_powers(cost.cluster)
     if local is not None:
         given |= {*local.powers(cost.chip)}
     job = cost.job
     try:
         own = assumptions_of(
-            request, root, job.era, job.precision, None, job.expert_software, job.recipe, changes
+            request,
+            root.chip,
+            job.era,
+            job.precision,
+            None,
+            job.expert_software,
+            job.recipe,
+            changes,
         )
     except InputError:  # a format that the base does not have
         return cost
-    base = replace(cost, cluster=replace(cost.cluster, chip=root), assumptions=own)
-    return follow(base, cost, given).model
+    return follow(replace(cost, cluster=root, assumptions=own), cost, given).model
 
 
-def given_powers(chip: Chip) -> set[str]:
-    """Fields of a chip whose powers its question, or a file that it comes from, gives."""
-    paths = (path for one in _line_of(chip) for path in one.changed)
-    return {f"{path.removeprefix(_POWER)}_w" for path in paths if path.startswith(_POWER)}
+def _measured(request: Request, cluster: Cluster) -> Cluster:
+    """The record that a changed machine comes from, with the wiring and the PEs of the question."""
+    chip = _line_of(cluster.chip)[-1]
+    if cluster.changed:
+        first = replace(_line_of(cluster)[-1], chip=chip)
+        return variant_of(first, request.pes, request.topology, request.scale)
+    if request.pes is not None:
+        alone = replace(cluster, chip=chip, levels=())
+        chip = with_pes(alone, next(iter(request.pes)), request.scale).chip
+    return replace(cluster, chip=chip)
 
 
-def _line_of(chip: Chip) -> list[Chip]:
-    """A chip, the one that it is like, and so on to the record."""
-    line = [chip]
-    while line[-1].base is not None:
-        line.append(line[-1].base)
+def _rates(cluster: Cluster) -> dict[str, float]:
+    """Bytes per second of each level."""
+    return {level.name: level.bandwidth_bytes_per_s for level in cluster.levels}
+
+
+def given_powers(record: _Record) -> set[str]:
+    """Fields of a chip, or paths of levels, whose powers a question or a file gives."""
+    paths = [path for one in _line_of(record) for path in one.changed]
+    powers = {f"{path.removeprefix(_POWER)}_w" for path in paths if path.startswith(_POWER)}
+    return powers | {path for path in paths if path.endswith(".switch_power")}
+
+
+def _line_of(record: _Record) -> list[_Record]:
+    """A record, the one that it is like, and so on to the first."""
+    line = [record]
+    while (base := line[-1].base) is not None:
+        line.append(base)
     return line

@@ -52,7 +52,22 @@ def _times(leaf: Leaf, change: Change, before: Any, factor: float) -> Any:
 
 
 def _number(leaf: Leaf, change: Change, text: str) -> Any:
-    return _whole(leaf, change, parse_quantity(text, leaf.unit, change.path))
+    return _whole(leaf, change, quantity_of(leaf, text, change.path))
+
+
+def quantity_of(leaf: Leaf, text: str, path: str) -> float:
+    """A value of a field in SI units, which has its unit: 900 is no rate, 900GB/s is one.
+
+    Args:
+        leaf: The field.
+        text: As it was written, no factor.
+        path: Of the field, as it was written.
+
+    Raises:
+        InputError: It is no such value.
+    """
+    near = leaf.value if isinstance(leaf.value, int | float) else None
+    return parse_quantity(text, leaf.unit, path, near)
 
 
 def _whole(leaf: Leaf, change: Change, value: float) -> Any:

@@ -14,6 +14,7 @@ from planner.assumptions.recipes import FP8
 from planner.base.files import with_end
 from planner.base.messages import one_line
 from planner.base.version import SCHEMA_VERSION
+from planner.base.vocabulary import ADAPTERS, MATRICES
 from planner.plan import Plan, Stage
 from planner.plan.ranks import as_words
 from planner.question.records import portable, preset_of
@@ -95,6 +96,11 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
     if not job.trains_all:
         fields["lora_rank"] = job.lora_rank
         fields |= _unlike("frozen_weights", job.frozen_weights, UNQUANTIZED)
+        fields |= _unlike("adapter", job.adapter, ADAPTERS[0])
+        if job.lora_targets != MATRICES:
+            fields["lora_targets"] = list(job.lora_targets)
+        fields |= {"lora_dropout": job.lora_dropout} if job.lora_dropout else {}
+    fields |= {"reference": job.reference} if job.reference else {}
     fields |= _unlike("optimizer", job.optimizer, ADAM)
     counts = job.precision == FP8 and preset_of(request.assumptions) == "calibrated"
     fields |= {"fp8_recipe": job.recipe} if counts else {}

@@ -63,11 +63,12 @@ def runners_of(request: Request, model: CostModel) -> Runners:
     if request.runnable_in is not None:
         return Runners(targets=named_targets(request))
     name = model.framework.name
-    target = default_target(name)
+    target = default_target(name, model.job.learns)
     if reason := next(_lifting(request, model, target), ""):
         return Runners(reason=reason)
     if target is None:
-        return Runners(reason=f"planner export has no target for {name}")
+        job = f"{model.job.learns} jobs of " if default_target(name) else ""
+        return Runners(reason=f"planner export has no target for {job}{name}")
     return Runners(targets=(target,), reason=f"what launches {name}")
 
 
@@ -76,8 +77,6 @@ def _lifting(request: Request, model: CostModel, target: Target | None) -> Itera
     job, chip = model.job, model.chip
     if preset_of(request.assumptions) != "calibrated":
         yield f"{request.assumptions} predicts no framework"
-    if not job.trains_all:
-        yield f"planner export writes no {job.kind} job"
     if job.optimizer not in model.framework.optimizers:
         yield f"{model.framework.name} is told of no optimizer {job.optimizer}"
     if request.framework is None and chip.vendor not in LAUNCHED_VENDORS:

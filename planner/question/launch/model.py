@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from planner.frameworks.reading.settings import ModelOf
 from planner.question.records import model_named
 
 _MOST = 6
+_RELEASE = re.compile(r"[-_]v\d+\.\d+$")
 _SOFT = "vocab_size"  # often a padded one: it only tells models apart that agree otherwise
 
 
@@ -23,9 +25,15 @@ def chosen_model(named: str | None, where: str) -> ModelOf:
         where: What messages call the launch.
     """
 
-    def of(dimensions: Mapping[str, Any], settings: Mapping[str, str] | None = None) -> Model:
+    def of(
+        dimensions: Mapping[str, Any],
+        settings: Mapping[str, str] | None = None,
+        called: str = "",
+    ) -> Model:
+        if named is None and called and (known := model_called(called)):
+            return load_model(known)
         if named is None:
-            return _agreeing(dimensions, where)
+            return _agreeing(dimensions, where, called)
         model = model_named(named)
         lines = [
             f"{where}: {name} {_words(value)} contradicts {model.name}, which has "
@@ -61,23 +69,48 @@ def _see(name: str, settings: Mapping[str, str]) -> str:
     return f" (see {settings[name]})" if name in settings else ""
 
 
-def _agreeing(dimensions: Mapping[str, Any], where: str) -> Model:
+def model_called(called: str) -> str:
+    """The model of the database that a launch calls so, in any spelling; empty: none.
+
+    >>> model_called("Meta-Llama-3-70B"), model_called("mixtral_8x7B_v0.1"), model_called("x")
+    ('llama3-70b', 'mixtral-8x7b', '')
+    """
+    wanted = _spelt(called)
+    for name in list_models():
+        spellings = {name, *load_model(name).aliases}
+        if wanted in {_spelt(one.rpartition("/")[2]) for one in spellings}:
+            return name
+    return ""
+
+
+def _spelt(name: str) -> str:
+    """A name without marks, case, and the version of its release."""
+    bare = _RELEASE.sub("", name.lower().removesuffix("-hf"))
+    return re.sub(r"[^a-z0-9.]", "", bare.removeprefix("meta-"))
+
+
+def agreeing(dimensions: Mapping[str, Any]) -> list[Model]:
+    """The models of the database with these dimensions; the vocabulary only tells them apart."""
+    found = [
+        model
+        for model in map(load_model, list_models())
+        if all(_agrees(model, name, value) for name, value in dimensions.items() if name != _SOFT)
+    ]
+    rows = dimensions.get(_SOFT)
+    return [model for model in found if model.vocab_size == rows] or found
+
+
+def _agreeing(dimensions: Mapping[str, Any], where: str, called: str) -> Model:
     """The only model of the database with these dimensions.
 
     Raises:
         InputError: None or several have them, or the launch states none.
     """
     if not dimensions:
-        raise InputError(f"{where}: does not say which model it trains; name it with --model")
-    models = map(load_model, list_models())
-    found = [
-        model
-        for model in models
-        if all(_agrees(model, name, value) for name, value in dimensions.items() if name != _SOFT)
-    ]
-    if len(found) > 1:
-        rows = dimensions.get(_SOFT)
-        found = [model for model in found if model.vocab_size == rows] or found
+        what = f"trains {shown(called)}, which" if called else "does not say which model it trains;"
+        rest = "the database has not; name one with --model" if called else "name it with --model"
+        raise InputError(f"{where}: {what} {rest}")
+    found = agreeing(dimensions)
     if len(found) == 1:
         return found[0]
     words = ", ".join(f"{name} {_words(value)}" for name, value in dimensions.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +14,22 @@ from planner.base.files import read_bytes
 from planner.base.messages import Origin, not_one_of, shown
 from planner.cost.stages.layout import plan_chunks, stage_layers
 from planner.frameworks.profiles import framework_named
-from planner.frameworks.reading.imported import Imported
-from planner.frameworks.reading.settings import LARGEST, Asked, fixed_fields
+from planner.frameworks.reading.imported import Imported, Noted
+from planner.frameworks.reading.settings import (
+    LARGEST,
+    Asked,
+    Beside,
+    ModelOf,
+    fixed_fields,
+    no_file,
+)
+from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
 from planner.plan import Plan, Stage, code_of
+from planner.question.launch.machine import machine_of, remarked_chips
 from planner.question.launch.model import chosen_model
+from planner.question.launch.shape import ShapeModels, noted_of
 from planner.question.records import model_named
 from planner.question.request import Request, request_from
 
@@ -64,32 +75,120 @@ def read_launch(
         InputError: The launch cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    if source not in TARGETS or not TARGETS[source].launches:
-        raise InputError(f"from: {not_one_of(source, launch_sources())}")
+    return launch_in(None, source, path, changes, fixes, flags=flags)
+
+
+def text_of(path: Path) -> str:
+    """The text of a launch.
+
+    Raises:
+        InputError: It is no text, empty, or far larger than any launch.
+    """
+    path = _parted(path)[0]
+    return _text(path, "standard input" if str(path) == "-" else str(path))
+
+
+def launch_in(
+    text: str | None,
+    source: str,
+    path: Path,
+    changes: Mapping[str, Any] | None = None,
+    fixes: Mapping[str, Iterable[str]] | None = None,
+    *,
+    flags: bool = False,
+) -> LaunchRead:
+    """The job and the plan of a text, None: of the file; see `read_launch`."""
     changes = dict(changes or {})
     origin = Origin(arguments=frozenset(changes), dashes=flags)
-    if "hardware" not in changes:
-        raise InputError("hardware: a launch does not say what it runs on; name it: --hardware")
-    name = "standard input" if str(path) == "-" else str(path)
-    text = _text(path, name)
-    chips = _whole("chips", changes.pop("chips", None))
+    _check_source(source, changes)
+    file, function = _parted(path)
+    name = "standard input" if str(file) == "-" else str(file)
+    text = _text(file, name) if text is None else text
+    if function and not re.search(r"(?m)^def ", text):
+        raise InputError(f"{name}: has no recipes in Python; leave ::{function} out")
     named = changes.pop("model", None)
+    assumes = source == AUTO
+    models = _models(named, name, f"{file.name} {text}", assumes=assumes)
     asked = Asked(
         name=name,
-        chips=chips,
+        chips=_whole("chips", changes.pop("chips", None)),
         fix=fixed_fields(fixes or {}),
-        model_of=chosen_model(named, name),
+        model_of=models,
         seq_len=_whole("seq-len", changes.get("seq_len")),
+        beside=_beside(file),
+        function=function,
+        assumes=assumes,
+        remarked=remarked_chips(text) if assumes else None,
     )
-    imported = framework_of_target(TARGETS[source]).read(text, asked)
+    framework = framework_of_target(TARGETS[recognized(text, name) if assumes else source])
+    imported = framework.read(text, asked)
+    if assumes:
+        machine = machine_of(text, name, framework.vendors, function)
+        imported = _assumed(imported, changes, models, machine)
     job = {**imported.job, "model": named or imported.job["model"]}
     _check_said(job, changes, name)
     request = request_from({**_said(job), **changes}, origin)
-    model = model_named(request.model)
     plan = imported.plan
     if "split" not in asked.fix:
-        plan = with_rule(plan, model, request.framework or str(imported.job["framework"]))
+        own = request.framework or str(imported.job["framework"])
+        plan = with_rule(plan, model_named(request.model), own)
     return LaunchRead(request, plan, origin, replace(imported, plan=plan))
+
+
+def _check_source(source: str, changes: Mapping[str, Any]) -> None:
+    """Refuses a framework whose launches are not read, and one without a machine."""
+    if source != AUTO and (source not in TARGETS or not TARGETS[source].launches):
+        raise InputError(f"from: {not_one_of(source, (AUTO, *launch_sources()))}")
+    if "hardware" not in changes and source != AUTO:
+        raise InputError(
+            "hardware: a launch does not say what it runs on; name it: --hardware (--from auto "
+            "assumes a machine)"
+        )
+
+
+def _models(named: str | None, name: str, words: str, *, assumes: bool) -> ModelOf:
+    """What finds the model: by its name, by its shape alone, or by a shape of the database."""
+    if assumes and named is None:
+        return ShapeModels(where=name, words=words)
+    return chosen_model(named, name)
+
+
+def _assumed(
+    imported: Imported, changes: Mapping[str, Any], models: ModelOf, machine: Noted
+) -> Imported:
+    """A launch with what nobody said of its machine and its model."""
+    noted, differing = noted_of(models)
+    found, job = [*noted], dict(imported.job)
+    if "hardware" not in changes:
+        job["hardware"] = machine.value
+        found.append(machine)
+    if differing:
+        job["set"] = [*differing, *(changes.get("set") or ())]
+    return replace(imported, assumed=(*found, *imported.assumed), job=job)
+
+
+def _parted(path: Path) -> tuple[Path, str]:
+    """A file, and the recipe in it that `FILE::RECIPE` names."""
+    name, colons, function = str(path).partition("::")
+    return (Path(name), function) if colons and name else (path, "")
+
+
+def _beside(path: Path) -> Beside:
+    """Reads files that a script names, below its own folder or beside it; None for others."""
+    folder = path.parent.resolve()
+
+    def text(named: str) -> str | None:
+        if not named or "$" in named or named.startswith(("/", "~")):
+            return None
+        place = (folder / named).resolve()
+        if folder not in place.parents or not place.is_file():
+            return None
+        try:
+            return _text(place, str(place))
+        except InputError:
+            return None
+
+    return text if str(path) != "-" else no_file
 
 
 def _text(path: Path, name: str) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.base.units import plural, show_seconds
+from planner.answers.traced import ChakraResult
+from planner.base.units import plural, show_bytes, show_seconds
+from planner.cost.chakra.trace import GROUPS_FILE
 from planner.frameworks.writing import Lost
 from planner.report.tables.tables import indented, pairs, section, table
 from planner.results.export import ExportResult
@@ -37,6 +39,34 @@ def export_view(result: ExportResult, folder: Path | None = None) -> RenderableT
     if result.warnings:
         parts += [section("Warnings", indented(result.warnings)), Text()]
     return Group(*parts[:-1])
+
+
+def chakra_view(result: ChakraResult, folder: Path) -> RenderableType:
+    """Which traces were written, and how ASTRA-sim is given them."""
+    traces = result.traces
+    size = show_bytes(float(sum(map(len, result.files.values()))))
+    whose = "all ranks" if len(traces.written) == traces.plan.chips else "the first rank of a stage"
+    rows = [
+        (f"stage {stage}", f"{traces.ranks.first_of_stage(stage)}", f"{len(nodes):,}")
+        for stage, nodes in enumerate(traces.stages)
+    ]
+    flags = [
+        f"--workload-configuration={folder / result.name}",
+        f"--comm-group-configuration={folder / GROUPS_FILE}",
+    ]
+    parts: list[RenderableType] = [
+        Text(
+            f"Chakra traces of {result.name} on {plural(traces.plan.chips, 'chip')}", style="bold"
+        ),
+        Text(f"{plural(len(traces.written), 'file')} ({whose}), {size}, in {folder}"),
+        Text(),
+        table(("", "first rank", "nodes"), rows, right=("first rank", "nodes")),
+        Text(),
+        section("ASTRA-sim", indented(flags)),
+    ]
+    if len(traces.written) < traces.plan.chips:
+        parts += [Text(), Text("ASTRA-sim wants a file for every rank: --ranks all")]
+    return Group(*parts)
 
 
 def _heading(result: ExportResult) -> RenderableType:

@@ -27,8 +27,8 @@ _TITLES = {
 def family_tables(found: FamilyTable) -> list[Table]:
     """The errors by pair, then what was disclosed of each newer chip."""
     header = ("older -> newer", "fitted together", "runs", "time, mean %", "bias %", "own record %",
-              "meters", "power, mean %", "own record %", "busy W", "record W", "clock",
-              "within")  # fmt: skip
+              "pairs", "ratio %", "meters", "power, mean %", "own record %", "busy W", "record W",
+              "clock", "within")  # fmt: skip
     title = (
         "Newer chips, predicted from the older one and what was disclosed (bounds: time "
         f"{percent(TIME_BOUND)} %, power {percent(POWER_BOUND)} %)"
@@ -44,6 +44,8 @@ def _errors(one: Family) -> list[str]:
         _known(one.time_error),
         _known(one.time_bias),
         _known(one.own_time_error),
+        f"{one.pairs:,}",
+        _known(one.ratio_error),
         f"{one.meters:,}",
         _known(one.power_error),
         _known(one.own_power_error),

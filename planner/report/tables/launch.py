@@ -48,8 +48,15 @@ def next_commands(result: EvaluateResult) -> list[str]:
     """The commands that explain the plan and that search for a better one of the same job."""
     launch, job = result.launch, result.question.plan_job
     asked = [word for name in _ASKED for word in (f"--{name.replace('_', '-')}", job[name])]
+    asked += [word for one in job.get("set") or () for word in ("--set", one)]
     return [
-        _command("explain", "--from", launch["source"], launch["file"], *launch["flags"]),
+        _command(
+            "explain",
+            "--from",
+            launch.get("asked", launch["source"]),
+            launch["file"],
+            *launch["flags"],
+        ),
         _command(
             "solve", *asked, "--chips", result.result.chips, "--runnable-in", launch["source"]
         ),

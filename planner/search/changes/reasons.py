@@ -85,6 +85,10 @@ _OF_CHIP: dict[str, Callable[[Resolved], str]] = {
     "on_chip": _on_chip,
     "host": lambda _: "nothing moves to the host without offload",
     "dvfs": lambda _: "the clock of the plans stays at its highest",
+    "memory.type": lambda _: (
+        "joules per byte are known of HBM2, HBM3 and GDDR6, and equal within a kind; use "
+        "energy.memory"
+    ),
     "die": lambda _: "silicon counts under max-area, and where pes are a decision",
     "devices": lambda _: "chips are planned whole",
     "power.host_liquid": lambda _: "the nodes are cooled by air; cooling chooses",

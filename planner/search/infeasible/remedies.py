@@ -216,7 +216,7 @@ def usual_framework(space: UniformSpace, chips: int) -> Iterator[str]:
     more = [axis for axis in model.framework.lacks if axis not in usual.lacks]
     if not more or not _are_shipped(model):
         return
-    target = default_target(usual.name)
+    target = default_target(usual.name, model.job.learns)
     targets = (target,) if options.runnable_in and target is not None else ()
     with suppress(InputError):  # it may not have the recipe of fp8 that is asked for
         changed = _run_by(model, usual)

@@ -132,6 +132,8 @@ def _runnable(model: CostModel, meshes: Meshes, options: SpaceOptions) -> Meshes
 def _halves_divide(model: CostModel, cp: IntArray) -> BoolArray:
     """(n,) whether sequences divide into 2 cp chunks; tokens dealt out evenly always do."""
     whole = model.job.seq_len % np.where(cp > 1, 2 * cp, 1) == 0
+    if model.shapes.scan:  # recurrences run through whole sequences
+        whole = cp == 1
     return np.asarray(whole | model.assumptions.token_granularity)
 
 
@@ -142,6 +144,8 @@ def _tp_divides(model: CostModel, tp: IntArray) -> BoolArray:
         ok &= (shapes.kv_heads % tp == 0) | (tp % shapes.kv_heads == 0)
     for width in (shapes.dense_width, shapes.shared_width):
         ok &= width % tp == 0
+    if shapes.scan:
+        ok &= (shapes.scan.heads % tp == 0) & (shapes.scan.key_heads % tp == 0)
     return np.asarray(ok)
 
 

@@ -79,6 +79,11 @@ def _model(question: Question, machine: Machine, name: str, chips: int) -> CostM
 
 def _check(model: CostModel, table: PlanTable, sequences: int) -> None:
     """Refuses what the rules of arithmetic do, at the largest batch."""
+    if model.shapes.parts:
+        raise InputError(
+            f"model: layers of {model.job.model.name} are made of different parts; a ridgeline is "
+            "of one layer with attention and a feed-forward"
+        )
     largest = replace(model, job=_at_batch(model.job, sequences))
     last = table.take(np.array([len(table) - 1]))
     if broken := violations(largest, last, arithmetic_only=True):

@@ -22,6 +22,13 @@ from pathlib import Path
 
 DEPTH = 4
 BRIDGE = ("training/**/*.py", "models/*.py", "data/**/*.py")
+PREFIXES = ("MCore", "MTrain")
+"""Of classes of Megatron-Core and of Megatron-LM's training, as Megatron-Bridge imports them."""
+COMPONENTS = (
+    "models/*/_model_builders.py", "datasets/_*.py", "training/checkpointing/_checkpointer.py",
+    "training/lr_schedulers.py", "training/metric_logging.py", "modules/loss/*.py",
+    "rlhf/loss/dpo.py",
+)  # fmt: skip
 CORE = ("core/**/*config*.py", "core/datasets/*.py", "core/tokenizers/**/*.py")
 
 
@@ -55,14 +62,10 @@ def classes_in(paths):
 
 
 def fields_of(classes, name):
-    """Fields of a class and its bases, or their aliases, with annotations.
-
-    Bases that are imported under another name lose a prefix.
-    """
-    short = name if name in classes else re.sub(r"^(MCore|MTrain)", "", name)
-    if short not in classes:
+    """Fields of a class and its bases, or their aliases, with annotations."""
+    if name not in classes:
         return {}
-    node, found = classes[short], {}
+    node, found = classes[name], {}
     for base in node.bases:
         text = ast.unparse(base)
         found |= fields_of(classes, text if text in classes else text.split(".")[-1])
@@ -102,12 +105,13 @@ def globbed(folder, patterns):
 
 def bridge(source, core):
     """Fields of the ConfigContainer of Megatron-Bridge."""
-    paths = globbed(Path(source, "src/megatron/bridge"), BRIDGE) + globbed(
-        Path(core, "megatron"), (*CORE, "training/config/*.py")
-    )
-    yield from below(classes_in(paths), "ConfigContainer", depth=1)
+    own = classes_in(globbed(Path(source, "src/megatron/bridge"), BRIDGE))
+    cores = classes_in(globbed(Path(core, "megatron"), (*CORE, "training/config/*.py")))
+    renamed = {f"{prefix}{name}": one for name, one in cores.items() for prefix in PREFIXES}
+    classes = cores | renamed | own
+    yield from below(classes, "ConfigContainer", depth=1)
     for model in ("GPTModelProvider", "MLAModelProvider"):
-        yield from below(classes_in(paths), model, "model.", 0)
+        yield from below(classes, model, "model.", 0)
 
 
 def torchtitan_02(source):
@@ -185,7 +189,72 @@ def nanotron(source):
         yield from below(classes, model, "model.model_config.")
 
 
+def peft(source):
+    """Fields of adapter_config.json; SOURCE is where packages are installed."""
+    home = Path(source, "peft")
+    return below(classes_in([home / "config.py", home / "tuners/lora/config.py"]), "LoraConfig")
+
+
+def trl(source):
+    """Fields of the files of `trl sft` and `trl dpo`; SOURCE as of `peft`."""
+    home = Path(source, "trl")
+    paths = [*globbed(home, ("trainer/*_config.py", "scripts/utils.py"))]
+    classes = classes_in([*paths, Path(source, "transformers/training_args.py")])
+    for name in ("SFTConfig", "DPOConfig"):
+        script = name.removesuffix("Config").lower()
+        for one in (name, "ModelConfig", "ScriptArguments"):
+            yield from below(classes, one, f"{script}.", 0)
+
+
+def axolotl(source):
+    """Fields of the YAML file; SOURCE as of `peft`."""
+    classes = classes_in(globbed(Path(source, "axolotl/utils/schemas"), ("**/*.py",)))
+    yield from below(classes, "AxolotlInputConfig", depth=0)
+    yield from below(classes, "FSDPConfig", "fsdp_config.", 0)
+    for name in ("SFTDataset", "DPODataset", "UserDefinedDPOType"):
+        place = "datasets.type." if name == "UserDefinedDPOType" else "datasets."
+        yield from below(classes, name, place, 0)
+
+
+def torchtune(source):
+    """Keys that recipes read, and arguments of components; SOURCE as of `peft`."""
+    for path in sorted(Path(source, "recipes").glob("*_distributed.py")):
+        if re.fullmatch("(full|lora)_(finetune|dpo)_distributed", path.stem):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                for name in _asked_of_cfg(node):
+                    yield f"{path.stem}.{name}", "", []
+    models = globbed(Path(source, "torchtune"), COMPONENTS)
+    for path in sorted(models):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for name in _arguments(node):
+                yield f"{node.name}.{name}", "", []
+
+
+def _asked_of_cfg(node):
+    """The key of a configuration that an expression reads."""
+    if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "cfg" and node.attr != "get":
+        yield node.attr
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "cfg.get":
+        yield from [node.args[0].value] if isinstance(node.args[0], ast.Constant) else []
+
+
+def _arguments(node):
+    """Arguments of a function, or of what makes a class."""
+    made = [one for one in getattr(node, "body", ()) if getattr(one, "name", "") == "__init__"]
+    found = made[0] if isinstance(node, ast.ClassDef) and made else node
+    if isinstance(found, ast.FunctionDef):
+        given = found.args
+        rest = [given.kwarg] if given.kwarg else []
+        for one in (*given.args, *given.kwonlyargs, *rest):
+            yield one.arg
+
+
 TARGETS = {
+    "peft": peft,
+    "trl": trl,
+    "axolotl": axolotl,
+    "torchtune": torchtune,
     "megatron": megatron,
     "megatron-bridge": bridge,
     "torchtitan-0.2": torchtitan_02,

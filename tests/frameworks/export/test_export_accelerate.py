@@ -292,7 +292,7 @@ BROKEN = {
     "accelerate-layers": (DENSE, {"stages": (Stage(layers=32, full=(3, 0), recompute="none"),)}),
     "accelerate-chips": (replace(CASES["slices"], framework="fsdp"), {}),
     "accelerate-precision": (replace(DENSE, precision="fp8"), {}),
-    "accelerate-adapters": (replace(DENSE, kind="lora"), {}),
+    "peft-mesh": (replace(DENSE, kind="lora"), {"tp": 2}),
 }
 
 

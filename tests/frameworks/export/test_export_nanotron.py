@@ -18,7 +18,7 @@ from frameworks.export.accepted_files import (
 )
 from frameworks.export.cases import CASES, Case
 from planner.base.errors import InputError
-from planner.frameworks.nanotron.write import FILE, VERSION
+from planner.frameworks.nanotron.write import FILE, SOURCES
 from planner.frameworks.rules import broken
 from planner.frameworks.targets import TARGETS
 from planner.frameworks.writing import Export, export_plan
@@ -227,7 +227,7 @@ def test_keys_are_the_fields_of_its_dataclasses() -> None:
     facts = {
         "framework": "nanotron",
         "version": "main",
-        "commit": VERSION,
+        "commit": SOURCES["main"],
         "date": "2026-11-23",
         "by": "names and required fields of the dataclasses in src/nanotron/config (source)",
         "python": "3.11",

@@ -23,15 +23,24 @@ from strict_yaml.reading import load as load_yaml
 
 TABLES = Path(__file__).parent / "options"
 VERSIONS = {
-    "megatron": ("", "core 0.16.1, 55ac708251 (2026-03-16)"),
-    "megatron-bridge": ("", "067f987 (2026-08-22)"),
+    "megatron": ("0.16", "core 0.16.1, 55ac708251 (2026-03-16)"),
+    "megatron-0.18": ("0.18", "core 0.18.2, 571370c829 (2026-07-20)"),
+    "megatron-0.19": ("0.19", "core 0.19.0, 5be9626709 (2026-08-19)"),
+    "megatron-bridge": ("main", "067f987 (2026-08-22)"),
+    "megatron-bridge-0.5": ("0.5", "v0.5.1, 5cb3444c43 (2026-07-20)"),
+    "megatron-bridge-0.6": ("0.6", "v0.6.0, 51885cf132 (2026-08-19)"),
     "torchtitan-0.2": ("0.2", "v0.2.2 73a0e69 (2026-02-20)"),
     "torchtitan-0.3": ("0.3", "0.3.0 (PyPI)"),
     "torchtitan-main": ("main", "main b5bcd76 (2026-08-21)"),
-    "deepspeed": ("", "0.19.8 and edaa722 (2026-08-22)"),
-    "accelerate": ("", "Accelerate 1.15.0, 16cb6eb (2026-07-24)"),
-    "maxtext": ("", "e591f30 (2026-08-22)"),
-    "nanotron": ("", "2411b02 (2026-04-07)"),
+    "deepspeed": ("0.19", "0.19.8 and edaa722 (2026-08-22)"),
+    "deepspeed-0.18": ("0.18", "v0.18.9, 8c93851eca (2026-03-30)"),
+    "accelerate": ("1.15", "Accelerate 1.15.0, 16cb6eb (2026-07-24)"),
+    "accelerate-1.14": ("1.14", "Accelerate 1.14.0, beb0672aa8 (2026-06-11)"),
+    "maxtext": ("main", "e591f30 (2026-08-22)"),
+    "maxtext-0.2.3": ("0.2.3", "maxtext-v0.2.3, 3f36aef234 (2026-06-12)"),
+    "maxtext-0.2.4": ("0.2.4", "maxtext-v0.2.4, 538fe7a3f3 (2026-08-21)"),
+    "nanotron": ("main", "2411b02 (2026-04-07)"),
+    "nanotron-0.5": ("0.5", "v0.5, 4799d24702 (2024-04-19)"),
 }
 """Name of a table to the version of the target and what of the framework the table was made of."""
 FREE = "optimizer."
@@ -51,6 +60,8 @@ CHANGES: tuple[dict[str, object], ...] = (
     *({"framework": name} for name in ("megatron", "torchtitan", "jax", "nanotron", "deepspeed")),
 )
 """Changes of a case or of its plan, one at a time: all branches of an exporter are written."""
+FEW = CHANGES[::4]
+"""Those that are tried for versions beside the default, whose options hardly differ from it."""
 
 
 def table(name: str) -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -88,29 +99,35 @@ def flags(words: list[str]) -> Iterator[tuple[str, list[object]]]:
         yield words[start], list(words[start + 1 : end])
 
 
-def written(target: str, export: Export) -> Iterator[tuple[str, list[object]]]:
+def target_of(name: str) -> str:
+    """The target of a table."""
+    return name.removesuffix(f"-{VERSIONS[name][0]}")
+
+
+def written(name: str, export: Export) -> Iterator[tuple[str, list[object]]]:
     """The options of an export with their values."""
     texts = {file.name: file.text for file in export.files}
+    target = target_of(name)
     if target == "megatron":
         yield from flags(shlex.split(texts["args.txt"]))
     elif target == "megatron-bridge":
         yield from assigned(texts["pretrain.py"], "cfg")
         for word in shlex.split(texts["overrides.txt"]):
             yield word.partition("=")[0], []
-    elif target == "torchtitan-0.2":
+    elif name == "torchtitan-0.2":
         yield from flat(tomllib.loads(texts["torchtitan.toml"]))
-    elif target == "torchtitan-0.3":
+    elif name == "torchtitan-0.3":
         script = texts["torchtitan.sh"].replace("\\\n", "")
-        for name, values in flags(shlex.split(script, comments=True)):
-            if "." in name:  # a switch that is turned off has a prefix
-                yield name.removeprefix("--").replace(".no_", "."), values
-    elif target == "torchtitan-main":
+        for option, values in flags(shlex.split(script, comments=True)):
+            if "." in option:  # a switch that is turned off has a prefix
+                yield option.removeprefix("--").replace(".no_", "."), values
+    elif name == "torchtitan-main":
         yield from assigned(texts["planned_config.py"], "config")
     elif target == "deepspeed":
         yield from flat(json.loads(texts["ds_config.json"]))
     else:
-        [name] = [one for one in texts if one.endswith((".yaml", ".yml"))]
-        yield from flat(load_yaml(texts[name]))
+        [file] = [one for one in texts if one.endswith((".yaml", ".yml"))]
+        yield from flat(load_yaml(texts[file]))
 
 
 def changed(case: Case, change: dict[str, object]) -> Case:
@@ -130,10 +147,11 @@ def changed(case: Case, change: dict[str, object]) -> Case:
 def exports(target: str, case: Case) -> Iterator[Export]:
     """Exports of a case and of all changes of it that are plans."""
     version, framework_version = VERSIONS[target]
-    name = target.removesuffix(f"-{version}") if version else target
+    name = target_of(target)
     recorded = (Profiled(steps=20, recorded=2),) if name in READERS else ()
+    own = CHANGES if name == target or name == "torchtitan" else FEW
     for profiled in (None, *recorded):
-        for change in CHANGES if profiled is None else CHANGES[:1]:
+        for change in own if profiled is None else CHANGES[:1]:
             one = changed(case, change)
             try:
                 found = export_plan(
@@ -154,7 +172,7 @@ def wrong(target: str, export: Export) -> set[str]:
     """Options that the table lacks, or that take other values than those written."""
     known, found = table(target), set()
     for option, values in written(target, export):
-        if target == "deepspeed" and option.startswith(FREE):
+        if target_of(target) == "deepspeed" and option.startswith(FREE):
             continue
         if option not in known:
             found.add(option)
@@ -172,4 +190,4 @@ def wrong(target: str, export: Export) -> set[str]:
 def test_every_option_is_one_of_the_version_that_is_stated(target: str, name: str) -> None:
     found = [wrong(target, one) for one in exports(target, CASES[name])]
     assert set().union(*found) == set()
-    assert len(found) >= 20
+    assert len(found) >= 5

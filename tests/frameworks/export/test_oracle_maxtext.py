@@ -1,7 +1,7 @@
 """MaxText's own parser and mesh check on what is exported for it.
 
 `PLANNER_MAXTEXT` is a checkout of MaxText at the commit of
-`planner.frameworks.jax.maxtext.write.VERSION`, `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later)
+`planner.frameworks.jax.maxtext.write.SOURCES`, `PLANNER_MAXTEXT_PYTHON` a Python (3.12 or later)
 with jax, flax, omegaconf, pydantic, packaging, pathwaysutils and jinja2; without it, this one.
 Models are built where it also has grain, tokamax, qwix, aqtp, drjax, transformers, pillow, sympy
 and jaxtyping.
@@ -30,7 +30,7 @@ from planner.frameworks.jax.maxtext import model as maxtext_model
 from planner.frameworks.jax.maxtext.models import NAMED, TOKEN_ROWS, name_of
 from planner.frameworks.jax.maxtext.slices import SLICES as NAMED_SLICES
 from planner.frameworks.jax.maxtext.slices import slice_name
-from planner.frameworks.jax.maxtext.write import VERSION
+from planner.frameworks.jax.maxtext.write import SOURCES
 from planner.frameworks.jax.slices import slice_mesh
 from planner.frameworks.jax.specs import vocabulary
 from planner.frameworks.targets import TARGETS
@@ -92,7 +92,7 @@ def test_the_golden_files_are_accepted() -> None:
     facts = {
         "framework": "MaxText",
         "version": "main",
-        "commit": VERSION,
+        "commit": SOURCES["main"],
         "date": "2026-11-23",
         "by": "configs/pyconfig.py initialize_pydantic, utils/max_utils.py "
         "fill_unspecified_mesh_axes",

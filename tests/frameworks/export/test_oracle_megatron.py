@@ -1,7 +1,7 @@
 """Megatron-LM's own checks of what is exported for it.
 
 `PLANNER_MEGATRON` is a checkout of Megatron-LM at the commit of
-`planner.frameworks.megatron.write.VERSION`, `PLANNER_MEGATRON_PYTHON` a Python with torch; without
+`planner.frameworks.megatron.write.SOURCES`, `PLANNER_MEGATRON_PYTHON` a Python with torch; without
 it, this one.
 """
 

@@ -13,9 +13,17 @@ from planner.frameworks.writing import Export, export_plan
 from planner.plan import Plan
 from planner.question.launch import LaunchRead, read_launch
 
-FILES = {"megatron": "args.txt", "torchtitan": "torchtitan.sh", "deepspeed": "ds_config.json"}
-TOLD = {"megatron": (), "torchtitan": (), "deepspeed": ("pp", "tp", "cp", "recompute")}
+FILES = {
+    "megatron": "args.txt",
+    "torchtitan": "torchtitan.sh",
+    "deepspeed": "ds_config.json",
+    "maxtext": "maxtext.yml",
+    "nanotron": "nanotron.yaml",
+}
+TOLD = {"deepspeed": ("pp", "tp", "cp", "recompute")}
 """What the file of a target leaves to code, so that it is said beside it."""
+LOST = {"maxtext": ("ranks",)}
+"""What no file of a target says: JAX lays the axes of a slice on its links itself."""
 LAYERS_IN_CODE = ("deepspeed",)
 """Targets that have the layers of listed stages in code."""
 
@@ -28,7 +36,7 @@ def read_again(source: str, case: Case, export: Export, folder: Path) -> LaunchR
     changes = {"model": case.model, "hardware": case.hardware, "chips": case.plan.chips}
     if source == "deepspeed":
         changes["seq_len"] = case.seq_len
-    fixes = {name: [str(getattr(case.plan, name))] for name in TOLD[source]}
+    fixes = {name: [str(getattr(case.plan, name))] for name in TOLD.get(source, ())}
     return read_launch(source, path, changes, fixes)
 
 
@@ -55,7 +63,11 @@ def essence(plan: Plan, case: Case) -> dict[str, object]:
 
 def check(source: str, case: Case, export: Export, folder: Path) -> None:
     found = read_again(source, case, export, folder)
-    assert essence(found.plan, case) == essence(case.plan, case)
+    lost = LOST.get(source, ())
+    again, asked = essence(found.plan, case), essence(case.plan, case)
+    assert [again[name] for name in again if name not in lost] == [
+        asked[name] for name in asked if name not in lost
+    ]
     assert found.imported.unknown == ()
     assert found.request.seq_len == case.seq_len
     assert found.request.batch_tokens == case.seq_len * case.global_batch
@@ -79,6 +91,8 @@ def test_cases_for_megatron(name: str, tmp_path: Path) -> None:
         ("torchtitan", "dense-tp-pp"),
         ("torchtitan", "dense-sharded"),
         ("deepspeed", "dense-sharded"),
+        ("maxtext", "dense-sharded"),
+        ("nanotron", "dense-tp-pp"),
     ],
 )
 def test_random_plans(source: str, name: str, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Shell text as launch scripts use it: words, variables, arrays, conditions."""
 
+from contextlib import suppress
+
 import pytest
 from support.cases import each
 
@@ -99,3 +101,51 @@ def test_values_do_not_grow_without_bounds() -> None:
 )
 def test_sums(text: str, value: int | None) -> None:
     assert whole_sum(text) == value
+
+
+@each(
+    ("text", "value"),
+    [
+        ("X=b\ncase $X in\na)\n Y=1\n ;;\nb|c)\n Y=2\n ;;\n*)\n Y=3\n ;;\nesac\n", "2"),
+        ('X=z\ncase "$X" in\na) Y=1 ;;\n*) Y=3 ;;\nesac\n', "3"),
+        ("X=a\ncase $X in a) Y=1;; b) Y=2;; esac\nZ=1\n", "1"),
+        ("X=a\ncase $X in\na)\n if [ $X == a ]; then\n  Y=7\n fi\n;;\nesac\n", "7"),
+        ("Y=${Z:=5}\n", "5"),
+        ("A=3\nY=$(( ${A} * 2 ))\n", "6"),
+    ],
+)
+def test_choices_and_defaults(text: str, value: str) -> None:
+    assert Shell("run.sh").read(text).variables["Y"] == value
+
+
+def test_documents_are_no_commands_and_are_kept() -> None:
+    text = (
+        "S=3\ncat <<EOT > out.json\n{\"stage\": $S}\n--lr 9\nEOT\ncat <<'E' >raw\n$S\nE\nx --lr 1\n"
+    )
+    shell = Shell("run.sh").read(text)
+    assert shell.files == {"out.json": '{"stage": 3}\n--lr 9', "raw": "$S"}
+    assert shell.commands[-1] == ["x", "--lr", "1"]
+
+
+def test_what_slurm_sets_is_known() -> None:
+    text = "#SBATCH --nodes=4\n#SBATCH --gres=gpu:8\nN=$SLURM_NNODES\nG=$SLURM_GPUS_ON_NODE\n"
+    shell = Shell("run.sh").read(text)
+    assert (shell.variables["N"], shell.variables["G"]) == ("4", "8")
+
+
+@each(
+    "text",
+    [
+        "A=xxxxxxxxxxxxxxxx\n" + "A=$A$A\n" * 40,
+        "A=" + "x" * (1 << 19) + "\n" + "B=$A\n" * 400,
+        "source ./me.sh\n",
+        "case $X in\n" * 1000,
+        "X=a\n" + "case $X in\n" * 1000,
+        "if [ 1 = 1 ]; then\n" * 2000,
+        "echo " + "${X:-" * 200 + "}" * 200,
+        "cat <<EOF\n" * 2000,
+    ],
+)
+def test_hostile_texts_end(text: str) -> None:
+    with suppress(InputError):
+        Shell("run.sh", beside=lambda _: text).read(text)

@@ -1,6 +1,7 @@
 """The reader against transformers: shapes of the model that it builds from the same file."""
 
 import json
+import runpy
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,10 @@ from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
 from models_db.hub.class_defaults import CLASS_DEFAULTS
 from models_db.hub.contradictions import architecture_notes
 from models_db.hub.fields import Fields
+from models_db.hub.table import row_of, row_types
 
+ROOT = Path(__file__).parents[3]
+VERSION, KEPT = runpy.run_path(str(ROOT / "benchmarks" / "model_types.py"))["kept_types"]()
 CONFIGS = sorted((Path(__file__).parent / "configs").glob("*.json"))
 # Keys that are read from Hub files and that the classes of transformers 5.23 do not have.
 NOT_IN_CLASS = {"max_window_layers"}
@@ -112,6 +116,40 @@ def test_defaults_are_those_of_the_class(model_type: str) -> None:
     for key, value in defaults.items():
         if key not in NOT_IN_CLASS or hasattr(config, key):
             assert declared.get(key, getattr(config, key)) == value, key
+
+
+# What a row has otherwise than its class: values that follow from other keys there.
+FOLLOWS = {
+    ("ernie4_5_moe", "moe_layer_end_index"),
+    ("granitemoehybrid", "position_embedding_type"),
+    ("nemotron_h", "hybrid_override_pattern"),
+}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model_type", row_types())
+def test_defaults_of_rows_are_those_of_the_class(model_type: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    row = row_of(model_type)
+    assert row is not None
+    decoder = {"is_decoder": True} if model_type == "reformer" else {}
+    declared = transformers.CONFIG_MAPPING[model_type](**decoder).to_dict()
+    for key, value in row.defaults.items():
+        plain = isinstance(value, bool | int | float | str)
+        if plain and key in declared and (model_type, key) not in FOLLOWS:
+            assert declared[key] == value, key
+
+
+@pytest.mark.oracle
+@each("place", sorted(place for place, kept in KEPT.items() if "count" in kept))
+def test_transformers_builds_what_is_kept(place: str) -> None:
+    pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    if transformers.__version__ != VERSION:
+        pytest.skip(f"the counts are those of transformers {VERSION}")
+    mapping, _, name = place.partition("/")
+    builder = runpy.run_path(str(ROOT / ".ci" / "count_types.py"))["Builder"](mapping, name)
+    assert builder.count(builder.base)[1] == KEPT[place]["count"]
 
 
 @pytest.mark.oracle

@@ -8,6 +8,7 @@ import pytest
 from support.jobs import cost_model, dense_model, moe_model
 from support.uneven import every_plan, rows_of, values
 
+from models_db import Order, Recurrence
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.plan import PlanTable
@@ -60,7 +61,35 @@ def some_rows(rng: random.Random, rows: Rows, most: int) -> list[int]:
 @pytest.mark.parametrize("seed", range(24))
 def test_bounds_and_columns_against_all_plans(seed: int) -> None:
     rng = random.Random(seed)
-    model = small_job(rng)
+    check_some_rows(small_job(rng), rng)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_and_columns_of_hybrids_against_all_plans(seed: int) -> None:
+    """Layers of attention, of a recurrence, of a feed-forward alone, with experts or without."""
+    rng = random.Random(40 + seed)
+    kinds = "E-" if seed % 2 else "-"
+    model = moe_model(3, 4) if seed % 2 else dense_model(4, 512, 8, 8, 2048)
+    mixer = Recurrence(
+        kind="mamba2" if seed < 2 else "gated-delta",
+        heads=16,
+        head_dim=64,
+        key_heads=8,
+        key_dim=64,
+        kernel=4,
+        rank=0,
+        bias=(),
+        norm="full-width",
+        chunk=64,
+    )
+    order = Order(mixers="M*M" if seed < 2 else "M.*", feed_forwards=kinds if seed < 2 else "")
+    job = replace(model, order=order, recurrence=mixer)
+    found = cost_model(job, "dgx-h100-ndr", global_batch=8, framework=FRAMEWORKS[seed % 3])
+    check_some_rows(found, rng)
+
+
+def check_some_rows(model: CostModel, rng: random.Random) -> None:
+    """Two rows of a job against all of their plans, at a limit of memory that some of them keep."""
     rows = rows_of(model, rng.choice([4, 8]))
     for row in some_rows(rng, rows, 2):
         plans = every_plan(model, rows, row)

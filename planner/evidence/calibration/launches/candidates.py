@@ -52,16 +52,16 @@ def next_measurements(
         found: Values after the measurements, by path.
     """
     job = folder.job
-    priors = [replace(one, value=found.get(one.path, one.value)) for one in _priors(job, base)]
+    priors = [replace(one, value=found.get(one.path, one.value)) for one in step_priors(job, base)]
     experiments = [
         *(_of_launch(one, base) for one in folder.launches),
         *_of_collectives(folder, base),
         _of_device(job, base),
     ]
-    return candidates(_step_time(job, base), experiments, priors)
+    return candidates(step_time(job, base), experiments, priors)
 
 
-def _priors(job: Run, base: Calibration) -> list[Prior]:
+def step_priors(job: Run, base: Calibration) -> list[Prior]:
     """The constants that the step of a job may rest on, each once, as before any measurement."""
     chip, era = job.cluster.chip, job.job.era
     found = {}
@@ -73,7 +73,7 @@ def _priors(job: Run, base: Calibration) -> list[Prior]:
     return list(found.values())
 
 
-def _step_time(run: Run, base: Calibration) -> Callable[[Values], FloatArray]:
+def step_time(run: Run, base: Calibration) -> Callable[[Values], FloatArray]:
     """From constants to the (1,) step time of a run."""
     runs = RunSet.of([run])
 
@@ -85,7 +85,7 @@ def _step_time(run: Run, base: Calibration) -> Callable[[Values], FloatArray]:
 
 def _of_launch(one: Launched, base: Calibration) -> Experiment:
     """A launch with its log and, as its script makes one, a trace."""
-    step, run = _step_time(one.run, base), one.run
+    step, run = step_time(one.run, base), one.run
     counts = telling(predicted_parts([run], base)[0])
     noises = np.array(list(NOISES.values()))[counts]
     traced = not one.is_logged or one.time is not None

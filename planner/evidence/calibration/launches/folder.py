@@ -23,7 +23,7 @@ from planner.question.resolved import Resolved
 from strict_yaml.writing import dump
 
 PROFILED = Profiled(steps=20, recorded=2)
-"""Five steps warm up (`training_log.WARM_UP`), the last two are recorded."""
+"""Five steps warm up (`training_logs.log.WARM_UP`), the last two are recorded."""
 _TESTS = ("all_gather", "reduce_scatter", "all_reduce", "alltoall", "sendrecv")
 
 

@@ -23,15 +23,15 @@ from planner.evidence.calibration.launches import manifest as names
 from planner.evidence.calibration.launches.manifest import LaunchModel, Manifest, read_manifest
 from planner.evidence.calibration.launches.short import of_launch
 from planner.evidence.calibration.logs.kineto import read_kineto
-from planner.evidence.calibration.logs.megatron_log import parse_megatron
 from planner.evidence.calibration.logs.nccl_log import CollectiveTime, read_nccl
 from planner.evidence.calibration.logs.nsight import read_nsight
-from planner.evidence.calibration.logs.torchtitan_log import parse_torchtitan
 from planner.evidence.calibration.logs.trace import DeviceTime, mean_time
-from planner.evidence.calibration.logs.training_log import WARM_UP, TrainingLog
 from planner.evidence.runs.habits import COMMON
 from planner.evidence.runs.profiles import Profile
 from planner.evidence.runs.rows import Run
+from planner.evidence.training_logs.log import WARM_UP, TrainingLog
+from planner.evidence.training_logs.megatron import parse_megatron
+from planner.evidence.training_logs.torchtitan import parse_torchtitan
 from planner.plan import Plan
 from planner.question.files.plan_file import plan_of, read_plan_file
 from planner.question.resolved import resolve
@@ -180,8 +180,8 @@ def planned_runs(folder: Path, manifest: Manifest) -> tuple[Run, tuple[Run, ...]
     """
     read = read_plan_file(folder / manifest.plan)
     cost = resolve(read.request, read.origin, read.plan.chips).cost
-    return _run("job", cost, read.plan), tuple(
-        _run(one.name, of_launch(cost, one.layers, one.global_batch_seqs), plan_of(one.plan))
+    return planned_run("job", cost, read.plan), tuple(
+        planned_run(one.name, of_launch(cost, one.layers, one.global_batch_seqs), plan_of(one.plan))
         for one in manifest.launches
     )
 
@@ -195,7 +195,7 @@ def _launched(reading: _Reading, manifest: Manifest, launch: LaunchModel, run: R
         tokens = run.job.global_batch * run.job.seq_len
         run = replace(
             run,
-            measured_step_time_s=log.step_time_s(tokens, run.plan.chips),
+            measured_step_time_s=log.step_time_s(tokens, run.plan.chips, run.job.global_batch),
             measured_memory_bytes=log.memory_bytes,
         )
     return Launched(
@@ -203,7 +203,7 @@ def _launched(reading: _Reading, manifest: Manifest, launch: LaunchModel, run: R
     )
 
 
-def _run(key: str, cost: CostModel, plan: Plan) -> Run:
+def planned_run(key: str, cost: CostModel, plan: Plan) -> Run:
     """A plan of a job on a cluster as training runs are held."""
     job = cost.job
     profile = Profile(era=job.era, framework=job.framework.name, site="", rule="of the plan")

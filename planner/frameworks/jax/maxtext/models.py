@@ -81,7 +81,8 @@ def _computing() -> dict[tuple[Any, ...], tuple[str, ...]]:
 def _computed(model: Model, rows: int = 0) -> tuple[Any, ...]:
     """Every field of a model that its products follow from; `rows`: of another vocabulary."""
     sizes = (model.layers, model.hidden, model.heads, model.kv_heads, model.head_dim)
-    blocks = (model.attention, model.window, model.mlp, model.norm, model.positions, model.moe)
+    inside = (model.attention, model.window, model.mlp, model.norm, model.positions, model.moe)
+    blocks = (*inside, model.order, model.recurrence)
     ends = (rows or model.vocab_size, model.tied_embeddings, model.mtp_modules)
     return (*sizes, *blocks, *ends, model.parallel_block)
 

@@ -20,15 +20,22 @@ from planner.frameworks.jax.maxtext.slices import slice_name
 from planner.frameworks.jax.slices import SliceMesh, slice_mesh
 from planner.frameworks.writing.chosen import common_recompute, common_sharding, recompute_layers
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import Section, made_by, yaml_text
 
-VERSION = "e591f30 (2026-08-22)"
+SOURCES = {
+    "main": "e591f30 (2026-08-22)",
+    "0.2.4": "maxtext-v0.2.4, 538fe7a3f3 (2026-08-21)",
+    "0.2.3": "maxtext-v0.2.3, 3f36aef234 (2026-06-12)",
+}
+"""Version to what its keys were read from."""
 FILE = "maxtext.yml"
 _TRAIN = "python3 -m maxtext.trainers.pre_train.train"
 _COMPILE = "python3 -m maxtext.trainers.pre_train.train_compile"
 _REMAT = {"none": "minimal_with_context", "selective": "save_dot_except_mlp", "full": "full"}
+_STEPS = 30
+_PORT = "12355"
 _DTYPES = {"fp16": "float16", "fp32": "float32"}
 
 
@@ -56,11 +63,12 @@ def export(launch: Launch) -> Export:
     return Export(
         target="maxtext",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=launch.read_from(SOURCES),
         files=(TextFile(name=FILE, text=yaml_text(made_by(launch), sections)),),
         command=_command(launch, mesh),
         environment=_environment(launch),
         lossy=tuple(_lossy(launch)),
+        start=_start(launch),
     )
 
 
@@ -181,7 +189,7 @@ def _command(launch: Launch, mesh: SliceMesh) -> str:
     """Training; below it, as a comment, what compiles for the slices without TPUs."""
     train = (
         f"{_TRAIN} {FILE} run_name=YOUR_RUN_NAME base_output_directory=YOUR_OUTPUT_DIRECTORY "
-        "steps=30"
+        f"steps={_STEPS}"
     )
     topology = slice_name(launch.cost.chip.name, mesh.chips)
     if not topology:
@@ -192,13 +200,32 @@ def _command(launch: Launch, mesh: SliceMesh) -> str:
     )
 
 
+def _start(launch: Launch) -> HostStart:
+    """What a host runs: one process with all its chips."""
+    folders = 'run_name="$RUN_NAME" base_output_directory="$OUTPUT_DIRECTORY"'
+    found = (
+        ("JAX_COORDINATOR_IP", "$MASTER_ADDR"),
+        ("JAX_COORDINATOR_PORT", _PORT),
+    )
+    needs = (
+        ("RUN_NAME", "the name of the run"),
+        ("OUTPUT_DIRECTORY", "where checkpoints and logs go"),
+    )
+    several = not on_tpu(launch.cost) and launch.nodes > 1
+    return HostStart(
+        command=f"{_TRAIN} {FILE} {folders} steps={_STEPS}",
+        environment=found if several else (),
+        needs=needs,
+    )
+
+
 def _environment(launch: Launch) -> tuple[tuple[str, str], ...]:
     """How the hosts of GPUs find one another; TPUs need nothing."""
     if on_tpu(launch.cost) or launch.nodes == 1:
         return ()
     return (
         ("JAX_COORDINATOR_IP", "ADDRESS_OF_THE_FIRST_NODE"),
-        ("JAX_COORDINATOR_PORT", "12355"),
+        ("JAX_COORDINATOR_PORT", _PORT),
         ("NNODES", str(launch.nodes)),
         ("NODE_RANK", "RANK_OF_THIS_NODE"),
     )

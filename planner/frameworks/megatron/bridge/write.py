@@ -12,6 +12,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
+from planner.frameworks.megatron.bridge.adapters import adapters_lost, assigned, imported
 from planner.frameworks.megatron.bridge.derived import defaults, implied
 from planner.frameworks.megatron.bridge.keys import Setting, Value, settings_of
 from planner.frameworks.megatron.write import all_groups
@@ -20,12 +21,22 @@ from planner.frameworks.megatron.writing.flags import flag
 from planner.frameworks.megatron.writing.lost import lost_of
 from planner.frameworks.megatron.writing.model import flags_of_weights, model_lost
 from planner.frameworks.megatron.writing.parallel import gathers_in_8_bits
-from planner.frameworks.megatron.writing.script import launch_command, script_text, title
+from planner.frameworks.megatron.writing.script import (
+    host_start,
+    launch_command,
+    script_text,
+    title,
+)
 from planner.frameworks.writing.export import Export, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import left_to_weights
 
-VERSION = "067f987 (2026-08-22)"
+SOURCES = {
+    "main": "067f987 (2026-08-22)",
+    "0.6": "v0.6.0, 51885cf132 (2026-08-19)",
+    "0.5": "v0.5.1, 5cb3444c43 (2026-07-20)",
+}
+"""Version to what its fields were read from."""
 RECIPE = "vanilla_gpt_pretrain_config"
 PROGRAM = "pretrain.py"
 _RECIPES = {
@@ -44,9 +55,10 @@ _PRECISIONS = {
 def export(launch: Launch) -> Export:
     """The plan as `pretrain.py`, `run.sh` and `overrides.txt`; see `planner.frameworks.writing`."""
     settings, variables = all_settings(launch), environment(launch)
+    source = launch.read_from(SOURCES)
     script = script_text(
         launch,
-        framework=f"Megatron-Bridge, {VERSION}",
+        framework=f"Megatron-Bridge, {source}",
         home="PLAN_HOME",
         program=PROGRAM,
         groups=(),
@@ -55,21 +67,35 @@ def export(launch: Launch) -> Export:
     return Export(
         target="megatron-bridge",
         version=launch.version,
-        framework_version=VERSION,
+        framework_version=source,
         files=(
             TextFile(name=PROGRAM, text=program_text(launch, settings)),
             TextFile(name="run.sh", text=script),
-            TextFile(name="overrides.txt", text=overrides_text(launch, settings)),
+            *_overrides(launch, settings),
         ),
         command=launch_command(launch),
-        environment=variables,
+        environment=(*_weights(launch), *variables),
         lossy=(
             *lost_of(launch),
             *model_lost(launch),
             *_table(launch),
+            *adapters_lost(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
+        start=host_start(),
     )
+
+
+def _overrides(launch: Launch, settings: Sequence[Setting]) -> tuple[TextFile, ...]:
+    """Overrides of the recipe, which has no adapters: these are an object."""
+    if not launch.cost.job.trains_all:
+        return ()
+    return (TextFile(name="overrides.txt", text=overrides_text(launch, settings)),)
+
+
+def _weights(launch: Launch) -> tuple[tuple[str, str], ...]:
+    """The variable that names the weights beside which adapters stand."""
+    return () if launch.cost.job.trains_all else (("MODEL", "WEIGHTS"),)
 
 
 def all_settings(launch: Launch) -> list[Setting]:
@@ -129,15 +155,19 @@ def program_text(launch: Launch, settings: Sequence[Setting]) -> str:
     """The Python program: the recipe, its fields, the training loop."""
     latent = launch.model.attention.kind == "mla"
     model = ["cfg.model = MLAModelProvider()"] if latent else []
-    head = "\n".join(f"# {line}" for line in (*title(launch), f"For Megatron-Bridge, {VERSION}."))
+    source = f"For Megatron-Bridge, {launch.read_from(SOURCES)}."
+    head = "\n".join(f"# {line}" for line in (*title(launch), source))
     body = [f"cfg = {RECIPE}()", *model, *_precision(launch), _DATA.format(launch.seq_len)]
     fields = [
         f"cfg.{one.key} = {one.code or _python(one.value)}"
         for one in settings
         if not one.key.startswith("dataset.")
     ]
-    train = "pretrain(config=cfg, forward_step_func=forward_step)"
-    parts = (head, "\n".join(_imports(launch, settings)), "\n".join(body), "\n".join(fields), train)
+    parts = [head, "\n".join(_imports(launch, settings)), "\n".join(body), "\n".join(fields)]
+    if launch.cost.job.trains_all:
+        parts.append("pretrain(config=cfg, forward_step_func=forward_step)")
+    else:
+        parts += [assigned(launch.cost), "finetune(config=cfg, forward_step_func=forward_step)"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -158,8 +188,10 @@ _DATA = """cfg.dataset = MockGPTDatasetConfig(
 def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
     """What the program names, and no more."""
     code = {one.code for one in settings}
-    named = _named(launch)
+    named, adapts = _named(launch), not launch.cost.job.trains_all
     wanted = {
+        "import os": adapts,
+        **dict.fromkeys(imported(launch.cost) if adapts else (), True),
         "import torch": any(text.startswith("torch.") for text in code),
         "from megatron.bridge.models.mla_provider import MLAModelProvider": (
             launch.model.attention.kind == "mla"
@@ -169,7 +201,7 @@ def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
         "from megatron.bridge.training.config import MockGPTDatasetConfig": True,
         "from megatron.bridge.training.gpt_step import forward_step": True,
         f"from megatron.bridge.training.mixed_precision import {named}": named is not None,
-        "from megatron.bridge.training.pretrain import pretrain": True,
+        "from megatron.bridge.training.pretrain import pretrain": not adapts,
         "from megatron.core.transformer.enums import AttnBackend": any(
             text.startswith("AttnBackend.") for text in code
         ),

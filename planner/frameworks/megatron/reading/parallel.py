@@ -42,7 +42,12 @@ def mesh_and_sharding(launch: LaunchSettings, model: Model, chips: int | None) -
         if launch.whole(name, 1) > 1:
             launch.unsupported("tp", name, f"{what}, which no plan says", f"tp={tp}")
     launch.check()
-    data = data_ranks(launch, chips, {"tp": tp, "cp": cp, "pp": pp})
+    ep = (
+        int(launch.look("--expert-model-parallel-size", "1")[:9])
+        if launch.look("--expert-model-parallel-size", "1").isdigit()
+        else 1
+    )
+    data = data_ranks(launch, chips, {"tp": tp, "cp": cp, "pp": pp}, pp * ep if ep > 1 else None)
     sharding = _sharding(launch, pp)
     if sharding != "ddp" and data * cp == 1:
         launch.assume("plan.sharding", "ddp", f"{sharding} of a single data rank shares nothing")

@@ -18,6 +18,8 @@ from planner.plan.layout_text import layout_text
 
 STRATEGIES = {"zero2": "optim_grads", "zero3": "optim_grads_params"}
 """Shardings that Megatron-FSDP has, by its `--data-parallel-sharding-strategy`."""
+MAIN_GRADIENTS = ("0.18", "0.19")
+"""Versions whose Megatron-FSDP has a flag of its own for the format of its gradients."""
 _OVERLAPS = "Collectives hide behind the computation where the prediction assumes it."
 
 
@@ -193,9 +195,12 @@ def gathers_in_8_bits(launch: Launch) -> bool:
     """Whether weights are kept in 8 bits, as they are and transposed: 2 B, as the plan counts.
 
     Else Transformer Engine keeps both beside weights of 16 bits (pytorch/module/linear.py
-    `new_weight_workspace`). Source: `validate_args`, beside the distributed optimizer only.
+    `new_weight_workspace`). Source: `validate_args`, beside the distributed optimizer only, and
+    where that is on the host for the recipe `delayed` only.
     """
-    return launch.cost.job.precision == "fp8" and plan_sharding(launch.plan) == "zero1"
+    job, plan = launch.cost.job, launch.plan
+    moves = "optimizer" in plan.offload and job.recipe != "delayed"
+    return job.precision == "fp8" and plan_sharding(plan) == "zero1" and not moves
 
 
 def _precision(launch: Launch) -> tuple[Flag, ...]:
@@ -216,12 +221,16 @@ def _precision(launch: Launch) -> tuple[Flag, ...]:
         grad_reduce_in_bf16=short and precision != "fp16",
         accumulate_allreduce_grads_in_fp32=not short and precision != "fp32",
     )
+    newer = []
+    if uses_fsdp(launch.plan) and not short and launch.version in MAIN_GRADIENTS:
+        newer = [flag("--megatron-fsdp-main-grads-dtype", "fp32")]
     fused = [] if attends_fused(launch) else [flag("--attention-backend", "unfused")]
     loss = launch.cost.framework.logits_bytes <= 6.0
     return (
         *map(flag, base),
         *formats.get(precision, []),
         *wire,
+        *newer,
         *switches(cross_entropy_loss_fusion=loss),
         *fused,
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.base.messages import printable
 from planner.base.version import __version__
 from planner.frameworks.megatron.writing.flags import Group, array_text
+from planner.frameworks.writing.export import HostStart
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.torchrun import rank_comments, static_ranks
 from planner.plan.words import recompute_words, sharding_words, split_words
@@ -22,7 +24,7 @@ def title(launch: Launch) -> tuple[str, ...]:
     if plan.pp > 1:
         words.append(f"schedule {plan.schedule}" + f" x {plan.interleave}" * (plan.interleave > 1))
     return (
-        f"{job.model.title} on {plan.chips} chips of {launch.cost.cluster.name}, "
+        f"{printable(job.model.title)} on {plan.chips} chips of {launch.cost.cluster.name}, "
         f"{job.global_batch} sequences of {launch.seq_len} tokens a step.",
         f"Plan: {', '.join(words)}.",
         f"Written by planner {__version__}.",
@@ -34,6 +36,16 @@ def launch_command(launch: Launch) -> str:
     if launch.nodes == 1:
         return f"bash {SCRIPT}"
     return f"MASTER_ADDR=HOST_0 NODE_RANK=0..{launch.nodes - 1} bash {SCRIPT}"
+
+
+def host_start(home: str = "", what: str = "") -> HostStart:
+    """What a host runs: the script, which has its environment and starts torchrun.
+
+    Args:
+        home: Variable that only the user can fill; empty: none.
+        what: What it is.
+    """
+    return HostStart(command=f"bash {SCRIPT}", needs=((home, what),) if home else ())
 
 
 def script_text(

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, ranges
+from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, distinct, ranges
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
@@ -63,7 +63,7 @@ class Kinds:
     of: IntArray
 
     @staticmethod
-    @lru_cache(maxsize=32)
+    @lru_cache(maxsize=256)
     def build(layer_kinds: tuple[str, ...], first: int = 0) -> Kinds:
         """Of the layers of a model, the `first` of every run told apart."""
         is_kind = np.array([[kind == name for name in KINDS] for kind in layer_kinds])
@@ -72,9 +72,10 @@ class Kinds:
         start, end = np.nonzero(np.triu(np.ones(counts.shape[:2], dtype=np.bool_)))
         begun = counts[start, np.minimum(start + first, end)]
         both = np.concatenate([counts[start, end], begun], axis=1)
-        vectors, row = np.unique(both, axis=0, return_inverse=True)
+        unique, row = distinct(list(both.T))
+        vectors = both[unique]
         of = np.full(counts.shape[:2], -1, dtype=np.int64)
-        of[start, end - start] = row.ravel()
+        of[start, end - start] = row
         parts = vectors[:, : len(KINDS)], vectors[:, len(KINDS) :]
         return Kinds(vectors=parts[0], first=parts[1], run=np.arange(len(vectors)), of=of)
 

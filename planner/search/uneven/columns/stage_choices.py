@@ -306,14 +306,14 @@ class OneRow:
 
     def _layer(self, kind: str, code: int, choices: StageChoices) -> LayerCost:
         table = self.terms.layers[kind]
-        return LayerCost(
-            **{
-                f.name: np.broadcast_to(getattr(table, f.name), table.total.shape)[
-                    0, code, choices.sharding, choices.clock
-                ][None, :]
-                for f in fields(LayerCost)
-            }
-        )
+        at = (0, code, choices.sharding, choices.clock)
+
+        def chosen(values: FloatArray) -> FloatArray:
+            whole = values.shape == table.total.shape
+            wide = values if whole else np.broadcast_to(values, table.total.shape)
+            return np.asarray(wide[at][None, :])
+
+        return LayerCost(**{f.name: chosen(getattr(table, f.name)) for f in fields(LayerCost)})
 
     def _inputs(self, choices: StageChoices) -> StepInputs:
         plans, ends = self.rows.plans, self.terms.ends

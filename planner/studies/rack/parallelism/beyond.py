@@ -12,7 +12,7 @@ from dataclasses import field, fields, replace
 from typing import Any
 
 from frozen_records import dataclass
-from planner.assumptions.assumptions import Assumptions
+from planner.assumptions.assumptions import ORIGIN, Assumptions
 from planner.base.errors import InputError
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
@@ -178,7 +178,7 @@ class _Lab:
         plain, calibrated = self.of(row.model)
         before = replace(plain.assumptions, **row.base)
         after = calibrated if row.whole else replace(before, **row.switched)
-        names = [f.name for f in fields(Assumptions) if f.name != "name"]
+        names = [f.name for f in fields(Assumptions) if f.name not in ORIGIN]
         sides = [
             _costs(replace(plain, assumptions=used), name)
             for used, name in zip((before, after), row.plans, strict=True)

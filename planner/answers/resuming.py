@@ -1,0 +1,95 @@
+"""The answer about a run that exists: the best plan that its checkpoint loads into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from planner.answers.evaluation import evaluate_plan
+from planner.base.errors import InputError
+from planner.base.messages import Origin
+from planner.base.units import show_percent, show_seconds
+from planner.plan import Plan
+from planner.question.files.plan_text import asked_of, plan_fields
+from planner.question.kinds.kind import Kind, kind_of
+from planner.question.launch.resuming import Resumed, resumed
+from planner.question.request import Request
+from planner.question.resolved import resolve
+from planner.results.result import SolveResult
+
+_SAID = ("tp", "cp", "pp", "ep", "dp", "fsdp", "sharding", "interleave", "micro_batch", "recompute")
+
+
+def narrowed(request: Request, origin: Origin) -> tuple[Request, Resumed]:
+    """The question without its run, with what the checkpoint of that keeps as fixed fields.
+
+    Raises:
+        InputError: See `planner.question.launch.resuming.resumed`; or the question is about pools
+            or several machines, which no run that exists has.
+    """
+    if (kind := kind_of(request)) in (Kind.POOLS, Kind.MACHINES):
+        raise InputError(
+            origin.blame(
+                f"resume-from: a run that exists is on one machine, and the question is about "
+                f"{'pools' if kind is Kind.POOLS else 'several'}; leave it out",
+                {"resume_from"},
+            )
+        )
+    found = resumed(request, resolve(request, origin))
+    fields: dict[str, Any] = {"fix": dict(found.kept), "resume_from": None, "checkpoint": None}
+    if found.checkpoint.same_chips:
+        fields |= {"chips": found.plan.chips, "chips_at_most": None, "chips_exact": True}
+    return request.model_copy(update=fields), found
+
+
+def with_run_noted(
+    request: Request, origin: Origin, found: Resumed, result: SolveResult
+) -> SolveResult:
+    """The answer that says what the checkpoint kept, and what the change of the layout gains."""
+    lines = (_kept_words(found), *_gain(request, origin, found.plan, result))
+    notes = replace(result.notes, caveats=(*result.notes.caveats, *lines))
+    question = replace(result.question, asked=asked_of(request))
+    return replace(result, notes=notes, question=question)
+
+
+def _kept_words(found: Resumed) -> str:
+    form = found.checkpoint
+    names = [name for name in form.kept(found.plan) if name in found.kept]
+    kept = ", ".join(f"{name} {' or '.join(found.kept[name])}" for name in names)
+    chips = f", and the {found.plan.chips} chips" if form.same_chips else ""
+    return (
+        f"the checkpoint {form.name} ({form.said}) keeps {kept}{chips}: {form.source} "
+        f"({form.version})"
+    )
+
+
+def _gain(request: Request, origin: Origin, plan: Plan, result: SolveResult) -> Iterator[str]:
+    """What the best plan gains against the layout of the run."""
+    best = result.best
+    if best is None:
+        return
+    try:
+        own = evaluate_plan(resolve(request, origin, plan.chips), plan)
+    except InputError as error:
+        yield f"the layout of the run cannot be kept: {str(error).splitlines()[0]}"
+        return
+    old, new = plan_fields(plan), plan_fields(best.plan)
+    flat_old, flat_new = ({**one, **one["mesh"]} for one in (old, new))
+    changes = [
+        f"{name} {flat_old[name]} to {flat_new[name]}"
+        for name in _SAID
+        if flat_old.get(name) != flat_new.get(name)
+    ]
+    if not changes:
+        yield "the layout of the run is the best one that its checkpoint loads into"
+        return
+    before = own.result.step_time_s
+    fits = "" if own.fits else ", which does not fit as it is"
+    on = "" if plan.chips == best.chips else f" on its {plan.chips} chips"
+    gain = 1 - best.step_time_s / before
+    word = "less" if gain >= 0 else "more"
+    yield (
+        f"the layout of the run takes {show_seconds(before)}{on}{fits}; this plan takes "
+        f"{show_seconds(best.step_time_s)}, {show_percent(abs(gain))} {word}: {', '.join(changes)}"
+    )

@@ -1,0 +1,179 @@
+"""`planner check`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.base.errors import InputError
+from planner.base.files import check_writable, read_bytes, same_path, write_atomically
+from planner.cli.field_flags import with_fields
+from planner.cli.options import OUTPUT, AsJson, option
+from planner.cli.output import print_json
+from planner.cli.plan_options import PlanFile, Row, row_of
+from planner.question.asked import REPLACED
+
+if TYPE_CHECKING:
+    from planner.evidence.checked.answer import CheckResult
+
+_STEPS = 20
+_EVERY_S = 1.0
+_LARGEST_BYTES = 256 * 2**20
+
+
+FEW = {
+    "row": "",
+    "log": "",
+    "watch": "",
+    "steps": "",
+    "calibration": "",
+    "assumptions": "",
+    "output": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
+
+
+@with_fields(*REPLACED, replacing=True)
+def check(
+    plan_file: PlanFile,
+    *,
+    row: Row = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            help="What the framework printed: Megatron-LM, torchtitan, MaxText, nanotron, "
+            "DeepSpeed or transformers' Trainer. - is standard input.",
+            metavar="FILE",
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help=f"Follow the log until --steps (default {_STEPS}) count; Ctrl-C ends it.",
+        ),
+    ] = False,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help="Count so many steps at most, the first ones after the warm-up.",
+            min=1,
+            metavar="NUMBER",
+        ),
+    ] = None,
+    asked: dict[str, Any],
+    output: Annotated[
+        Path | None,
+        option(
+            "Add the run to a CSV file that planner calibrate --runs reads.",
+            OUTPUT,
+            "-o",
+            "--output",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The log of a run's first steps beside the prediction of its plan.
+
+    What lies in its 80 % interval, and which part is likely off. Exit codes: 0 inside, 1 not.
+
+    Examples:
+      planner check plan.yaml --log train.log
+
+      planner check plan.yaml --log train.log --watch --steps 50
+
+      planner check plan.yaml --log train.log -o checked.csv
+
+      planner check plan.yaml --log train.log --calibration local.yaml --json
+    """
+    if log is None:
+        raise InputError("log: is missing; name what the framework printed, e.g. --log train.log")
+    _check_files(plan_file, log, output, watch=watch)
+    result = _checked(plan_file, row, log, asked, steps or (_STEPS if watch else 0), watch=watch)
+    if output is not None:
+        from planner.evidence.checked.row import file_with  # noqa: PLC0415  (numpy; not for --help)
+
+        write_atomically(output, file_with(output, result.row))
+    if as_json:
+        print_json(result.to_dict("" if output is None else str(output)))
+    else:
+        from planner.report.tables.check import check_view  # noqa: PLC0415  (not for --help)
+        from planner.report.tables.tables import print_view  # noqa: PLC0415
+
+        print_view(check_view(result, output))
+    if not result.passed:
+        raise typer.Exit(1)
+
+
+def _check_files(plan_file: Path, log: Path, output: Path | None, *, watch: bool) -> None:
+    """Finds out first that a file could not be written, or would cost one that is read."""
+    if watch and str(log) == "-":
+        raise InputError("watch: standard input cannot be followed; name a file")
+    if output is None:
+        return
+    for name, path in (("plan", plan_file), ("log", log)):
+        if same_path(output, path):
+            raise InputError(f"output: {output} is the {name} file that is read; name another")
+    check_writable(output)
+
+
+def _checked(
+    plan_file: Path, row: str | None, log: Path, asked: dict[str, Any], most: int, *, watch: bool
+) -> CheckResult:
+    """The log beside the plan, once it has enough steps where it is followed."""
+    from planner.evidence.checked.comparing import check_log, counted_steps  # noqa: PLC0415  (numpy; not for --help)
+    from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415
+    from planner.question.resolved import resolve  # noqa: PLC0415
+
+    request, plan, origin, _ = read_plan_file(plan_file, asked, flags=True, row=row_of(row))
+    if request.pools is not None:
+        raise InputError("pools: no log of a run on several kinds of chips is read")
+    resolved = resolve(request, origin, plan.chips)
+    if watch:
+        follow(log, lambda text: counted_steps(text, log), most)
+    return check_log(resolved, plan, _text(log), log, most)
+
+
+def _text(log: Path) -> str:
+    """A log, whatever bytes other programs wrote into it.
+
+    Raises:
+        InputError: It is missing or far larger than the first steps of any run.
+    """
+    path = Path("/dev/stdin") if str(log) == "-" else log
+    return read_bytes(path, _LARGEST_BYTES).decode("utf-8", "replace")
+
+
+def follow(
+    log: Path,
+    counted: Callable[[str], int],
+    enough: int,
+    wait: Callable[[float], None] = time.sleep,
+) -> None:
+    """Returns when a log that is still written has enough steps, or says that its run ended badly.
+
+    Args:
+        log: The file, which may not be there yet.
+        counted: From its text to the steps that count.
+        enough: How many are wanted.
+        wait: Lets seconds pass.
+    """
+    from planner.evidence.training_logs.log import ran_out  # noqa: PLC0415  (not for --help)
+
+    said = -1
+    while True:
+        text = _text(log) if log.exists() else ""
+        found = counted(text)
+        if found != said:
+            print(f"{found} of {enough} steps", file=sys.stderr, flush=True)
+            said = found
+        if found >= enough or ran_out(text):
+            return
+        wait(_EVERY_S)

@@ -1,0 +1,97 @@
+"""Seconds that adapters add to a layer, beside the products of the matrices that they stand at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from planner.assumptions.assumptions import Assumptions
+from planner.base.arrays import FloatArray
+from planner.base.vocabulary import ATTENTION_MATRICES
+from planner.cost.communication.exchanges import LayerInputs
+from planner.cost.kernels.linears import Linear
+from planner.cost.kernels.shapes import Shapes
+
+_NORM_BYTES = 14.0
+"""Per element of a matrix with DoRA: B A is written (2), scaled (2 + 2), added to W (4 + 2), and
+the sum read for its norm (2). Counted in PEFT 0.21.2, tuners/lora/dora.py; no run was fitted."""
+_DORA_OUTPUT_BYTES = 14.0
+"""Per output of such a matrix: its product is scaled (4), and so is what the adapter gives (4), and
+both are added (6). Counted in the same place."""
+
+
+def adapters_s(
+    a: Assumptions, shapes: Shapes, operators: dict[str, list[Linear]], x: LayerInputs
+) -> FloatArray | float:
+    """Adapters beside matrices that do not train: bytes of one forward pass over memory rate.
+
+    Adapters of small rank are bound by memory: dropout reads and writes the input, the two
+    products read it and write the output, which is scaled and added. Per matrix of i inputs and o
+    outputs e c_adapter T (i + o) bytes. Source: Hu et al., arXiv:2106.09685, equation 3; order of
+    kernels: `lora.Linear.forward` of Hugging Face peft. DoRA scales what both give.
+    """
+    if x.trains_all or not a.adapter_bytes:
+        return 0.0
+    dora = _DORA_OUTPUT_BYTES / a.adapter_bytes if x.job.adapter == "dora" else 0.0
+    wide: FloatArray | float = 0.0
+    for one, share in _adapted(a, shapes, operators, x):
+        wide = wide + one.share * one.tokens * (one.inputs + (1.0 + dora) * share * one.outputs)
+    return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
+
+
+def weight_norms_s(
+    a: Assumptions, shapes: Shapes, operators: dict[str, list[Linear]], x: LayerInputs
+) -> FloatArray | float:
+    """Seconds in which DoRA takes the norm of each W + s B A, with every forward pass.
+
+    Nothing of it is differentiated: Liu et al., arXiv:2402.09353, section 4.3. Its product has as
+    many operations as 2 r tokens of the matrix, and is left out; quantized weights are widened
+    again.
+    """
+    if x.trains_all or not a.adapter_bytes or x.job.adapter != "dora":
+        return 0.0
+    each = _NORM_BYTES + float(x.job.widens) * a.widening_bytes
+    weights: FloatArray | float = 0.0
+    for one, share in _adapted(a, shapes, operators, x):
+        weights = weights + one.share * one.copies * one.inputs * share * one.outputs
+    return np.asarray(each * weights / a.memory_bytes_per_s)
+
+
+def _adapted(
+    a: Assumptions, shapes: Shapes, operators: dict[str, list[Linear]], x: LayerInputs
+) -> Iterator[tuple[Linear, float]]:
+    """Products of matrices with adapters, and the share of the outputs of each that has them.
+
+    Where the job does not say which, they are those that runs of the era have them beside.
+    """
+    targets = x.job.lora_targets
+    if not targets:
+        named = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
+        yield from ((one, 1.0) for name in named for one in operators.get(name, ()))
+        return
+    for name in ("attention", "mlp", "shared experts"):
+        of = _attention_shares if name == "attention" else _mlp_shares
+        linears = operators.get(name, [])
+        shares = of(shapes, targets)[: len(linears)] or [1.0] * len(linears)
+        yield from ((one, s) for one, s in zip(linears, shares, strict=True) if s)
+
+
+def _attention_shares(shapes: Shapes, targets: tuple[str, ...]) -> list[float]:
+    """Of the output and of the joint projection; all five of latent attention alike."""
+    if shapes.latent:
+        whole = float({*ATTENTION_MATRICES} <= {*targets})
+        return [whole] * 5
+    widths = {
+        "q": shapes.heads * shapes.head_dim,
+        "k": shapes.kv_heads * shapes.head_dim,
+        "v": shapes.kv_heads * shapes.value_dim,
+    }
+    joint = sum(width for name, width in widths.items() if name in targets)
+    return [float("o" in targets), joint / sum(widths.values())]
+
+
+def _mlp_shares(shapes: Shapes, targets: tuple[str, ...]) -> list[float]:
+    """Of the up projection with its gate, and of the down projection."""
+    ups = ("gate", "up")[0 if shapes.gated else 1 :]
+    return [sum(name in targets for name in ups) / len(ups), float("down" in targets)]

@@ -1,0 +1,65 @@
+"""The log of DeepSpeed's engines, where `steps_per_print` of the configuration asks for one.
+
+    [2026-07-01 10:00:00,000] [INFO] [config.py:678:print]   train_batch_size ............. 64
+    [2026-07-01 10:00:09,000] [INFO] [timer.py:264:stop] epoch=0/micro_step=10/global_step=10,
+        RunningAvgSamplesPerSec=50.1, CurrSamplesPerSec=51.8, MemAllocated=12.3GB,
+        MaxMemAllocated=44.81GB
+    steps: 10 loss: 7.1234 iter time (s): 1.234 samples/sec: 51.864
+
+The first kind of line of steps is that of the engine: `CurrSamplesPerSec` is of the one step, "GB"
+are 2^30 bytes. The second is that of the pipeline's engine, a mean since the last line. A pipeline
+prints no memory.
+
+Source: DeepSpeed 0.19.8 (PyPI), deepspeed/utils/timer.py lines 264 to 272, runtime/pipe/engine.py
+lines 379 to 387, runtime/config.py lines 673 to 678, runtime/fp16/loss_scaler.py lines 153, 263.
+"""
+
+from __future__ import annotations
+
+import re
+
+from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+
+_RATE = re.compile(
+    r"global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=(\d+\.?\d*(?:e[+-]?\d+)?), "
+    r"MemAllocated=\S+GB, MaxMemAllocated=(\d+\.?\d*)GB"
+)
+_PIPELINE = re.compile(
+    r"steps: (\d+) loss: (-?\d+\.?\d*|nan|-?inf) .*?iter time \(s\): (\d+\.\d+) "
+    r"samples/sec: \d+\.\d"
+)
+_STATED = {
+    "sequences": re.compile(r"\s train_batch_size \.+ (\d+)\b"),
+    "micro_batch": re.compile(r"\s train_micro_batch_size_per_gpu \.* *(\d+)\b"),
+}
+_OVERFLOW = re.compile(r"\[deepspeed\] OVERFLOW!(?: Rank 0)? Skipping step\.")
+_SCALE = re.compile(r"reducing to (\d+\.?\d*)")
+_GIB = 2.0**30
+
+
+def parse_deepspeed(text: str, label: str) -> TrainingLog:
+    """The steps of a log.
+
+    Args:
+        text: The log.
+        label: What messages call it.
+
+    Raises:
+        InputError: It has no step.
+    """
+    reading = Reading(means="iter time (s)" in text)
+    for line in plain_lines(text):
+        for name, pattern in _STATED.items():
+            if said := pattern.search(line):
+                reading.says(name, said[1])
+        if _OVERFLOW.search(line):
+            reading.skipped += 1
+            if scale := _SCALE.search(line):
+                reading.loss_scale = float(scale[1])
+        if found := _RATE.search(line):
+            reading.memory_bytes.append(float(found[3]) * _GIB)
+            if not reading.means:
+                reading.takes(int(found[1]), sequences_per_s=float(found[2]))
+        if found := _PIPELINE.search(line):
+            reading.takes(int(found[1]), time_s=float(found[3]), loss=float(found[2]))
+    return reading.log(label, text)

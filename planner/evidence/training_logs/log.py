@@ -1,0 +1,254 @@
+"""What the log of a training run says of its steps, whatever framework printed it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import field
+from statistics import median
+
+from frozen_records import dataclass
+from planner.base.errors import InputError
+
+WARM_UP = 5
+"""Steps at the beginning that do not count: compilation, autotuning, first collectives."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedStep:
+    """One step as printed.
+
+    Attributes:
+        step: Its number, from 1.
+        time_s: How long it took; None: not printed.
+        tokens_per_s: Tokens per second and chip; None: not printed.
+        sequences_per_s: Sequences per second of all chips; None: not printed.
+        covers: Steps that the time is the mean of, this one the last.
+        launch: Which launch of the run, from 0; a restart is the next one.
+        sequences: Of its batch; None: not printed.
+    """
+
+    step: int
+    time_s: float | None = None
+    tokens_per_s: float | None = None
+    sequences_per_s: float | None = None
+    covers: int = 1
+    launch: int = 0
+    sequences: int | None = None
+
+    def seconds(self, tokens: float, chips: int, sequences: float) -> float:
+        """Seconds of the step, from its time or its rate; arguments as of `step_time_s`."""
+        if self.time_s is not None:
+            return self.time_s
+        if self.tokens_per_s is not None:
+            return tokens / (self.tokens_per_s * chips)
+        assert self.sequences_per_s, "a step has a time or a rate"
+        return sequences / self.sequences_per_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingLog:
+    """The steps of a run, each once per rank that printed it.
+
+    Attributes:
+        steps: At least one.
+        memory_bytes: Peak memory of a chip as the framework counts it; None: not printed.
+        warm_up: Steps of each launch that do not count.
+        skipped: Steps whose update was skipped; they are not among `steps`.
+        bad_steps: Numbers of the steps whose loss was NaN or infinite.
+        loss_scale: The last one; None: not printed.
+        stated: What the log says of the run, by `planner.plan.Plan`'s names of mesh axes, and
+            `chips`, `seq_len`, `sequences` (of a step), `tokens` (of a step), `micro_batch`.
+    """
+
+    steps: tuple[LoggedStep, ...]
+    memory_bytes: float | None
+    warm_up: int = WARM_UP
+    skipped: int = 0
+    bad_steps: tuple[int, ...] = ()
+    loss_scale: float | None = None
+    stated: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def last(self) -> int:
+        """Number of its last step."""
+        return max(one.step for one in self.steps)
+
+    @property
+    def launches(self) -> int:
+        """How often the run was started."""
+        return len({one.launch for one in self.steps})
+
+    @property
+    def longest(self) -> int:
+        """Steps of the longest launch."""
+        return max(high - low + 1 for low, high in self._ranges().values())
+
+    def _ranges(self) -> dict[int, tuple[int, int]]:
+        """The first and the last step of each launch."""
+        ranges: dict[int, tuple[int, int]] = {}
+        for one in self.steps:
+            first = one.step - one.covers + 1
+            low, high = ranges.get(one.launch, (first, one.step))
+            ranges[one.launch] = min(low, first), max(high, one.step)
+        return ranges
+
+    def counted(self) -> tuple[LoggedStep, ...]:
+        """The steps that count: of each launch those after the first `warm_up`.
+
+        Where no launch is longer than twice that, the later half of the longest. A line counts
+        where all of the steps that it covers do.
+        """
+        ranges = self._ranges()
+        lengths = {launch: high - low + 1 for launch, (low, high) in ranges.items()}
+        longest = self.longest
+        if longest > 2 * self.warm_up:
+            kept = {launch: self.warm_up for launch, n in lengths.items() if n > 2 * self.warm_up}
+        else:
+            kept = {launch: n // 2 for launch, n in lengths.items() if n == longest}
+        return tuple(
+            one
+            for one in self.steps
+            if one.launch in kept
+            and one.step - one.covers + 1 - ranges[one.launch][0] >= kept[one.launch]
+        )
+
+    def step_time_s(self, tokens: float, chips: int, sequences: float) -> float:
+        """Median seconds of a step that counts; NaN where none does.
+
+        The median leaves out the few steps that a profiler slows.
+
+        Args:
+            tokens: Per step, over all chips.
+            chips: Of the run.
+            sequences: Per step, over all chips.
+        """
+        found = [one.seconds(tokens, chips, sequences) for one in self.counted()]
+        return median(found) if found else math.nan
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a reader collects line by line.
+
+    Attributes:
+        means: Whether a time is the mean of the steps since the line before.
+        warm_up: As of `TrainingLog`.
+    """
+
+    means: bool = False
+    warm_up: int = WARM_UP
+    memory_bytes: list[float] = field(default_factory=list)
+    stated: dict[str, float] = field(default_factory=dict)
+    skipped: int = 0
+    loss_scale: float | None = None
+    _steps: list[LoggedStep] = field(default_factory=list)
+    _bad: dict[int, None] = field(default_factory=dict)
+    _launch: int = 0
+    _seen: list[int] = field(default_factory=list)
+
+    def begins(self, after: int | None = None) -> None:
+        """A launch begins, behind a step where the log says so."""
+        if self._seen and self._steps:
+            self._launch, self._seen = self._launch + 1, []
+        if after is not None and not self._seen:
+            self._seen = [after]
+
+    def says(self, name: str, text: str) -> None:
+        """Notes a number of the run; text that is none is left out."""
+        digits = text.replace(",", "").strip()
+        try:
+            self.stated[name] = float(digits)
+        except ValueError:
+            return
+
+    def passes(self, step: int) -> int:
+        """Notes that a line is of a step; returns how many steps it covers.
+
+        The number of a step that falls below the last but one belongs to a restart. Ranks that
+        print late repeat the last number or the one before.
+        """
+        if len(self._seen) > 1 and step < self._seen[-2]:
+            self.begins()
+        before = [one for one in self._seen if one < step]
+        if step not in self._seen:
+            self._seen = sorted([*self._seen, step])[-3:]
+        return step - before[-1] if self.means and before else 1
+
+    def skips(self, step: int) -> None:
+        """Notes a step whose update was skipped."""
+        self.passes(step)
+        self.skipped += 1
+
+    def takes(
+        self,
+        step: int,
+        *,
+        time_s: float | None = None,
+        tokens_per_s: float | None = None,
+        sequences_per_s: float | None = None,
+        sequences: int | None = None,
+        loss: float | None = None,
+    ) -> None:
+        """Notes a step; one without a time or with one of zero is passed over."""
+        covers = self.passes(step)
+        if loss is not None:
+            self.loses(step, loss)
+        if time_s or tokens_per_s or sequences_per_s:
+            self._steps.append(
+                LoggedStep(
+                    step=step,
+                    time_s=time_s,
+                    tokens_per_s=tokens_per_s,
+                    sequences_per_s=sequences_per_s,
+                    covers=covers,
+                    launch=self._launch,
+                    sequences=sequences,
+                )
+            )
+
+    def loses(self, step: int, loss: float) -> None:
+        """Notes the loss of a step, which may stand on a line of its own."""
+        if not math.isfinite(loss):
+            self._bad[step] = None
+
+    def log(self, label: str, text: str) -> TrainingLog:
+        """The log of what was found in a text.
+
+        Raises:
+            InputError: It has no step; why, where the text tells.
+        """
+        if not self._steps:
+            raise InputError(f"{label}: {_why_none(text)}")
+        return TrainingLog(
+            steps=tuple(self._steps),
+            memory_bytes=max(self.memory_bytes, default=None),
+            warm_up=self.warm_up,
+            skipped=self.skipped,
+            bad_steps=tuple(self._bad),
+            loss_scale=self.loss_scale,
+            stated=self.stated,
+        )
+
+
+def plain_lines(text: str) -> list[str]:
+    """The lines of a log without the colours of terminals."""
+    return _COLOUR.sub("", text).splitlines()
+
+
+def ran_out(text: str) -> bool:
+    """Whether a log says that memory did not suffice."""
+    return any(words in text for words in ("OutOfMemoryError", "out of memory", "RESOURCE_EXHAUST"))
+
+
+def number(text: str) -> float:
+    """A printed number, NaN and infinity included."""
+    return float(text.replace(",", ""))
+
+
+def _why_none(text: str) -> str:
+    if not text.strip():
+        return "is empty"
+    return "has no line of a step" + (": the run ran out of memory" if ran_out(text) else "")

@@ -1,0 +1,55 @@
+"""The log of MaxText's training loop.
+
+    Num_devices: 8, shape OrderedDict([('data', 1), ...])
+    Config param global_batch_size_to_train_on: 16
+    Config param max_target_length: 8192
+    Total estimated memory size: 62.1 GB, estimated output size: 30.0 GB, ...
+    completed step: 6, seconds: 1.234, TFLOP/s/device: 333.210, Tokens/s/device: 6638.573,
+        total_weights: 65536, loss: 9.876, lm_loss: 9.876, perplexity: 19459.1
+
+(each one line, behind what the logger puts before it). Steps count from 0. The memory is the
+compiler's estimate, in 2^30 bytes. Lines of steps at which a profiler starts or ends have no time.
+
+Source: MaxText src/maxtext/common/metric_logger.py lines 169 to 215, utils/max_utils.py lines 818
+to 824 (print_compiled_memory_stats), utils/maxtext_utils.py line 2274, configs/pyconfig.py line
+584, e591f30cbb (2026-08-22).
+"""
+
+from __future__ import annotations
+
+import re
+
+from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+
+_STEP = re.compile(
+    r"completed step: (\d+), seconds: (\d+\.\d+), .*?\bloss: (-?\d+\.\d+|nan|-?inf)\b"
+)
+_MEMORY = re.compile(r"Total estimated memory size: (\d+\.?\d*) GB,")
+_STATED = {
+    "chips": re.compile(r"Num_devices: (\d+), shape"),
+    "sequences": re.compile(r"Config param global_batch_size_to_train_on: (\d+)\b"),
+    "seq_len": re.compile(r"Config param max_target_length: (\d+)\b"),
+}
+_GIB = 2.0**30
+
+
+def parse_maxtext(text: str, label: str) -> TrainingLog:
+    """The steps of a log; their numbers are made to begin at 1.
+
+    Args:
+        text: The log.
+        label: What messages call it.
+
+    Raises:
+        InputError: It has no step.
+    """
+    reading = Reading()
+    for line in plain_lines(text):
+        for name, pattern in _STATED.items():
+            if said := pattern.search(line):
+                reading.says(name, said[1])
+        if found := _MEMORY.search(line):
+            reading.memory_bytes.append(float(found[1]) * _GIB)
+        if found := _STEP.search(line):
+            reading.takes(int(found[1]) + 1, time_s=float(found[2]), loss=float(found[3]))
+    return reading.log(label, text)

@@ -1,0 +1,93 @@
+"""The log of Megatron-LM's training loop, as rank 0 and the last rank print it.
+
+    using world size: 16, data-parallel size: 8, context-parallel size: 1, hierarchical
+        context-parallel sizes: None, tensor-model-parallel size: 2, pipeline-model-parallel size: 1
+      seq_length ...................................... 4096
+    [before the start of training step] datetime: 2026-03-16 10:00:00
+     [2026-03-16 10:00:00] iteration        6/      20 | consumed samples: ... |
+        elapsed time per iteration (ms): 812.4 | throughput per GPU (TFLOP/s/GPU): 391.2 | ...
+        global batch size:    16 | lm loss: 1.184012E+01 | loss scale: 1.0 | ...
+        number of skipped iterations:   0 | number of nan iterations:   0 |
+    [Rank 0] (after 2 iterations) memory (MB) | allocated: ... | max allocated: 51234.5 | ...
+
+An iteration is one line; the time is the mean over the iterations since the last line (the first
+iteration has one of its own). "MB" are 2^20 bytes.
+
+Source: NVIDIA Megatron-LM, megatron/training/training.py (training_log, lines 2033 to 2083;
+print_datetime), megatron/training/utils.py (report_memory) and megatron/training/arguments.py
+(lines 390 and 1296), core 0.16.1, 55ac708251 (2026-03-16); the same words in d98e8a64dd
+(2026-08-22).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+
+_STEP = re.compile(
+    r"iteration\s+(\d+)/\s*\d+ \|.*?elapsed time per iteration \(ms\): (\d+\.?\d*) \|"
+)
+_SKIPPED = re.compile(r"number of skipped iterations:\s+(\d+)")
+_NAN = re.compile(r"number of nan iterations:\s+(\d+)")
+_BATCH = re.compile(r"global batch size:\s+(\d+) \|")
+_SCALE = re.compile(r"loss scale: (\d+\.?\d*) \|")
+_LOSS = re.compile(r"lm loss: (\S+) \|")
+_MEMORY = re.compile(r"memory \(MB\) \|.*?max allocated: (\d+\.?\d*)")
+_BEGINS = "[before the start of training step] datetime:"
+_STATED = {
+    "chips": re.compile(r"using world size: (\d+),"),
+    "cp": re.compile(r", context-parallel size: (\d+),"),
+    "tp": re.compile(r"tensor-model-parallel size: (\d+),"),
+    "pp": re.compile(r"pipeline-model-parallel size: (\d+)\b"),
+    "ep": re.compile(r"^\s*expert_model_parallel_size \.+ (\d+)\b"),
+    "seq_len": re.compile(r"^\s*seq_length \.+ (\d+)\b"),
+    "micro_batch": re.compile(r"^\s*micro_batch_size \.+ (\d+)\b"),
+}
+_MIB = 2.0**20
+
+
+def parse_megatron(text: str, label: str) -> TrainingLog:
+    """The steps of a log; those whose update was skipped do not count.
+
+    Args:
+        text: The log.
+        label: What messages call it.
+
+    Raises:
+        InputError: It has no step.
+    """
+    reading = Reading(means=True)
+    for line in plain_lines(text):
+        if _BEGINS in line:
+            reading.begins()
+        for name, pattern in _STATED.items():
+            if said := pattern.search(line):
+                reading.says(name, said[1])
+        if found := _MEMORY.search(line):
+            reading.memory_bytes.append(float(found[1]) * _MIB)
+        if found := _STEP.search(line):
+            _take(reading, line, int(found[1]), float(found[2]) / 1e3)
+    return reading.log(label, text)
+
+
+def _take(reading: Reading, line: str, step: int, time_s: float) -> None:
+    """A line of a step."""
+    if scale := _SCALE.search(line):
+        reading.loss_scale = float(scale[1])
+    if (skipped := _SKIPPED.search(line)) and int(skipped[1]):
+        reading.skips(step)
+        return
+    batch, nan = _BATCH.search(line), _NAN.search(line)
+    reading.takes(
+        step,
+        time_s=time_s,
+        sequences=int(batch[1]) if batch else None,
+        loss=math.nan if nan and int(nan[1]) else _loss(line),
+    )
+
+
+def _loss(line: str) -> float | None:
+    found = _LOSS.search(line)
+    return float(found[1]) if found else None

@@ -1,0 +1,71 @@
+"""The log of torchtitan's metrics, as every rank prints it.
+
+    [titan] 2026-08-21 10:00:00,000 - root - INFO - Building device mesh with parallelism: pp=1,
+        dp_replicate=1, dp_shard=8, cp=1, tp=1, ep=1
+    ... Trainer is initialized with local batch size 1, global batch size 8, gradient accumulation
+        steps 1, sequence length 8192, total steps 20 (warmup 2)
+    ... Training starts at step 1
+    ... step:  6  loss:  7.01234  grad_norm:  1.2345
+        memory: 41.23GiB(51.80%)  tps: 6,543  tflops: 333.21  mfu: 33.69%
+
+(each one line, with colours). `tps` are tokens per second and device since the last line, by
+default every tenth step; `memory` is the peak that PyTorch's allocator reserved.
+
+Source: torchtitan components/metrics.py, MetricsProcessor.log, 0.3.0 (PyPI); trainer.py lines 622
+and 1022 and distributed/parallel_dims.py line 275 of b5bcd76c66 (2026-08-21), which states tokens
+in place of sequences; train.py lines 355 and 655 of 0.2.2 (73a0e69), which prints the loss with
+fewer digits. "N/A" stands for `mfu` under quantization.
+"""
+
+from __future__ import annotations
+
+import re
+
+from planner.evidence.training_logs.log import Reading, TrainingLog, number, plain_lines
+
+_STEP = re.compile(
+    r"(?<!validate )step:\s+(\d+)\s+loss:\s*(-?\d+\.?\d*|nan|-?inf)\b"
+    r".*?memory:\s*(\d+\.?\d*)GiB\(.*?\)\s+tps:\s+(\d[\d,]*)"
+)
+_BEGINS = re.compile(r"Training starts at step (\d+)")
+_MESH = re.compile(
+    r"Building device mesh with parallelism: pp=(\d+), dp_replicate=(\d+), dp_shard=(\d+), "
+    r"cp=(\d+), tp=(\d+), ep=(\d+)"
+)
+_TRAINER = {
+    "sequences": re.compile(r"Trainer is initialized with .*?global batch size (\d+),"),
+    "seq_len": re.compile(r"Trainer is initialized with .*?sequence length (\d+),"),
+    "tokens": re.compile(r"Trainer is initialized with .*?, (\d+) tokens per train step"),
+}
+_GIB = 2.0**30
+
+
+def parse_torchtitan(text: str, label: str) -> TrainingLog:
+    """The steps of a log.
+
+    Args:
+        text: The log.
+        label: What messages call it.
+
+    Raises:
+        InputError: It has no step.
+    """
+    reading = Reading(means=True)
+    for line in plain_lines(text):
+        if found := _MESH.search(line):
+            _mesh(reading, *map(int, found.groups()))
+        if found := _BEGINS.search(line):
+            reading.begins(after=int(found[1]) - 1)
+        for name, pattern in _TRAINER.items():
+            if said := pattern.search(line):
+                reading.says(name, said[1])
+        if found := _STEP.search(line):
+            reading.memory_bytes.append(float(found[3]) * _GIB)
+            reading.takes(int(found[1]), tokens_per_s=number(found[4]), loss=float(found[2]))
+    return reading.log(label, text)
+
+
+def _mesh(reading: Reading, pp: int, replicas: int, shards: int, cp: int, tp: int, ep: int) -> None:
+    """What the line about the mesh states."""
+    chips = pp * replicas * shards * cp * tp
+    reading.stated |= {"chips": chips, "pp": pp, "cp": cp, "tp": tp, "ep": ep}

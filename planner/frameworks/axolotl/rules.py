@@ -1,0 +1,54 @@
+"""What Axolotl's own checks refuse, or its file has no keys for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from planner.base.arrays import BoolArray
+from planner.cost.context import CostModel
+from planner.frameworks.rules.rule import Rule
+from planner.plan import DDP, PlanTable
+
+
+def own_reference(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Beside adapters the reference is the model without them."""
+    job = model.job
+    return np.full(len(plans), job.trains_all or job.reference != "model")
+
+
+def pairs_in_16_bits(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Preference pairs with sharded state have frozen weights of 16 bits."""
+    quantized = bool(model.job.reference) and model.job.widens
+    return np.asarray((plans.sharding == DDP) | (not quantized))
+
+
+_VERSION = "0.19.0 (PyPI)"
+AXOLOTL: tuple[Rule, ...] = (
+    Rule(
+        name="axolotl-reference",
+        field="job",
+        framework="axolotl",
+        version=_VERSION,
+        source="Axolotl core/builders/rl.py: with an adapter there is no ref_model",
+        holds=own_reference,
+        explain=lambda c, p: (
+            "beside adapters Axolotl takes the model without them as reference, not a second "
+            "model; use reference adapters or precomputed"
+        ),
+        launch=True,
+    ),
+    Rule(
+        name="axolotl-pairs",
+        field="sharding",
+        framework="axolotl",
+        version=_VERSION,
+        source="Axolotl utils/schemas/validation.py: FSDP2 does not support load_in_4bit with dpo",
+        holds=pairs_in_16_bits,
+        per_stage=True,
+        explain=lambda c, p: (
+            f"Axolotl has preference pairs beside {c.job.frozen_weights} weights without sharding, "
+            f"not with {p.sharding}; use ddp, or frozen-weights 16-bit"
+        ),
+        launch=True,
+    ),
+)

@@ -1,0 +1,100 @@
+"""Changes of a plan as settings of Megatron-LM, of forks and of recipes that read like it."""
+
+from __future__ import annotations
+
+import re
+
+from planner.frameworks.reading.edits import Setting
+from planner.plan import Plan
+
+ANCHORS = (
+    "micro_batch_size", "tensor_model_parallel_size", "model_parallel_size", "num_layers",
+    "train_micro_batch_size_per_gpu", "seq_length",
+)  # fmt: skip
+_PER_CHUNK = "num_layers_per_virtual_pipeline_stage"
+_SIZES = {
+    "tp": ("tensor_model_parallel_size", "model_parallel_size"),
+    "pp": ("pipeline_model_parallel_size", "pipe_parallel_size"),
+    "cp": ("context_parallel_size",),
+    "ep": ("expert_model_parallel_size",),
+    "micro_batch": ("micro_batch_size", "train_micro_batch_size_per_gpu"),
+}
+_GRANULARITY = ("recompute_granularity", "activations_checkpoint_granularity")
+_METHOD = ("recompute_method", "activations_checkpoint_method")
+_NUMBER = ("recompute_num_layers", "activations_checkpoint_num_layers")
+_FORK = "checkpoint_activations"
+_STRATEGIES = {"zero2": "optim_grads", "zero3": "optim_grads_params"}
+
+
+def settings_between(
+    before: Plan, after: Plan, batch: int, layers: int, text: str
+) -> tuple[Setting, ...]:
+    """What changes from one plan to another.
+
+    Args:
+        before, after: The plans.
+        batch: Sequences of a step, which stays.
+        layers: Of the model.
+        text: The launch.
+    """
+    found = [
+        Setting(names=names, value=str(getattr(after, field)))
+        for field, names in _SIZES.items()
+        if getattr(before, field) != getattr(after, field)
+    ]
+    by_steps = "gradient_accumulation_steps" in text
+    names = ("global_batch_size", "train_batch_size")
+    found.append(Setting(names=names, value=str(batch), present=by_steps))
+    steps = batch // (after.micro_batch * after.dp * after.fsdp)
+    found.append(Setting(names=("gradient_accumulation_steps",), value=str(steps), present=True))
+    if (before.interleave, before.pp) != (after.interleave, after.pp):
+        found += _chunks(after, layers, text)
+    if before.sequence_parallel != after.sequence_parallel:
+        found.append(_switch("sequence_parallel", after.sequence_parallel))
+    if before.recompute != after.recompute:
+        found += _recomputation(after, text)
+    if before.sharding != after.sharding:
+        found += _sharding(after)
+    return tuple(found)
+
+
+def _switch(name: str, on: bool) -> Setting:
+    return Setting(names=(name,), value="" if on else None, switch=True)
+
+
+def _chunks(after: Plan, layers: int, text: str) -> list[Setting]:
+    per_chunk = (_PER_CHUNK, _PER_CHUNK.replace("_", "-"))
+    several = after.interleave > 1
+    if any(name in text for name in per_chunk):
+        each = layers // (after.pp * after.interleave)
+        return [Setting(names=(_PER_CHUNK,), value=str(each) if several else None)]
+    names = ("num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size")
+    listed = names if "--" in text else names[::-1]
+    return [Setting(names=listed, value=str(after.interleave) if several else None)]
+
+
+def _recomputation(after: Plan, text: str) -> list[Setting]:
+    full = after.recompute == "full"
+    if _FORK in text or _FORK.replace("_", "-") in text:
+        found = [_switch(_FORK, full)]
+        return found if after.recompute != "selective" else []
+    granularity = None if after.recompute == "none" else after.recompute
+    old = -1 if re.search(r"(?m)^trainer:", text) else 1  # NeMo has names of its own
+    return [
+        Setting(names=_GRANULARITY[::old], value=granularity),
+        Setting(names=_METHOD[::old], value="uniform" if full else None),
+        Setting(names=_NUMBER[::old], value="1" if full else None),
+        Setting(names=("recompute_activations",), value=None, switch=True),
+    ]
+
+
+def _sharding(after: Plan) -> list[Setting]:
+    strategy = _STRATEGIES.get(after.sharding)
+    found = [_switch("use_distributed_optimizer", after.sharding != "ddp")]
+    found.append(_switch("use_megatron_fsdp", strategy is not None))
+    found.append(Setting(names=("data_parallel_sharding_strategy",), value=strategy))
+    if strategy is not None:
+        found.append(Setting(names=("ckpt_format",), value="fsdp_dtensor"))
+    if after.sharding == "ddp":
+        found.append(_switch("overlap_param_gather", False))
+    return found

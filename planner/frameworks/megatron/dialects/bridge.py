@@ -1,0 +1,121 @@
+"""Megatron-Bridge: a recipe that is a Python function.
+
+Names and defaults: NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/recipes/common.py
+(`_pretrain_common`) and training/config.py, 067f987df0 and 0.3.1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
+from planner.frameworks.reading.commands import Command
+from planner.frameworks.reading.imported import Noted
+from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
+from planner.frameworks.reading.settings import Asked
+
+_COMMON: dict[str, Any] = {
+    "train.global_batch_size": 32,
+    "train.micro_batch_size": 2,
+    "ddp.use_distributed_optimizer": True,
+    "ddp.overlap_grad_reduce": True,
+    "ddp.overlap_param_gather": True,
+    "ddp.grad_reduce_in_fp32": True,
+    "dataset.seq_length": 4096,
+}
+_SECTIONS = ("model", "train", "ddp", "comm_overlap", "optimizer", "mixed_precision", "dataset")
+_RENAMED = {
+    "virtual_pipeline_model_parallel_size": "num_virtual_stages_per_pipeline_rank",
+    "num_moe_experts": "num_experts",
+    "fp8": "fp8_format",
+}
+_DROPPED = (
+    "pipeline_dtype", "grad_reduce_in_fp32", "params_dtype",
+    "average_in_collective", "num_query_groups", "gated_linear_unit", "tp_comm_overlap_cfg",
+    "add_bias_linear", "share_embeddings_and_output_weights", "fp8_param_gather_in_bf16",
+    "sharding_strategy", "attention_backend", "cuda_graph_impl", "cuda_graph_scope", "vocab_size",
+)  # fmt: skip
+_CHIPS = re.compile(r"_(\d{1,6})gpu_")
+_OTHER_JOBS = re.compile(r"peft|lora|dora")
+
+
+def bridge(text: str, asked: Asked) -> Recipe:
+    """A recipe of Megatron-Bridge as arguments of Megatron-LM.
+
+    Raises:
+        InputError: It is no recipe, or one that trains adapters.
+    """
+    found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
+    if _OTHER_JOBS.search(found.name):
+        raise InputError(f"{asked.name}: {found.name} trains adapters; --job lora plans such")
+    own = {name: value for name, value in found.values.items() if name in _COMMON}
+    values = {**_COMMON, **found.values}
+    settings: dict[str, Any] = {}
+    for name, value in values.items():
+        section, _, rest = name.partition(".")
+        if section in _SECTIONS and rest and "." not in rest and rest not in _DROPPED:
+            settings[_RENAMED.get(rest, rest)] = _text(value)
+    chips = _CHIPS.search(found.name)
+    assumed = tuple(
+        Noted(name=name, value=str(value), reason="the default of Megatron-Bridge's recipes")
+        for name, value in _COMMON.items()
+        if name not in own
+    )
+    settings |= _formats(found, values) | _shape(values)
+    model = _model_name(found)
+    return Recipe(
+        settings=as_arguments(settings.items()),
+        command=Command(
+            words=[],
+            chips=int(chips[1]) if chips else None,
+            said=f"the name of {found.name}",
+            notes=found.notes,
+        ),
+        is_command=False,
+        states_model=not model,
+        model=model,
+        assumed=assumed,
+    )
+
+
+def _text(value: Any) -> Any:
+    """torch.float32 as an argument says it."""
+    names = {"torch.float32": "fp32", "torch.bfloat16": "bf16", "torch.float16": "fp16"}
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def _model_name(found: PythonRecipe) -> str:
+    """The model on a hub that the recipe takes its shape from."""
+    hub = (text for name, text in found.calls if name == "from_hf_pretrained")
+    return next(hub, "").rpartition("/")[2]
+
+
+def _formats(found: PythonRecipe, values: dict[str, Any]) -> dict[str, Any]:
+    """Of products and gradients: by the name of a mixed precision, bf16 by default."""
+    said = str(values.get("mixed_precision", ""))
+    named = [text or name for name, text in found.calls if "mixed" in name + text]
+    said = said or (named[-1] if named else "bf16_mixed")
+    wide = values.get("mixed_precision.grad_reduce_in_fp32", values["ddp.grad_reduce_in_fp32"])
+    formats: dict[str, Any] = {"bf16": True, "grad_reduce_in_bf16": not wide}
+    if "fp8" in said:
+        recipe = "mxfp8" if "mx" in said else "tensorwise" if "current" in said else "delayed"
+        formats |= {"fp8_format": "hybrid", "fp8_recipe": recipe}
+    if "nvfp4" in said or "fp4" in said:
+        formats["fp4_format"] = "e2m1"
+    return formats
+
+
+def _shape(values: dict[str, Any]) -> dict[str, Any]:
+    """What providers of models name otherwise than the arguments do."""
+    groups = values.get("model.num_query_groups")
+    return {
+        "group_query_attention": groups is not None,
+        "num_query_groups": groups,
+        "swiglu": bool(values.get("model.gated_linear_unit")),
+        "untie_embeddings_and_output_weights": not values.get(
+            "model.share_embeddings_and_output_weights", True
+        ),
+        "seq_length": values.get("model.seq_length", values["dataset.seq_length"]),
+    }

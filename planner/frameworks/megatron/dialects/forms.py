@@ -1,0 +1,71 @@
+"""Which form a launch has that is not arguments of Megatron-LM, and what reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.messages import one_line
+from planner.frameworks.megatron.dialects.bridge import bridge
+from planner.frameworks.megatron.dialects.nemo import nemo
+from planner.frameworks.megatron.dialects.neox import neox
+from planner.frameworks.megatron.dialects.primus import primus
+from planner.frameworks.megatron.dialects.recipe import Recipe
+from planner.frameworks.reading.settings import Asked
+from planner.frameworks.reading.texts import looks_like_shell
+
+_NEOX = re.compile(r"""^\s*["']?(pipe|model)[-_]parallel[-_]size["']?\s*:""", re.M)
+_NEMO = re.compile(r"^  (tensor|pipeline)_model_parallel_size\s*:", re.M)
+_PRIMUS = re.compile(r"^ +framework:\s*megatron\s*$", re.M)
+_BRIDGE = re.compile(r"^\s*cfg\.model\b|^def \w+\(.*->\s*ConfigContainer", re.M)
+
+
+_ARGUMENTS = re.compile(
+    r"--(num-layers|hidden-size|micro-batch-size|num-attention-heads|tensor-model-parallel-size)\b"
+)
+
+
+def is_launch(text: str) -> bool:
+    """Whether a text has one of these forms, or arguments of Megatron-LM."""
+    return bool(_ARGUMENTS.search(text)) or _form(text) is not None or is_python(text)
+
+
+def is_python(text: str) -> bool:
+    """Whether it is a file of recipes of Megatron-Bridge."""
+    return bool(_BRIDGE.search(text)) and not looks_like_shell(text)
+
+
+def recipe_in(text: str, asked: Asked) -> Recipe | None:
+    """A recipe in YAML or Python as arguments; None: the text is something else.
+
+    Raises:
+        InputError: It is one that cannot be read.
+    """
+    if is_python(text):
+        return bridge(text, asked)
+    form = _form(text)
+    return None if form is None else form(_yaml(text, asked.name), asked)
+
+
+def _form(text: str) -> Callable[[Mapping[str, Any], Asked], Recipe] | None:
+    if looks_like_shell(text):
+        return None
+    for pattern, form in ((_PRIMUS, primus), (_NEMO, nemo), (_NEOX, neox)):
+        if pattern.search(text):
+            return form
+    return None
+
+
+def _yaml(text: str, name: str) -> Mapping[str, Any]:
+    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only for recipes)
+    from strict_yaml.reading import load  # noqa: PLC0415
+
+    try:
+        data = load(text)
+    except YamlError as error:
+        raise InputError(f"{name}: {one_line(str(error))}") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: is not a mapping of names to values")
+    return data

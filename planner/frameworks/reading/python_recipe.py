@@ -1,0 +1,228 @@
+"""A recipe that is a Python function, read without running it: assignments of plain values.
+
+`cfg.model.x = 4` and `cfg.y = Config(x=4)` are both a field with a value; what is computed from
+anything else, loops and branches are left out with their line. `ast` parses; nothing is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any
+
+from frozen_records import dataclass
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
+
+_LARGEST = 1 << 40
+_MOST_CALLS = 8  # functions that a recipe builds on, one upon another
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonRecipe:
+    """What a function sets.
+
+    Attributes:
+        name: Of the function.
+        values: Dotted fields below the object, with plain values.
+        calls: Functions and classes that were called, with their first argument where it is text.
+        notes: What was left out, one line each.
+    """
+
+    name: str
+    values: dict[str, Any]
+    calls: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reading:
+    functions: dict[str, ast.FunctionDef]
+    constants: dict[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    depth: int = 0
+
+
+def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRecipe:
+    """The recipe of a file.
+
+    Args:
+        text: The file.
+        name: What messages call it.
+        function: The recipe's function; empty: the only one.
+        returns: Name of the class that recipes return.
+
+    Raises:
+        InputError: The text is no Python, or the function is not in it.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{name}: is no Python ({type(error).__name__})") from error
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    recipes = [
+        one.name
+        for one in functions.values()
+        if not one.name.startswith("_") and _named(one.returns) == returns
+    ]
+    chosen = function or (recipes[0] if len(recipes) == 1 else "")
+    if chosen not in functions:
+        if function:
+            raise InputError(f"{name}: {not_one_of(function, recipes)}")
+        some = ", ".join(recipes[:4])
+        raise InputError(
+            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}, ..."
+        )
+    reading = _Reading(functions, dict(_assigned(tree.body)))
+    _read_function(reading, functions[chosen], {})
+    return PythonRecipe(
+        name=chosen,
+        values=reading.values,
+        calls=tuple(reading.calls),
+        notes=tuple(reading.notes),
+    )
+
+
+def _named(node: ast.expr | None) -> str:
+    """The last part of a dotted name; empty for anything else."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    return _dotted(node).rpartition(".")[2] if node is not None else ""
+
+
+def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
+    """Names of a module that stand for plain values."""
+    for one in body:
+        target: ast.expr | None = one.target if isinstance(one, ast.AnnAssign) else None
+        if isinstance(one, ast.Assign) and len(one.targets) == 1:
+            target = one.targets[0]
+        if isinstance(target, ast.Name) and isinstance(one, ast.Assign | ast.AnnAssign):
+            known, value = _plain(one.value, {})
+            if known:
+                yield target.id, value
+
+
+def _read_function(reading: _Reading, function: ast.FunctionDef, given: dict[str, Any]) -> None:
+    """Goes through a function; those of the file that it builds on come first."""
+    names = {**reading.constants, **_defaults(function), **given}
+    for statement in function.body:
+        _read_statement(reading, statement, names)
+
+
+def _defaults(function: ast.FunctionDef) -> dict[str, Any]:
+    """Parameters with plain defaults."""
+    spec = function.args
+    pairs = [*zip(spec.args[len(spec.args) - len(spec.defaults) :], spec.defaults, strict=True)]
+    pairs += [
+        (arg, value) for arg, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if value
+    ]
+    found = ((arg.arg, _plain(value, {})) for arg, value in pairs)
+    return {name: value for name, (known, value) in found if known}
+
+
+def _read_statement(reading: _Reading, statement: ast.stmt, names: dict[str, Any]) -> None:
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        _read_assignment(reading, statement.targets[0], statement.value, names)
+    elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Call):
+        _read_call(reading, "", statement.value, names)
+    elif isinstance(statement, ast.If):
+        known, value = _plain(statement.test, names)
+        if not known:
+            reading.notes.append(f"line {statement.lineno}: an `if` that is not known is left out")
+            return
+        for one in statement.body if value else statement.orelse:
+            _read_statement(reading, one, names)
+    elif isinstance(statement, ast.For | ast.While | ast.With | ast.Try):
+        kind = type(statement).__name__.lower()
+        reading.notes.append(f"line {statement.lineno}: `{kind}` and what is in it is left out")
+
+
+def _read_assignment(
+    reading: _Reading, target: ast.expr, value: ast.expr, names: dict[str, Any]
+) -> None:
+    path = _dotted(target)
+    inner = path.partition(".")[2]
+    if isinstance(value, ast.Call):
+        _read_call(reading, inner, value, names)
+        return
+    known, plain = _plain(value, names)
+    if "." not in path:
+        if known and path:
+            names[path] = plain
+        return
+    if known:
+        reading.values[inner] = plain
+    else:
+        reading.values.pop(inner, None)
+        reading.notes.append(f"line {target.lineno}: {path} is computed, and left out")
+
+
+def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, Any]) -> None:
+    """Keywords of a call as fields; a function of the file is read in its place."""
+    called = _named(call.func) or _named(getattr(call.func, "attr", None))
+    first = call.args[0] if call.args else None
+    while isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Call):
+        inner = call.func.value  # Bridge.from_pretrained("x").get_model_config()
+        called, first = _named(inner.func), inner.args[0] if inner.args else None
+        call = inner
+    known, text = _plain(first, names) if first is not None else (False, None)
+    reading.calls.append((called, text if known and isinstance(text, str) else ""))
+    keywords = {one.arg: _plain(one.value, names) for one in call.keywords if one.arg}
+    given = {name: value for name, (is_known, value) in keywords.items() if is_known}
+    own = reading.functions.get(called)
+    if own is not None and reading.depth < _MOST_CALLS:
+        positions = [arg.arg for arg in own.args.args]
+        plain = (_plain(value, names) for value in call.args)
+        given |= {name: one[1] for name, one in zip(positions, plain, strict=False) if one[0]}
+        reading.depth += 1
+        _read_function(reading, own, given)
+        reading.depth -= 1
+        return
+    for one in call.keywords:
+        field_path = f"{path}.{one.arg}" if path else str(one.arg)
+        if isinstance(one.value, ast.Call):
+            _read_call(reading, field_path, one.value, names)
+        elif one.arg in given:
+            reading.values[field_path] = given[one.arg]
+
+
+def _dotted(node: ast.expr | None) -> str:
+    """`a.b.c` of names and attributes; empty for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def _plain(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
+    """Whether an expression is a plain value, and the value: constants, names, lists of them."""
+    if isinstance(node, ast.Constant):
+        return True, node.value
+    if isinstance(node, ast.Name):
+        return node.id in names, names.get(node.id)
+    if isinstance(node, ast.List | ast.Tuple):
+        parts = [_plain(one, names) for one in node.elts]
+        return all(known for known, _ in parts), [value for _, value in parts]
+    if isinstance(node, ast.Attribute):
+        dotted = _dotted(node)
+        return dotted.startswith("torch."), dotted
+    return _computed(node, names)
+
+
+def _computed(node: ast.expr | None, names: dict[str, Any]) -> tuple[bool, Any]:
+    """The opposite of a plain value, and the product of two whole numbers."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        known, value = _plain(node.operand, names)
+        return known, not value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _plain(node.left, names), _plain(node.right, names)
+        whole = isinstance(left[1], int) and isinstance(right[1], int)
+        if left[0] and right[0] and whole and abs(left[1] * right[1]) < _LARGEST:
+            return True, left[1] * right[1]
+    return False, None

@@ -1,0 +1,25 @@
+"""Which framework a launch is of, by its text."""
+
+from __future__ import annotations
+
+from planner.base.errors import InputError
+from planner.frameworks.registry import every
+from planner.frameworks.targets import launch_sources
+
+AUTO = "auto"
+"""What `--from` takes for a launch of any framework."""
+
+
+def recognized(text: str, name: str) -> str:
+    """The target whose launch a text is: of the frameworks, the first that knows it as its own.
+
+    Raises:
+        InputError: None does.
+    """
+    for framework in every():
+        if target := framework.recognizes(text):
+            return target
+    sources = ", ".join(launch_sources())
+    raise InputError(
+        f"{name}: is not known as a launch of any of {sources}; --from names the framework"
+    )

@@ -1,0 +1,1 @@
+"""torchtune: recipes of PyTorch, whose configurations name components. Begin with `write`."""

@@ -1,0 +1,1 @@
+"""Hugging Face TRL: SFT and DPO, over Accelerate and PEFT. Begin with `write`."""

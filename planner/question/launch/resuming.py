@@ -1,0 +1,178 @@
+"""The run that a question goes on from, and what its checkpoint lets a new plan change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+
+from frozen_records import dataclass
+from planner.base.errors import InputError
+from planner.base.files import read_text
+from planner.base.messages import not_one_of, shown
+from planner.base.vocabulary import LAYOUTS, MESH_AXES, SHARDINGS, SPLITS
+from planner.cost.stages.layout import stage_layers
+from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
+from planner.frameworks.registry import framework_of
+from planner.plan import Plan
+from planner.plan.layout_text import parse_layout
+from planner.question.files.plan_file import read_plan_file
+from planner.question.launch.read import read_launch
+from planner.question.request import Request
+from planner.question.resolved import Resolved
+
+_PART = re.compile(r"\s*([a-z_]+)\s*=\s*([A-Za-z0-9-]+)\s*")
+_PLANS = (".yaml", ".yml", ".json", ".csv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """A run that exists.
+
+    Attributes:
+        plan: Its plan.
+        checkpoint: The form of its checkpoint.
+        kept: Values that fields of a new plan may take, as `fix` has them.
+    """
+
+    plan: Plan
+    checkpoint: Checkpoint
+    kept: Mapping[str, tuple[str, ...]]
+
+
+def resumed(request: Request, resolved: Resolved) -> Resumed:
+    """The run that a question goes on from.
+
+    Args:
+        request: A question with `resume_from`.
+        resolved: The same made concrete.
+
+    Raises:
+        InputError: It cannot be read, its checkpoint has no known form, or what that keeps
+            contradicts the question.
+    """
+    profile = resolved.cost.framework
+    framework = framework_of(profile.name)
+    if framework is None:
+        raise InputError(f"resume-from: no form of checkpoint of {profile.name} is known")
+    plan = _plan(request, resolved)
+    checkpoint = checkpoint_of(framework, request.checkpoint, plan)
+    if checkpoint.same_chips and plan.chips not in resolved.counts:
+        raise InputError(
+            f"chips: the checkpoint {checkpoint.name} of {plan.chips} chips is loaded on as many "
+            f"({checkpoint.source}); allowed: {plan.chips}"
+        )
+    _check_layers(request, checkpoint, plan)
+    return Resumed(plan=plan, checkpoint=checkpoint, kept=_both(checkpoint.kept(plan), request.fix))
+
+
+def _check_layers(request: Request, checkpoint: Checkpoint, plan: Plan) -> None:
+    """Refuses stages with other layers than those of the run, where its checkpoint keeps them.
+
+    Raises:
+        InputError: The question decides them, or lists others.
+    """
+    if not checkpoint.keeps_layers(plan):
+        return
+    own = None if plan.stages is None else tuple(stage.layers for stage in plan.stages)
+    asked = None if request.layout in LAYOUTS else parse_layout(request.layout)
+    if (request.layout == LAYOUTS[0] and own is None) or (own is not None and asked == own):
+        return
+    allowed = LAYOUTS[0] if own is None else ",".join(map(str, own))
+    raise InputError(
+        f"layout: {request.layout} would move layers between stages, and the checkpoint "
+        f"{checkpoint.name} keeps those of each; allowed: {allowed}"
+    )
+
+
+def _both(
+    kept: Mapping[str, tuple[str, ...]], fix: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """What a checkpoint keeps and a question fixes."""
+    found = dict(fix)
+    for name, values in kept.items():
+        allowed = tuple(value for value in values if value in fix.get(name, values))
+        if not allowed:
+            raise InputError(
+                f"fix: {name}={','.join(fix[name])} contradicts resume-from, whose checkpoint "
+                f"keeps {name} {' or '.join(values)}"
+            )
+        found[name] = allowed
+    return found
+
+
+def _plan(request: Request, resolved: Resolved) -> Plan:
+    """The plan of a run: of a text such as `tp=4,pp=2,dp=8`, a plan file or a launch."""
+    text = request.resume_from or ""
+    path = Path(text)
+    if "=" in text and not path.exists():
+        return _with_split(_of_text(text), resolved, given="split" in text)
+    if path.suffix.lower() in _PLANS and _names_a_plan(path):
+        return read_plan_file(path).plan
+    framework = framework_of(resolved.cost.framework.name)
+    readable = [] if framework is None else [one for one in framework.targets if one.launches]
+    if not readable:
+        raise InputError(
+            f"resume-from: {shown(text)} is no plan file, and no launch of "
+            f"{resolved.cost.framework.name} is read; give its mesh, e.g. tp=4,pp=2,dp=8"
+        )
+    job = {"hardware": request.hardware, "model": request.model}
+    return read_launch(readable[0].name, path, job).plan
+
+
+def _with_split(plan: Plan, resolved: Resolved, *, given: bool) -> Plan:
+    """The plan with the first rule of its framework that deals its layers out."""
+    model, splits = resolved.cost.job.model, resolved.cost.framework.splits
+    if given or plan.pp == 1:
+        return plan
+    dealt = (
+        name
+        for name in splits
+        if stage_layers(model, plan.pp, plan.interleave, SPLITS.index(name)) is not None
+    )
+    return replace(plan, split=next(dealt, plan.split))
+
+
+def _names_a_plan(path: Path) -> bool:
+    """Whether a file is one of ours, and no recipe or configuration of a framework."""
+    return path.suffix.lower() == ".csv" or "schema_version" in read_text(path)
+
+
+def _of_text(text: str) -> Plan:
+    """A plan from fields of it.
+
+    Raises:
+        InputError: A field is none, given twice, or its value is no size or word.
+    """
+    known = {one.name: one.type for one in fields(Plan)}
+    allowed = (*MESH_AXES, "sharding", "interleave", "schedule", "split")
+    given: dict[str, int | str] = {}
+    for part in text.split(","):
+        found = _PART.fullmatch(part)
+        if found is None:
+            raise InputError(
+                f"resume-from: {shown(part)} is no field of a plan with its value, e.g. tp=4"
+            )
+        name, value = found.groups()
+        if name not in allowed or name not in known:
+            raise InputError(f"resume-from: {not_one_of(name, allowed)}")
+        if name in given:
+            raise InputError(f"resume-from: {name} is given twice")
+        given[name] = _value(name, value)
+    if "sharding" not in given:
+        given["sharding"] = "zero3" if int(given.get("fsdp", 1)) > 1 else "zero1"
+        if int(given.get("dp", 1)) * int(given.get("fsdp", 1)) * int(given.get("cp", 1)) == 1:
+            given["sharding"] = "ddp"
+    return Plan(**given)  # type: ignore[arg-type]
+
+
+def _value(name: str, text: str) -> int | str:
+    words = {"sharding": SHARDINGS, "split": SPLITS, "schedule": (text,)}
+    if name in words:
+        if text not in words[name]:
+            raise InputError(f"resume-from: {name}: {not_one_of(text, words[name])}")
+        return text
+    if not text.isdigit() or not 1 <= int(text[:9]) <= 2**24:
+        raise InputError(f"resume-from: {name}={text} is no size of at least 1")
+    return int(text)

@@ -1,0 +1,120 @@
+"""A run that exists: the best plan that its checkpoint loads into, and what that gains."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.cases import each
+
+import planner
+from planner.answers.evaluation import limits_of, options_of
+from planner.base.errors import InputError
+from planner.cost.evaluate import evaluate_table
+from planner.frameworks.registry import FRAMEWORKS, framework_of
+from planner.plan import ORDERS, SHARDINGS, PlanTable
+from planner.question.files.plan_text import plan_text
+from planner.question.request import request_from
+from planner.question.resolved import resolve
+from planner.search.oracle.oracle import _whole_space
+
+SMALL: dict[str, Any] = {
+    "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "batch_tokens": 2**17,
+    "seq_len": 8192, "max_oom_risk": 1, "clocks": False,
+}  # fmt: skip
+ZERO1, ZERO2, ZERO3 = map(SHARDINGS.index, ("zero1", "zero2", "zero3"))
+Loads = Callable[[PlanTable], Any]
+
+
+def brute_force_s(fields: dict[str, Any], loads: Loads) -> float:
+    """The least step time of all plans in every order, of those that a checkpoint loads into."""
+    request = request_from(fields)
+    resolved = resolve(request)
+    model, options = resolved.cost, options_of(request, resolved.runners.targets)
+    plans = _whole_space(model, fields["chips"], options).plans
+    plans = plans.take(np.flatnonzero(loads(plans)))
+    best = np.inf
+    for order in options.orders(model.framework):
+        placed = replace(plans, order=np.full(len(plans), ORDERS.index(order)))
+        costs = evaluate_table(model, placed)
+        fits, _ = limits_of(request).memory(model, placed, costs.memory)
+        best = min(best, float(costs.step_time_s[fits].min(initial=np.inf)))
+    return best
+
+
+@each(("framework", "fields", "loads"), [
+    ("megatron", {"resume_from": "tp=2,pp=2,dp=2"},
+     lambda p: (p.tp == 2) & (p.pp == 2) & (p.interleave == 1) & (p.sharding == ZERO1)),
+    ("megatron", {"resume_from": "fsdp=16"}, lambda p: p.sharding >= ZERO2),
+    ("deepspeed", {"resume_from": "tp=2,dp=4,sharding=zero2"},
+     lambda p: (p.tp == 2) & (p.pp == 1) & (p.sharding == ZERO2)),
+    ("nanotron", {"resume_from": "tp=2,pp=2,dp=4"},
+     lambda p: (p.pp == 2) & (p.sharding == ZERO1)),
+])  # fmt: skip
+def test_the_best_of_those_that_load(framework: str, fields: dict[str, str], loads: Loads) -> None:
+    asked = {**SMALL, "framework": framework}
+    found = planner.solve(**asked, **fields)
+    assert found.best is not None
+    assert found.certificate.status == "optimal"
+    assert found.best.step_time_s == pytest.approx(brute_force_s(asked, loads), rel=1e-12)
+    assert bool(loads(PlanTable.from_plans([found.best.plan]))[0])
+    assert any(line.startswith("the checkpoint ") for line in found.notes.caveats)
+    assert found.question.asked["resume_from"] == fields["resume_from"]
+    assert "fix" not in found.question.asked
+
+
+def test_what_the_change_gains_is_said(tmp_path: Path) -> None:
+    fields = {**SMALL, "framework": "megatron", "checkpoint": "torch_dist"}
+    free = planner.solve(**fields, resume_from="tp=8")
+    assert free.best is not None
+    (line,) = [one for one in free.notes.caveats if one.startswith("the layout of the run takes")]
+    own = planner.evaluate(planner.Plan(tp=8, sharding="ddp"), **{**SMALL, "framework": "megatron"})
+    gain = 1 - free.best.step_time_s / own.result.step_time_s
+    assert gain > 0.02
+    assert f"{100 * gain:.3g} % less" in line
+    assert f"tp 8 to {free.best.plan.tp}" in line
+    # The plan itself, as a file, is the best that its own checkpoint loads into.
+    resolved = resolve(request_from({**SMALL, "framework": "megatron"}))
+    path = tmp_path / "run.yaml"
+    path.write_text(plan_text(resolved, free.best.plan, []), encoding="utf-8")
+    again = planner.solve(**fields, resume_from=str(path))
+    assert again.best is not None
+    assert again.best.plan == free.best.plan
+    assert any("is the best one that its checkpoint" in one for one in again.notes.caveats)
+
+
+@each("profile", [name for name in FRAMEWORKS if name not in ("textbook",)])
+def test_every_framework_says_what_it_loads(profile: str) -> None:
+    framework = framework_of(profile)
+    assert framework is not None
+    forms = framework.checkpoints()
+    saved = {sharding for form in forms for sharding in form.of}
+    assert set(FRAMEWORKS[profile].shardings) <= saved
+    assert all(form.source and form.version and form.said for form in forms)
+
+
+@each(("fields", "words"), [
+    ({"resume_from": "tq=4"}, "'tq' is not one of tp"),
+    ({"resume_from": "tp=0"}, "tp=0 is no size of at least 1"),
+    ({"resume_from": "tp=2,tp=4"}, "tp is given twice"),
+    ({"resume_from": "tp=2,pp"}, "'pp' is no field of a plan with its value"),
+    ({"resume_from": "sharding=zero9"}, "'zero9' is not one of ddp"),
+    ({"resume_from": "nowhere.yaml"}, "nowhere.yaml: "),
+    ({"resume_from": "tp=2,dp=8", "checkpoint": "dcp"}, "'dcp' is not one of torch_dist"),
+    ({"resume_from": "tp=2,dp=8", "checkpoint": "fsdp_dtensor"}, "saves no fsdp_dtensor of a run "
+     "with sharding zero1"),
+    ({"resume_from": "tp=2,pp=2,dp=2", "layout": "uneven"}, "layout: uneven would move layers"),
+    ({"resume_from": "tp=2,pp=2,dp=2", "layout": "15,17"}, "allowed: uniform"),
+    ({"checkpoint": "torch"}, "has no effect without resume-from"),
+    ({"resume_from": "tp=4,dp=4", "fix": {"tp": ["2"]}}, "fix: tp=2 contradicts resume-from"),
+    ({"resume_from": "dp=4", "framework": "deepspeed"}, "of 4 chips is loaded on as many"),
+    ({"resume_from": "dp=8", "pes": [64, 132]}, "the question is about several"),
+    ({"resume_from": "dp=8", "framework": "nanotron", "checkpoint": "torch"}, "(nanotron)"),
+])  # fmt: skip
+def test_what_cannot_be_resumed_is_refused(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        planner.solve(**{**SMALL, "framework": "megatron", **fields})
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,133 @@
+"""Adapters by their matrices, DoRA, dropout, and the reference model of preference pairs."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.cases import each
+
+from cost.cases import Case, case_of
+from planner.base.vocabulary import MATRICES
+from planner.cost.communication.traffic import (
+    attention_flop_per_token,
+    flop_without_repeats,
+    model_flop_per_token,
+)
+from planner.cost.memory.adapters import adapter_parameters, kept_beside
+from planner.frameworks.rules import violations
+from planner.plan import Plan, PlanTable
+
+HIDDEN, QUERY, KEY, WIDTH, LAYERS = 4096, 4096, 1024, 14336, 4
+SIZES = {
+    "q": (HIDDEN, QUERY), "k": (HIDDEN, KEY), "v": (HIDDEN, KEY), "o": (QUERY, HIDDEN),
+    "gate": (HIDDEN, WIDTH), "up": (HIDDEN, WIDTH), "down": (WIDTH, HIDDEN),
+}  # fmt: skip
+"""Inputs and outputs of the matrices of a layer of Llama 3 8B."""
+PLAN = Plan(dp=8, sharding="ddp", micro_batch=2, sequence_parallel=False)
+SHARDED = Plan(fsdp=8, sharding="zero3", micro_batch=2, sequence_parallel=False)
+TARGETS = (("q", "v"), ("q", "k", "v", "o"), ("gate", "up", "down"), MATRICES)
+
+
+def tuned(**changes: Any) -> Case:
+    case = case_of("llama3-8b", layers=LAYERS, framework="fsdp")
+    return replace(case, job=replace(case.job, **{"kind": "lora", **changes}))
+
+
+def part(case: Case, name: str, plan: Plan = PLAN) -> float:
+    return float(case.run([plan]).memory.parts[name].max())
+
+
+def step_s(case: Case, plan: Plan = PLAN) -> float:
+    return case.step_time_s(plan)
+
+
+@each("targets", TARGETS)
+def test_each_adapted_matrix_has_two_factors(targets: tuple[str, ...]) -> None:
+    job = tuned(lora_targets=targets, lora_rank=8).job
+    expected = LAYERS * sum(8 * sum(SIZES[name]) for name in targets)
+    assert adapter_parameters(job) == expected
+    magnitudes = LAYERS * sum(SIZES[name][1] for name in targets)
+    assert adapter_parameters(replace(job, adapter="dora")) == expected + magnitudes
+
+
+@each("targets", TARGETS)
+def test_what_peft_keeps_for_backward_is_counted(targets: tuple[str, ...]) -> None:
+    """Hooks on saved tensors of PEFT 0.21.2 (`test_oracle_tuning`): 4 B an output, 3 an input."""
+    plain = tuned(lora_targets=targets)
+    inputs, outputs = (sum(SIZES[name][at] for name in targets) for at in (0, 1))
+    for changes, expected in (
+        ({}, 0),
+        ({"lora_dropout": 0.1}, 3 * inputs),
+        ({"adapter": "dora"}, 4 * outputs),
+        ({"adapter": "dora", "lora_dropout": 0.1}, 3 * inputs + 4 * outputs),
+    ):
+        case = replace(plain, job=replace(plain.job, **changes))
+        assert kept_beside(case.job, moe=False) == expected
+        more = part(case, "activations") - part(plain, "activations")
+        tokens = PLAN.micro_batch * case.job.seq_len
+        assert more == pytest.approx(LAYERS * tokens * expected, rel=1e-9)
+
+
+def test_only_adapted_matrices_cost_time() -> None:
+    times = [step_s(tuned(lora_targets=targets)) for targets in TARGETS]
+    assert times[0] < times[1] < times[3]
+    assert times[2] < times[3]
+    eager = case_of("llama3-8b", layers=LAYERS, framework="fsdp", era="torch-eager", kind="lora")
+    every = replace(eager, job=replace(eager.job, lora_targets=MATRICES))
+    assert step_s(every) == step_s(eager)  # its runs have adapters beside all matrices
+
+
+def test_a_norm_with_each_forward_pass_costs_time() -> None:
+    lora, dora = tuned(lora_targets=MATRICES), tuned(lora_targets=MATRICES, adapter="dora")
+    again = replace(PLAN, recompute="full")
+    assert step_s(dora) > step_s(lora)
+    more, twice = (step_s(dora, plan) - step_s(lora, plan) for plan in (PLAN, again))
+    assert twice > 1.2 * more
+    once, quantized = (replace(dora, job=replace(dora.job, frozen_weights=name))
+                       for name in ("16-bit", "nf4"))  # fmt: skip
+    assert step_s(quantized) > step_s(once)
+
+
+@each(("kind", "reference", "passes", "copies"), [
+    ("finetune", "model", 4 / 3, 1), ("lora", "adapters", 3 / 2, 0), ("lora", "model", 3 / 2, 1),
+    ("lora", "precomputed", 1, 0), ("finetune", "precomputed", 1, 0),
+])  # fmt: skip
+def test_a_reference_is_a_forward_pass_and_perhaps_a_copy(
+    kind: str, reference: str, passes: float, copies: int
+) -> None:
+    plain, pairs = tuned(kind=kind), tuned(kind=kind, reference=reference)
+    weights = part(pairs, "weights") - part(plain, "weights")
+    assert weights == pytest.approx(copies * 2.0 * plain.job.model.total_parameters, rel=1e-3)
+    shards = part(pairs, "weights", SHARDED) - part(plain, "weights", SHARDED)
+    assert shards == pytest.approx(weights / 8, rel=1e-9)
+    logits = part(pairs, "logits") / part(plain, "logits")
+    assert logits == pytest.approx(1.2 if passes > 1 else 1.0)
+    ratio = step_s(pairs) / step_s(plain)
+    assert (ratio == 1.0) if passes == 1 else (1.2 < ratio < passes + 0.05)
+    gathered = step_s(pairs, SHARDED) - step_s(plain, SHARDED)
+    assert gathered >= 0.99 * (step_s(pairs) - step_s(plain))
+
+
+@each(("kind", "passes"), [("finetune", 3.0), ("lora", 2.0)])
+def test_a_reference_takes_the_flop_of_a_forward_pass(kind: str, passes: float) -> None:
+    plain, pairs = tuned(kind=kind), tuned(kind=kind, reference="model")
+    shapes = plain.model.shapes
+    linear = 2.0 * shapes.matmul_parameters
+    scores = attention_flop_per_token(plain.job.model, shapes)
+    needed = [model_flop_per_token(case.job, shapes) for case in (plain, pairs)]
+    assert needed == pytest.approx(
+        [passes * linear + 3 * scores, (passes + 1) * linear + 4 * scores]
+    )
+    run = [flop_without_repeats(case.model) for case in (plain, pairs)]
+    share = plain.assumptions.causal_share
+    assert run[1] - run[0] == pytest.approx(linear + share * scores)
+
+
+def test_both_sequences_of_a_pair_are_in_one_micro_batch() -> None:
+    pairs = tuned(reference="adapters")
+    lone = replace(PLAN, micro_batch=1)
+    lines = violations(pairs.model, PlanTable.from_plans([lone, PLAN]))
+    assert [line for line in lines if "pair" in line] == [
+        "micro-batch 1: a preference pair is two sequences of one micro-batch; nearest: 2"
+    ]
+    assert not violations(tuned().model, PlanTable.from_plans([lone]))

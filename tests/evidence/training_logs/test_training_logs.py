@@ -1,0 +1,167 @@
+"""Logs of training runs: the lines of the frameworks, and what else stands in a log."""
+
+from pathlib import Path
+
+import pytest
+from support.cases import each
+
+from evidence.calibration.launched import megatron_line, megatron_log
+from planner.base.errors import InputError
+from planner.evidence.training_logs.megatron import parse_megatron
+from planner.evidence.training_logs.readers import read_log
+from planner.evidence.training_logs.torchtitan import parse_torchtitan
+
+KEPT = Path(__file__).parent / "kept"
+"""Logs in the form that the docstrings of the readers document."""
+
+
+def test_megatron() -> None:
+    log = parse_megatron(megatron_log(0.25), "log")
+    assert [one.step for one in log.steps] == list(range(1, 21))
+    assert log.memory_bytes == pytest.approx(40112.51171875 * 2**20)
+    # Neither the slow beginning nor the recorded end counts.
+    assert log.step_time_s(1e6, 8, 16) == pytest.approx(0.25)
+
+
+def test_megatron_of_two_nodes_with_interleaved_lines() -> None:
+    text = (KEPT / "megatron-2-nodes.txt").read_text(encoding="utf-8")
+    log = parse_megatron(text, "log")
+    assert [one.step for one in log.steps] == [1, 2, 3, 5, 6]  # 4 was skipped
+    assert log.step_time_s(1e6, 16, 32) == pytest.approx(0.8125)
+    assert log.memory_bytes == pytest.approx(52345.5 * 2**20)
+
+
+def test_torchtitan() -> None:
+    text = (KEPT / "torchtitan.txt").read_text(encoding="utf-8")
+    log = parse_torchtitan(text, "log")
+    assert {one.step for one in log.steps} == set(range(1, 13))
+    assert log.memory_bytes == pytest.approx(41.23 * 2**30)
+    # 8 chips at 6,553.6 tokens per second and chip.
+    assert log.step_time_s(8 * 8192, 8, 8) == pytest.approx(8192 / 6554)
+
+
+@each(("text", "words"), [
+    ("", "log: is empty"),
+    ("done with setup ...\n", "log: has no line of a step"),
+    ("torch.OutOfMemoryError: CUDA out of memory.\n", "has no line of a step: the run ran out"),
+    (megatron_line(3, 0.2).replace("iterations:   0 | number of nan", "iterations:   1 | number"),
+     "has no line of a step"),
+    ("iteration 1/ 20 | elapsed time per iteration (ms): 0.0 |", "has no line of a step"),
+    ("iteration 1/ 20 | elapsed time per iteration (ms): 1e9 |", "has no line of a step"),
+    ("iteration 1/ 20 | elapsed time per iteration (ms): 1.2.3 |", "has no line of a step"),
+    ("step:  1  loss:  8.0  memory: 1.2.3GiB(3%)  tps: ,", "has no line of a step"),
+])  # fmt: skip
+def test_logs_without_a_step(text: str, words: str) -> None:
+    for parse in (parse_megatron, parse_torchtitan):
+        with pytest.raises(InputError, match="log: ") as caught:
+            parse(text, "log")
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def kept(name: str) -> str:
+    return (KEPT / f"{name}.txt").read_bytes().decode()
+
+
+@each(("name", "framework", "seconds", "memory_gib", "stated", "counted"), [
+    ("megatron-2-nodes", "megatron", 0.8125, 52345.5 / 1024, {}, 2),
+    ("torchtitan", "torchtitan", 8192 / 6554, 41.23, {}, 14),
+    ("maxtext", "maxtext", 2.5, 62.1, {"chips": 8, "sequences": 16, "seq_len": 8192}, 7),
+    ("nanotron", "nanotron", 1.23, 48112.25 / 1024,
+     {"micro_batch": 2, "cp": 1, "seq_len": 4096, "sequences": 64}, 7),
+    ("deepspeed", "deepspeed", 1.25, 44.81, {"sequences": 64}, 8),
+    ("deepspeed-pipeline", "deepspeed", 1.234, None, {}, 4),
+    ("trainer", "accelerate", 1.25, None, {"micro_batch": 2, "sequences": 64}, 30),
+])  # fmt: skip
+def test_each_framework_is_known_by_its_lines(
+    name: str,
+    framework: str,
+    seconds: float,
+    memory_gib: float | None,
+    stated: dict[str, float],
+    counted: int,
+) -> None:
+    found, log = read_log(kept(name), "log")
+    assert found == framework
+    assert log.step_time_s(8 * 8192, 8, 64) == pytest.approx(seconds, rel=5e-3)
+    assert log.memory_bytes == (None if memory_gib is None else pytest.approx(memory_gib * 2**30))
+    assert stated.items() <= log.stated.items()
+    assert len(log.counted()) == counted
+    assert log.launches == 1
+    assert log.stated.get("chips", 8) == pytest.approx(8, rel=0.01)
+
+
+def test_what_else_a_log_says() -> None:
+    assert read_log(kept("nanotron"), "log")[1].bad_steps == (12,)
+    deepspeed = read_log(kept("deepspeed"), "log")[1]
+    assert (deepspeed.skipped, deepspeed.loss_scale) == (1, 32768)
+    assert read_log(kept("maxtext"), "log")[1].bad_steps == ()
+    # The bar of an evaluation and the one with words before it are none of training.
+    assert read_log(kept("trainer"), "log")[1].last == 50
+    assert read_log(kept("trainer").replace("'9.8'", "nan"), "log")[1].bad_steps == (10,)
+    nan = megatron_line(7, 0.2).replace("nan iterations:   0", "nan iterations:   1")
+    assert read_log(nan, "log")[1].bad_steps == (7,)
+
+
+MESH = (
+    "Building device mesh with parallelism: pp=2, dp_replicate=1, dp_shard=4, cp=1, tp=2, ep=1\n"
+    "Trainer is initialized with local batch size 2, global batch size 64, gradient accumulation "
+    "steps 8, sequence length 8192, total steps 20 (warmup 2)\n"
+)
+ARGUMENTS = (
+    "using world size: 16, data-parallel size: 4, context-parallel size: 1, hierarchical "
+    "context-parallel sizes: None, tensor-model-parallel size: 2, pipeline-model-parallel size: 2\n"
+    "  expert_model_parallel_size ...................... 1\n"
+    "  micro_batch_size ................................ 2\n"
+    "  seq_length ...................................... 8192\n"
+)
+
+
+def test_what_a_log_states_of_its_mesh() -> None:
+    mesh = {"chips": 16, "pp": 2, "cp": 1, "tp": 2, "ep": 1}
+    titan = read_log(MESH + kept("torchtitan"), "log")[1]
+    assert titan.stated == {**mesh, "sequences": 64, "seq_len": 8192}
+    tokens = MESH.replace(
+        "local batch size 2, global batch size 64,",
+        "16384 tokens per DP rank, 524288 tokens per train step,",
+    )
+    assert read_log(tokens + kept("torchtitan"), "log")[1].stated["tokens"] == 524288
+    megatron = read_log(ARGUMENTS + megatron_log(0.2), "log")[1]
+    assert megatron.stated == {**mesh, "micro_batch": 2, "seq_len": 8192}
+
+
+def test_restarts_warm_up_again() -> None:
+    begins = "[before the start of training step] datetime: 2026-03-16 10:00:00 \n"
+    first = begins + "".join(megatron_line(step, 0.2) for step in range(1, 13))
+    # From the checkpoint of a step; the speed falls for five steps again.
+    for at, between in ((13, begins), (11, begins), (9, "")):  # the last says so by its numbers
+        again = [megatron_line(at + n, 4.0 if n < 5 else 0.2) for n in range(13)]
+        log = read_log(first + between + "".join(again), "log")[1]
+        assert log.launches == 2
+        counted = [(one.launch, one.step) for one in log.counted()]
+        assert counted == [(0, n) for n in range(6, 13)] + [(1, at + n) for n in range(5, 13)]
+        assert log.step_time_s(1, 1, 1) == pytest.approx(0.2)
+
+
+def test_a_line_counts_where_all_of_its_steps_do() -> None:
+    # The default of torchtitan: step 1, then every tenth with the mean of ten.
+    (line,) = [one for one in kept("torchtitan").splitlines() if "step:  3" in one][:1]
+    text = "".join(
+        line.replace("step:  3", f"step: {at:2}").replace("6,554", rate) + "\n"
+        for at, rate in ((1, "210"), (10, "2,000"), (20, "6,554"), (30, "6,554"))
+    )
+    log = read_log(text, "log")[1]
+    assert [(one.step, one.covers) for one in log.steps] == [(1, 1), (10, 9), (20, 10), (30, 10)]
+    assert [one.step for one in log.counted()] == [20, 30]
+
+
+@each(("text", "words"), [
+    ("", "log: is empty"),
+    ("CUDA out of memory\n", "the run ran out of memory"),
+    ("loss 9.1\n" * 30, "DeepSpeed with \"steps_per_print\": 1"),
+])  # fmt: skip
+def test_logs_that_nothing_reads(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=r"^log: ") as caught:
+        read_log(text, "log")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,240 @@
+"""The table of types: counts of transformers, formulas, and types that no cost is modelled for."""
+
+import contextlib
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.cases import each
+
+from models_db import ModelError
+from models_db.hub import Counted, Import, NotModelledError, import_model, known_types
+from models_db.hub.formulas import FormulaError, evaluate
+from models_db.hub.table import row_of, row_types
+
+ROOT = Path(__file__).parents[3]
+PAGE: dict[str, Any] = runpy.run_path(str(ROOT / "benchmarks" / "model_types.py"))
+KEPT: dict[str, Any] = PAGE["kept_types"]()[1]
+
+
+def config(name: str, **change: Any) -> dict[str, Any]:
+    """The default configuration that is kept of a type, with some keys changed."""
+    mapping = next(
+        key for key in ("causal", "encoder-decoder", "vision") if f"{key}/{name}" in KEPT
+    )
+    data: dict[str, Any] = {**KEPT[f"{mapping}/{name}"]["config"], **change}
+    return {key: value for key, value in data.items() if value != "absent"}
+
+
+def read(folder: Path, data: dict[str, Any], read_as: str | None = None) -> Import | Counted:
+    """What becomes of a configuration."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    try:
+        return import_model(path, read_as=read_as)
+    except NotModelledError as error:
+        return error.counted
+
+
+def refused(folder: Path, data: dict[str, Any], read_as: str | None = None) -> str:
+    """What is said of a configuration, without its file."""
+    with pytest.raises(ModelError) as caught:
+        read(folder, data, read_as)
+    assert not isinstance(caught.value, NotModelledError)
+    return str(caught.value).removeprefix(f"{folder / 'config.json'}: ")
+
+
+def test_the_page_says_what_the_reader_does() -> None:
+    page = (ROOT / "docs" / "models-types.md").read_text(encoding="utf-8")
+    assert page == PAGE["page"](), (
+        "write it again: python benchmarks/model_types.py --write docs/models-types.md"
+    )
+    assert "| wrong" not in page
+    causal = page.partition("## Causal")[2].partition("## ")[0]
+    rows = [line for line in causal.splitlines() if line.startswith("| `")][1:]
+    exact = [line for line in rows if "| exact" in line]
+    assert len(rows) == 189
+    assert len(exact) >= 0.85 * len(rows)
+
+
+def test_most_kept_configurations_have_other_values_than_the_default() -> None:
+    varied = [name for name, kept in KEPT.items() if kept.get("varied")]
+    read = [name for name, kept in KEPT.items() if "config" in kept]
+    assert len(varied) > 0.9 * len(read)
+    for name in varied:
+        assert KEPT[name]["varied_count"] != KEPT[name]["count"], name
+
+
+def test_a_row_stands_in_no_second_place() -> None:
+    assert len(known_types()) == len(set(known_types()))
+    for name in row_types():
+        row = row_of(name)
+        assert row is not None
+        assert row.record is not None or row.count or row.inside, name
+        assert row.record is not None or row.lacks or row.inside, name
+
+
+@each(
+    ("formula", "value"),
+    [
+        ("2 * a + b // 3", 25),
+        ("a / 2", 5),
+        ("up(a, 3)", 4),
+        ("over(4, i * i)", 14),
+        ("over(len(kinds), kinds[i] == 'x')", 2),
+        ("1 if flag and not none else 2", 1),
+        ("none or a", 10),
+        ("b in [5, 16] and 1 < a <= 10", True),
+        ("min(a, b) - max(1, 2) % 2", 10),
+        ("-int(2.9)", -2),
+        ("inner.size", 7),
+    ],
+)
+def test_formulas(formula: str, value: object) -> None:
+    names = {"a": 10, "b": 16, "kinds": ["x", "y", "x"], "flag": True, "none": None}
+    assert evaluate(formula, {**names, "inner.size": 7}.__getitem__) == value
+
+
+@each(
+    ("formula", "said"),
+    [
+        ("a / 3", "a / 3 is 10 / 3, which is not whole"),
+        ("a // (b - 16)", "b - 16. is a division by 0"),
+        ("kinds[a] == 'x'", "the value does not belong in kinds.a."),
+        ("2 + (a + kinds)", "the value does not belong in a . kinds"),
+        ("over(20000, i)", "at most 10,000"),
+    ],
+)
+def test_formulas_that_values_do_not_fit(formula: str, said: str) -> None:
+    names = {"a": 10, "b": 16, "kinds": ["x"]}
+    with pytest.raises(FormulaError, match=said):
+        evaluate(formula, names.__getitem__)
+
+
+@each(
+    "formula", ["a ** 99", "(lambda: 1)()", "f'{a}'", "[x for x in a]", "a.__class__()", "open(a)"]
+)
+def test_formulas_are_arithmetic_alone(formula: str) -> None:
+    with pytest.raises((ValueError, KeyError, FormulaError)):
+        evaluate(formula, {"a": 2}.__getitem__)
+
+
+def test_types_without_a_cost_are_counted(tmp_path: Path) -> None:
+    found = read(tmp_path, config("xlstm"))
+    assert isinstance(found, Counted)
+    assert found.text_parameters == KEPT["causal/xlstm"]["count"]
+    assert found.lacks == "a recurrence in place of attention"
+    with pytest.raises(NotModelledError, match="6,865,424,896 parameters are counted exactly"):
+        import_model(tmp_path / "config.json")
+
+
+def test_what_a_record_has_no_field_for_is_said(tmp_path: Path) -> None:
+    found = read(tmp_path, config("phi"))
+    assert isinstance(found, Import)
+    assert found.beside == {"bias of the head": 51_200}
+    assert found.text_parameters == found.model.total_parameters + 51_200
+    assert "bias of the head 51,200" in found.model.note
+    assert any("no field of a record holds" in line for line in found.remarks)
+
+
+def test_a_record_without_a_hundredth_of_a_token_is_not_made(tmp_path: Path) -> None:
+    found = read(tmp_path, config("doge"))
+    assert isinstance(found, Import | Counted)
+    gated = read(tmp_path, config("beam"))
+    assert isinstance(gated, Counted)
+    assert gated.lacks.startswith("local and global layers that repeat in no cycle")
+
+
+def test_hybrid_layers_are_in_the_record(tmp_path: Path) -> None:
+    found = read(tmp_path, config("jamba"))
+    assert isinstance(found, Import)
+    assert found.model.mixers.count("attention") == 4
+    assert found.model.recurrence is not None
+    assert found.model.recurrence.kind == "mamba"
+    assert found.model.total_parameters == KEPT["causal/jamba"]["count"]
+
+
+def test_parts_around_a_language_model_are_counted(tmp_path: Path) -> None:
+    found = read(tmp_path, config("gemma3"))
+    assert isinstance(found, Import)
+    assert found.outer == {"vision tower": 92_884_224, "projector": 1_770_240}
+    total = found.text_parameters + sum(found.outer.values())
+    assert total == KEPT["causal/gemma3"]["count"]
+
+
+def test_a_file_is_read_as_another_type_where_asked(tmp_path: Path) -> None:
+    data = {**config("llama"), "model_type": "somebodys_llama", "magic": 3}
+    said = refused(tmp_path, data)
+    assert said.startswith("model_type: 'somebodys_llama' is not known")
+    found = read(tmp_path, data, "llama")
+    assert isinstance(found, Import)
+    assert found.model.total_parameters == KEPT["causal/llama"]["count"]
+    assert found.unread == ("magic",)
+    line = "read as llama, as asked; its model_type is the text 'somebodys_llama'"
+    assert line in found.remarks
+    said = refused(tmp_path, data, "lama")
+    assert said.startswith("--as 'lama' is no type that is read; the nearest is llama; ")
+
+
+CHANGES: list[tuple[str, dict[str, Any], str]] = [
+    ("seed_oss", {"hidden_size": "absent"},
+     "hidden_size: missing; a whole number of at least 1 belongs here"),
+    ("seed_oss", {"num_attention_heads": 0},
+     "num_attention_heads: 0 is out of range; from 1 to 1,000,000,000"),
+    ("seed_oss", {"num_attention_heads": 81},
+     "num_key_value_heads: 8 does not divide the 81 heads of num_attention_heads"),
+    ("seed_oss", {"hidden_size": "4096"},
+     "hidden_size: the text '4096' where a whole number belongs"),
+    ("seed_oss", {"vocab_size": 10**12},
+     "vocab_size: 1000000000000 is out of range; from 1 to 1,000,000,000"),
+    ("seed_oss", {"num_hidden_layers": 10**6},
+     "num_hidden_layers: 1000000 is out of range; from 1 to 10,000"),
+    ("seed_oss", {"attention_bias": "yes"},
+     "attention_bias: the text 'yes' where true or false belongs"),
+    ("seed_oss", {"num_experts": 8}, "num_experts: 8, but seed_oss has no experts; a model_type"),
+    ("mamba2", {"num_heads": 100}, "expand: expand * hidden_size / num_heads is 8192 / 100, which"),
+    ("bert", {"num_hidden_layers": -1},
+     "num_hidden_layers: -1 is out of range; from 1 to 1,000,000,000"),
+    ("xlstm", {"qk_dim_factor": "half"}, "qk_dim_factor: the text 'half' where a number belongs"),
+    ("xlstm", {"qk_dim_factor": -0.5}, "qk_dim_factor: -0.5 is out of range; above 0, to"),
+    ("cohere2", {"layer_types": ["full_attention"]},
+     "layer_types: 1 entries, but there are 40 layers"),
+    ("cohere2", {"layer_types": ["linear_attention"] * 40},
+     "layer_types: 'linear_attention' is not supported; a layer is "),
+    ("olmoe", {"num_experts_per_tok": 65}, "num_experts_per_tok: 65 is more than the 64 experts"),
+    ("doge", {"is_moe": True}, "is_moe: true: its experts of single vectors are more than"),
+    ("gemma3", {"vision_config": 3}, "vision_config: 3 where an object belongs"),
+    ("gemma3", {"text_config": "absent"}, ""),
+    ("llava", {"text_config": {"model_type": "lama"}},
+     "text_config.model_type: 'lama' is not known; the nearest is llama; "),
+    ("recurrent_gemma", {"block_types": []},
+     "block_types: i % len(block_types) is a division by 0"),
+]  # fmt: skip
+
+
+@each(("name", "change", "line"), CHANGES)
+def test_wrong_configurations_are_refused(
+    tmp_path: Path, name: str, change: dict[str, Any], line: str
+) -> None:
+    said = refused(tmp_path, config(name, **change))
+    assert said.splitlines()[0].startswith(line) or f"\n  {line}" in said
+    assert "Traceback" not in said
+
+
+def test_no_value_makes_the_reader_fall(tmp_path: Path) -> None:
+    odd: list[Any] = [None, -1, 0, 10**30, 1.5, "x", [], {}, [1], True, 10**9]
+    for name in ("mamba2", "nemotron_h", "zamba", "kimi_linear", "t5", "whisper", "qwen3_vl"):
+        data = config(name)
+        for turn, key in enumerate(sorted(data)):
+            for value in (odd[turn % len(odd)], odd[(turn * 7 + 3) % len(odd)]):
+                with contextlib.suppress(ModelError):
+                    read(tmp_path, {**data, key: value})
+
+
+def test_a_step_width_without_bound_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    text = json.dumps({**config("mamba2"), "time_step_limit": [0.0, float("inf")]})
+    path.write_text(text, encoding="utf-8")
+    assert import_model(path).model.total_parameters == KEPT["causal/mamba2"]["count"]
