@@ -39,6 +39,8 @@ ANY = "any"
 """In place of names: whatever there is."""
 BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
 """What is inside the meter of energy and power, from the smallest to the largest."""
+CHECKPOINT_WRITES = ("async", "blocking")
+"""Beside the work, or while it waits."""
 OTHER_WORDS = {
     "job": {
         "sft": "finetune",

@@ -80,7 +80,11 @@ def simulate(run: Run, runs: int, seed: int) -> Simulated:
 
 
 class _Batch:
-    """Runs that go on side by side; every array is (runs,) but `free_at`."""
+    """Runs that go on side by side; every array is (runs,) but `back_at`.
+
+    `back_at` has when each machine that is no part of the job is a spare; the place `taken` is that
+    of the machine that the job took last, free for the next one that breaks.
+    """
 
     def __init__(self, run: Run, runs: int, random: np.random.Generator) -> None:
         self.run, self.random = run, random
@@ -88,7 +92,8 @@ class _Batch:
         self.stalls, self.down, self.waits, self.lost = (np.zeros(runs) for _ in range(4))
         self.failures = np.zeros(runs, dtype=np.int64)
         self.open: BoolArray = np.ones(runs, dtype=bool)
-        self.free_at = np.zeros((runs, run.spares or 0))
+        self.back_at = np.zeros((runs, (run.spares or 0) + 1))
+        self.taken = np.zeros(runs, dtype=np.int64)
 
     def to_the_end(self) -> Simulated:
         """Fails and restarts until the work of every run is done."""
@@ -130,10 +135,10 @@ class _Batch:
         broken = self.random.random(len(at)) < self.run.broken_share
         rows = at[broken]
         for _ in range(self.run.broken_at_once):
-            first = self.free_at[rows].argmin(axis=1)
-            ready = np.maximum(self.free_at[rows, first], self.now[rows])
-            waits[broken] = np.maximum(waits[broken], ready - self.now[rows])
-            self.free_at[rows, first] = ready + self.run.repair_s
+            self.back_at[rows, self.taken[rows]] = self.now[rows] + self.run.repair_s
+            self.taken[rows] = self.back_at[rows].argmin(axis=1)
+            ready = self.back_at[rows, self.taken[rows]] - self.now[rows]
+            waits[broken] = np.maximum(waits[broken], ready)
         self.waits[at] += waits
         return waits
 
