@@ -200,6 +200,51 @@ def varied(builder: Builder) -> tuple[dict[str, Any], int] | None:
     return config, total
 
 
+def without_unread(config: dict[str, Any]) -> dict[str, Any]:
+    """A configuration without keys that make no difference to our reader: unread, null, lists."""
+    from models_db.hub.reading import read_config
+
+    unread = set(read_config(config, "config.json").unread)
+    found = _without(config, unread, "")
+    best = found if seen_of(found) == seen_of(config) else config
+    for key in [*_list_keys(best, "")]:
+        shorter = _without(best, {key}, "")
+        if seen_of(shorter) == seen_of(best):
+            best = shorter
+    return best
+
+
+def seen_of(config: dict[str, Any]) -> object:
+    """What our reader makes of a configuration; None where it refuses it."""
+    from models_db.errors import ModelError
+    from models_db.hub.importing import counts_of
+    from models_db.hub.reading import read_config
+
+    try:
+        reading = read_config(config, "config.json")
+        return reading.lacks, reading.parts and reading.parts.blocks(), counts_of(reading)
+    except ModelError:
+        return None
+
+
+def _list_keys(data: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    """The dotted keys of lists."""
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _list_keys(value, f"{prefix}{key}.")
+        elif isinstance(value, list) and key != "architectures":
+            yield f"{prefix}{key}"
+
+
+def _without(data: Mapping[str, Any], keys: set[str], prefix: str) -> dict[str, Any]:
+    """Plain data without null and without some keys, dotted."""
+    return {
+        key: _without(value, keys, f"{prefix}{key}.") if isinstance(value, dict) else value
+        for key, value in data.items()
+        if value is not None and f"{prefix}{key}" not in keys
+    }
+
+
 def difference(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a configuration that differ from another."""
     found: dict[str, Any] = {}
@@ -225,9 +270,10 @@ def record(mapping: str, name: str) -> dict[str, Any]:
         kept: dict[str, Any] = {"class": builder.built, "count": count}
         if is_refused(default):
             return kept
-        kept["config"] = default
+        kept["config"] = without_unread(default)
         if (other := varied(builder)) is not None:
-            kept["varied"], kept["varied_count"] = difference(other[0], default), other[1]
+            changed = difference(without_unread(other[0]), kept["config"])
+            kept["varied"], kept["varied_count"] = changed, other[1]
     except (Exception, LateError) as error:
         return {"error": f"{type(error).__name__}: {error}".splitlines()[0][:160]}
     return kept

@@ -100,6 +100,7 @@ def state(name: str, mapping: str, kept: Mapping[str, Any]) -> State:
         if name not in known_types():
             return State(REFUSED, "not known")
         return State(REFUSED, "its default configuration")
+    form = ""
     for config, count in cases(kept):
         reading = read_config(config, "config.json")
         text, whole = counts_of(reading)
@@ -109,7 +110,8 @@ def state(name: str, mapping: str, kept: Mapping[str, Any]) -> State:
         found = text if partly and kept["class"] not in _WHOLE else whole
         if found != count:
             return State(WRONG, f"{found - count:+,}")
-    return State(EXACT, _form(reading))
+        form = form or _form(reading)  # of the default configuration
+    return State(EXACT, form)
 
 
 def _form(reading: Reading) -> str:

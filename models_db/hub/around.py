@@ -21,12 +21,14 @@ class Around:
         inner: its configuration.
         usual: its type where it says none, or "".
         row: the row of the type around it, or None.
+        name: that type, or "".
     """
 
     key: str
     inner: Mapping[str, Any]
     usual: str
     row: Row | None
+    name: str = ""
 
     @property
     def nested(self) -> bool:
@@ -50,18 +52,20 @@ def around_of(data: Mapping[str, Any], origin: str, read_as: str | None) -> Arou
     Raises:
         ModelError: what should be its configuration is none.
     """
-    said = data.get("model_type")
-    row = row_of(said) if isinstance(said, str) and read_as is None else None
+    said = data.get("model_type") if read_as is None else read_as
+    row = row_of(said) if isinstance(said, str) else None
+    if read_as is not None and row is not None and TEXT not in row.inside:
+        row = None  # a language model alone, perhaps inside another file
     key, usual = row.inside.get(TEXT, ("", "")) if row else ("text_config", "")
     inner = data.get(key) if key else None
     if not key or (row is None and inner is None):
         return Around(key="", inner={}, usual="", row=None)
     if inner is None and usual:  # older files keep the language model beside the other parts
         flat = {name: value for name, value in data.items() if name != "model_type"}
-        return Around(key="", inner=flat, usual=usual, row=row)
+        return Around(key="", inner=flat, usual=usual, row=row, name=str(said))
     if not isinstance(inner, dict):
         raise ModelError(f"{origin}: {key}: {shown(inner)} where an object belongs")
-    return Around(key=key, inner=inner, usual=usual, row=row)
+    return Around(key=key, inner=inner, usual=usual, row=row, name=str(said))
 
 
 def has_text(model_type: str) -> bool:
@@ -80,6 +84,6 @@ def outer_scope(around: Around, data: Mapping[str, Any], text: Fields) -> Scope 
     """
     if around.row is None:
         return None
-    fields = Fields(data, str(data.get("model_type")), plain_defaults(around.row))
+    fields = Fields(data, around.name, plain_defaults(around.row))
     fields.mistakes = text.mistakes
     return Scope(fields, around.row)

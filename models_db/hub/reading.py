@@ -109,7 +109,8 @@ def read_config(data: Mapping[str, Any], origin: str, read_as: str | None = None
     """
     around = around_of(data, origin, read_as)
     keys = _merged(data, around) if around.nested else data
-    model_type = _model_type(keys, f"{origin}: {around.prefix}model_type", around.usual, read_as)
+    inner_as = None if around.row is not None else read_as
+    model_type = _model_type(keys, f"{origin}: {around.prefix}model_type", around.usual, inner_as)
     row = row_of(model_type) or EMPTY
     defaults = CLASS_DEFAULTS.get(model_type) or plain_defaults(row)
     fields = Fields(keys, model_type, defaults, around.prefix)
@@ -157,7 +158,7 @@ def _checks(
 ) -> list[str]:
     """Notes mistakes of what contradicts the type; gives what is unusual for it."""
     if read_as is not None:
-        said = fields.data.get("model_type")
+        said = data.get("model_type") if around.row is not None else fields.data.get("model_type")
         return [f"read as {read_as}, as asked; its model_type is {shown(said)}"]
     check_kind(fields, scope.row.defaults)
     if around.key:

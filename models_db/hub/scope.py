@@ -120,6 +120,7 @@ class Scope:
 
     def total(self) -> int:
         """Parameters of a configuration that is counted whole."""
+        self.refuse()
         return sum(self.parts().values())
 
     def assumed(self) -> dict[str, str]:

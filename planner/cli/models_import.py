@@ -53,16 +53,16 @@ def import_model(
 ) -> None:
     """A config.json of Hugging Face, or a definition, as a model of your own.
 
-    A type without a modelled cost is counted. Of weights beside it only headers are read.
-    Definitions: Megatron-LM's arguments (.sh), classes and recipes of NeMo and
-    Megatron-Bridge, registries of torchtitan (.py), MaxText's models (.yml).
+    A type without a modelled cost is counted. Of weights beside it (*.safetensors) only headers
+    are read. Definitions: Megatron-LM's arguments (.sh), NeMo, Megatron-Bridge, torchtitan (.py),
+    MaxText (.yml).
 
     Examples:
       planner models import config.json -o my-model.yaml
 
-      planner models import ssm.py --which NemotronHConfig8B
+      planner models import config.json --seq-len 4096 --sources
 
-      planner models import config.json --as llama --sources
+      planner models import config.json --as llama --json
 
       planner solve --model my-model.yaml --hardware h100-sxm5-80 --chips 64
     """

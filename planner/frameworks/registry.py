@@ -13,7 +13,6 @@ from planner.assumptions.software import FrameworkProfile
 from planner.base.errors import InputError
 from planner.base.registry import Extended, Registry
 from planner.frameworks.accelerate.framework import ACCELERATE
-from planner.frameworks.axolotl.framework import AXOLOTL
 from planner.frameworks.deepspeed.framework import DEEPSPEED
 from planner.frameworks.framework import Framework, Target
 from planner.frameworks.jax.framework import JAX
@@ -21,8 +20,6 @@ from planner.frameworks.megatron.framework import MEGATRON
 from planner.frameworks.nanotron.framework import NANOTRON
 from planner.frameworks.textbook.framework import TEXTBOOK
 from planner.frameworks.torchtitan.framework import TORCHTITAN
-from planner.frameworks.torchtune.framework import TORCHTUNE
-from planner.frameworks.trl.framework import TRL
 
 GROUP = "planner.frameworks"
 """Entry points through which packages add frameworks."""
@@ -32,9 +29,6 @@ BUILT_IN: tuple[Framework, ...] = (
     TORCHTITAN,
     DEEPSPEED,
     ACCELERATE,
-    TRL,
-    TORCHTUNE,
-    AXOLOTL,
     JAX,
     NANOTRON,
     TEXTBOOK,

@@ -77,7 +77,7 @@ def test_each_shell_gets_the_values_of_flags(shell: str) -> None:
         shell,
         "planner solve --model llama3-",
         "planner solve --objective e",
-        "planner solve --runnable-in megatron,to",
+        "planner solve --runnable-in megatron,torchti",
         "planner solve --fix sharding=ze",
         "planner solve --lay",
     )

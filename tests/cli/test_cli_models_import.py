@@ -8,6 +8,7 @@ import pytest
 
 import models_db
 from cli.command import planner
+from planner.question.records import model_named
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
 
@@ -139,3 +140,50 @@ def test_output_and_flags_are_checked_first(config: Path, tmp_path: Path) -> Non
     assert refused("models", "import", odd, "-o", tmp_path / "none" / "m.yaml")[0].endswith(
         "cannot be written (no such file or directory)"
     )
+
+
+RWKV: dict[str, Any] = {
+    "model_type": "rwkv", "vocab_size": 50277, "hidden_size": 4096, "num_hidden_layers": 32,
+    "attention_hidden_size": 4096, "intermediate_size": 16384, "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+def test_what_has_no_cost_is_counted_by_parts(tmp_path: Path) -> None:
+    path = tmp_path / "rwkv.json"
+    path.write_text(json.dumps(RWKV), encoding="utf-8")
+    outcome = planner("models", "import", path)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "total               7,392,649,216" in outcome.out
+    assert "\nnote: the cost is not modelled, and no file is written: a recurrence" in outcome.out
+    document = json.loads(planner("models", "import", path, "--json").out)
+    assert document["text_parameters"] == sum(document["parts"].values()) == 7_392_649_216
+    assert document["total_parameters"] is None
+    assert document["not_modelled"] == "a recurrence in place of attention"
+    written = tmp_path / "mine.yaml"
+    [line] = refused("models", "import", path, "-o", written)
+    assert "7,392,649,216 parameters are counted exactly, but the cost is not modelled" in line
+    assert line.endswith(f"{written} is not written")
+    assert not written.exists()
+    [line] = refused("solve", "--model", path, *JOB)
+    assert line.endswith("the cost is not modelled: a recurrence in place of attention")
+
+
+def test_a_type_is_read_as_another(config: Path) -> None:
+    config.write_text(json.dumps({**QWEN, "model_type": "qwn3", "twist": 2}), encoding="utf-8")
+    [line] = refused("models", "import", config)
+    assert "model_type: 'qwn3' is not known; the nearest is qwen3; " in line
+    outcome = planner("models", "import", config, "--as", "qwen3")
+    assert "8,190,735,360" in outcome.out
+    assert "\nnote: read as qwen3, as asked; its model_type is the text 'qwn3'" in outcome.out
+    assert "\nnote: not read, as their meaning is not known: twist" in outcome.out
+    [line] = refused("models", "import", config, "--as", "qwn")
+    assert "--as 'qwn' is no type that is read; the nearest is qwen" in line
+
+
+def test_a_snapshot_is_named_by_its_folder(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert model_named(f"hf:{config.parent.name}").total_parameters == 8_190_735_360
+    [line] = refused("solve", "--model", "hf:nowhere", *JOB)
+    assert line.startswith("model: hf:nowhere: holds no config.json; hf: names a local snapshot")

@@ -314,8 +314,7 @@ def _tokens(model: CostModel, x: Columns) -> FloatArray:
 
 def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Full-buffer bytes of the all-gathers and reduce-scatters of tp and cp, over all chips."""
-    shapes, plans, tokens = model.shapes, x.plans, _tokens(model, x)
-    ref = model.job.reference_passes
+    shapes, plans, ref = model.shapes, x.plans, model.job.reference_passes
 
     def exchanges(group: RecomputeGroup) -> FloatArray:
         per_layer = group.dense * shapes.tp_exchanges + group.moe * shapes.moe_tp_exchanges
@@ -328,8 +327,8 @@ def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
     rings = ring * plans.cp * _over_groups(x, turns)
     return {
-        "tp": ACTIVATION_BYTES * tokens * shapes.hidden * exchanged,
-        "cp": ACTIVATION_BYTES * tokens * _key_value_width(shapes, plans) * rings,
+        "tp": ACTIVATION_BYTES * _tokens(model, x) * shapes.hidden * exchanged,
+        "cp": ACTIVATION_BYTES * _tokens(model, x) * _key_value_width(shapes, plans) * rings,
     }
 
 
@@ -347,10 +346,7 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
-    gathers, scatters = (
-        np.where(kept, 1.0, (2 + ref) * turns),
-        np.where(kept, 1.0, turns),
-    )  # under zero3
+    gathers, scatters = np.where(kept, 1.0, (2 + ref) * turns), np.where(kept, 1.0, turns)
     again = reduces_again(model.framework, x.plans.pp[:, None])
     reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)

@@ -92,36 +92,32 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     core = _attention_core(a, shapes, x, moe=moe)
     adapters = adapters_s(a, shapes, operators, x)
     memory = _elementwise_s(a, shapes, x, moe=moe) + adapters
-    formats_forward, formats_backward = _formats_s(a, operators, x)
-    sent = {
-        "tp": tensor_exchange_s(shapes, x, moe=moe) + tensor_wait_s(a, x),
-        "cp": context_exchange_s(shapes, x),
-        "ep": expert_exchange_s(a, shapes, x, load) if moe else np.zeros_like(memory),
-    }
+    formats = _formats_s(a, operators, x)
+    sent = _sent_s(a, shapes, x, load if moe else None)
     tp = sent["tp"] * (1 - a.tp_overlap)
-    cp_forward, cp_backward = _exposed_exchange_s(a, x, sent["cp"], core)
+    cp = _exposed_exchange_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
     norms = weight_norms_s(a, shapes, operators, x)
     forward = PassTimes(
         compute=linears.forward + core.forward,
-        memory=memory + core.forward_memory + formats_forward + norms,
+        memory=memory + core.forward_memory + formats[0] + norms,
         tp=tp,
-        cp=cp_forward,
+        cp=cp[0],
         ep=sent["ep"],
     )
     backward = PassTimes(
         compute=linears.input_grad + weight_grad + core.backward,
-        memory=a.elementwise_backward * memory + core.backward_memory + formats_backward,
+        memory=a.elementwise_backward * memory + core.backward_memory + formats[1],
         tp=a.tp_backward * tp,
-        cp=cp_backward,
+        cp=cp[1],
         ep=sent["ep"],
     )
     forward, backward = _with_scan(a, shapes, x, forward, backward, moe=moe)
     beside = shared_expert_s(a, operators, x.clock, trains_all=x.trains_all) or (None, None)
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
-    if x.job.reference_passes:  # it has no adapters
-        forward += replace(forward, memory=forward.memory - adapters - norms)
+    if x.job.reference_passes:
+        forward += _reference(x, forward, adapters + norms)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
@@ -129,6 +125,21 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
         forward, backward = forward.overlapped(), backward.overlapped()
     launched = _launched_s(a, shapes, x, moe=moe)
     return _with_host(a, x, forward, backward, weight_grad, sent, launched)
+
+
+def _sent_s(
+    a: Assumptions, shapes: Shapes, x: LayerInputs, load: FloatArray | float | None
+) -> dict[str, FloatArray]:
+    """Seconds of what one forward pass sends, by axis; `load` of experts, None without."""
+    tp = tensor_exchange_s(shapes, x, moe=load is not None)
+    ep = expert_exchange_s(a, shapes, x, load) if load is not None else np.zeros_like(tp)
+    return {"tp": tp + tensor_wait_s(a, x), "cp": context_exchange_s(shapes, x), "ep": ep}
+
+
+def _reference(x: LayerInputs, forward: PassTimes, adapters: FloatArray | float) -> PassTimes:
+    """The forward pass of a reference model: that of the trained one without its adapters."""
+    alike = replace(forward, memory=forward.memory - adapters)
+    return alike.scaled(float(x.job.reference_passes))
 
 
 def _with_scan(

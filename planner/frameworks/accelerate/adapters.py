@@ -19,6 +19,7 @@ import transformers
 from accelerate import Accelerator
 from accelerate.utils import GradientAccumulationPlugin, set_seed
 from peft import LoraConfig, get_peft_model
+from safetensors.torch import save_file
 
 MODEL = os.environ["MODEL"]  # the name or the folder of the weights
 DATA = os.environ.get("DATA")  # lines of JSON, each with a "text"; without it random tokens
@@ -68,6 +69,21 @@ def loss_of(model, tokens):
     return torch.nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
 
+def save(accelerator, model):
+    """The adapters in PEFT's own files; of sharded models PEFT itself would write none."""
+    weights = accelerator.get_state_dict(model)
+    if not accelerator.is_main_process:
+        return
+    accelerator.unwrap_model(model).peft_config["default"].save_pretrained("adapter")
+    own = {
+        name.removesuffix(".default.weight" if "magnitude" in name else "").replace(".default", ""):
+            one.contiguous()
+        for name, one in weights.items()
+        if "lora_" in name
+    }
+    save_file(own, "adapter/adapter_model.safetensors")
+
+
 def main():
     steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
     accelerator = Accelerator(gradient_accumulation_plugin=steps)
@@ -88,9 +104,7 @@ def main():
         if accelerator.sync_gradients:
             mean = accelerator.reduce(loss.detach(), "mean").item()
             accelerator.print(f"loss {mean:.4f}", flush=True)
-    weights = accelerator.get_state_dict(model)
-    if accelerator.is_main_process:
-        accelerator.unwrap_model(model).save_pretrained("adapter", state_dict=weights)
+    save(accelerator, model)
     accelerator.end_training()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
     from planner.frameworks.writing.launch import Launch
 
 
+def _tuner(name: str, title: str, *rules: str) -> Target:
+    """What tunes models on PyTorch FSDP, with configurations of its own."""
+    jobs = ("finetune", "lora", "dpo")
+    return Target(name=name, title=title, framework="fsdp", rules=rules, jobs=jobs)
+
+
 class Accelerate(Framework):
-    """PyTorch FSDP, launched by Accelerate."""
+    """PyTorch FSDP, launched by Accelerate, and what tunes models on it."""
 
     name = "accelerate"
     profiles = (FSDP,)
@@ -30,6 +37,9 @@ class Accelerate(Framework):
             jobs=("pretrain", "finetune", "lora"),
             processes="chips",
         ),
+        _tuner("trl", "Hugging Face TRL", "tuned", "peft", "trl"),
+        _tuner("torchtune", "torchtune", "tuned", "torchtune"),
+        _tuner("axolotl", "Axolotl", "tuned", "peft", "axolotl"),
     )
     launched_as = MappingProxyType({"fsdp": "accelerate"})
     tuning = Tuning(
@@ -39,17 +49,21 @@ class Accelerate(Framework):
     )
 
     def rules(self) -> tuple[Rule, ...]:
-        """See `planner.frameworks.accelerate.rules`."""
+        """See `rules` and `tuning` here, and `rules` of each target."""
+        from planner.frameworks.accelerate.axolotl.rules import AXOLOTL  # noqa: PLC0415  (not for --help)
         from planner.frameworks.accelerate.rules import ACCELERATE  # noqa: PLC0415  (not for --help)
-        from planner.frameworks.hugging_face.rules import PEFT  # noqa: PLC0415  (not for --help)
+        from planner.frameworks.accelerate.torchtune.rules import TORCHTUNE  # noqa: PLC0415  (not for --help)
+        from planner.frameworks.accelerate.trl.rules import TRL  # noqa: PLC0415  (not for --help)
+        from planner.frameworks.accelerate.tuning import PEFT, TUNED  # noqa: PLC0415  (not for --help)
 
-        return (*ACCELERATE, *PEFT)
+        return (*ACCELERATE, *TUNED, *PEFT, *TRL, *TORCHTUNE, *AXOLOTL)
 
     def write(self, launch: Launch, target: Target) -> Export:
-        """See `planner.frameworks.accelerate.write`."""
-        from planner.frameworks.accelerate.write import export  # noqa: PLC0415  (only where one is written)
-
-        return export(launch)
+        """See the module `write` here, or in the folder of the target."""
+        folder = "" if target.name == self.name else f".{target.name}"
+        writer = import_module(f"planner.frameworks.accelerate{folder}.write")  # where it is needed
+        export: Export = writer.export(launch)
+        return export
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """See `planner.frameworks.accelerate.checkpoints`."""

@@ -97,12 +97,12 @@ def axes_it_lacks(model: CostModel, plan: Plan) -> str:
 
 
 def called(model: CostModel) -> str:
-    """The framework; of one that a single target of another name runs, that target first."""
+    """The framework; of one that targets of other names alone run, the first of them before it."""
     name = model.framework.name
     framework = framework_of(name)
     runs = () if framework is None else framework.targets
     targets = [target.name for target in runs if target.framework == name]
-    return f"{targets[0]} ({name})" if len(targets) == 1 and targets != [name] else name
+    return f"{targets[0]} ({name})" if targets and name not in targets else name
 
 
 def unshared(plan: Plan) -> str:

@@ -136,10 +136,14 @@ def test_every_rule_has_such_a_plan() -> None:
 def test_jobs() -> None:
     cost = FLAT.cost()
     table = PlanTable.from_plans([FLAT.plan])
-    for change in ({"kind": "lora"}, {"precision": "int8"}, {"seq_len": 4096.5}):
+    for change in ({"reference": "model"}, {"precision": "int8"}, {"seq_len": 4096.5}):
         changed = replace(cost, job=replace(cost.job, **change))
         found = [rule.name for rule, _ in broken(changed, table, target=TARGET)]
         assert "megatron-job" in found, change
+    adapters = replace(cost, job=replace(cost.job, kind="lora"))
+    for name, refused in (("megatron", {"megatron-adapters"}), ("megatron-bridge", set())):
+        found = [rule.name for rule, _ in broken(adapters, table, target=TARGETS[name])]
+        assert {one for one in found if "adapters" in one} == refused
 
 
 @each(("hardware", "told"), [("dgx-h100-ndr", False), ("dgx-b200-ndr", True)])

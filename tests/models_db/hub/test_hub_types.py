@@ -60,8 +60,8 @@ def test_the_page_says_what_the_reader_does() -> None:
 
 
 def test_most_kept_configurations_have_other_values_than_the_default() -> None:
-    varied = [name for name, kept in KEPT.items() if kept.get("varied")]
-    read = [name for name, kept in KEPT.items() if "config" in kept]
+    read = [name for name in KEPT if name.startswith("causal/") and "config" in KEPT[name]]
+    varied = [name for name in read if KEPT[name].get("varied")]
     assert len(varied) > 0.9 * len(read)
     for name in varied:
         assert KEPT[name]["varied_count"] != KEPT[name]["count"], name
@@ -174,6 +174,12 @@ def test_a_file_is_read_as_another_type_where_asked(tmp_path: Path) -> None:
     assert found.unread == ("magic",)
     line = "read as llama, as asked; its model_type is the text 'somebodys_llama'"
     assert line in found.remarks
+    whole = read(tmp_path, {**config("llava"), "model_type": "somebodys_llava"}, "llava")
+    assert isinstance(whole, Import)
+    assert whole.outer is not None
+    assert whole.text_parameters + sum(whole.outer.values()) == KEPT["vision/llava"]["count"]
+    inside = read(tmp_path, {"model_type": "x", "text_config": data}, "llama")
+    assert inside.text_parameters == KEPT["causal/llama"]["count"]
     said = refused(tmp_path, data, "lama")
     assert said.startswith("--as 'lama' is no type that is read; the nearest is llama; ")
 
@@ -225,12 +231,11 @@ def test_wrong_configurations_are_refused(
 
 def test_no_value_makes_the_reader_fall(tmp_path: Path) -> None:
     odd: list[Any] = [None, -1, 0, 10**30, 1.5, "x", [], {}, [1], True, 10**9]
-    for name in ("mamba2", "nemotron_h", "zamba", "kimi_linear", "t5", "whisper", "qwen3_vl"):
+    for name in ("nemotron_h", "kimi_linear", "t5", "qwen3_vl"):
         data = config(name)
         for turn, key in enumerate(sorted(data)):
-            for value in (odd[turn % len(odd)], odd[(turn * 7 + 3) % len(odd)]):
-                with contextlib.suppress(ModelError):
-                    read(tmp_path, {**data, key: value})
+            with contextlib.suppress(ModelError):
+                read(tmp_path, {**data, key: odd[turn % len(odd)]})
 
 
 def test_a_step_width_without_bound_is_read(tmp_path: Path) -> None:

@@ -61,11 +61,12 @@ def write(job: Job) -> Launched:
 def _comments(job: Job) -> list[str]:
     """Who wrote it, and what is to be filled in."""
     needs = [f"YOUR_{name} is {what}." for name, what in job.start.needs]
+    cards = "Network cards are resources of your cluster (rdma/...): add them to the limits."
     return [
         made_by(job.launch),
         levels_text(job.launch),
-        f"{IMAGE} has the framework and its packages. " + " ".join(needs),
-        "Network cards are resources of your cluster (rdma/...): add them to the limits.",
+        " ".join((f"{IMAGE} has the framework and its packages.", *needs)),
+        *([cards] if job.device.collectives and job.launch.nodes > 1 else []),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What adapters of Hugging Face PEFT ask of a plan and a job, whatever launches them."""
+"""What tuning and adapters of PEFT ask of a plan and a job, whatever launches them."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.torchtune.models import MODELS, Built
 from planner.frameworks.accelerate.write import comments_of_tuning
 from planner.frameworks.hugging_face.adapters import alpha_of
-from planner.frameworks.torchtune.models import MODELS, Built
 from planner.frameworks.writing.chosen import common_recompute
 from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, Lost, TextFile

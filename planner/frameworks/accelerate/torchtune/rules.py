@@ -8,8 +8,8 @@ from planner.assumptions.optimizers import UNQUANTIZED
 from planner.base.arrays import BoolArray
 from planner.base.vocabulary import TARGET_GROUPS
 from planner.cost.context import CostModel
+from planner.frameworks.accelerate.torchtune.models import MODELS
 from planner.frameworks.rules.rule import Rule
-from planner.frameworks.torchtune.models import MODELS
 from planner.plan import ZERO3, PlanTable
 
 PRECISIONS = ("bf16", "fp32")
