@@ -17,8 +17,8 @@ from planner.cost.goodput.segments import (
     shares,
     wall_time_s,
 )
-from planner.studies.goodput.gaps import exponential
-from planner.studies.goodput.simulation import Run, simulate
+from planner.evidence.goodput.gaps import exponential
+from planner.evidence.goodput.simulation import Run, simulate
 
 THETA_S = 50_700 * 3600.0
 """Chip-seconds per failure that the figures below are worked with."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
-from planner.studies.goodput.gaps import Gaps
+from planner.evidence.goodput.gaps import Gaps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +153,7 @@ class _Batch:
             rows = at[short]
             self._be_down(rows, gaps[short])
             self.failures[rows] += 1
+            self.now[rows] += self._wait(rows)
             gaps[short] = self.run.gaps(self.random, len(rows))
             short = gaps < self.run.down_s
         self._be_down(at, self.run.down_s)
