@@ -90,6 +90,16 @@ def test_what_the_fields_change(plan: Path) -> None:
     assert named["chip_hours_per_failure"] == pytest.approx(13_606, rel=1e-3)
 
 
+def test_a_rate_replaces_that_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "named.yaml"
+    flags = (*RUN, "--failure-site", "llama-3", "--restart", "5min", "-o", path, "--quiet")
+    assert planner("solve", *JOB, *flags).code == 0
+    assert run_of(path)["goodput"]["rate"].startswith("that of llama-3")
+    given = run_of(path, "--mtbf", "3h")["goodput"]
+    assert (given["rate"], given["mtbf_s"]) == ("as given", pytest.approx(10800.0))
+    assert given["down"] < run_of(path, "--mtbf", "3h", "--restart", "10min")["goodput"]["down"]
+
+
 def test_chips_that_nobody_published_failures_of(plan: Path) -> None:
     run = run_of(plan, "--hardware", "tpu-v5p", "--framework", "jax")
     assert run["goodput"] is None

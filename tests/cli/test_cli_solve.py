@@ -278,7 +278,8 @@ def test_a_training_run() -> None:
     answer = solve(
         *SMALL, "--train-tokens", "300G", "--price-per-chip-hour", "2.5",
         "--carbon-intensity", "400", "--electricity-price", "0.08",
-    )  # fmt: skip
+        "--hardware", "h200-sxm5-141",
+    )  # fmt: skip  # whose failures nobody published: nothing fails
     best, run = answer["best"], answer["training_run"]
     steps = 300e9 / (512 * 8192)  # 4 Mi tokens per step
     hours = steps * best["step_time_s"] / 3600

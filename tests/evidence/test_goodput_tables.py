@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
 from cli.command import planner
+
 from planner.evidence.goodput.table import CASES, goodput_tables, published_rows
 
 
@@ -17,6 +19,9 @@ def test_closed_forms_hold_where_their_assumptions_do() -> None:
             assert off <= 0.01 + 4 * row.error
         elif row.chips == 100_000 or row.words.startswith("a failure pulls"):
             assert off > 0.04, "the table says how far off it is"
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
+    for part in ("simulated", "sites", "published"):
+        assert all(f"`{key}`" in page for key in found.to_dict()[part][0])
     inside, of = found.coverage
     assert (inside, of) == (3, 4)
     assert found.to_dict()["coverage"] == {"inside": 3, "of": 4, "level": 0.8}
@@ -30,7 +35,7 @@ def test_published_runs() -> None:
     assert rows["ByteRobust"].predicted is None
     assert rows["ByteRobust"].closes_the_gap == pytest.approx(63_000, rel=0.01)
     bloom = rows["BLOOM 176B"].predicted
-    assert bloom == pytest.approx(1 - (1.5 + 0.2) / (43_829 / 384), abs=2e-3), "1.5 h each, as it says"
+    assert bloom == pytest.approx(1 - (1.5 + 0.2) / (43_829 / 384), abs=2e-3), "1.5 h a time"
 
 
 @pytest.mark.parametrize(("flags", "words"), [

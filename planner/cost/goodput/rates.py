@@ -23,7 +23,7 @@ import math
 from functools import lru_cache
 
 from frozen_records import dataclass
-from hardware_db import load_reference
+from hardware_db import Reference, load_reference
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 
@@ -83,9 +83,15 @@ class Rate:
 
 
 @lru_cache(maxsize=1)
+def known() -> Reference:
+    """The table of failures: sites, and what is usual."""
+    return load_reference("failures")
+
+
+@lru_cache(maxsize=1)
 def sites() -> dict[str, Site]:
     """The sites of the database, by name."""
-    table = load_reference("failures")
+    table = known()
     names = dict.fromkeys(key.split(".")[1] for key in table.labels if key.startswith("sites."))
     found = {}
     for name in names:

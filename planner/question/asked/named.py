@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from planner.frameworks.registry import FRAMEWORKS, TARGETS, every
 from planner.objectives import OBJECTIVES, fronts
-from planner.question.asked.words import words_of
 
 
 def filled(text: str, command: str = "") -> str:
@@ -64,11 +63,6 @@ def _checkpoints() -> str:
     return _listed([*names], " or")
 
 
-def _failure_sites() -> str:
-    """`llama-3 or rsc-1`."""
-    return _listed([*words_of("failure_site")], " or")
-
-
 def _examples(command: str) -> str:
     """Lines of a command that frameworks give, a paragraph each."""
     lines = [line for one in every() for whose, line in one.examples if whose == command]
@@ -84,7 +78,6 @@ _WORDS: dict[str, Callable[[], str]] = {
     "{target}": lambda: next(iter(TARGETS)),
     "{two-targets}": lambda: ",".join([one.targets[0].name for one in every() if one.targets][:2]),
     "{checkpoints}": _checkpoints,
-    "{failure-sites}": _failure_sites,
     "{targets}": lambda: ", ".join(TARGETS),
     "{all-targets}": lambda: _listed([*TARGETS], " and"),
 }

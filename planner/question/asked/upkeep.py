@@ -5,6 +5,7 @@ Figures and sources of their defaults: `hardware_db/data/reference/failures.yaml
 
 from __future__ import annotations
 
+from planner.base.vocabulary import FAILURE_SITES
 from planner.question.asked.field import RUN, Asked
 
 _PAGE = "goodput.md"
@@ -28,7 +29,10 @@ UPKEEP_FIELDS = (
     ),
     Asked(
         name="failure_site",
-        help="A published site whose failure rate is taken: {failure-sites}",
+        help=(
+            "A published site whose failure rate is taken: "
+            f"{', '.join(FAILURE_SITES[:-1])} or {FAILURE_SITES[-1]}"
+        ),
         panel=RUN,
         kind="name",
         default_text="a site not seen",

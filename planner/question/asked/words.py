@@ -13,6 +13,7 @@ from planner.base.vocabulary import (
     BOUNDARIES,
     CHECKPOINT_WRITES,
     COOLINGS,
+    FAILURE_SITES,
     LAYOUTS,
     MATRICES,
     MESH_AXES,
@@ -120,21 +121,6 @@ class _Checkpoints(Collection[str]):
         return sum(1 for _ in self)
 
 
-class _FailureSites(Collection[str]):
-    """The sites that published failures, read when one is asked about."""
-
-    def __contains__(self, name: object) -> bool:
-        return any(name == one for one in self)
-
-    def __iter__(self) -> Iterator[str]:
-        from planner.cost.goodput.rates import sites  # noqa: PLC0415  (reads a file)
-
-        return iter(sites())
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
 def _objectives() -> Collection[str]:
     from planner.objectives import OBJECTIVES  # noqa: PLC0415  (not for --help)
 
@@ -195,7 +181,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "checkpoint": _Checkpoints,
     "scale": lambda: SCALES,
     "cooling": lambda: COOLINGS,
-    "failure_site": _FailureSites,
+    "failure_site": lambda: FAILURE_SITES,
     "checkpoint_writes": lambda: CHECKPOINT_WRITES,
     "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),
 }

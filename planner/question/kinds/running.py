@@ -5,12 +5,11 @@ Figures and sources of what is usual: `hardware_db/data/reference/failures.yaml`
 
 from __future__ import annotations
 
-from hardware_db import load_reference
 from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.context import CostModel
 from planner.cost.goodput.checkpoints import checkpointing
 from planner.cost.goodput.goodput import Pace, Upkeep
-from planner.cost.goodput.rates import HOUR_S, Rate, rate_of_chip, rate_of_site
+from planner.cost.goodput.rates import HOUR_S, Rate, known, rate_of_chip, rate_of_site
 from planner.question.request import Request
 
 
@@ -27,7 +26,7 @@ def rate_of(request: Request, model: CostModel, chips: int) -> Rate | None:
 
 def upkeep_of(request: Request) -> Upkeep:
     """What failures cost, and what is kept ready for them."""
-    usual = load_reference("failures").quantities
+    usual = known().quantities
 
     def taken(name: str) -> float:
         given = getattr(request, name)
@@ -55,7 +54,7 @@ def pace_of(
         step_time_s: Of the plan.
         held_bytes: Weights and optimizer on its fullest chip.
     """
-    usual = load_reference("failures").quantities["usual.store_per_chip"].number * chips
+    usual = known().quantities["usual.store_per_chip"].number * chips
     return Pace(
         chips=chips,
         step_time_s=step_time_s,

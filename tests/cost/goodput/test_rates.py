@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from planner.base.errors import InputError
+from planner.base.vocabulary import FAILURE_SITES
 from planner.cost.goodput.rates import (
     HOUR_S,
     T_90,
@@ -35,6 +36,10 @@ def test_a_named_site_has_its_gamma_posterior(name: str) -> None:
     assert [rate.low_s, rate.high_s] == pytest.approx([low, high], rel=2e-3)
     assert rate.low_s < rate.theta_s < rate.high_s
     assert site.source
+
+
+def test_help_names_the_sites_of_the_database() -> None:
+    assert tuple(sites()) == FAILURE_SITES
 
 
 def test_figures_of_the_sources() -> None:
