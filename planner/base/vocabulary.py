@@ -33,6 +33,7 @@ MATRICES = (*ATTENTION_MATRICES, "gate", "up", "down")
 TARGET_GROUPS = {"all": MATRICES, "attention": ATTENTION_MATRICES, "mlp": ("gate", "up", "down")}
 """Words for several of them."""
 ADAPTERS = ("lora", "dora")
+LAUNCHERS = ("slurm", "kubernetes", "torchrun")
 REFERENCES = ("model", "adapters", "precomputed")
 """Where DPO has the log-probabilities of its reference from."""
 ANY = "any"

@@ -48,7 +48,7 @@ def check(
         Path | None,
         typer.Option(
             help="What the framework printed: Megatron-LM, torchtitan, MaxText, nanotron, "
-            "DeepSpeed or transformers' Trainer. - is standard input.",
+            "DeepSpeed, an exported train.py, transformers' Trainer. - is standard input.",
             metavar="FILE",
         ),
     ] = None,

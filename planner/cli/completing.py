@@ -136,11 +136,14 @@ def targets(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def launchers(incomplete: str) -> list[str]:
-    """Completes what starts a job."""
-    from planner.frameworks.writing.launchers import LAUNCHERS  # noqa: PLC0415  (not for --help)
+def versions(incomplete: str) -> list[str]:
+    """Completes the version of the target that the line names, or of any."""
+    from planner.frameworks.registry import TARGETS  # noqa: PLC0415  (not for --help)
 
-    return [name for name in LAUNCHERS if name.startswith(incomplete)]
+    words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
+    own = [TARGETS[word] for word in words if word in TARGETS] or TARGETS.values()
+    found = dict.fromkeys(version for target in own for version in target.versions if version)
+    return [version for version in found if version.startswith(incomplete)]
 
 
 def _keys_of(name: str) -> Completer:

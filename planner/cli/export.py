@@ -10,8 +10,9 @@ import typer
 
 from planner.base.errors import InputError
 from planner.base.files import same_path, write_all
+from planner.base.vocabulary import LAUNCHERS
 from planner.cli.chakra import MaxNodes, Ranks, TraceFolder, chakra_texts, check_alone
-from planner.cli.completing import launchers, one_of
+from planner.cli.completing import among, one_of, versions
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.output import print_json
@@ -33,15 +34,17 @@ def export(
     ] = None,
     target_version: Annotated[
         str | None,
-        typer.Option(help="Version of the target (planner targets).", metavar="VERSION"),
+        option(
+            "Version of the target (planner targets).", None, metavar="VERSION", complete=versions
+        ),
     ] = None,
     launcher: Annotated[
         str | None,
         option(
-            "Starts it: slurm, kubernetes, torchrun.",
+            f"Starts it: {', '.join(LAUNCHERS)}.",
             None,
             metavar="LAUNCHER",
-            complete=launchers,
+            complete=among(LAUNCHERS),
         ),
     ] = None,
     allow_lossy: Annotated[

@@ -14,7 +14,7 @@ from planner.answers.evaluation import limits_of, options_of
 from planner.base.errors import InputError
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.registry import FRAMEWORKS, framework_of
-from planner.plan import ORDERS, SHARDINGS, PlanTable
+from planner.plan import ORDERS, SHARDINGS, Plan, PlanTable
 from planner.question.files.plan_text import plan_text
 from planner.question.request import request_from
 from planner.question.resolved import resolve
@@ -118,3 +118,15 @@ def test_what_cannot_be_resumed_is_refused(fields: dict[str, Any], words: str) -
         planner.solve(**{**SMALL, "framework": "megatron", **fields})
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_checkpoint_has_the_adapters_of_its_own_job(tmp_path: Path) -> None:
+    asked = {**SMALL, "framework": "fsdp", "seq_len": 2048, "batch_tokens": 2**15}
+    tuned = {**asked, "job": "lora", "lora_rank": 8}
+    path = tmp_path / "plan.yaml"
+    resolved = resolve(request_from(tuned))
+    path.write_text(plan_text(resolved, Plan(dp=8, sharding="ddp"), []), encoding="utf-8")
+    assert planner.solve(**tuned, resume_from=str(path)).best is not None
+    for other in ({**asked, "job": "finetune"}, {**tuned, "lora_rank": 16}):
+        with pytest.raises(InputError, match="does not hold what this job"):
+            planner.solve(**other, resume_from=str(path))

@@ -77,13 +77,13 @@ def test_each_shell_gets_the_values_of_flags(shell: str) -> None:
         shell,
         "planner solve --model llama3-",
         "planner solve --objective e",
-        "planner solve --runnable-in megatron,torchti",
+        "planner solve --runnable-in megatron,to",
         "planner solve --fix sharding=ze",
         "planner solve --lay",
     )
     assert models == ["llama3-70b", "llama3-8b"]
     assert objectives == ["energy", "edp"]
-    assert runs_in == ["megatron,torchtitan"]
+    assert runs_in == ["megatron,torchtitan", "megatron,torchtune"]
     assert [text.removeprefix("sharding=") for text in fixed] == ["zero1", "zero2", "zero3"]
     assert flags == ["--layout"]
 
@@ -92,6 +92,22 @@ def test_each_shell_gets_the_values_of_flags(shell: str) -> None:
 def test_each_shell_gets_the_sections_and_the_flags_that_help_hides(shell: str) -> None:
     lines = ("planner solve --show time,fr", "planner evaluate --show la", "planner solve --layo")
     assert values(shell, *lines) == [["time,front"], ["launch"], ["--layout"]]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_each_shell_gets_what_starts_jobs_and_what_tunes(shell: str) -> None:
+    asked = {
+        "planner targ": ["targets"],
+        "planner check plan.yaml --lo": ["--log"],
+        "planner export plan.yaml --launcher k": ["kubernetes"],
+        "planner export plan.yaml --to torcht": ["torchtitan", "torchtune"],
+        "planner export plan.yaml --to deepspeed --target-version ": ["0.19", "0.18"],
+        "planner solve --lora-targets q,a": ["q,all", "q,attention"],
+        "planner solve --job q": ["qlora"],
+        "planner solve --resume": ["--resume-from"],
+        "planner evaluate --from au": ["auto"],
+    }
+    assert dict(zip(asked, values(shell, *asked), strict=True)) == asked
 
 
 def test_bash_takes_words_at_an_equals_sign_apart() -> None:

@@ -98,7 +98,7 @@ def test_explain_offers_what_the_framework_runs(explained: dict) -> None:
     ("words", "line"),
     [
         (("--from", "megatorn"), "from: 'megatorn' is not one of auto, megatron, torchtitan, "
-         "deepspeed, maxtext, nanotron; did you mean 'megatron'?"),
+         "deepspeed, torchtune, axolotl, maxtext, nanotron; did you mean 'megatron'?"),
         (("--from", "megatron"), "hardware: a launch does not say what it runs on; name it: "
          "--hardware (--from auto assumes a machine)"),
         ((*ASKED, "--row", "2"), "row: a launch is one plan; --row is for fronts"),
@@ -182,3 +182,11 @@ def test_improve_needs_a_launch(words: tuple[str, ...], line: str) -> None:
     outcome = planner("evaluate", str(UNEVEN), *words)
     assert outcome.code == 2
     assert outcome.err.startswith(f"error: {line}")
+
+
+def test_the_search_beside_a_tuning_launch_is_of_its_job() -> None:
+    folder = Path(__file__).parents[1] / "frameworks" / "importing" / "published"
+    file = folder / "torchtune-0.6.1" / "llama3-8B_qdora_single_device.yaml.txt"
+    words = " ".join(planner("evaluate", file, "--from", "auto").out.replace("\\", " ").split())
+    assert "--job lora --lora-rank 8 --adapter dora --lora-targets" in words
+    assert "--frozen-weights nf4 --chips 1 --runnable-in torchtune" in words

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import add
 
 import numpy as np
 
@@ -91,9 +90,8 @@ def carried_bytes(cluster: Cluster, wire_bytes: Sequence[FloatArray]) -> list[Fl
 def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     """FLOP that training one token needs in any implementation; see `MFU_CONVENTION`.
 
-    LoRA needs no weight gradients of the frozen matrices: 4 instead of 6 per parameter. DPO needs
-    a forward pass of its reference as well: 2 more.
-    Source: Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
+    LoRA needs no weight gradients of the frozen matrices: 4 instead of 6 per parameter. A reference
+    of DPO adds 2. Source: Chowdhery et al., PaLM, arXiv:2204.02311, appendix B.
     """
     passes, ref = 3.0 if job.trains_all else 2.0, job.reference_passes
     linear = 2.0 * (passes + ref) * shapes.matmul_parameters
@@ -240,12 +238,12 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     }
     columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
     head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
-    every = [*reduce(add, linears.values()), *([head] if shapes.vocab else [])]
+    every = [*(one for part in linears.values() for one in part), *([head] if shapes.vocab else [])]
     forward, gradients = pass_bytes(model.assumptions, every, trains_all=model.job.trains_all)
     total, at, ahead = np.zeros(x.stages.count.shape), 0, 1 + model.job.reference_passes
     for moe, some in linears.items():
         own, at = slice(at, at + len(some)), at + len(some)
-        once, again = (reduce(add, part[own])[rows] for part in (forward, gradients))
+        once, again = (reduce(np.add, part[own])[rows] for part in (forward, gradients))
         for group in x.groups:
             moved = again + (ahead + repeats(model, group).linear) * once
             total = total + shapes.blocks * (group.moe if moe else group.dense) * moved

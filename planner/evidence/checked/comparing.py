@@ -273,5 +273,10 @@ def _remarks(
         yield "memory is that of the ranks that print it, the fullest stage may be another"
 
 
-_OF_ONE = (("maxtext", "jax"), ("accelerate", "fsdp"), ("accelerate", "deepspeed"))
+_OF_ONE = (
+    ("maxtext", "jax"),
+    ("accelerate", "fsdp"),
+    ("transformers", "fsdp"),
+    ("transformers", "deepspeed"),
+)
 """Logs and profiles that are of one framework under two names."""

@@ -49,9 +49,7 @@ def parse_deepspeed(text: str, label: str) -> TrainingLog:
     """
     reading = Reading(means="iter time (s)" in text)
     for line in plain_lines(text):
-        for name, pattern in _STATED.items():
-            if said := pattern.search(line):
-                reading.says(name, said[1])
+        reading.states(line, _STATED)
         if _OVERFLOW.search(line):
             reading.skipped += 1
             if scale := _SCALE.search(line):

@@ -164,6 +164,12 @@ class Reading:
         except ValueError:
             return
 
+    def states(self, line: str, patterns: Mapping[str, re.Pattern[str]]) -> None:
+        """Notes the numbers of the run in a line, each the first group of its pattern."""
+        for name, pattern in patterns.items():
+            if said := pattern.search(line):
+                self.says(name, said[1])
+
     def passes(self, step: int) -> int:
         """Notes that a line is of a step; returns how many steps it covers.
 

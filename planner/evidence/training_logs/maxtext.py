@@ -45,9 +45,7 @@ def parse_maxtext(text: str, label: str) -> TrainingLog:
     """
     reading = Reading()
     for line in plain_lines(text):
-        for name, pattern in _STATED.items():
-            if said := pattern.search(line):
-                reading.says(name, said[1])
+        reading.states(line, _STATED)
         if found := _MEMORY.search(line):
             reading.memory_bytes.append(float(found[1]) * _GIB)
         if found := _STEP.search(line):

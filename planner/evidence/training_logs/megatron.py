@@ -62,9 +62,7 @@ def parse_megatron(text: str, label: str) -> TrainingLog:
     for line in plain_lines(text):
         if _BEGINS in line:
             reading.begins()
-        for name, pattern in _STATED.items():
-            if said := pattern.search(line):
-                reading.says(name, said[1])
+        reading.states(line, _STATED)
         if found := _MEMORY.search(line):
             reading.memory_bytes.append(float(found[1]) * _MIB)
         if found := _STEP.search(line):

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.evidence.training_logs.deepspeed import parse_deepspeed
+from planner.evidence.training_logs.exported import parse_exported
 from planner.evidence.training_logs.log import TrainingLog, ran_out
 from planner.evidence.training_logs.maxtext import parse_maxtext
 from planner.evidence.training_logs.megatron import parse_megatron
@@ -40,12 +41,13 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         "deepspeed": Reader(
             title="DeepSpeed", parse=parse_deepspeed, prints='"steps_per_print": 1'
         ),
-        "accelerate": Reader(
+        "accelerate": Reader(title="an exported train.py of Accelerate", parse=parse_exported),
+        "transformers": Reader(
             title="transformers Trainer", parse=parse_trainer, prints="the progress bar on"
         ),
     }
 )
-"""By target of `planner.frameworks`; of a log with lines of several, the first counts."""
+"""By target of `planner.frameworks`, or library; of a log with several, the first counts."""
 
 
 def read_log(text: str, label: str) -> tuple[str, TrainingLog]:

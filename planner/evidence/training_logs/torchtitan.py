@@ -56,9 +56,7 @@ def parse_torchtitan(text: str, label: str) -> TrainingLog:
             _mesh(reading, *map(int, found.groups()))
         if found := _BEGINS.search(line):
             reading.begins(after=int(found[1]) - 1)
-        for name, pattern in _TRAINER.items():
-            if said := pattern.search(line):
-                reading.says(name, said[1])
+        reading.states(line, _TRAINER)
         if found := _STEP.search(line):
             reading.memory_bytes.append(float(found[3]) * _GIB)
             reading.takes(int(found[1]), tokens_per_s=number(found[4]), loss=float(found[2]))

@@ -51,9 +51,7 @@ def parse_trainer(text: str, label: str) -> TrainingLog:
     for line in plain_lines(text):
         if _BEGINS in line:
             reading.begins()
-        for name, pattern in _STATED.items():
-            if said := pattern.search(line):
-                reading.says(name, said[1])
+        reading.states(line, _STATED)
         if said := _TOTAL.search(line):
             total = int(said[1].replace(",", ""))
         if (found := _BAR.search(line)) and int(found[2]) == (total := total or int(found[2])):

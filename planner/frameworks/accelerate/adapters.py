@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.progress import PROGRESS
 from planner.frameworks.writing.python_text import assignments
 
 _HEAD = '''
 import json
 import os
+import time
 
 import torch
 import transformers
@@ -82,7 +84,9 @@ def save(accelerator, model):
         if "lora_" in name
     }
     save_file(own, "adapter/adapter_model.safetensors")
+'''
 
+_MAIN = """
 
 def main():
     steps = GradientAccumulationPlugin(num_steps=ACCUMULATION, sync_each_batch=SHARDED)
@@ -95,6 +99,7 @@ def main():
     batches = torch.utils.data.DataLoader(data, batch_size=MICRO_BATCH, drop_last=True)
     model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
     model.train()
+    progress = Progress()
     for tokens in batches:
         with accelerator.accumulate(model):
             loss = loss_of(model, tokens)
@@ -102,17 +107,16 @@ def main():
             optimizer.step()
             optimizer.zero_grad()
         if accelerator.sync_gradients:
-            mean = accelerator.reduce(loss.detach(), "mean").item()
-            accelerator.print(f"loss {mean:.4f}", flush=True)
+            progress.ends(accelerator, loss)
     save(accelerator, model)
     accelerator.end_training()
 
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 def script(comment: str, constants: dict[str, Any]) -> str:
     """The script under comment lines, with the constants that its text reads."""
-    return comment + assignments(constants) + _HEAD
+    return comment + assignments(constants) + _HEAD + PROGRESS + _MAIN

@@ -11,15 +11,22 @@ from planner.frameworks.framework import Framework, Target, Tuning
 
 if TYPE_CHECKING:
     from planner.frameworks.checkpoints import Checkpoint
+    from planner.frameworks.reading.edits import Setting
+    from planner.frameworks.reading.imported import Imported
+    from planner.frameworks.reading.settings import Asked
     from planner.frameworks.rules.rule import Rule
     from planner.frameworks.writing.export import Export
     from planner.frameworks.writing.launch import Launch
+    from planner.plan import Plan
 
 
-def _tuner(name: str, title: str, *rules: str) -> Target:
+def _tuner(name: str, title: str, *rules: str, launches: str = "") -> Target:
     """What tunes models on PyTorch FSDP, with configurations of its own."""
     jobs = ("finetune", "lora", "dpo")
-    return Target(name=name, title=title, framework="fsdp", rules=rules, jobs=jobs)
+    return Target(
+        name=name, title=title, framework="fsdp", rules=rules, jobs=jobs, launches=launches,
+        processes="chips",
+    )  # fmt: skip
 
 
 class Accelerate(Framework):
@@ -38,8 +45,8 @@ class Accelerate(Framework):
             processes="chips",
         ),
         _tuner("trl", "Hugging Face TRL", "tuned", "peft", "trl"),
-        _tuner("torchtune", "torchtune", "tuned", "torchtune"),
-        _tuner("axolotl", "Axolotl", "tuned", "peft", "axolotl"),
+        _tuner("torchtune", "torchtune", "tuned", "torchtune", launches="a configuration"),
+        _tuner("axolotl", "Axolotl", "tuned", "peft", "axolotl", launches="a configuration"),
     )
     launched_as = MappingProxyType({"fsdp": "accelerate"})
     tuning = Tuning(
@@ -65,6 +72,28 @@ class Accelerate(Framework):
         export: Export = writer.export(launch)
         return export
 
+    def read(self, text: str, asked: Asked) -> Imported:
+        """See the module `read` in the folder of the target that recognizes it."""
+        folder = self.recognizes(text) or _READ[0]
+        reader = import_module(f"planner.frameworks.accelerate.{folder}.read")  # where it is needed
+        imported: Imported = reader.read(text, asked)
+        return imported
+
+    def settings_between(
+        self, before: Plan, after: Plan, batch: int, layers: int, text: str
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]] | None:
+        """See the module `changing` in the folder of the target that recognizes the launch."""
+        folder = self.recognizes(text) or _READ[0]
+        changing = import_module(f"planner.frameworks.accelerate.{folder}.changing")
+        found = changing.settings_between(before, after, batch, text)
+        return None if found is None else (found, changing.ANCHORS)
+
+    def recognizes(self, text: str) -> str:
+        """See the module `read` in the folder of each target that has one."""
+        readers = ((name, import_module(f"planner.frameworks.accelerate.{name}.read"))
+                   for name in _READ)  # fmt: skip
+        return next((name for name, reader in readers if reader.is_launch(text)), "")
+
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """See `planner.frameworks.accelerate.checkpoints`."""
         from planner.frameworks.accelerate.checkpoints import ACCELERATE_CHECKPOINTS  # noqa: PLC0415  (few questions are about a run that exists)
@@ -72,4 +101,6 @@ class Accelerate(Framework):
         return ACCELERATE_CHECKPOINTS
 
 
+_READ = ("torchtune", "axolotl")
+"""Targets whose configurations are read."""
 ACCELERATE = Accelerate()

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.progress import PROGRESS
 from planner.frameworks.writing.python_text import assignments
 
 _DATA = '''
+import time
+
 import torch
 import transformers
 from accelerate import Accelerator, ParallelismConfig
@@ -134,6 +137,7 @@ def main():
     batches = torch.utils.data.DataLoader(RandomTokens(), batch_size=MICRO_BATCH)
     model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
     model.train()
+    progress = Progress()
     for tokens in batches:
         with accelerator.accumulate(model):
             if SHARDED:  # replicas reduce with the last micro-batch alone
@@ -142,8 +146,7 @@ def main():
             optimizer.step()
             optimizer.zero_grad()
         if accelerator.sync_gradients:
-            mean = accelerator.reduce(loss, "mean").item()
-            accelerator.print(f"loss {mean:.4f}", flush=True)
+            progress.ends(accelerator, loss)
     accelerator.end_training()
 
 
@@ -161,5 +164,11 @@ def script(comment: str, constants: dict[str, Any], *, split: bool, in_parts: bo
         split: Tensors are split among ranks.
         in_parts: Sequences are.
     """
-    parts = (_DATA, _SPLIT if split else _WHOLE, _PARTS if in_parts else _SEQUENCES, _MAIN)
+    parts = (
+        _DATA,
+        _SPLIT if split else _WHOLE,
+        _PARTS if in_parts else _SEQUENCES,
+        PROGRESS,
+        _MAIN,
+    )
     return comment + assignments(constants) + "".join(parts)

@@ -14,7 +14,14 @@ from planner.plan import PlanTable
 
 FROZEN = (UNQUANTIZED, "nf4")
 """Formats of frozen weights that transformers loads in (bitsandbytes)."""
+WEIGHTS = ("MODEL", "the weights: their name, or their folder on every host")
+"""The variable that names what is tuned."""
 _VERSION = "0.21.2 (PyPI)"
+
+
+def data_linked(name: str, command: str) -> str:
+    """A command, behind the link that has a file of the folder stand for what DATA names."""
+    return f'[[ "$DATA" -ef {name} ]] || ln -sf "$DATA" {name}; {command}'
 
 
 def whole_matrices(model: CostModel, plans: PlanTable) -> BoolArray:

@@ -9,14 +9,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from frozen_records import dataclass
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import GIB
 from planner.frameworks.accelerate import adapters
-from planner.frameworks.accelerate.rules import TP_PLANS, divisible_attention
+from planner.frameworks.accelerate.mesh import (
+    Mesh,
+    counts_masters,
+    distributed_type,
+    kept_in,
+    kernel_of,
+    loaded_in,
+    mesh_of,
+    mixes,
+)
 from planner.frameworks.accelerate.script import script
+from planner.frameworks.accelerate.tuning import WEIGHTS
 from planner.frameworks.hugging_face.adapters import lora_config
-from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.hugging_face.config import dimensions, keys_of_weights
 from planner.frameworks.hugging_face.types import transformers_type
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
@@ -35,26 +43,12 @@ CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
 ADAPTERS = "adapter_config.json"
 PORT = 29500
 STEPS = 30
-LOADED_IN = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
-"""Precisions of `planner.frameworks.accelerate.rules` to those of PyTorch."""
-MASTER_BYTES = 12.0
-"""Of a parameter: its weight and both moments of Adam in 32 bits."""
 EPS = {"float16": 1e-3}
 """Added to the root of AdamW's second moment, where not 1e-8.
 
 With `betas` of the script, squares of gradients below 8e-4 leave a moment of 0 in 16 bits with 5
 of exponent, whose least number is 6e-8; steps then stay near the learning rate.
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mesh:
-    """Sizes of the axes: replicas of sharded state, its shards, and what divides a sequence."""
-
-    replicas: int
-    shards: int
-    tp: int
-    cp: int
 
 
 def export(launch: Launch) -> Export:
@@ -74,12 +68,16 @@ def export(launch: Launch) -> Export:
         command=f"{command} {SCRIPT}",
         environment=hosts,
         lossy=_losses(launch, mesh),
-        start=HostStart(command=f"{command} {SCRIPT}", binding=_binding(launch)),
+        start=HostStart(
+            command=f"{command} {SCRIPT}",
+            needs=() if launch.cost.job.trains_all else (WEIGHTS,),
+            binding=binding(launch),
+        ),
     )
 
 
-def _binding(launch: Launch) -> tuple[str, ...]:
-    """Its own setting, which ends a run without the package that knows the cores.
+def binding(launch: Launch) -> tuple[str, ...]:
+    """Accelerate's own setting, which ends a run without the package that knows the cores.
 
     Source: utils/environment.py override_numa_affinity.
     """
@@ -132,68 +130,9 @@ def model_configuration(launch: Launch) -> dict[str, Any]:
     return {
         "model_type": transformers_type(launch.model) or "llama",
         **dimensions(launch.model, launch.seq_len),
-        "dtype": _kept_in(launch, mesh_of(launch)),
+        "dtype": kept_in(launch, mesh_of(launch)),
         "use_cache": False,
     }
-
-
-def mesh_of(launch: Launch) -> Mesh:
-    """The axes of a run; what cannot divide tensors or sequences shards state.
-
-    Stages of a pipeline, of which there are none, become replicas; replicas become shards where
-    they share state, or stand beside tp or cp without any shard.
-    """
-    plan = launch.plan
-    tp, cp = _split(launch), _parts(launch)
-    replicas = plan.dp * plan.pp
-    shards = plan.fsdp * (plan.tp // tp) * (plan.cp // cp)
-    alone = shards == 1 and tp * cp > 1
-    if alone or common_sharding(launch) in ("zero1", "zero2"):
-        replicas, shards = 1, replicas * shards
-    return Mesh(replicas=replicas, shards=shards, tp=tp, cp=cp)
-
-
-def _split(launch: Launch) -> int:
-    """Ranks that tensors are split over: the plan's, or 1 where transformers cannot."""
-    tp, shapes = launch.plan.tp, launch.cost.shapes
-    known = transformers_type(launch.model) in TP_PLANS and shapes.kv_heads % tp == 0
-    return tp if known else 1
-
-
-def _parts(launch: Launch) -> int:
-    """Ranks that sequences are divided over: the plan's, or 1 where Accelerate cannot."""
-    whole = launch.model.window is None and divisible_attention(launch.cost)
-    return launch.plan.cp if whole and _split(launch) == 1 else 1
-
-
-def loaded_in(launch: Launch) -> str:
-    """The format that products have, as PyTorch names it."""
-    return LOADED_IN.get(launch.cost.job.precision, "bfloat16")
-
-
-def mixes(launch: Launch, mesh: Mesh) -> bool:
-    """Whether weights, gradients and moments have 32 bits, and products 16.
-
-    So it is where the plan's memory counts them, but for a model that transformers splits, which
-    has one format for all.
-    """
-    return _counts_masters(launch) and mesh.tp == 1 and loaded_in(launch) != "float32"
-
-
-def _counts_masters(launch: Launch) -> bool:
-    """Whether the plan's memory has 32-bit weights and moments."""
-    profile = launch.cost.framework
-    return profile.weight_bytes + profile.optimizer_bytes >= MASTER_BYTES
-
-
-def _kept_in(launch: Launch, mesh: Mesh) -> str:
-    """The format that weights are made and kept in."""
-    return "float32" if mixes(launch, mesh) else loaded_in(launch)
-
-
-def _kernel(launch: Launch, mesh: Mesh) -> str:
-    """The kernel of attention; PyTorch's own is what divided sequences need."""
-    return "sdpa" if mesh.cp > 1 else attention_kernel(launch.cost, flash_always=False)
 
 
 def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
@@ -205,7 +144,7 @@ def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
     """
     found: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
-        "distributed_type": _distributed_type(launch, mesh),
+        "distributed_type": distributed_type(launch, mesh),
         "num_machines": launch.nodes,
         "num_processes": launch.plan.chips,
         "machine_rank": 0,
@@ -224,17 +163,6 @@ def _configuration(launch: Launch, mesh: Mesh) -> dict[str, Any]:
         found["fsdp_config"] = _sharding(launch)
         found["parallelism_config"] = _axes(mesh)
     return found
-
-
-def _distributed_type(launch: Launch, mesh: Mesh) -> str:
-    """FSDP under zero1 and zero2 too, which it is nearest to, and for cp.
-
-    A model that transformers splits is one of several GPUs to Accelerate.
-    """
-    if launch.plan.chips == 1:
-        return "NO"
-    sharded = common_sharding(launch) != "ddp" or mesh.cp > 1
-    return "FSDP" if sharded and mesh.tp == 1 else "MULTI_GPU"
 
 
 def _sharding(launch: Launch) -> dict[str, Any]:
@@ -269,12 +197,12 @@ def _constants(launch: Launch, mesh: Mesh) -> dict[str, Any]:
     Gradients of sharded state are reduced among the shards with every micro-batch, in the format
     that the prediction has for them. The fused optimizer takes no split weights beside whole ones.
     """
-    plan, fsdp = launch.plan, _distributed_type(launch, mesh) == "FSDP"
+    plan, fsdp = launch.plan, distributed_type(launch, mesh) == "FSDP"
     ranks = mesh.replicas * mesh.shards
-    kept, short = _kept_in(launch, mesh), launch.cost.assumptions.gradient_wire_bytes <= 2.0
+    kept, short = kept_in(launch, mesh), launch.cost.assumptions.gradient_wire_bytes <= 2.0
     found: dict[str, Any] = {
         "DTYPE": kept,
-        "ATTENTION": _kernel(launch, mesh),
+        "ATTENTION": kernel_of(launch, mesh),
         "VOCABULARY": launch.model.vocab_size,
         "SEQ_LEN": launch.seq_len,
         "SEQUENCES": launch.global_batch,
@@ -298,19 +226,19 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     if not launch.cost.job.trains_all:
         return (*_losses_of_adapters(launch, mesh), *lost_clock(launch))
     found = [left_to_weights("the model type", keys_of_weights(launch.model))]
-    kernel = _kernel(launch, mesh)
+    kernel = kernel_of(launch, mesh)
     found += [*kept_scores(kernel), *needed_package(SCRIPT, kernel)]
     if mesh.tp > 1:
         found.append(Lost("tp", "a model that transformers splits runs without torch.compile"))
     if mesh.tp > 1 and transformers_type(launch.model) == "gpt_neox":
         found.append(Lost("tp", "transformers leaves the embedding of GPT-NeoX undivided"))
-    if mesh.tp > 1 and _counts_masters(launch) and loaded_in(launch) != "float32":
+    if mesh.tp > 1 and counts_masters(launch) and loaded_in(launch) != "float32":
         reason = (
             "a model that transformers splits has weights, gradients and moments of "
             f"{loaded_in(launch)}, 8 B a parameter; the plan counts 32-bit ones"
         )
         found.append(Lost("precision", reason))
-    if _kept_in(launch, mesh) in EPS:
+    if kept_in(launch, mesh) in EPS:
         found.append(
             Lost(
                 "precision",
@@ -326,7 +254,7 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
 
 def _losses_of_adapters(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     """The same of a script with adapters, which loads published weights."""
-    kernel = _kernel(launch, mesh)
+    kernel = kernel_of(launch, mesh)
     return (
         Lost("model", f"{SCRIPT} reads the weights that the environment variable MODEL names"),
         Lost(
@@ -359,7 +287,7 @@ def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
     made_in = "fp32" if mixes(launch, mesh) else launch.cost.job.precision
     whole = launch.model.total_parameters * operand_bytes(made_in) / GIB
     has = launch.cost.cluster.node_chips * launch.cost.chip.host_memory_bytes / GIB
-    sharded = _distributed_type(launch, mesh) == "FSDP"
+    sharded = distributed_type(launch, mesh) == "FSDP"
     processes = 1 if sharded else launch.node_chips
     if mesh.tp > 1 or processes * whole <= has:
         return []
@@ -378,7 +306,7 @@ def _in_hosts(launch: Launch, mesh: Mesh) -> list[Lost]:
 
 def _comments(launch: Launch, mesh: Mesh) -> str:
     """Who wrote a file, from what, and what must be put in its place before it runs."""
-    kept = _kept_in(launch, mesh)
+    kept = kept_in(launch, mesh)
     also = f", products have {loaded_in(launch)}" if mixes(launch, mesh) else ""
     if not launch.cost.job.trains_all:
         return comments_of_tuning(

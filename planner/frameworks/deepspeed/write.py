@@ -58,6 +58,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "train_micro_batch_size_per_gpu": plan.micro_batch,
         **_accumulation(launch),
         "gradient_clipping": 1.0,
+        "steps_per_print": 1,
         "optimizer": _optimizer(launch),
         "bf16": {"enabled": precision not in ("fp16", "fp32")},
         "fp16": {"enabled": precision == "fp16"},

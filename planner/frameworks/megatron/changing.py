@@ -23,13 +23,22 @@ _GRANULARITY = ("recompute_granularity", "activations_checkpoint_granularity")
 _METHOD = ("recompute_method", "activations_checkpoint_method")
 _NUMBER = ("recompute_num_layers", "activations_checkpoint_num_layers")
 _FORK = "checkpoint_activations"
+_NEWER = (
+    "sequence_parallel", "context_parallel_size", "use_megatron_fsdp", "expert_model_parallel_size",
+    "use_distributed_optimizer", "num_virtual_stages_per_pipeline_rank",
+)  # fmt: skip
+"""Settings that forks with `--checkpoint-activations` may not have.
+
+bigscience-workshop/Megatron-DeepSpeed has none of them.
+"""
+_SEVERAL = "8"  # what Megatron-Bridge sets (scripts/performance/utils/overrides.py, 067f987)
 _STRATEGIES = {"zero2": "optim_grads", "zero3": "optim_grads_params"}
 
 
 def settings_between(
     before: Plan, after: Plan, batch: int, layers: int, text: str
-) -> tuple[Setting, ...]:
-    """What changes from one plan to another.
+) -> tuple[Setting, ...] | None:
+    """What changes from one plan to another; None: the launch is of a fork that cannot.
 
     Args:
         before, after: The plans.
@@ -54,8 +63,31 @@ def settings_between(
     if before.recompute != after.recompute:
         found += _recomputation(after, text)
     if before.sharding != after.sharding:
-        found += _sharding(after)
-    return tuple(found)
+        found += _sharding(before, after)
+    if connections := _connections(before, after):
+        found.append(connections)
+    return None if any(_is_newer(setting, text) for setting in found) else tuple(found)
+
+
+def _is_newer(setting: Setting, text: str) -> bool:
+    """Whether a setting is none of a fork of the time before it: it is not there, and to be."""
+    if not re.search(rf"--{_FORK.replace('_', '-')}\b", text) or setting.present:
+        return False
+    wanted = setting.value is not None and setting.names[0] in _NEWER
+    return wanted and f"--{setting.names[0].replace('_', '-')}" not in text
+
+
+def _connections(before: Plan, after: Plan) -> Setting | None:
+    """CUDA_DEVICE_MAX_CONNECTIONS, where the launch sets it and the change asks for another.
+
+    `validate_args` refuses 1 beside Megatron-FSDP, and before Blackwell anything else beside tp
+    or cp (d98e8a64dd).
+    """
+    sharded = after.sharding in _STRATEGIES
+    if sharded != (before.sharding in _STRATEGIES) or (not sharded and after.tp * after.cp > 1):
+        value = _SEVERAL if sharded else "1"
+        return Setting(names=("CUDA_DEVICE_MAX_CONNECTIONS",), value=value, present=True)
+    return None
 
 
 def _switch(name: str, on: bool) -> Setting:
@@ -88,11 +120,12 @@ def _recomputation(after: Plan, text: str) -> list[Setting]:
     ]
 
 
-def _sharding(after: Plan) -> list[Setting]:
+def _sharding(before: Plan, after: Plan) -> list[Setting]:
     strategy = _STRATEGIES.get(after.sharding)
     found = [_switch("use_distributed_optimizer", after.sharding != "ddp")]
     found.append(_switch("use_megatron_fsdp", strategy is not None))
-    found.append(Setting(names=("data_parallel_sharding_strategy",), value=strategy))
+    if strategy is not None or before.sharding in _STRATEGIES:
+        found.append(Setting(names=("data_parallel_sharding_strategy",), value=strategy))
     if strategy is not None:
         found.append(Setting(names=("ckpt_format",), value="fsdp_dtensor"))
     if after.sharding == "ddp":

@@ -80,11 +80,12 @@ class Megatron(Framework):
 
     def settings_between(
         self, before: Plan, after: Plan, batch: int, layers: int, text: str
-    ) -> tuple[tuple[Setting, ...], tuple[str, ...]]:
+    ) -> tuple[tuple[Setting, ...], tuple[str, ...]] | None:
         """See `planner.frameworks.megatron.changing`."""
         from planner.frameworks.megatron.changing import ANCHORS, settings_between  # noqa: PLC0415  (only where one is changed)
 
-        return settings_between(before, after, batch, layers, text), ANCHORS
+        found = settings_between(before, after, batch, layers, text)
+        return None if found is None else (found, ANCHORS)
 
     def recognizes(self, text: str) -> str:
         """See `planner.frameworks.megatron.dialects.forms`."""

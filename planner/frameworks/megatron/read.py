@@ -7,6 +7,7 @@ megatron/core/model_parallel_config.py and core/transformer/transformer_config.p
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from planner.assumptions.optimizers import ADAM
@@ -35,6 +36,9 @@ from planner.frameworks.reading.commands import command_in
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of
 from planner.plan import Plan
+
+_VARIABLE = re.compile(r"\$\{?\w+\}?")
+"""A variable that the text does not define, which may hold any flags."""
 
 
 def read(text: str, asked: Asked) -> Imported:
@@ -81,13 +85,15 @@ def read(text: str, asked: Asked) -> Imported:
     if found.is_command:
         check_combinations(launch, plan)
         warn_of_others(launch)
-    said = {**job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
+    said = {**job, **found.job, "model": model.name, "batch_tokens": batch * job["seq_len"]}
     return launch.imported("megatron", plan, said, dimensions, reasons())
 
 
 def _arguments(text: str, asked: Asked) -> Recipe:
     """The arguments in a text, those of a fork in the words of Megatron-LM."""
-    command = command_in(text, asked.name, known_flags(), "Megatron-LM", asked.beside)
+    command = command_in(
+        text, asked.name, known_flags(), "Megatron-LM", asked.beside, asked.arguments
+    )
     recipe = Recipe(command=command, settings=_settings(command.words, asked.name))
     return fork_of(recipe, assumes=asked.assumes)
 
@@ -114,7 +120,8 @@ def _settings(words: list[str], name: str) -> dict[str, tuple[str, ...]]:
         word, equals, value = words[at].partition("=")
         at += 1
         if not word.startswith("--"):
-            if last in known and known[last][0]:
+            loose = _VARIABLE.fullmatch(words[at - 1]) is not None
+            if last in known and known[last][0] and not loose:
                 found[last] += (words[at - 1],)  # a value that the shell took apart
             elif last:
                 found.setdefault(words[at - 1], ())

@@ -7,13 +7,11 @@ models_config.py), 2411b022a7 (2026-04-07).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planner.base.errors import InputError
-from planner.base.messages import one_line
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of
+from planner.frameworks.reading.yaml_files import yaml_settings
 from planner.plan import Plan
 
 _SHAPE = {
@@ -35,7 +33,6 @@ _MODES = {"ALL_REDUCE": False, "REDUCE_SCATTER": True}
 _PRECISIONS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 _TRUTH = {"true": True, "false": False}
 _REASON = "no part of a plan"
-_DEEPEST = 16
 
 
 def is_launch(text: str) -> bool:
@@ -54,8 +51,7 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    data = _yaml(text, asked.name)
-    launch = LaunchSettings(asked, dict(_flat(data, "", 0)))
+    launch = LaunchSettings(asked, yaml_settings(text, asked.name))
     dimensions = _dimensions(launch)
     model = asked.model_of(dimensions, _SETTINGS)
     mesh = _mesh(launch)
@@ -77,35 +73,6 @@ def read(text: str, asked: Asked) -> Imported:
     }
     reasons = dict.fromkeys(launch.values, _REASON)
     return launch.imported("nanotron", plan, job, dimensions, reasons, ())
-
-
-def _yaml(text: str, name: str) -> Mapping[str, Any]:
-    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only where a file is read)
-    from strict_yaml.reading import load  # noqa: PLC0415
-
-    try:
-        data = load(text)
-    except YamlError as error:
-        raise InputError(f"{name}: {one_line(str(error))}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{name}: is not a mapping of names to values")
-    return data
-
-
-def _flat(
-    data: Mapping[str, Any], before: str, depth: int
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Values as text by their dotted names; what is null is left out."""
-    for name, value in data.items():
-        path = f"{before}{name}"
-        if isinstance(value, dict) and depth < _DEEPEST:
-            yield from _flat(value, f"{path}.", depth + 1)
-        elif value is not None:
-            items = value if isinstance(value, list) else [value]
-            yield (
-                path,
-                tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in items),
-            )
 
 
 def _dimensions(launch: LaunchSettings) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.settings import Beside, no_file
-from planner.frameworks.reading.shell_run import Shell
+from planner.frameworks.reading.shell_run import Shell, positional
 from planner.frameworks.reading.slurm import chips_per_node, slurm_options
 
 _SCRIPT = re.compile(r".*\.py")
@@ -42,7 +42,12 @@ class Command:
 
 
 def command_in(
-    text: str, name: str, known: Collection[str], program: str, beside: Beside = no_file
+    text: str,
+    name: str,
+    known: Collection[str],
+    program: str,
+    beside: Beside = no_file,
+    arguments: Sequence[str] = (),
 ) -> Command:
     """The command in a text with the most flags of a program.
 
@@ -54,12 +59,13 @@ def command_in(
         name: What messages call it.
         known: Flags of the program.
         program: What messages call the program.
-        beside: The text of a file that it sources.
+        beside: The text of a file that it sources or starts.
+        arguments: Of the script.
 
     Raises:
         InputError: It has no flag of the program, or cannot be read.
     """
-    shell = Shell(name, beside=beside).read(text)
+    shell = Shell(name, variables={**positional(arguments)}, beside=beside).read(text)
     candidates = [_flattened(words) for words in _joined(shell.commands)]
     stored = [_flattened(_items(value)) for value in shell.variables.values()]
 
@@ -70,6 +76,8 @@ def command_in(
     if not count(best):
         best = [word for words in stored if count(words) for word in words]
     if not count(best):
+        if shell.missing:
+            raise InputError(f"{name}: starts {shell.missing[0]}, which does not lie beside it")
         raise InputError(f"{name}: has no argument of {program}, such as {min(known, key=len)}")
     script = next((at for at, word in enumerate(best) if _SCRIPT.fullmatch(word)), None)
     if script is None and "-m" in best[:40] and not best[0].startswith("-"):

@@ -205,7 +205,7 @@ def _written(setting: Setting, before: str) -> str:
 
 
 def _in_python(text: str, setting: Setting, anchors: tuple[str, ...]) -> str | None:
-    """`cfg.section.name = value`; what is not there yet comes below another one."""
+    """`cfg.section.name = value` or a keyword; what is not there yet comes below another one."""
     value = "None" if setting.value is None else setting.value
     if setting.switch:
         value = str(setting.value is not None)
@@ -216,6 +216,10 @@ def _in_python(text: str, setting: Setting, anchors: tuple[str, ...]) -> str | N
             rf"(?m)^(?P<head>[ \t]*cfg\.\w+\.{name}[ \t]*=[ \t]*)(?P<value>[^#\n]+)"
         )
         if match := pattern.search(text):
+            return text[: match.start("value")] + value + text[match.end("value") :]
+    for name in setting.names:
+        own = name.rpartition(".")[2]
+        if match := re.search(rf"(?m)^[ \t]*{own}=(?P<value>[\w.\"]+),[ \t]*$", text):
             return text[: match.start("value")] + value + text[match.end("value") :]
     if setting.value is None or setting.present:
         return text

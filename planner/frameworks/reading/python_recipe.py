@@ -1,4 +1,4 @@
-"""A recipe that is a Python function, read without running it: assignments of plain values.
+"""A recipe in Python, function or program, read without running it: assignments of plain values.
 
 `cfg.model.x = 4` and `cfg.y = Config(x=4)` are both a field with a value; what is computed from
 anything else, loops and branches are left out with their line. `ast` parses; nothing is imported.
@@ -24,14 +24,16 @@ class PythonRecipe:
     """What a function sets.
 
     Attributes:
-        name: Of the function.
+        name: Of the function; "the program" where there is none.
         values: Dotted fields below the object, with plain values.
         calls: Functions and classes that were called, with their first argument where it is text.
+        built: Dotted fields below the object that are made by a call, with what is called.
         notes: What was left out, one line each.
     """
 
     name: str
     values: dict[str, Any]
+    built: dict[str, str]
     calls: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -42,6 +44,8 @@ class _Reading:
     constants: dict[str, Any]
     values: dict[str, Any] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
+    built: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, ast.Call] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     depth: int = 0
 
@@ -69,18 +73,22 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
         if not one.name.startswith("_") and _named(one.returns) == returns
     ]
     chosen = function or (recipes[0] if len(recipes) == 1 else "")
-    if chosen not in functions:
-        if function:
-            raise InputError(f"{name}: {not_one_of(function, recipes)}")
-        some = ", ".join(recipes[:4])
-        raise InputError(
-            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}, ..."
-        )
     reading = _Reading(functions, dict(_assigned(tree.body)))
-    _read_function(reading, functions[chosen], {})
+    if chosen in functions:
+        _read_function(reading, functions[chosen], {})
+    elif function:
+        raise InputError(f"{name}: {not_one_of(function, recipes or functions)}")
+    elif recipes:
+        some = ", ".join(recipes[:4]) + (", ..." if len(recipes) > 4 else "")
+        raise InputError(
+            f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
+        )
+    else:
+        _read_body(reading, tree.body, dict(reading.constants))
     return PythonRecipe(
-        name=chosen,
+        name=chosen or "the program",
         values=reading.values,
+        built=reading.built,
         calls=tuple(reading.calls),
         notes=tuple(reading.notes),
     )
@@ -108,7 +116,11 @@ def _assigned(body: list[ast.stmt]) -> Iterator[tuple[str, Any]]:
 def _read_function(reading: _Reading, function: ast.FunctionDef, given: dict[str, Any]) -> None:
     """Goes through a function; those of the file that it builds on come first."""
     names = {**reading.constants, **_defaults(function), **given}
-    for statement in function.body:
+    _read_body(reading, function.body, names)
+
+
+def _read_body(reading: _Reading, body: list[ast.stmt], names: dict[str, Any]) -> None:
+    for statement in body:
         _read_statement(reading, statement, names)
 
 
@@ -133,8 +145,7 @@ def _read_statement(reading: _Reading, statement: ast.stmt, names: dict[str, Any
         if not known:
             reading.notes.append(f"line {statement.lineno}: an `if` that is not known is left out")
             return
-        for one in statement.body if value else statement.orelse:
-            _read_statement(reading, one, names)
+        _read_body(reading, statement.body if value else statement.orelse, names)
     elif isinstance(statement, ast.For | ast.While | ast.With | ast.Try):
         kind = type(statement).__name__.lower()
         reading.notes.append(f"line {statement.lineno}: `{kind}` and what is in it is left out")
@@ -146,6 +157,8 @@ def _read_assignment(
     path = _dotted(target)
     inner = path.partition(".")[2]
     if isinstance(value, ast.Call):
+        if path and not inner:
+            reading.objects[path] = value
         _read_call(reading, inner, value, names)
         return
     known, plain = _plain(value, names)
@@ -169,7 +182,11 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
         called, first = _named(inner.func), inner.args[0] if inner.args else None
         call = inner
     known, text = _plain(first, names) if first is not None else (False, None)
-    reading.calls.append((called, text if known and isinstance(text, str) else ""))
+    reading.calls.append(
+        (_spelt(call.func, called), text if known and isinstance(text, str) else "")
+    )
+    if path:
+        reading.built[path] = reading.calls[-1][0]
     keywords = {one.arg: _plain(one.value, names) for one in call.keywords if one.arg}
     given = {name: value for name, (is_known, value) in keywords.items() if is_known}
     own = reading.functions.get(called)
@@ -183,10 +200,21 @@ def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, An
         return
     for one in call.keywords:
         field_path = f"{path}.{one.arg}" if path else str(one.arg)
-        if isinstance(one.value, ast.Call):
-            _read_call(reading, field_path, one.value, names)
+        made = reading.objects.get(one.value.id) if isinstance(one.value, ast.Name) else one.value
+        if isinstance(made, ast.Call):
+            _read_call(reading, field_path, made, names)
+        elif isinstance(one.value, ast.List):
+            reading.calls += [
+                (_spelt(item.func, ""), "") for item in one.value.elts if isinstance(item, ast.Call)
+            ]
         elif one.arg in given:
             reading.values[field_path] = given[one.arg]
+
+
+def _spelt(function: ast.expr, called: str) -> str:
+    """A call's name: of a `Config` inside a class with that class."""
+    dotted = _dotted(function)
+    return dotted if dotted.endswith(".Config") else called
 
 
 def _dotted(node: ast.expr | None) -> str:

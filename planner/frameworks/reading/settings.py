@@ -61,6 +61,7 @@ class Asked:
         beside: The text of a file that a script names, by its path from there; None: it is not
             there, or lies elsewhere.
         function: The recipe of a Python file; empty: the only one.
+        arguments: Those of a script.
         remarked: Chips that a remark in the text names, e.g. "for 64 A100 GPUs".
         assumes: Whether what the text leaves open is assumed and noted: the chips, and the
             nearest plan where none says what a setting does. Else it is an error.
@@ -73,6 +74,7 @@ class Asked:
     seq_len: int | None = None
     beside: Beside = no_file
     function: str = ""
+    arguments: tuple[str, ...] = ()
     assumes: bool = False
     remarked: int | None = None
 

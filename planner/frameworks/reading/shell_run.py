@@ -1,14 +1,15 @@
 """What shell text comes to: its commands with variables and arrays filled in. Nothing is run.
 
-Variables that the text does not define, positional parameters and the output of commands stay as
-they are written. Of an `if` and a `case` the branch is taken that known words choose; branches
-that cannot be chosen, and loops, are left out with a line that says so. Files that it sources are
-read where they lie beside it. Work is bounded: see `_MOST`.
+Variables that the text does not define, arguments that are not given and the output of commands
+stay as they are written. Of an `if` and a `case` the branch is taken that known words choose;
+branches that cannot be chosen, and loops, are left out with a line that says so. Files that it
+sources or starts are read where they lie beside it. Work is bounded: see `_MOST`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import field
 
 from frozen_records import dataclass
@@ -23,7 +24,7 @@ _DECLARES = ("export", "local", "declare", "readonly", "typeset")
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 _EXPANSION = re.compile(
     r"\$\(\((?P<sum>[^()]*(?:\([^()]*\)[^()]*)*)\)\)|\$\{(?P<braced>\w+)(?P<whole>\[[@*]\])?"
-    r"(?::?[-=](?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*)"
+    r"(?::?[-=](?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*|[1-9])"
 )
 _REDIRECTION = re.compile(r"[0-9]*[<>]{1,2}(.*)", re.DOTALL)
 _SUM = re.compile(r"[0-9+\-*/% ()]{1,200}")
@@ -33,7 +34,13 @@ _LONGEST_TEST = 64  # statements that one condition may have
 _DEEPEST = 4  # files that source one another
 _SKIPPED = {"for": "done", "while": "done", "until": "done", "case": "esac"}
 _SOURCES = ("source", ".")
+_INTERPRETERS = ("bash", "sh", "exec")
 _PLAIN_WORDS = ("then", "else", "elif", "fi", "do", "done", "{", "}", "!", "time", "exec")
+
+
+def positional(arguments: Sequence[str]) -> dict[str, str]:
+    """Arguments of a script as its variables."""
+    return {str(at): text for at, text in enumerate(arguments, 1)}
 
 
 @dataclass(slots=True)
@@ -58,6 +65,7 @@ class Shell:
         notes: What was left out, one line each.
         beside: The text of a file that it sources; None where there is none.
         files: Texts that the script writes (`cat <<EOF > NAME`), by name.
+        missing: Scripts that it starts and that do not lie beside it.
     """
 
     name: str
@@ -67,6 +75,7 @@ class Shell:
     notes: list[str] = field(default_factory=list)
     beside: Beside = no_file
     files: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
     _branches: list[Branch] = field(default_factory=list)
     _cases: Cases = field(default_factory=Cases)
     _until: str = ""
@@ -190,6 +199,7 @@ class Shell:
             if found[0] in _SOURCES and len(found) > 1:
                 self._source(found[1], statement.line)
             self.commands.append(found)
+            self._start([word for word in found if word not in _INTERPRETERS])
         if statement.document is not None:
             for name in self._written(statement.words):
                 self.files[name] = self._expanded(statement.document)
@@ -203,6 +213,23 @@ class Shell:
         self._depth += 1
         self.read(text)
         self._depth -= 1
+
+    def _start(self, words: list[str]) -> None:
+        """Reads a script that is started with arguments, where it lies beside this one."""
+        if not words or not words[0].endswith(".sh"):
+            return
+        name = words[0].rpartition("/")[2]
+        text = None
+        if self._depth < _DEEPEST:
+            text = self.beside(words[0].removeprefix("./")) or self.beside(name)
+        if text is None:
+            self.missing.append(name)
+            return
+        outer, self.variables = self.variables, {**self.variables, **positional(words[1:])}
+        self._depth += 1
+        self.read(text)
+        self._depth -= 1
+        self.variables = outer
 
     def _written(self, words: list[Word]) -> list[str]:
         """Files that a command writes to."""

@@ -76,11 +76,12 @@ class Torchtitan(Framework):
         return settings_between(before, after, batch, layers, text), ANCHORS
 
     def recognizes(self, text: str) -> str:
-        """TOML with a parallelism section, or overrides of the settings of one."""
+        """TOML with a parallelism section, overrides of its settings, or functions in Python."""
         words = (
             r"^\[parallelism\]",
             r"--(parallelism|training|activation_checkpoint)[.:]",
             r"torchtitan\.train",
+            r"^def \w+\(.*->\s*\"?Trainer\.Config\b",
         )
         return "torchtitan" if any(re.search(word, text, re.M) for word in words) else ""
 

@@ -1,4 +1,4 @@
-"""Launches of torchtitan as plans: TOML of 0.2, overrides of 0.3.
+"""Launches of torchtitan as plans: TOML of 0.2, overrides and functions of 0.3.
 
 Names and defaults: torchtitan/config/job_config.py of v0.2.2 (73a0e69), torchtitan/config/
 configs.py of 0.3.0; what follows from what: train.py and trainer.py (batches), distributed/
@@ -27,6 +27,7 @@ from planner.frameworks.torchtitan.reading.defaults import (
     module_of,
     registered,
 )
+from planner.frameworks.torchtitan.reading.functions import function_settings, is_registry
 from planner.frameworks.torchtitan.reading.names import OTHER_SECTIONS, known_settings
 from planner.frameworks.torchtitan.reading.registry import PARTLY_NVFP4
 from planner.frameworks.torchtitan.reading.stages import pipeline_of
@@ -44,14 +45,19 @@ def read(text: str, asked: Asked) -> Imported:
     """The plan of a launch.
 
     Args:
-        text: A TOML file, or a command with overrides.
+        text: A TOML file, a command with overrides, or Python with configurations as functions.
         asked: What is asked beside it.
 
     Raises:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    settings, command = settings_in(text, asked.name)
+    tunes, is_function = False, is_registry(text)
+    if is_function:
+        settings, command, tunes = function_settings(text, asked)
+    else:
+        settings, command = settings_in(text, asked.name)
+    newer = is_function or bool(command.words)
     launch = LaunchSettings(asked, settings)
     launch.warnings += command.notes
     check_source(launch)
@@ -59,7 +65,7 @@ def read(text: str, asked: Asked) -> Imported:
     fill(launch)
     add_choices(launch)
     dimensions = _dimensions(launch)
-    model = asked.model_of(dimensions)
+    model = asked.model_of(dimensions, None, "" if dimensions else _called(launch))
     if command.words:
         check_known(launch, model)
     chips = chips_of(launch, command.chips, command.said)
@@ -73,7 +79,7 @@ def read(text: str, asked: Asked) -> Imported:
     plan = launch.finished(
         Plan(**mesh, **pipeline, micro_batch=micro_batch, recompute=_recompute(launch))
     )
-    if not command.words:
+    if not newer:
         _check_replicas(launch, plan)
     job = {"seq_len": length, "batch_tokens": batch * length, "precision": _precision(launch)}
     reasons = {name: "no part of a plan" for name in known_settings()}
@@ -82,9 +88,16 @@ def read(text: str, asked: Asked) -> Imported:
         for name in settings
         if (section := name.split(".")[0]) in OTHER_SECTIONS and "." in name
     }
-    framework = _framework(launch, model, early=not command.words)
+    framework = _framework(launch, model, early=not newer)
     said = {**job, "framework": framework, "model": model.name}
+    said |= {"job": "finetune"} if tunes else {}
     return launch.imported("torchtitan", plan, said, dimensions, reasons)
+
+
+def _called(launch: LaunchSettings) -> str:
+    """A model that is none of torchtitan's with dimensions here, as messages name it."""
+    words = (launch.look("model.name") or module_of(launch), launch.look("model.flavor"))
+    return " ".join(filter(None, words))
 
 
 def _assume(launch: LaunchSettings, name: str, value: object) -> None:

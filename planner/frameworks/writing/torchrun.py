@@ -7,8 +7,12 @@ torch/distributed/elastic/rendezvous/dynamic_rendezvous.py: ranks of sorted node
 
 from __future__ import annotations
 
+from planner.frameworks.rules.alike import CUDA_VENDORS
 from planner.frameworks.writing.hosts import hosts_of
 from planner.frameworks.writing.launch import Launch
+
+FIRST_HOST = "${MASTER_ADDR:-localhost}:${MASTER_PORT:-29500}"
+"""Where the first host is reached, as a shell reads it."""
 
 
 def static_ranks(launch: Launch) -> tuple[str, ...]:
@@ -27,6 +31,27 @@ def torchrun(launch: Launch) -> list[str]:
     if launch.nodes == 1:
         return ["torchrun", "--standalone", f"--nproc-per-node {launch.node_chips}"]
     return ["torchrun", *static_ranks(launch)]
+
+
+def beside_gpus(launch: Launch, program: str, words: str) -> tuple[str, ...]:
+    """Lines of bash that have processes keep to the cores beside their GPUs.
+
+    Args:
+        launch: The plan.
+        program: What is called, which torchrun reads the options of.
+        words: Its arguments, `$@`, with `--numa-binding node` among them.
+    """
+    if launch.cost.chip.vendor not in CUDA_VENDORS:
+        return ()
+    return (
+        "# Processes keep to the cores beside their GPUs where torchrun has that option, and with "
+        "numactl.",
+        'if command -v numactl > /dev/null && [[ "$(torchrun --help 2>&1)" == *--numa-binding* ]]; '
+        "then",
+        f"    {program}() {{ command {program} {words}; }}",
+        f"    export -f {program}",
+        "fi",
+    )
 
 
 def rank_comments(launch: Launch) -> tuple[str, ...]:

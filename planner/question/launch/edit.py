@@ -5,7 +5,6 @@ A change counts only where the changed text reads back as that plan and the same
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import unified_diff
@@ -18,7 +17,7 @@ from planner.frameworks.reading.edits import edited
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS
 from planner.plan import Plan
-from planner.question.launch.read import LaunchRead, launch_in, text_of
+from planner.question.launch.read import LaunchRead, launch_in, part_of, text_of
 
 _CONTEXT = 1
 _FREE = ("split", "schedule", "order", "clock", "layout")
@@ -48,23 +47,14 @@ def diff_to(
     layers = load_model(read.request.model).layers
     found = framework.settings_between(read.plan, plan, batch, layers, text)
     if found is None:
-        return "", "the settings of this framework are not written into launches"
+        return "", "what the launch is of has no setting for it that is known here"
     settings, anchors = found
-    start, end = _part(text, str(path).partition("::")[2])
+    start, end = part_of(text, str(path).partition("::")[2])
     for part in edited(text[start:end], settings, anchors):
         new = text[:start] + part + text[end:]
         if _says(read, plan, source, path, changes, fixes, new):
             return _diff(text, new, path), ""
     return "", "no change of single lines reads back as this plan"
-
-
-def _part(text: str, function: str) -> tuple[int, int]:
-    """Where a function of a Python file begins and ends; without one the whole text."""
-    head = re.search(rf"(?m)^def {re.escape(function)}\(", text) if function else None
-    if head is None:
-        return 0, len(text)
-    after = re.compile(r"(?m)^(?:def|class|@)\b").search(text, head.end())
-    return head.start(), after.start() if after else len(text)
 
 
 def _says(
@@ -91,8 +81,14 @@ def _compared(plan: Plan) -> Plan:
     return replace(plan, **fresh, stages=stages)
 
 
+def _patched(path: Path) -> str:
+    """What `patch -p0` takes for a file: it refuses names outside of the folder it runs in."""
+    file, folder = path.resolve(), Path.cwd().resolve()
+    return str(file.relative_to(folder)) if file.is_relative_to(folder) else path.name
+
+
 def _diff(text: str, new: str, path: Path) -> str:
-    name = str(path).partition("::")[0]
+    name = _patched(Path(str(path).partition("::")[0]))
     lines = unified_diff(
         text.splitlines(keepends=True), new.splitlines(keepends=True), name, name, n=_CONTEXT
     )

@@ -35,6 +35,7 @@ _CLUSTERS = {
     "trillium": "tpu-v6e",
     "v5p": "tpu-v5p",
     "v5e": "tpu-v5e",
+    "tpu/v4": "tpu-v4",
     "v5litepod": "tpu-v5e",
     "trn2": "trn2",
     "trn1": "trn1",
@@ -49,6 +50,7 @@ _REMARK = re.compile(
     rf"(?<![\w.])(\d{{1,6}}) ?x? (?:\d+ ?GB )?(?:NVIDIA |AMD )?(?:{'|'.join(_CLUSTERS)}|GPUs)\b",
     re.IGNORECASE,
 )
+_GPUS = re.compile(r"(?m)\bhardware\s?[:=]\s?[\"']?gpu\b")
 _USUAL = {"google": "tpu-v5p"}
 """Maker of chips to the cluster that is taken where nothing says one."""
 _COMMON = "dgx-h100-ndr"
@@ -77,6 +79,7 @@ def machine_of(text: str, path: str, vendors: Sequence[str], called: str = "") -
             around = low[max(0, match.start() - 12) : match.end() + 12]
             cluster = smaller if pattern and re.search(pattern, around) else _CLUSTERS[word]
             return Noted(name="hardware", value=cluster, reason=f"by {word} in {where}")
+    vendors = () if _GPUS.search(text) else vendors
     usual = next((_USUAL[vendor] for vendor in vendors if vendor in _USUAL), "")
     reason = "what the framework is run on most" if usual else "a common machine is taken"
     words = f"not said; {reason} (--hardware names another)"

@@ -14,6 +14,7 @@ from planner.question.records import model_named
 
 _MOST = 6
 _RELEASE = re.compile(r"[-_]v\d+\.\d+$")
+_TUNED = re.compile(r"[-_](instruct|it|chat|base)([-_]\d{4})?$")
 _SOFT = "vocab_size"  # often a padded one: it only tells models apart that agree otherwise
 
 
@@ -72,7 +73,7 @@ def _see(name: str, settings: Mapping[str, str]) -> str:
 def model_called(called: str) -> str:
     """The model of the database that a launch calls so, in any spelling; empty: none.
 
-    >>> model_called("Meta-Llama-3-70B"), model_called("mixtral_8x7B_v0.1"), model_called("x")
+    >>> model_called("Meta-Llama-3-70B"), model_called("mixtral_8x7B_Chat"), model_called("x")
     ('llama3-70b', 'mixtral-8x7b', '')
     """
     wanted = _spelt(called)
@@ -84,8 +85,8 @@ def model_called(called: str) -> str:
 
 
 def _spelt(name: str) -> str:
-    """A name without marks, case, and the version of its release."""
-    bare = _RELEASE.sub("", name.lower().removesuffix("-hf"))
+    """A name without marks, case, the version of its release, and what it was tuned to."""
+    bare = _TUNED.sub("", _RELEASE.sub("", name.lower().removesuffix("-hf")))
     return re.sub(r"[^a-z0-9.]", "", bare.removeprefix("meta-"))
 
 

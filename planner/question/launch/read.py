@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,9 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.files import read_bytes
 from planner.base.messages import Origin, not_one_of, shown
+from planner.base.units import plural
 from planner.cost.stages.layout import plan_chunks, stage_layers
+from planner.frameworks.framework import Framework
 from planner.frameworks.profiles import framework_named
 from planner.frameworks.reading.imported import Imported, Noted
 from planner.frameworks.reading.settings import (
@@ -23,6 +26,7 @@ from planner.frameworks.reading.settings import (
     fixed_fields,
     no_file,
 )
+from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.recognition import AUTO, recognized
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS, launch_sources
@@ -104,10 +108,11 @@ def launch_in(
     file, function = _parted(path)
     name = "standard input" if str(file) == "-" else str(file)
     text = _text(file, name) if text is None else text
-    if function and not re.search(r"(?m)^def ", text):
-        raise InputError(f"{name}: has no recipes in Python; leave ::{function} out")
+    function, arguments = _called(function, text, name)
     named = changes.pop("model", None)
     assumes = source == AUTO
+    start, end = part_of(text, function)
+    own = text[start:end]
     models = _models(named, name, f"{file.name} {text}", assumes=assumes)
     asked = Asked(
         name=name,
@@ -117,13 +122,14 @@ def launch_in(
         seq_len=_whole("seq-len", changes.get("seq_len")),
         beside=_beside(file),
         function=function,
+        arguments=arguments,
         assumes=assumes,
-        remarked=remarked_chips(text) if assumes else None,
+        remarked=remarked_chips(own) if assumes else None,
     )
-    framework = framework_of_target(TARGETS[recognized(text, name) if assumes else source])
-    imported = framework.read(text, asked)
+    framework = framework_of_target(TARGETS[_source(text, asked) if assumes else source])
+    imported = _imported(framework, text, asked, file)
     if assumes:
-        machine = machine_of(text, name, framework.vendors, function)
+        machine = machine_of(own, name, framework.vendors, function)
         imported = _assumed(imported, changes, models, machine)
     job = {**imported.job, "model": named or imported.job["model"]}
     _check_said(job, changes, name)
@@ -171,6 +177,54 @@ def _parted(path: Path) -> tuple[Path, str]:
     """A file, and the recipe in it that `FILE::RECIPE` names."""
     name, colons, function = str(path).partition("::")
     return (Path(name), function) if colons and name else (path, "")
+
+
+def _called(words: str, text: str, name: str) -> tuple[str, tuple[str, ...]]:
+    """What stands behind `::`: a recipe in Python, or the arguments of a script."""
+    if not words or re.search(r"(?m)^def ", text):
+        return words, ()
+    if not looks_like_shell(text):
+        raise InputError(f"{name}: has no recipes in Python; leave ::{words} out")
+    try:
+        return "", tuple(shlex.split(words))
+    except ValueError as error:
+        raise InputError(f"{name}: ::{words}: a quote is not closed") from error
+
+
+def _source(text: str, asked: Asked) -> str:
+    """The target of a launch, by its text and that of scripts which lie beside it."""
+    named = dict.fromkeys(re.findall(r"[\w-]+\.sh\b", text)) if looks_like_shell(text) else ()
+    others = [found for one in named if (found := asked.beside(one))]
+    return recognized("\n".join((text, *others)), asked.name)
+
+
+def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Imported:
+    """The launch as its framework reads it; where words are missing, with what may say them."""
+    try:
+        return framework.read(text, asked)
+    except InputError as error:
+        wanted = _of_arguments(text, asked, file) if "$" in str(error) else ""
+        raise InputError(f"{wanted}{error}") from error
+
+
+def _of_arguments(text: str, asked: Asked, file: Path) -> str:
+    """A line that asks for the arguments of a script, where it takes some and has none."""
+    found = [int(one) for one in re.findall(r"(?m)^[^#\n]*=[\"']?\$\{?(\d{1,2})\b", text)]
+    if not found or asked.arguments or not looks_like_shell(text):
+        return ""
+    return (
+        f"{asked.name}: takes {plural(max(found), 'argument')}; give them behind its name, as in "
+        f"'{file.name}::ARGUMENT ...'\n"
+    )
+
+
+def part_of(text: str, function: str) -> tuple[int, int]:
+    """Where a function of a Python file begins and ends; without one the whole text."""
+    head = re.search(rf"(?m)^def {re.escape(function)}\(", text) if function else None
+    if head is None:
+        return 0, len(text)
+    after = re.compile(r"(?m)^(?:def|class|@)\b").search(text, head.end())
+    return head.start(), after.start() if after else len(text)
 
 
 def _beside(path: Path) -> Beside:

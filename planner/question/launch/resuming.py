@@ -17,7 +17,7 @@ from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
 from planner.frameworks.registry import framework_of
 from planner.plan import Plan
 from planner.plan.layout_text import parse_layout
-from planner.question.files.plan_file import read_plan_file
+from planner.question.files.plan_file import PlanRead, read_plan_file
 from planner.question.launch.read import read_launch
 from planner.question.request import Request
 from planner.question.resolved import Resolved
@@ -109,7 +109,7 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
     if "=" in text and not path.exists():
         return _with_split(_of_text(text), resolved, given="split" in text)
     if path.suffix.lower() in _PLANS and _names_a_plan(path):
-        return read_plan_file(path).plan
+        return _of_same_weights(read_plan_file(path), request, text).plan
     framework = framework_of(resolved.cost.framework.name)
     readable = [] if framework is None else [one for one in framework.targets if one.launches]
     if not readable:
@@ -119,6 +119,26 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
         )
     job = {"hardware": request.hardware, "model": request.model}
     return read_launch(readable[0].name, path, job).plan
+
+
+def _of_same_weights(found: PlanRead, request: Request, text: str) -> PlanRead:
+    """The plan in a file, whose run trains the weights that the question does.
+
+    Raises:
+        InputError: One has adapters that the other lacks.
+    """
+    runs = (found.request, request)
+    own, asked = (
+        (one.adapter, one.lora_rank, {*one.lora_targets}) if one.job == "lora" else ()
+        for one in runs
+    )
+    if own != asked:
+        raise InputError(
+            f"resume-from: {shown(text)} is a run of job {found.request.job} whose checkpoint does "
+            f"not hold what this job {request.job} trains: the adapters, or their rank and "
+            "matrices, are others; leave resume-from out"
+        )
+    return found
 
 
 def _with_split(plan: Plan, resolved: Resolved, *, given: bool) -> Plan:

@@ -12,6 +12,11 @@ from planner.base.units import plural
 from planner.report.tables.tables import indented, section, spaced, table
 from planner.results.result import EvaluateResult
 
+_TUNING = (
+    "job", "lora_rank", "adapter", "lora_targets", "lora_dropout", "frozen_weights", "reference",
+    "optimizer",
+)  # fmt: skip
+"""Fields of a job that are said where it has them."""
 _ASKED = ("model", "hardware", "batch_tokens", "seq_len", "precision", "framework", "era")
 
 
@@ -48,6 +53,10 @@ def next_commands(result: EvaluateResult) -> list[str]:
     """The commands that explain the plan and that search for a better one of the same job."""
     launch, job = result.launch, result.question.plan_job
     asked = [word for name in _ASKED for word in (f"--{name.replace('_', '-')}", job[name])]
+    for name in _TUNING:
+        if (value := job.get(name)) not in (None, "pretrain"):
+            words = ",".join(value) if isinstance(value, list | tuple) else value
+            asked += [f"--{name.replace('_', '-')}", words]
     asked += [word for one in job.get("set") or () for word in ("--set", one)]
     return [
         _command(

@@ -23,7 +23,7 @@ def targets_view(rows: Sequence[Started], launchers: Sequence[str]) -> Renderabl
     cells = [
         (
             row.target.name + (f" on {row.chips}" if row.chips else ""),
-            ", ".join(filter(None, row.target.versions)),
+            ", ".join(filter(None, row.target.versions)) or "one",
             *(marks.get(row.refusals[name], "yes") for name in launchers),
         )
         for row in rows

@@ -1,6 +1,9 @@
 """Logs of training runs: the lines of the frameworks, and what else stands in a log."""
 
+import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.cases import each
@@ -10,6 +13,7 @@ from planner.base.errors import InputError
 from planner.evidence.training_logs.megatron import parse_megatron
 from planner.evidence.training_logs.readers import read_log
 from planner.evidence.training_logs.torchtitan import parse_torchtitan
+from planner.frameworks.accelerate.progress import PROGRESS
 
 KEPT = Path(__file__).parent / "kept"
 """Logs in the form that the docstrings of the readers document."""
@@ -59,6 +63,40 @@ def test_logs_without_a_step(text: str, words: str) -> None:
         assert "\n" not in str(caught.value)
 
 
+class Number(float):
+    """A loss, as far as a script looks at it."""
+
+    def detach(self) -> "Number":
+        return self
+
+    def item(self) -> float:
+        return float(self)
+
+
+def test_the_script_that_is_exported_prints_what_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Times from a clock that says so, of a chip that held 3 GiB."""
+    clock = iter([0.0, *(30 + 1.25 * n for n in range(20))])
+    cuda = SimpleNamespace(max_memory_allocated=lambda: 3 * 2**30)
+    names = {
+        "time": SimpleNamespace(perf_counter=lambda: next(clock)),
+        "torch": SimpleNamespace(cuda=cuda), "SEQUENCES": 64, "SEQ_LEN": 4096,
+    }  # fmt: skip
+    exec(PROGRESS, names)  # the text that an export writes
+    made: Any = names["Progress"]
+    progress = made()
+    own = SimpleNamespace(reduce=lambda loss, _: loss, print=print)
+    for value in [9.5] * 19 + [math.nan]:
+        progress.ends(own, Number(value))
+    framework, log = read_log(capsys.readouterr().out, "log")
+    assert (framework, len(log.steps), log.bad_steps) == ("accelerate", 20, (20,))
+    assert log.step_time_s(1, 1, 1) == 1.25
+    assert log.memory_bytes == 3 * 2**30
+    assert {one.sequences for one in log.steps} == {64}
+    assert log.stated == {"seq_len": 4096}
+
+
 def kept(name: str) -> str:
     return (KEPT / f"{name}.txt").read_bytes().decode()
 
@@ -71,7 +109,7 @@ def kept(name: str) -> str:
      {"micro_batch": 2, "cp": 1, "seq_len": 4096, "sequences": 64}, 7),
     ("deepspeed", "deepspeed", 1.25, 44.81, {"sequences": 64}, 8),
     ("deepspeed-pipeline", "deepspeed", 1.234, None, {}, 4),
-    ("trainer", "accelerate", 1.25, None, {"micro_batch": 2, "sequences": 64}, 30),
+    ("trainer", "transformers", 1.25, None, {"micro_batch": 2, "sequences": 64}, 30),
 ])  # fmt: skip
 def test_each_framework_is_known_by_its_lines(
     name: str,

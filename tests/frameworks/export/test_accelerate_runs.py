@@ -81,7 +81,7 @@ def printed(export: Export, folder: Path, *, compiled: bool = False, script: str
 def losses(export: Export, folder: Path, *, compiled: bool = False) -> list[float]:
     """The losses that the command of an export prints."""
     text = printed(export, folder, compiled=compiled)
-    return [float(found) for found in re.findall(r"^loss (\S+)$", text, re.MULTILINE)]
+    return [float(found) for found in re.findall(r"^step \d+: loss (\S+),", text, re.MULTILINE)]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -19,7 +19,7 @@ TARGET = TARGETS["deepspeed"]
 TOP_LEVEL = (
     "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
     "gradient_clipping", "optimizer", "bf16", "fp16", "zero_optimization", "tensor_parallel",
-    "sequence_parallel_size", "expert_parallel",
+    "sequence_parallel_size", "expert_parallel", "steps_per_print",
 )  # fmt: skip
 """Keys that DeepSpeed reads."""
 SHARDED = replace(CASES["dense-sharded"], framework="deepspeed")

@@ -7,10 +7,11 @@ from support.cases import each
 
 from frameworks.export.cases import CASES, Case
 from frameworks.export.random_plans import runnable
+from planner.cost.evaluate import evaluate_totals
 from planner.cost.stages.layout import plan_chunks
-from planner.frameworks.targets import target_named
+from planner.frameworks.targets import TARGETS, target_named
 from planner.frameworks.writing import Export, export_plan
-from planner.plan import Plan
+from planner.plan import Plan, PlanTable
 from planner.question.launch import LaunchRead, read_launch
 
 FILES = {
@@ -28,15 +29,16 @@ LAYERS_IN_CODE = ("deepspeed",)
 """Targets that have the layers of listed stages in code."""
 
 
-def read_again(source: str, case: Case, export: Export, folder: Path) -> LaunchRead:
-    """The launch in the main file of an export."""
-    [text] = [file.text for file in export.files if file.name == FILES[source]]
-    path = folder / FILES[source]
+def read_again(source: str, case: Case, export: Export, folder: Path, name: str = "") -> LaunchRead:
+    """The launch in a file of an export, its main one by default."""
+    name = name or FILES[source]
+    [text] = [file.text for file in export.files if file.name == name]
+    path = folder / name
     path.write_text(text, encoding="utf-8")
     changes = {"model": case.model, "hardware": case.hardware, "chips": case.plan.chips}
-    if source == "deepspeed":
+    if export.target == "deepspeed":
         changes["seq_len"] = case.seq_len
-    fixes = {name: [str(getattr(case.plan, name))] for name in TOLD.get(source, ())}
+    fixes = {name: [str(getattr(case.plan, name))] for name in TOLD.get(export.target, ())}
     return read_launch(source, path, changes, fixes)
 
 
@@ -100,6 +102,27 @@ def test_random_plans(source: str, name: str, tmp_path: Path) -> None:
     for random_case, plan, export in runnable(target_named(source), case, 4, seed=5):
         if plan.stages is None or source not in LAYERS_IN_CODE:
             check(source, random_case, export, tmp_path)
+
+
+@each("target", [*FILES, "megatron-bridge"])
+def test_auto_reads_what_is_exported(target: str, tmp_path: Path) -> None:
+    """The framework is known by the text; the plan costs and holds what it did."""
+    meant = TARGETS[target]
+    plan = Plan(dp=64, sharding="zero1", recompute="full")
+    if target == "nanotron":
+        plan = replace(plan, micro_batch=2)
+    elif meant.framework != "megatron":
+        plan = replace(CASES["dense-sharded"].plan, micro_batch=1)
+    case = replace(CASES["dense-sharded"], framework=meant.framework, plan=plan)
+    export = export_plan(case.cost(), case.plan, meant)
+    name = FILES.get(target, "pretrain.py")
+    found = read_again("auto", case, export, tmp_path, name)
+    assert found.imported.source == target.removesuffix("-bridge")
+    asked, read = (PlanTable.from_plans([one]) for one in (case.plan, found.plan))
+    costs = [evaluate_totals(case.cost(), table) for table in (asked, read)]
+    for part in ("step_time_s", "memory_bytes"):
+        one, other = (getattr(cost, part) for cost in costs)
+        assert one == other
 
 
 @each(

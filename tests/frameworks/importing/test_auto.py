@@ -122,7 +122,7 @@ def test_what_is_assumed_is_said(tmp_path: Path) -> None:
     assert noted(found)["chips"] == "32"
     assert noted(found)["hardware"] == "dgx-h100-ndr"
     [model] = [one for one in found.imported.assumed if one.name == "model"]
-    assert model.reason == "it has its shape; so has llama3.1-70b"
+    assert model.reason == "it has its shape; so has llama3.1-70b, llama3.3-70b"
     assert noted(read(NEOX, tmp_path))["hardware"] == "dgx-a100-40-hdr"
     assert found.request.chips is None or found.plan.chips == 32
 

@@ -21,10 +21,6 @@ DEGREES = {
 REFUSED = {
     "deepseek_v3_pretrain_config": "61 layers over pp 16",
     "deepseek_v3_pretrain_config_32nodes": "61 layers over pp 8",
-    "llama32_1b_pretrain_config": "no model of the database",
-    "llama32_3b_pretrain_config": "no model of the database",
-    "llama32_1b_sft_config": "no model of the database",
-    "llama32_3b_sft_config": "no model of the database",
     "llama3_8b_peft_config": "trains adapters",
 }
 
@@ -59,6 +55,7 @@ def test_degrees_are_those_of_the_text(file: str, recipe: str) -> None:
         if said and said[-1].isdigit():
             assert getattr(found.plan, name) == int(said[-1]), name
     [batch] = re.findall(r"cfg\.train\.global_batch_size = (\d+)", body)[-1:] or ["0"]
+    assert found.request.job == ("finetune" if "_sft_" in recipe else "pretrain")
     if batch != "0":
         assert found.request.batch_tokens == int(batch) * int(found.request.seq_len or 0)
 

@@ -28,7 +28,7 @@ class Stubs:
         self.bin, self.notes = folder / "bin", folder / "notes"
         self.bin.mkdir(parents=True)
         self.notes.mkdir()
-        for name in ("torchrun", "accelerate", "python3"):
+        for name in ("torchrun", "accelerate", "tune", "axolotl", "python3"):
             self._program(name, NOTE)
         self._program("srun", SRUN)
 

@@ -17,6 +17,7 @@ from cli.test_cli_export import written
 from support.cases import each
 
 from frameworks.export.cases import CASES, Case
+from frameworks.export.test_export_tuning import SHARDED, STAGES, TUNERS, resolved
 from frameworks.launchers.stubs import Stubs, put
 from planner.base.errors import InputError
 from planner.frameworks.targets import TARGETS
@@ -24,6 +25,7 @@ from planner.frameworks.writing import Export, export_plan
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.launchers import LAUNCHERS, started
 from planner.frameworks.writing.launchers.names import LONGEST, job_name
+from planner.frameworks.writing.torchrun import FIRST_HOST
 from planner.plan import Plan
 from strict_yaml.reading import load as load_yaml
 
@@ -40,14 +42,21 @@ HOSTS = tuple(f"node{at}-{at % 2}" for at in range(4))
 IN_ORDER = tuple(sorted(HOSTS, key=lambda host: host[-1]))
 """Hosts in the order of their switches, of which the last digit is the number."""
 FILLED = {"MEGATRON_HOME": "/m", "NANOTRON_HOME": "/n", "RUN_NAME": "r", "OUTPUT_DIRECTORY": "/o"}
+FILLED |= {"MODEL": "/weights", "DATA": "/texts.jsonl"}
 PLACED = {"run_name=YOUR_RUN_NAME": "run_name=r", "run_train.py": "/n/run_train.py",
           "base_output_directory=YOUR_OUTPUT_DIRECTORY": "base_output_directory=/o"}  # fmt: skip
 """Words of a plain launch to what stands there in a job, whose variables are filled in."""
 
 
+def case_for(target: str, name: str) -> Case:
+    """The case, of weights that are tuned where the target does nothing else."""
+    tuned = "pretrain" not in TARGETS[target].jobs
+    return replace(JOBS[name], kind="finetune", framework="fsdp") if tuned else JOBS[name]
+
+
 @cache
 def exported(target: str, launcher: str, name: str = MANY, version: str = "") -> Export:
-    case = JOBS[name]
+    case = case_for(target, name)
     return export_plan(
         case.cost(), case.plan, TARGETS[target], version, allow_lossy=True, launcher=launcher
     )
@@ -131,7 +140,7 @@ def test_slurm_gets_the_machine_of_the_plan() -> None:
 
 def plain(target: str, name: str, stubs: Stubs, folder: Path) -> list[tuple[list[str], list[str]]]:
     """What every host starts by the launch lines of the plain export."""
-    case = JOBS[name]
+    case = case_for(target, name)
     one = export_plan(case.cost(), case.plan, TARGETS[target], allow_lossy=True)
     put(one, folder)
     found = []
@@ -190,6 +199,34 @@ def start(one: Export, stubs: Stubs, folder: Path, hosts: tuple[str, ...]) -> No
         own = {"STUB_HOST": host, "JOB_COMPLETION_INDEX": str(rank), **FILLED}
         done = stubs.run(words, folder, **own)
         assert done.returncode == 0, done.stderr
+
+
+def test_weights_and_texts_are_variables_of_a_job(tmp_path: Path) -> None:
+    """Jobs with adapters name what they tune; a file of texts is linked where the files lie."""
+    stubs = Stubs(tmp_path)
+    for target in TUNERS:
+        asked = resolved("lora", framework=TARGETS[target].framework).cost
+        plan = STAGES if target == "megatron-bridge" else SHARDED
+        one = export_plan(asked, plan, TARGETS[target], launcher="slurm")
+        folder = put(one, tmp_path / target)
+        own = {"SLURM_SUBMIT_DIR": str(folder), "STUB_HOSTS": "alone", "DATA": "/texts.jsonl"}
+        done = stubs.run(["bash", "job.sbatch"], folder, **own)
+        assert (done.returncode, "MODEL: is the " in done.stderr) == (1, True), target
+        done = stubs.run(["bash", "job.sbatch"], folder, **own, MODEL="/weights")
+        assert (done.returncode, done.stderr) == (0, "")
+        words, _ = stubs.noted()
+        assert ("/weights" in words) == (target in ("trl", "axolotl"))
+        linked = folder / "data.jsonl"
+        assert linked.is_symlink() == (target in ("torchtune", "axolotl"))
+        assert not linked.is_symlink() or str(linked.readlink()) == "/texts.jsonl"
+
+
+def test_hosts_of_torchtune_meet_at_the_first() -> None:
+    """Its command trains on each host alone unless it is told of an end point."""
+    case = case_for("torchtune", MANY)
+    words = export_plan(case.cost(), case.plan, TARGETS["torchtune"]).command.split()
+    assert words[words.index("--rdzv-endpoint") + 1] == '"' + FIRST_HOST + '"'
+    assert "--rdzv-endpoint" not in exported("torchtune", "slurm", ONE).files[1].text
 
 
 def test_what_the_user_did_not_fill_in_ends_the_job(tmp_path: Path) -> None:
@@ -276,6 +313,10 @@ def test_chips_are_asked_for_by_their_names() -> None:
         on(case, "xeon-clx-socket")
 
 
+def test_each_launcher_has_its_name() -> None:
+    assert [*LAUNCHERS] == [one.name for one in LAUNCHERS.values()]
+
+
 def test_refusals_are_those_of_the_table() -> None:
     found = {(row.target.name, row.chips): row.refusals for row in started(TARGETS.values())}
     refused = {key: {name for name, why in one.items() if why} for key, one in found.items()}
@@ -317,7 +358,7 @@ def test_the_page_has_the_table_that_is_printed() -> None:
     assert notes.split() == " ".join(line for line in printed if line.startswith("  (")).split()
     for row in json.loads(planner("targets", "--json").out)["targets"]:
         assert {*row["launchers"], *(one["launcher"] for one in row["refused"])} == {*LAUNCHERS}
-        assert row["versions"] == list(TARGETS[row["target"]].versions)
+        assert row["versions"] == [*filter(None, TARGETS[row["target"]].versions)]
 
 
 def test_the_command_writes_a_job_or_nothing(tmp_path: Path) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.frameworks.accelerate.write import comments_of_tuning, loaded_in, mesh_of
+from planner.frameworks.accelerate.mesh import loaded_in, mesh_of
+from planner.frameworks.accelerate.tuning import WEIGHTS, data_linked
+from planner.frameworks.accelerate.write import comments_of_tuning
 from planner.frameworks.hugging_face.adapters import alpha_of, module_names
 from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores
-from planner.frameworks.writing.torchrun import host_variables, static_ranks
+from planner.frameworks.writing.torchrun import beside_gpus, host_variables, static_ranks
 from strict_yaml.writing import dump
 
 SOURCE = "Axolotl 0.19.0 (PyPI)"
@@ -31,15 +33,20 @@ def export(launch: Launch) -> Export:
     comment = comments_of_tuning(launch, SOURCE)
     several = launch.nodes > 1
     ranks = static_ranks(launch) if several else (f"--nproc-per-node {launch.node_chips}",)
+    command = f'axolotl train {FILE} --base-model "$MODEL" --launcher torchrun -- {" ".join(ranks)}'
     return Export(
         target="axolotl",
         version="",
         framework_version=SOURCE,
         files=(TextFile(name=FILE, text=comment + dump(settings(launch))),),
-        command=f'axolotl train {FILE} --base-model "$MODEL" --launcher torchrun -- '
-        f"{' '.join(ranks)}",
+        command=command,
         environment=(("MODEL", "WEIGHTS"), *host_variables(launch)),
         lossy=_losses(launch),
+        start=HostStart(
+            command=data_linked(DATA, command),
+            needs=(WEIGHTS, ("DATA", f"the file that stands for {DATA}")),
+            binding=beside_gpus(launch, "axolotl", '"$@" --numa-binding node'),
+        ),
     )
 
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from planner.frameworks.accelerate.torchtune.models import MODELS, Built
+from planner.frameworks.accelerate.tuning import data_linked
 from planner.frameworks.accelerate.write import comments_of_tuning
 from planner.frameworks.hugging_face.adapters import alpha_of
 from planner.frameworks.writing.chosen import common_recompute
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
-from planner.frameworks.writing.torchrun import host_variables, static_ranks
+from planner.frameworks.writing.torchrun import (
+    FIRST_HOST,
+    beside_gpus,
+    host_variables,
+    static_ranks,
+)
 from strict_yaml.writing import dump
 
 SOURCE = "torchtune 0.6.1 (PyPI)"
@@ -30,17 +36,33 @@ _NAMES = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "output_proj"}
 def export(launch: Launch) -> Export:
     """A plan for torchtune; see `planner.frameworks.writing.Export`."""
     comment = comments_of_tuning(launch, f"{SOURCE} and torchao 0.10")
-    ranks = static_ranks(launch) if launch.nodes > 1 else (f"--nproc-per-node {launch.node_chips}",)
-    options = [] if launch.plan.chips == 1 else ranks
+    options = () if launch.plan.chips == 1 else _ranks(launch)
+    command = " ".join(["tune run", *options, recipe(launch), f"--config {FILE}"])
+    bound = beside_gpus(launch, "tune", 'run --numa-binding node "${@:2}"') if options else ()
     return Export(
         target="torchtune",
         version="",
         framework_version=SOURCE,
         files=(TextFile(name=FILE, text=comment + dump(settings(launch))),),
-        command=" ".join(["tune run", *options, recipe(launch), f"--config {FILE}"]),
+        command=command,
         environment=(("MODEL", "FOLDER_OF_THE_WEIGHTS"), *host_variables(launch)),
         lossy=_losses(launch),
+        start=HostStart(
+            command=data_linked(DATA, command),
+            needs=(
+                ("MODEL", "the folder of the weights"),
+                ("DATA", f"the file that stands for {DATA}"),
+            ),
+            binding=bound,
+        ),
     )
+
+
+def _ranks(launch: Launch) -> tuple[str, ...]:
+    """Options of torchrun; without an end point each host would train alone (_cli/run.py)."""
+    if launch.nodes == 1:
+        return (f"--nproc-per-node {launch.node_chips}",)
+    return (*static_ranks(launch), f'--rdzv-endpoint "{FIRST_HOST}"')
 
 
 def recipe(launch: Launch) -> str:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.mesh import loaded_in, mesh_of, mixes
+from planner.frameworks.accelerate.tuning import WEIGHTS
 from planner.frameworks.accelerate.write import (
     CONFIG,
+    binding,
     comments_of_tuning,
     configuration_text,
     hosts_of_launch,
-    loaded_in,
-    mesh_of,
-    mixes,
 )
 from planner.frameworks.hugging_face.adapters import alpha_of, module_names
 from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
-from planner.frameworks.writing.export import Export, Lost, TextFile
+from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores
 from strict_yaml.writing import dump
@@ -38,6 +38,10 @@ def export(launch: Launch) -> Export:
     job = launch.cost.job
     script = "dpo" if job.reference else "sft"
     where, hosts = hosts_of_launch(launch)
+    command = (
+        f"accelerate launch --config_file {CONFIG}{where} -m trl.scripts.{script} "
+        f'--config {FILE} --model_name_or_path "$MODEL" --dataset_name "$DATA"'
+    )
     comment = comments_of_tuning(launch, f"{SOURCE}, Accelerate 1.15.0 and PEFT 0.21.2")
     return Export(
         target="trl",
@@ -47,10 +51,14 @@ def export(launch: Launch) -> Export:
             TextFile(name=FILE, text=comment + dump(settings(launch))),
             TextFile(name=CONFIG, text=configuration_text(launch, comment)),
         ),
-        command=f"accelerate launch --config_file {CONFIG}{where} -m trl.scripts.{script} "
-        f'--config {FILE} --model_name_or_path "$MODEL" --dataset_name "$DATA"',
+        command=command,
         environment=(("MODEL", "WEIGHTS"), ("DATA", "DATA_SET"), *hosts),
         lossy=_losses(launch),
+        start=HostStart(
+            command=command,
+            needs=(WEIGHTS, ("DATA", "the data set, by its name or its folder")),
+            binding=binding(launch),
+        ),
     )
 
 

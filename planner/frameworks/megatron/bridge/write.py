@@ -55,7 +55,7 @@ _PRECISIONS = {
 def export(launch: Launch) -> Export:
     """The plan as `pretrain.py`, `run.sh` and `overrides.txt`; see `planner.frameworks.writing`."""
     settings, variables = all_settings(launch), environment(launch)
-    source = launch.read_from(SOURCES)
+    source, weights = launch.read_from(SOURCES), _weights(launch)
     script = script_text(
         launch,
         framework=f"Megatron-Bridge, {source}",
@@ -74,7 +74,7 @@ def export(launch: Launch) -> Export:
             *_overrides(launch, settings),
         ),
         command=launch_command(launch),
-        environment=(*_weights(launch), *variables),
+        environment=(*([(weights[0], "WEIGHTS")] if weights else []), *variables),
         lossy=(
             *lost_of(launch),
             *model_lost(launch),
@@ -82,7 +82,7 @@ def export(launch: Launch) -> Export:
             *adapters_lost(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
-        start=host_start(),
+        start=host_start(*weights),
     )
 
 
@@ -93,9 +93,9 @@ def _overrides(launch: Launch, settings: Sequence[Setting]) -> tuple[TextFile, .
     return (TextFile(name="overrides.txt", text=overrides_text(launch, settings)),)
 
 
-def _weights(launch: Launch) -> tuple[tuple[str, str], ...]:
-    """The variable that names the weights beside which adapters stand."""
-    return () if launch.cost.job.trains_all else (("MODEL", "WEIGHTS"),)
+def _weights(launch: Launch) -> tuple[str, ...]:
+    """The variable that names the weights beside which adapters stand, and what it is."""
+    return () if launch.cost.job.trains_all else ("MODEL", "the folder of the weights")
 
 
 def all_settings(launch: Launch) -> list[Setting]:

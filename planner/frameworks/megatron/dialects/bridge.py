@@ -1,7 +1,7 @@
 """Megatron-Bridge: a recipe that is a Python function.
 
 Names and defaults: NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/recipes/common.py
-(`_pretrain_common`) and training/config.py, 067f987df0 and 0.3.1.
+(`_pretrain_common`, `_sft_common`) and training/config.py, 067f987df0 and 0.3.1.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
+from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
 from planner.frameworks.reading.python_recipe import PythonRecipe, python_recipe
@@ -25,6 +25,14 @@ _COMMON: dict[str, Any] = {
     "ddp.grad_reduce_in_fp32": True,
     "dataset.seq_length": 4096,
 }
+_TUNED: dict[str, Any] = _COMMON | {
+    "train.global_batch_size": 128,
+    "train.micro_batch_size": 1,
+    "ddp.overlap_grad_reduce": False,
+    "ddp.overlap_param_gather": False,
+    "dataset.seq_length": 2048,
+}
+"""Of recipes that fine-tune all weights (`_sft_common`)."""
 _SECTIONS = ("model", "train", "ddp", "comm_overlap", "optimizer", "mixed_precision", "dataset")
 _RENAMED = {
     "virtual_pipeline_model_parallel_size": "num_virtual_stages_per_pipeline_rank",
@@ -39,6 +47,7 @@ _DROPPED = (
 )  # fmt: skip
 _CHIPS = re.compile(r"_(\d{1,6})gpu_")
 _OTHER_JOBS = re.compile(r"peft|lora|dora")
+_ADAPTERS = ("LoRA", "DoRA", "CanonicalLoRA")
 
 
 def bridge(text: str, asked: Asked) -> Recipe:
@@ -48,10 +57,12 @@ def bridge(text: str, asked: Asked) -> Recipe:
         InputError: It is no recipe, or one that trains adapters.
     """
     found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
-    if _OTHER_JOBS.search(found.name):
-        raise InputError(f"{asked.name}: {found.name} trains adapters; --job lora plans such")
-    own = {name: value for name, value in found.values.items() if name in _COMMON}
-    values = {**_COMMON, **found.values}
+    if _OTHER_JOBS.search(found.name) or any(name in _ADAPTERS for name, _ in found.calls):
+        raise InputError(f"{asked.name}: {found.name} {ADAPTERS}")
+    tunes = any(name == "_sft_common" for name, _ in found.calls)
+    common = _TUNED if tunes else _COMMON
+    own = {name: value for name, value in found.values.items() if name in common}
+    values = {**common, **found.values}
     settings: dict[str, Any] = {}
     for name, value in values.items():
         section, _, rest = name.partition(".")
@@ -60,7 +71,7 @@ def bridge(text: str, asked: Asked) -> Recipe:
     chips = _CHIPS.search(found.name)
     assumed = tuple(
         Noted(name=name, value=str(value), reason="the default of Megatron-Bridge's recipes")
-        for name, value in _COMMON.items()
+        for name, value in common.items()
         if name not in own
     )
     settings |= _formats(found, values) | _shape(values)
@@ -77,6 +88,7 @@ def bridge(text: str, asked: Asked) -> Recipe:
         states_model=not model,
         model=model,
         assumed=assumed,
+        job={"job": "finetune"} if tunes else {},
     )
 
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planner.base.errors import InputError
-from planner.base.messages import one_line
 from planner.frameworks.megatron.dialects.bridge import bridge
 from planner.frameworks.megatron.dialects.nemo import nemo
 from planner.frameworks.megatron.dialects.neox import neox
@@ -15,6 +13,7 @@ from planner.frameworks.megatron.dialects.primus import primus
 from planner.frameworks.megatron.dialects.recipe import Recipe
 from planner.frameworks.reading.settings import Asked
 from planner.frameworks.reading.texts import looks_like_shell
+from planner.frameworks.reading.yaml_files import yaml_mapping
 
 _NEOX = re.compile(r"""^\s*["']?(pipe|model)[-_]parallel[-_]size["']?\s*:""", re.M)
 _NEMO = re.compile(r"^  (tensor|pipeline)_model_parallel_size\s*:", re.M)
@@ -46,7 +45,7 @@ def recipe_in(text: str, asked: Asked) -> Recipe | None:
     if is_python(text):
         return bridge(text, asked)
     form = _form(text)
-    return None if form is None else form(_yaml(text, asked.name), asked)
+    return None if form is None else form(yaml_mapping(text, asked.name), asked)
 
 
 def _form(text: str) -> Callable[[Mapping[str, Any], Asked], Recipe] | None:
@@ -56,16 +55,3 @@ def _form(text: str) -> Callable[[Mapping[str, Any], Asked], Recipe] | None:
         if pattern.search(text):
             return form
     return None
-
-
-def _yaml(text: str, name: str) -> Mapping[str, Any]:
-    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only for recipes)
-    from strict_yaml.reading import load  # noqa: PLC0415
-
-    try:
-        data = load(text)
-    except YamlError as error:
-        raise InputError(f"{name}: {one_line(str(error))}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{name}: is not a mapping of names to values")
-    return data

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
+from planner.base.errors import InputError
+from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
 from planner.frameworks.reading.settings import Asked
@@ -38,7 +39,13 @@ _OWN = re.compile(r"\$\{\.(\w+)\}")
 
 
 def nemo(data: Mapping[str, Any], asked: Asked) -> Recipe:
-    """A configuration of NeMo 1 as arguments."""
+    """A configuration of NeMo 1 as arguments.
+
+    Raises:
+        InputError: It trains adapters.
+    """
+    if _trains_adapters(data):
+        raise InputError(f"{asked.name}: model.peft: {ADAPTERS}")
     model, trainer = section(data, "model"), section(data, "trainer")
     values = {name: _value(model, value) for name, value in model.items()}
     found = {name: values.get(name) for name in _KEPT}
@@ -60,6 +67,12 @@ def nemo(data: Mapping[str, Any], asked: Asked) -> Recipe:
             else "learned"
         },
     )
+
+
+def _trains_adapters(data: Mapping[str, Any]) -> bool:
+    """Whether a scheme of adapters is named; full fine-tuning has none."""
+    scheme = section(section(data, "model"), "peft").get("peft_scheme")
+    return str(scheme).lower() not in ("none", "null", "")
 
 
 def _value(model: Mapping[str, Any], value: Any) -> Any:

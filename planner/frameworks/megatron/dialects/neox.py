@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from planner.base.errors import InputError
 from planner.frameworks.megatron.dialects.recipe import Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
@@ -36,8 +37,17 @@ _POSITIONS = {"rotary": "rope", "alibi": "alibi", "learned": "learned", "none": 
 
 
 def neox(data: Mapping[str, Any], asked: Asked) -> Recipe:
-    """A configuration of GPT-NeoX as arguments."""
+    """A configuration of GPT-NeoX as arguments.
+
+    Raises:
+        InputError: It says no batch.
+    """
     values = {name.replace("-", "_"): value for name, value in data.items()}
+    if not values.keys() & {"train_micro_batch_size_per_gpu", "train_batch_size"}:
+        raise InputError(
+            f"{asked.name}: says neither train_micro_batch_size_per_gpu nor train_batch_size, of "
+            "which GPT-NeoX needs one; it has neither by default"
+        )
     found: dict[str, Any] = {name: values.get(name) for name in _SAME}
     found |= {to: values.get(name) for name, to in _RENAMED.items()}
     found["pipeline_model_parallel_size"] = max(1, whole(values.get("pipe_parallel_size")) or 1)

@@ -11,6 +11,10 @@ from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
 
 Settings = Mapping[str, tuple[str, ...]]
+ADAPTERS = (
+    "trains adapters beside frozen weights, whose launches are not read; --job lora plans such"
+)
+"""Why a launch is refused that would be read as one that trains all weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class Recipe:
         dimensions: Dimensions that no argument says, by the names of `models_db.Model`.
         accumulation: Micro-batches of a step on every data rank; 0: the batch says it.
         assumed: What the form leaves to its own defaults.
+        job: Fields of the job that no argument says.
     """
 
     settings: Settings
@@ -36,6 +41,7 @@ class Recipe:
     dimensions: Mapping[str, Any] = field(default_factory=dict)
     accumulation: int = 0
     assumed: tuple[Noted, ...] = ()
+    job: Mapping[str, Any] = field(default_factory=dict)
 
 
 def as_arguments(values: Iterable[tuple[str, Any]]) -> dict[str, tuple[str, ...]]:

@@ -50,7 +50,7 @@ def settings_in(text: str, name: str) -> tuple[Settings, Command]:
         lines = [f"{name}: {field}: {shown(values[field])} {why}" for field in quoted]
         raise InputError("\n".join(lines))
     found = {
-        field: tuple(map(_word, value)) if isinstance(value, list) else (_word(value),)
+        field: tuple(map(word, value)) if isinstance(value, list) else (word(value),)
         for field, value in values.items()
     }
     return found, Command(words=[])
@@ -65,7 +65,7 @@ def _flat(data: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, 
             yield before + name, value
 
 
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
     """A value as an override writes it."""
     if isinstance(value, bool):
         return str(value).lower()

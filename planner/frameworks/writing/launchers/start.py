@@ -8,7 +8,7 @@ from planner.cost.context import mesh_of
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.launchers.launcher import Job
 from planner.frameworks.writing.texts import made_by
-from planner.frameworks.writing.torchrun import rank_comments
+from planner.frameworks.writing.torchrun import beside_gpus, rank_comments
 from planner.network.where import crossed_levels
 from planner.plan import PlanTable
 
@@ -21,12 +21,6 @@ _NCCL = """\
 unset NCCL_ALGO NCCL_PROTO
 # export NCCL_IB_HCA=
 # export NCCL_SOCKET_IFNAME="""
-_TORCHRUN = """\
-# Processes keep to the cores beside their GPUs where torchrun has that option, and with numactl.
-if command -v numactl > /dev/null && [[ "$(torchrun --help 2>&1)" == *--numa-binding* ]]; then
-    torchrun() { command torchrun --numa-binding node "$@"; }
-    export -f torchrun
-fi"""
 
 
 def start_text(job: Job, which: Sequence[str], usage: Sequence[str]) -> str:
@@ -71,4 +65,6 @@ def _binding(job: Job) -> str:
     """How processes keep to cores; one that has all chips of its host has all of its cores."""
     if job.start.binding:
         return "\n".join(job.start.binding)
-    return _TORCHRUN if job.device.collectives and job.processes == "chips" else ""
+    if job.processes != "chips":
+        return ""
+    return "\n".join(beside_gpus(job.launch, "torchrun", '--numa-binding node "$@"'))

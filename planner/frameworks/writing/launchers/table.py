@@ -9,6 +9,7 @@ from types import MappingProxyType
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.messages import not_one_of
+from planner.base.vocabulary import LAUNCHERS as NAMES
 from planner.frameworks.framework import Target
 from planner.frameworks.writing.export import Export
 from planner.frameworks.writing.launch import Launch
@@ -19,7 +20,7 @@ from planner.frameworks.writing.launchers.slurm import SLURM
 from planner.frameworks.writing.launchers.torchrun import TORCHRUN
 
 LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
-    {one.name: one for one in (SLURM, KUBERNETES, TORCHRUN)}
+    dict(zip(NAMES, (SLURM, KUBERNETES, TORCHRUN), strict=True))
 )
 """Every launcher by its name."""
 

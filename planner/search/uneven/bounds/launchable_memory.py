@@ -15,6 +15,7 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.limits import Limits
+from planner.search.uneven.bounds.alone import alone, alone_bound
 from planner.search.uneven.bounds.memory import (
     parts_of,
     second_bound,
@@ -38,6 +39,10 @@ def launchable_bound(
     Arguments as for `planner.search.uneven.bounds.memory.second_bound`.
     """
     bound = second_bound(model, limits, rows, forms, upper_s)
+    some = alone(rows)
+    bound[some] = np.maximum(
+        bound[some], alone_bound(model, limits, rows.take(some), forms.take(some))
+    )
     blocks = np.flatnonzero((rows.first > 0) & np.isfinite(bound))
     for part in parts_of(rows.devices[blocks], model.job.model.layers, _AT_A_TIME):
         at = blocks[part]

@@ -10,6 +10,7 @@ fit.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,13 +20,37 @@ from frozen_records import dataclass
 from planner.base.arrays import IntArray, ranges
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.uneven.aligned import dealt, spread
-from planner.search.uneven.columns.chunks import MOST_COLUMNS, Chunks, Contents, chunks_of
+from planner.search.uneven.columns.chunks import (
+    MOST_COLUMNS,
+    Chunks,
+    Contents,
+    DeviceContents,
+    chunks_of,
+)
 from planner.search.uneven.columns.integers import Units
-from planner.search.uneven.columns.selection import Offer, Packing, place_of, ways
+from planner.search.uneven.columns.places import Places
+from planner.search.uneven.columns.selection import Offer, Packing, ways
 from planner.search.uneven.columns.stage_choices import OneRow, StageChoices
 from solvers.stages.device_columns import joined
 from solvers.stages.devices import DeviceColumns
 from solvers.stages.problem import Columns, TooManyColumnsError
+
+_AT_A_TIME = 20_000
+"""Ways to run the layers of devices that are in memory at once, or those of one device."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Device:
+    """A device with what its chunks may have; `counts`: (c, 2, r) ways to run each of its kinds."""
+
+    device: int
+    found: DeviceContents
+    counts: list[IntArray]
+
+    @property
+    def ways(self) -> int:
+        """How many there are."""
+        return sum(len(own) for own in self.counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,22 +86,80 @@ class InterleavedRow:
             TooManyColumnsError: A device has too many.
             OutOfTime: The deadline passed.
         """
-        parts = []
-        for device in range(self.one.pp):
-            part = self._device(device)
-            if part is None:
+        parts: list[DeviceColumns] = []
+        for some in self._some_devices():
+            offers = self._offers(some)
+            if offers is None:
                 return None
-            parts.append(part)
+            parts += map(self._device, some, offers)
         return joined(parts)
 
-    def _device(self, device: int) -> DeviceColumns | None:
-        """The columns of a device."""
-        self.packing.deadline.check()
-        found = self.chunks.of_device(device, self.packing.deadline)
-        offer = self._offer(device, found.kinds)
-        low, times = found.first[offer.vector], np.diff(found.first)[offer.vector]
-        if times.sum() == 0:
+    def _some_devices(self) -> Iterator[list[_Device]]:
+        """The devices in order, as many at once as have few ways to run their layers."""
+        some: list[_Device] = []
+        for device in range(self.one.pp):
+            self.packing.deadline.check()
+            found = self.chunks.of_device(device, self.packing.deadline)
+            first = _first_layers(found.kinds, max(self.one.first, 0)).sum(axis=1)
+            totals = zip(found.kinds.sum(axis=1), first, strict=True)
+            counts = [ways(self.one, total, own) for total, own in totals]
+            some.append(_Device(device=device, found=found, counts=counts))
+            if sum(one.ways for one in some) > _AT_A_TIME:
+                yield some
+                some = []
+        if some:
+            yield some
+
+    def _offers(self, some: list[_Device]) -> list[Offer] | None:
+        """The choices of some devices, `vector` the row of the (g, v, 2) kinds that they divide.
+
+        None where one has none.
+        """
+        counts = [own for one in some for own in one.counts]
+        if not all(one.counts for one in some):
             return None
+        kinds = np.concatenate([one.found.kinds for one in some])
+        owner = np.repeat([one.device for one in some], [len(one.counts) for one in some])
+        vector = np.repeat(np.arange(len(counts)), [len(own) for own in counts])
+        offer = self._offer(np.concatenate(counts), vector, kinds, owner)
+        if offer is None:
+            return None
+        own = [offer.take(np.flatnonzero(owner[offer.vector] == one.device)) for one in some]
+        first = np.searchsorted(owner, [one.device for one in some])
+        return [replace(o, vector=o.vector - n) for o, n in zip(own, first, strict=True)]
+
+    def _offer(
+        self, counts: IntArray, vector: IntArray, kinds: IntArray, owner: IntArray
+    ) -> Offer | None:
+        """The choices of devices; None where one has none.
+
+        Args:
+            counts: (c, 2, r) ways to run their layers.
+            vector: (c,) rows of `kinds` that they divide.
+            kinds: (g, v, 2) layers of the chunks of a device.
+            owner: (g,) that device.
+        """
+        one, packing = self.one, self.packing
+        soon = packing.soon(Places.of(owner[vector], one.pp), counts)
+        choices, vector = packing.crossed(counts[soon], vector[soon])
+        if not _all_among(owner, owner[vector]):
+            return None
+        choices, vector = self._both_ways(choices, vector, kinds)
+        place, chunks = Places.of(owner[vector], one.pp), self._dealt(choices, kinds[vector])
+        held = one.bytes_of(place, choices, chunks).total[0]
+        fits = np.flatnonzero(held <= packing.limit_bytes)
+        if not _all_among(owner, owner[vector[fits]]):
+            return None
+        packing.deadline.check()
+        choices, vector = packing.clocked(choices.take(fits), vector[fits])
+        place, chunks = Places.of(owner[vector], one.pp), self._dealt(choices, kinds[vector])
+        offer = packing.offered(place, choices, one.costs(place, choices, chunks), vector)
+        return offer if _all_among(owner, owner[offer.vector]) else None
+
+    def _device(self, one: _Device, offer: Offer) -> DeviceColumns:
+        """The columns of a device."""
+        found = one.found
+        low, times = found.first[offer.vector], np.diff(found.first)[offer.vector]
         if times.sum() > MOST_COLUMNS:
             raise TooManyColumnsError(
                 f"{times.sum()} columns of one device are too many; allowed: {MOST_COLUMNS} (give "
@@ -84,25 +167,7 @@ class InterleavedRow:
             )
         at = found.order[ranges(low, times)]
         offer = offer.take(np.repeat(np.arange(len(times)), times))
-        return self._whole_columns(device, found.contents, at, offer)
-
-    def _offer(self, device: int, kinds: IntArray) -> Offer:
-        """The choices of a device; `vector` is the row of (g, v, 2) `kinds` that they divide."""
-        packing, place = self.packing, place_of(self.one, device)
-        first = _first_layers(kinds, max(self.one.first, 0)).sum(axis=1)
-        totals = zip(kinds.sum(axis=1), first, strict=True)
-        parts = [ways(self.one, total, own) for total, own in totals]
-        counts = np.concatenate(parts)
-        vector = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        soon = packing.soon(place, counts)
-        choices, vector = packing.crossed(counts[soon], vector[soon])
-        choices, vector = self._both_ways(choices, vector, kinds)
-        held = self.one.bytes_of(place, choices, self._dealt(choices, kinds[vector])).total[0]
-        fits = np.flatnonzero(held <= packing.limit_bytes)
-        packing.deadline.check()
-        choices, vector = packing.clocked(choices.take(fits), vector[fits])
-        costs = self.one.costs(place, choices, self._dealt(choices, kinds[vector]))
-        return packing.offered(place, choices, costs, vector)
+        return self._whole_columns(one.device, found.contents, at, offer)
 
     def _whole_columns(
         self, device: int, contents: Contents, at: IntArray, offer: Offer
@@ -157,3 +222,8 @@ def _first_layers(kinds: IntArray, number: int) -> IntArray:
     """(..., 2) those of the layers of chunks that are the first, dense ones before the others."""
     dense = np.minimum(kinds[..., 0], number)
     return np.stack([dense, np.minimum(kinds[..., 1], number - dense)], axis=-1)
+
+
+def _all_among(owners: IntArray, devices: IntArray) -> bool:
+    """Whether each of some devices, ascending, is among (c,) devices."""
+    return len(np.unique(devices)) == len(np.unique(owners))

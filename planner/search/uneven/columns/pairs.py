@@ -24,8 +24,9 @@ from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, di
 from planner.search.deadline import Deadline
 from planner.search.uneven.bounds.time import RowForms
 from planner.search.uneven.columns.integers import Units
+from planner.search.uneven.columns.places import Place
 from planner.search.uneven.columns.selection import ways
-from planner.search.uneven.columns.stage_choices import OneRow, PairCosts, Place, StageChoices
+from planner.search.uneven.columns.stage_choices import OneRow, PairCosts, StageChoices
 from planner.search.uneven.terms import KINDS
 from solvers.stages.device_columns import chunk_segments, joined
 from solvers.stages.devices import DeviceColumns, Layout

@@ -16,9 +16,9 @@ from planner.base.arrays import ArrayRecord, BoolArray, FloatArray, IntArray, di
 from planner.plan import FULL, NO_RECOMPUTE
 from planner.search.deadline import Deadline
 from planner.search.rounding import ROUNDED_DOWN
+from planner.search.uneven.columns.places import Place, Places
 from planner.search.uneven.columns.stage_choices import (
     OneRow,
-    Place,
     StageChoiceCosts,
     StageChoices,
 )
@@ -272,9 +272,9 @@ class Packing:
         allowed[:, : 1 - place.first - place.last] = False
         return allowed
 
-    def _ends(self, place: Place) -> float:
+    def _ends(self, place: Place | Places) -> FloatArray:
         ends = self.one.terms.ends
-        return float(place.first * ends.embedding.min() + place.last * ends.head.min())
+        return np.asarray(place.first * ends.embedding.min() + place.last * ends.head.min())
 
     def _least_step(self, time: FloatArray, own: FloatArray) -> FloatArray:
         """(c,) least seconds of a step with a stage of some time, of which `own` is the least."""
@@ -313,14 +313,18 @@ class Packing:
         return self.offered(place, choices, self.one.costs(place, choices), vector)
 
     def offered(
-        self, place: Place, choices: StageChoices, costs: StageChoiceCosts, vector: IntArray
+        self,
+        place: Place | Places,
+        choices: StageChoices,
+        costs: StageChoiceCosts,
+        vector: IntArray,
     ) -> Offer:
         """The choices among some that may be in a plan within the bound, and are useful there."""
         pool = np.full(len(vector), self.pool)
         offer = Offer(choices=choices, costs=costs, vector=vector, pool=pool)
         return self.useful(offer.take(np.flatnonzero(self.timely(place, offer))))
 
-    def soon(self, place: Place, counts: IntArray) -> BoolArray:
+    def soon(self, place: Place | Places, counts: IntArray) -> BoolArray:
         """(c,) counts of layers with which, by time alone, some plan may be within the bound."""
         allowed = self.one.rows.shardings[0]
         seconds = np.zeros((len(KINDS), len(self.one.rows.recomputes)))
@@ -332,7 +336,7 @@ class Packing:
         step = self._least_step(time, own) * self.one.factor * ROUNDED_DOWN
         return np.asarray(step <= self.upper_s)
 
-    def timely(self, place: Place, offer: Offer) -> BoolArray:
+    def timely(self, place: Place | Places, offer: Offer) -> BoolArray:
         """(c,) choices with which some plan may be within the upper bound."""
         costs = offer.costs
         own = offer.choices.kinds @ self.least_layer + self._ends(place)

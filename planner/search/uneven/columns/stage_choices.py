@@ -40,6 +40,7 @@ from planner.schedules import ScheduleColumn, schedule_at
 from planner.schedules.bidirectional import paced_messages_s, rank_times
 from planner.schedules.schedule import Schedule
 from planner.search.uneven.aligned import chunk_times
+from planner.search.uneven.columns.places import Place, Places
 from planner.search.uneven.rows import Rows
 from planner.search.uneven.terms import KINDS, RowTerms, contents, stage_state
 
@@ -126,20 +127,6 @@ class PairCosts(ArrayRecord):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where in the pipeline a stage is.
-
-    Attributes:
-        position: From 0.
-        first, last: Whether it holds the embedding, the head.
-    """
-
-    position: int
-    first: bool
-    last: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneRow:
     """A row with its terms, ready to cost choices.
 
@@ -192,12 +179,12 @@ class OneRow:
         return float(held[0, 0])
 
     def bytes_of(
-        self, place: Place, choices: StageChoices, chunks: IntArray | None = None
+        self, place: Place | Places, choices: StageChoices, chunks: IntArray | None = None
     ) -> Memory:
         """(1, c) bytes per chip of every choice.
 
         Args:
-            place: Of the stage.
+            place: Of the stage, or of the stage of each choice.
             choices: c of them.
             chunks: (c, v, 2, r) layers on each chunk (of pairs of ranks both); None: as if equal.
         """
@@ -229,7 +216,7 @@ class OneRow:
         )
 
     def costs(
-        self, place: Place, choices: StageChoices, chunks: IntArray | None = None
+        self, place: Place | Places, choices: StageChoices, chunks: IntArray | None = None
     ) -> StageChoiceCosts:
         """The costs of every choice, with (c, v, 2, r) layers on each chunk if there are some."""
         stage, x = self._stage(place, choices), self._inputs(choices)
@@ -271,11 +258,10 @@ class OneRow:
         kinds = [at for at, kind in enumerate(KINDS) if kind in self.terms.layers]
         table = seconds.reshape(len(time), len(kinds), len(self.rows.recomputes))
         times = chunk_times(chunks[:, :, kinds], table)
-        first, last = bool(stage.first.any()), bool(stage.last.any())
-        waited = wait_s(times, first, last, self.m, self.pp, self.v)
+        waited = wait_s(times, stage.first.T, stage.last.T, self.m, self.pp, self.v)
         return np.asarray(self.v * waited[:, 0] + ends)
 
-    def _stage(self, place: Place, choices: StageChoices) -> StageCost:
+    def _stage(self, place: Place | Places, choices: StageChoices) -> StageCost:
         """The choices as classes of stages."""
         stages = _classes(place, choices)
         return StageCost(
@@ -295,11 +281,12 @@ class OneRow:
             extra_w=running_w(self.model, self.terms.clocks[choices.clock][None, :]),
         )
 
-    def _state(self, place: Place, choices: StageChoices) -> dict[str, FloatArray]:
-        """(1, c) reductions and optimizer of every choice, once per number of layers."""
+    def _state(self, place: Place | Places, choices: StageChoices) -> dict[str, FloatArray]:
+        """(1, c) reductions and optimizer of every choice, once per number of layers and ends."""
         kinds = choices.kinds
-        first, which = distinct([kinds[:, 0], kinds[:, 1]])
-        terms = stage_state(self.model, self.rows, _classes(place, choices.take(first)))
+        first, which = distinct([kinds[:, 0], kinds[:, 1], *place.ends])
+        stages = _classes(place.take(first), choices.take(first))
+        terms = stage_state(self.model, self.rows, stages)
         return {
             f.name: getattr(terms, f.name)[:, which, choices.sharding] for f in fields(StateTerms)
         }
@@ -381,7 +368,7 @@ def pair_costs(a: Assumptions, stage: StageCost, x: StepInputs, factor: float) -
     )
 
 
-def _classes(place: Place, choices: StageChoices) -> StageClasses:
+def _classes(place: Place | Places, choices: StageChoices) -> StageClasses:
     """(1, c) every choice as a class of stages."""
     kinds = choices.kinds[None].astype(np.float64)
     return contents(
@@ -389,5 +376,5 @@ def _classes(place: Place, choices: StageChoices) -> StageClasses:
         kinds[..., 1],
         first=place.first,
         last=place.last,
-        position=float(place.position),
+        position=np.asarray(place.position, dtype=np.float64),
     )

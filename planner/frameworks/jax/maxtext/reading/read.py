@@ -7,16 +7,19 @@ a model: utils/max_utils.py and configs/types.py (`get_individual_scales`).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.base.errors import InputError
-from planner.base.messages import one_line, shown
+from planner.base.messages import shown
 from planner.frameworks.jax.maxtext.models import NAMED
 from planner.frameworks.jax.maxtext.reading.topology import Slices, slices_in
 from planner.frameworks.reading.commands import Command, command_in
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import RECOMPUTES_ALLOWED, Asked, LaunchSettings
 from planner.frameworks.reading.texts import looks_like_shell
+from planner.frameworks.reading.yaml_files import yaml_settings
 from planner.plan import Plan
 
 _AXES = (
@@ -55,6 +58,7 @@ _BASE = {
     "base_emb_dim": 2048, "base_num_query_heads": 16, "base_num_kv_heads": 16,
     "base_mlp_dim": 7168, "base_num_decoder_layers": 16, "head_dim": 128, "vocab_size": 32000,
 }  # fmt: skip
+_CONFIGURATION = re.compile(r"[^=]*\.ya?ml")
 _ELSEWHERE = re.compile(r"benchmark_runner")
 _PROGRAM = re.compile(
     r"\b(maxtext|MaxText)[./]|base_config:|^\s*per_device_batch_size\s*[:=]", re.M
@@ -123,25 +127,37 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
                 f"{asked.name}: benchmark_runner takes its settings from MaxText's benchmarks, "
                 "which this text does not show"
             )
-        command = command_in(text, asked.name, _NAMES, "MaxText", asked.beside)
+        command = command_in(text, asked.name, _NAMES, "MaxText", asked.beside, asked.arguments)
         words = (word.partition("=") for word in command.words)
         given = [(name, value) for name, equals, value in words if equals and name.isidentifier()]
-        return {name: (value,) for name, value in given}, command
-    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only for files)
-    from strict_yaml.reading import load  # noqa: PLC0415
-
-    try:
-        data = load(text)
-    except YamlError as error:
-        raise InputError(f"{asked.name}: {one_line(str(error))}") from error
-    if not isinstance(data, dict):
-        raise InputError(f"{asked.name}: is not a mapping of names to values")
-    pairs = [(str(name), _word(value)) for name, value in data.items() if value is not None]
-    return {name: (text,) for name, text in pairs}, Command(words=[])
+        over = {name: (value,) for name, value in given}
+        under, notes = _under(command.words, over, asked)
+        return {**under, **over}, replace(command, notes=(*command.notes, *notes))
+    return yaml_settings(text, asked.name), Command(words=[])
 
 
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _under(
+    words: list[str], over: Mapping[str, object], asked: Asked
+) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """The settings of the file that a command names, if that is not base.yml itself.
+
+    Raises:
+        InputError: The file is not there, and the command does not say the model.
+    """
+    path = next((word for word in words if _CONFIGURATION.fullmatch(word)), "")
+    own = path.rpartition("/")[2]
+    if own in ("", "base.yml"):
+        return {}, ()
+    places = (path.rpartition("}")[2].lstrip("/\"'"), own)
+    text = next((found for one in places if (found := asked.beside(one))), None)
+    if text is not None:
+        return yaml_settings(text, own), ()
+    if not over.keys() & {"model_name", "base_emb_dim"}:
+        raise InputError(
+            f"{asked.name}: its settings are in {own}, which does not lie beside it; put that "
+            "file there, or read it in place of the script"
+        )
+    return {}, (f"the settings of {own}, which does not lie beside it, are taken from base.yml",)
 
 
 def _dimensions(launch: LaunchSettings, name: str) -> dict[str, Any]:
@@ -161,13 +177,25 @@ def _dimensions(launch: LaunchSettings, name: str) -> dict[str, Any]:
         "heads": value["base_num_query_heads"] << heads,
         "kv_heads": value["base_num_kv_heads"] << heads,
         "head_dim": value["head_dim"],
-        "mlp.hidden": value["base_mlp_dim"] << heads,
         "mlp.gated": True,
-        "moe.experts": 0,
+        **_inner(launch, value["base_mlp_dim"] << heads),
         "vocab_size": value["vocab_size"],
         "tied_embeddings": False,
         "norm.kind": "rmsnorm",
         "positions.kind": "rope",
+    }
+
+
+def _inner(launch: LaunchSettings, width: int) -> dict[str, Any]:
+    """Width of the MLP, or the experts."""
+    experts = launch.whole("num_experts", 1)
+    if experts == 1:
+        return {"mlp.hidden": width, "moe.experts": 0}
+    return {
+        "moe.experts": experts,
+        "moe.experts_per_token": launch.whole("num_experts_per_tok", 1),
+        "moe.expert_hidden": launch.whole("base_moe_mlp_dim", 0, least=0) or width,
+        "attention.sinks": launch.text("attention_sink", "false") == "true",
     }
 
 

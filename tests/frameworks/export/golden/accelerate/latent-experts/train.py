@@ -18,6 +18,8 @@ MULTIPLIED_IN = 'bfloat16'
 REDUCED_IN = 'bfloat16'
 FIRST_RANK_LOADS = True
 
+import time
+
 import torch
 import transformers
 from accelerate import Accelerator, ParallelismConfig
@@ -74,6 +76,23 @@ def loss_of(accelerator, model, tokens):
     return loss.detach()
 
 
+class Progress:
+    """A line for each step: its loss, how long it took, and the most memory of this chip so far."""
+
+    def __init__(self):
+        self.step, self.ended = 0, time.perf_counter()
+
+    def ends(self, accelerator, loss):
+        mean = accelerator.reduce(loss.detach(), "mean").item()  # waits for the step
+        self.step, began, self.ended = self.step + 1, self.ended, time.perf_counter()
+        held = torch.cuda.max_memory_allocated() / 2**30
+        accelerator.print(
+            f"step {self.step}: loss {mean:.4f}, {self.ended - began:.4f} s, {held:.2f} GiB, "
+            f"{SEQUENCES} sequences of {SEQ_LEN} tokens",
+            flush=True,
+        )
+
+
 def mean_loss(logits, targets):
     return torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
 
@@ -95,6 +114,7 @@ def main():
     batches = torch.utils.data.DataLoader(RandomTokens(), batch_size=MICRO_BATCH)
     model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
     model.train()
+    progress = Progress()
     for tokens in batches:
         with accelerator.accumulate(model):
             if SHARDED:  # replicas reduce with the last micro-batch alone
@@ -103,8 +123,7 @@ def main():
             optimizer.step()
             optimizer.zero_grad()
         if accelerator.sync_gradients:
-            mean = accelerator.reduce(loss, "mean").item()
-            accelerator.print(f"loss {mean:.4f}", flush=True)
+            progress.ends(accelerator, loss)
     accelerator.end_training()
 
 

@@ -1,0 +1,55 @@
+"""YAML files of launches: their settings by dotted names, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.messages import one_line
+
+_DEEPEST = 16
+
+
+def yaml_mapping(text: str, name: str) -> Mapping[str, Any]:
+    """The mapping in a file.
+
+    Raises:
+        InputError: It is no YAML, or something else than a mapping; one line.
+    """
+    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only where a file is read)
+    from strict_yaml.reading import load  # noqa: PLC0415
+
+    try:
+        data = load(text)
+    except YamlError as error:
+        raise InputError(f"{name}: {one_line(str(error))}") from error
+    if not isinstance(data, dict):
+        raise InputError(f"{name}: is not a mapping of names to values")
+    return data
+
+
+def yaml_settings(text: str, name: str) -> dict[str, tuple[str, ...]]:
+    """Settings by dotted names with their values as text; what is null is left out.
+
+    Raises:
+        InputError: See `yaml_mapping`.
+    """
+    return dict(_flat(yaml_mapping(text, name), "", 0))
+
+
+def _flat(
+    data: Mapping[str, Any], before: str, depth: int
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name, value in data.items():
+        path = f"{before}{name}"
+        if isinstance(value, dict) and depth < _DEEPEST:
+            yield from _flat(value, f"{path}.", depth + 1)
+        elif value is not None:
+            items = value if isinstance(value, list) else [value]
+            yield path, tuple(map(as_text, items))
+
+
+def as_text(value: Any) -> str:
+    """A value as text; truth values in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

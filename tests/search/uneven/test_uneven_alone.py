@@ -1,0 +1,105 @@
+"""Rows of one stage, and devices of interleaved rows, as if each plan and device came alone."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.jobs import cost_model, dense_model, moe_model
+from support.uneven import rows_of
+
+from models_db import Model
+from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_totals
+from planner.frameworks.targets import TARGETS
+from planner.plan import SHARDINGS, Plan, PlanTable, Stage
+from planner.question.options import SpaceOptions
+from planner.search.limits import Limits
+from planner.search.uneven.bounds.alone import alone, alone_bound
+from planner.search.uneven.bounds.launchable_memory import launchable_bound
+from planner.search.uneven.bounds.time import clocked_forms
+from planner.search.uneven.columns import interleaved
+from planner.search.uneven.columns.columns import row_columns
+from planner.search.uneven.launchable import launchable_rows
+from planner.search.uneven.rows import Rows
+
+
+def launchable(model: CostModel, **fixed: frozenset[int]) -> Rows:
+    """The rows on 8 chips that Megatron-LM can be told."""
+    options = SpaceOptions(runnable_in=(TARGETS["megatron"],))
+    return launchable_rows(model, options, rows_of(model, 8, **fixed))
+
+
+def plans_of(model: CostModel, rows: Rows, row: int) -> list[Plan]:
+    """The plans of a row of one stage that recomputes its first layers, one per sharding."""
+    kinds, first = model.job.model.layer_kinds, int(rows.first[row])
+    full = (kinds[:first].count("dense"), kinds[:first].count("moe"))
+    shared = rows.plans.plan(row)
+    found = []
+    for code in np.flatnonzero(rows.shardings[row]).tolist():
+        stage = Stage(
+            layers=len(kinds),
+            recompute="none",
+            selective=(0, 0),
+            full=full,
+            sharding=SHARDINGS[code],
+            clock=1.0,
+        )
+        found.append(replace(shared, sharding=SHARDINGS[code], clock=1.0, stages=(stage,)))
+    return found
+
+
+@pytest.mark.parametrize("model", [dense_model(6, 512, 4, 4, 2048), moe_model(5, 4)])
+def test_the_bound_of_one_stage_is_what_it_takes(model: Model) -> None:
+    job = cost_model(model, "dgx-h100-ndr", global_batch=16)
+    rows = launchable(job, pp=frozenset({1}), cp=frozenset({1}))
+    rows = rows.take(alone(rows))
+    assert len(rows) > 20
+    forms = clocked_forms(job, rows, np.array([1.0]))
+    each = [plans_of(job, rows, row) for row in range(len(rows))]
+    costs = [evaluate_totals(job, PlanTable.from_plans(plans)) for plans in each]
+    most = float(np.median([cost.memory_bytes.min() for cost in costs]))
+    limits = Limits(memory_bytes=most)
+    bound = alone_bound(job, limits, rows, forms)
+    whole = launchable_bound(job, limits, rows, forms, np.inf)
+    fitting = 0
+    for row, cost in enumerate(costs):
+        fits = cost.memory_bytes <= most
+        if not fits.any():
+            assert bound[row] == whole[row] == np.inf
+            continue
+        least = cost.step_time_s[fits].min()
+        assert bound[row] <= whole[row] <= least * (1 + 2e-12)
+        if len(fits) == 1:
+            assert bound[row] == pytest.approx(least, rel=1e-9)
+            fitting += 1
+    assert 0 < fitting < len(rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_devices_at_once_have_the_columns_of_each_alone(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(seed)
+    model = moe_model(9, 4) if seed % 2 else dense_model(12, 512, 4, 4, 2048)
+    job = cost_model(model, "dgx-h100-ndr", global_batch=32, few_clocks=True)
+    rows = launchable(job, pp=frozenset({4}), cp=frozenset({1}), interleave=frozenset({2, 3}))
+    made = 0
+    for row in rng.sample(range(len(rows)), 12):
+        at = (job, Limits(memory_bytes=80e9), rows, row, job.clocks(wanted=True), 1e3)
+        found = []
+        for most in (20_000, 0):  # ways of all devices, of one
+            monkeypatch.setattr(interleaved, "_AT_A_TIME", most)
+            found.append(row_columns(*at, energy=True))
+        both, each = found
+        assert (both is None) == (each is None)
+        if both is None or each is None:
+            continue
+        for name in ("device", "starts", "ends", "sums", "peaks"):
+            mine, others = (getattr(one.problem.columns, name) for one in found if one)
+            np.testing.assert_array_equal(mine, others)
+        np.testing.assert_array_equal(both.counts, each.counts)
+        np.testing.assert_array_equal(both.sharding, each.sharding)
+        np.testing.assert_array_equal(both.clock, each.clock)
+        made += 1
+    assert made > 5
