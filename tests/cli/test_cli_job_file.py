@@ -11,7 +11,7 @@ from support.lines import without_lines
 from cli.answers import same
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
-from planner.question.asked import UPKEEP
+from cli.upkeep_fields import OF_UPKEEP
 from planner.question.request import Request
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
@@ -89,16 +89,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "price_per_chip_hour": (2.5, ("--price-per-chip-hour", "2.5", "--train-tokens", "1T")),
     "carbon_intensity": (300, ("--carbon-intensity", "300", "--train-tokens", "1T")),
     "electricity_price": (0.08, ("--electricity-price", "0.08", "--train-tokens", "1T")),
-    "mtbf": (10800, ("--mtbf", "3h", "--train-tokens", "1T")),
-    "chip_hours_per_failure": (5e4, ("--chip-hours-per-failure", "50k", "--train-tokens", "1T")),
-    "failure_site": ("rsc-1", ("--failure-site", "rsc-1", "--train-tokens", "1T")),
-    "checkpoint_store": (2e11, ("--checkpoint-store", "200GB/s", "--train-tokens", "1T")),
-    "checkpoint_writes": ("blocking", ("--checkpoint-writes", "blocking", "--train-tokens", "1T")),
-    "detection": (60, ("--detection", "1min", "--train-tokens", "1T")),
-    "restart": (300, ("--restart", "5min", "--train-tokens", "1T")),
-    "spares": (1, ("--spares", "1", "--train-tokens", "1T")),
-    "repair": (3600, ("--repair", "1h", "--train-tokens", "1T")),
-    "straggler_loss": (0.05, ("--straggler-loss", "5%", "--train-tokens", "1T")),
+    **OF_UPKEEP,
 }
 ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "offload": {"clocks": False, "axes": ["dp"]},
@@ -106,7 +97,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
     "electricity_price": {"train_tokens": 1e12},
-    **{name: {"train_tokens": 1e12} for name in UPKEEP},
+    **{name: {"train_tokens": 1e12} for name in OF_UPKEEP},
     "fp8_recipe": {"precision": "fp8"},
     "lora_rank": {"job": "lora"},
     "adapter": {"job": "lora"},
