@@ -13,6 +13,7 @@ from planner.answers.notes.likely import spread_of
 from planner.answers.notes.power import power_words
 from planner.answers.notes.scope import Scope
 from planner.cost.communication.traffic import mfu_convention
+from planner.cost.context import CostModel
 from planner.cost.facts import PlanFacts
 from planner.objectives import Objective
 from planner.question.files.plan_text import asked_of, job_of
@@ -41,12 +42,14 @@ class Setting:
         question: The job as it was understood.
         notes: What is lost, assumed and counted as useful; with a plan also what its times rest on.
         started: `time.perf_counter` value at which the work began.
+        model: Of the job on its machine; None of pools.
     """
 
     request: Request
     question: Question
     notes: Notes
     started: float
+    model: CostModel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,7 @@ def setting_of(resolved: Resolved, losses: Sequence[str], started: float) -> Set
             sources=sources_of(resolved.cost),
         ),
         started=started,
+        model=resolved.cost,
     )
 
 
@@ -130,7 +134,7 @@ def with_plan(
             caveats=(*chosen.scope.words, *power_words(setting.request, chosen.best)),
             runs_in=chosen.scope.runs_in,
         ),
-        run=training_run(setting.request, chosen.best),
+        run=training_run(setting.request, chosen.best, setting.model),
         question=setting.question,
         versions=versions(RESULT_VERSION),
     )

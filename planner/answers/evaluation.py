@@ -10,6 +10,7 @@ from planner.answers.simulated import simulated_facts
 from planner.base.errors import InputError
 from planner.base.vocabulary import LAYOUTS
 from planner.cost.communication.traffic import mfu_convention
+from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.rules import unmet, violations
 from planner.frameworks.targets import Target
@@ -27,8 +28,6 @@ from planner.results.parts import Notes, Question, TrainingRun
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import EvaluateResult
 from planner.search.limits import Limits
-
-_DAY_S = 86400.0
 
 
 def evaluate_plan(
@@ -59,7 +58,7 @@ def evaluate_plan(
         fits=bool(fits[0]),
         memory_limit_bytes=limit_bytes,
         warnings=(*broken, *caveats(model, result, limits), *_changes_noted(resolved, plan)),
-        run=training_run(resolved.request, result),
+        run=training_run(resolved.request, result, model),
         question=Question(
             job={**job_fields(resolved), "chips": plan.chips},
             plan_job=job_of(resolved),
@@ -137,23 +136,12 @@ def options_of(request: Request, targets: tuple[Target, ...] = ()) -> SpaceOptio
     )
 
 
-def training_run(request: Request, result: PlanResult) -> TrainingRun | None:
-    """Days, energy, money and CO2 of the run whose tokens were given."""
+def training_run(
+    request: Request, result: PlanResult, model: CostModel | None
+) -> TrainingRun | None:
+    """The whole run whose tokens were given; arguments as of `planner.answers.training`."""
     if request.train_tokens is None:
         return None
-    seconds = request.train_tokens / result.tokens_per_s
-    steps = seconds / result.step_time_s
-    mwh = steps * result.energy_per_step_j / 3.6e9
-    facility_mwh = steps * result.boundaries[-1].energy_j / 3.6e9
-    price, carbon = request.price_per_chip_hour, request.carbon_intensity
-    per_kwh = request.electricity_price
-    return TrainingRun(
-        tokens=request.train_tokens,
-        steps=steps,
-        days=seconds / _DAY_S,
-        energy_mwh=mwh,
-        facility_energy_mwh=facility_mwh,
-        cost=None if price is None else price * result.chips * seconds / 3600.0,
-        electricity_cost=None if per_kwh is None else per_kwh * facility_mwh * 1e3,
-        co2_t=None if carbon is None else carbon * facility_mwh * 1e-3,
-    )
+    from planner.answers.training import whole_run  # noqa: PLC0415  (few ask)
+
+    return whole_run(request, result, model)

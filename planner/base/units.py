@@ -88,6 +88,11 @@ def parse_bytes(text: str, what: str = "memory") -> float:
     return _scaled_up(value, scale, text, what)
 
 
+def parse_bytes_per_s(text: str, what: str = "bandwidth") -> float:
+    """Bytes per second: `200GB/s`, `1.5TiB/s`; a bare number is bytes per second."""
+    return parse_bytes(text.strip().removesuffix("/s"), what)
+
+
 def parse_seconds(text: str, what: str = "time") -> float:
     """Seconds: `90`, `90s`, `250ms`, `2h`, `30d`."""
     value, unit = _split(text, what, "90s, 250ms, 2h or 30d")
@@ -184,6 +189,7 @@ _SUFFIXES = {
     "seconds": f"({'|'.join(unit for unit in _SECONDS if unit)})?",
     "share": "%",
     "area": f"({'|'.join(_MULTIPLES)}|(mm|cm|m)(2|\\^2|\u00b2))?",
+    "bandwidth": f"({'|'.join(_MULTIPLES)})?(B|B/s)?",
     "watts": f"({'|'.join(unit for unit in _DECIMAL if unit)})?W?",
 }
 

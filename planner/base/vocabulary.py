@@ -42,6 +42,10 @@ ANY = "any"
 """In place of names: whatever there is."""
 BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
 """What is inside the meter of energy and power, from the smallest to the largest."""
+FAILURE_SITES = ("llama-3", "rsc-1", "rsc-2", "opt-175b", "bloom", "lablup-b200")
+"""Of `hardware_db/data/reference/failures.yaml`; a test compares."""
+CHECKPOINT_WRITES = ("async", "blocking")
+"""Beside the work, or while it waits."""
 OTHER_WORDS = {
     "job": {
         "sft": "finetune",

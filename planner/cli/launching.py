@@ -13,6 +13,7 @@ from planner.cli.completing import targets
 from planner.cli.field_flags import with_fields
 from planner.cli.options import option
 from planner.cli.plan_options import row_of
+from planner.question.asked import WHOLE_RUN
 
 if TYPE_CHECKING:
     from planner.base.messages import Origin
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from planner.results.result import EvaluateResult
 
 _PANEL = "Launches (--from)"
-_EVALUATED = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
 
 
 From = Annotated[
@@ -200,7 +200,7 @@ def _flags(given: Mapping[str, Any], fixes: Mapping[str, list[str]]) -> tuple[st
     """Fields of a job and fixed fields of a plan as words of a command."""
     words: list[str] = []
     for name, value in given.items():
-        if name not in _EVALUATED:
+        if name not in WHOLE_RUN:
             for one in value if isinstance(value, list) else [value]:
                 words += [f"--{name.replace('_', '-')}", str(one)]
     for name, values in fixes.items():

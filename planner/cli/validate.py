@@ -17,8 +17,8 @@ FEW = {
     "data": "CSV file of your runs (default: the published runs that come with planner).",
     "template": "",
     "source": "",
-    "what": "runs, collectives, microbench, failures, energy, memory, left-out, transfer, families "
-    "or all; with --data, which kind of file it is.",
+    "what": "runs, collectives, microbench, failures, energy, memory, left-out, transfer, "
+    "families, goodput or all; also of --data.",
     "calibration": "",
     "plot": "",
     "as_json": "",
@@ -49,8 +49,9 @@ def validate(
         option(
             "runs, collectives, microbench, failures, energy, memory, left-out (every source "
             "predicted without itself), transfer (larger runs from the smallest of their "
-            "installation), families (newer chips from older ones) or all; with --data, which "
-            "kind of file it is.",
+            "installation), families (newer chips from older ones), goodput (whole runs with "
+            "failures, beside simulated and published ones) or all; with --data, which kind of "
+            "file it is.",
             _QUESTION,
         ),
     ] = "runs",
@@ -114,6 +115,8 @@ def validate(
       planner validate --what left-out
 
       planner validate --what transfer --source trn1
+
+      planner validate --what goodput
 
       planner validate --template collectives > empty.csv
 

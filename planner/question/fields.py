@@ -34,6 +34,7 @@ from planner.base.fields import (
 from planner.base.messages import not_one_of, shown
 from planner.base.units import (
     parse_bytes,
+    parse_bytes_per_s,
     parse_count,
     parse_mm2,
     parse_seconds,
@@ -76,11 +77,23 @@ Whole = Annotated[
     _reads(parse_whole, "number", plain_whole),
     number_schema("count", _WHOLE),
 ]
+Some = Annotated[
+    int,
+    Field(ge=0, le=_LARGEST_COUNT),
+    _reads(parse_whole, "number", plain_whole),
+    number_schema("count", {"type": "integer", "minimum": 0}),
+]
 Count = Annotated[
     float, _Positive, _reads(parse_count, "number"), number_schema("count", POSITIVE, "4Mi", 3e6)
 ]
 Bytes = Annotated[
     float, _Positive, _reads(parse_bytes, "memory"), number_schema("bytes", POSITIVE, "80GB", 72e9)
+]
+BytesPerSecond = Annotated[
+    float,
+    _Positive,
+    _reads(parse_bytes_per_s, "bandwidth"),
+    number_schema("bandwidth", POSITIVE, "200GB/s", 2e11),
 ]
 Watts = Annotated[
     float, _Positive, _reads(parse_watts, "power"), number_schema("watts", POSITIVE, "10MW", 1e7)

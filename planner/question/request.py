@@ -44,6 +44,7 @@ from planner.question.changes.texts import changes_schema, read_changes
 from planner.question.fields import (
     Amount,
     Bytes,
+    BytesPerSecond,
     ChipNumbers,
     Count,
     Dropped,
@@ -55,6 +56,7 @@ from planner.question.fields import (
     Pes,
     Pue,
     Seconds,
+    Some,
     SquareMillimetres,
     TotalPes,
     Watts,
@@ -288,6 +290,18 @@ class Request(BaseModel):
     price_per_chip_hour: Amount | None = _field("price_per_chip_hour")
     electricity_price: Amount | None = _field("electricity_price")
     carbon_intensity: Amount | None = _field("carbon_intensity")
+    mtbf: Seconds | None = _field("mtbf")
+    chip_hours_per_failure: Count | None = _field("chip_hours_per_failure")
+    failure_site: Annotated[str, choice(words_of("failure_site"))] | None = _field("failure_site")
+    checkpoint_store: BytesPerSecond | None = _field("checkpoint_store")
+    checkpoint_writes: Annotated[str, choice(words_of("checkpoint_writes"))] | None = _field(
+        "checkpoint_writes"
+    )
+    detection: Seconds | None = _field("detection")
+    restart: Seconds | None = _field("restart")
+    spares: Some | None = _field("spares")
+    repair: Seconds | None = _field("repair")
+    straggler_loss: Dropped | None = _field("straggler_loss")
 
 
 def request_from(

@@ -40,6 +40,7 @@ from planner.question.kinds.adapters import target_problems, targets_in, tuning_
 from planner.question.kinds.images import image_problems
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
+from planner.question.kinds.upkeep import spares_problems, upkeep_problems
 from planner.question.records import (
     cluster_named,
     local_named,
@@ -137,7 +138,7 @@ def _alone(request: Request) -> list[str]:
             f"checkpoint: {request.checkpoint} has no effect without resume-from, the run whose "
             "checkpoint it is; give it or leave the form out"
         )
-    lines += tuning_problems(request)
+    lines += [*tuning_problems(request), *upkeep_problems(request)]
     if "power_boundary" in request.model_fields_set and request.max_power is None:
         lines.append(
             f"power-boundary: {request.power_boundary} has no effect without max-power; give that "
@@ -206,6 +207,7 @@ def resolve(request: Request, origin: Origin = ARGUMENTS, chips: int | None = No
         raise tried.error()
     tried.add([*_unfit(request, assumptions, model, cluster), *target_problems(model, request)])
     tried.add(image_problems(request, assumptions))
+    tried.add(spares_problems(request, cluster, most))
     if tried.problems:
         raise tried.error()
     cost = CostModel.build(job, cooled, assumptions, request.torus_axes)

@@ -12,30 +12,92 @@ from planner.cost.intervals import BY_HAND, UNMEASURED, UNSEEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunGoodput:
+    """The share of a run's wall time that is work that counts, and where the rest goes.
+
+    Attributes:
+        share: Goodput; with the next five it sums to 1.
+        low, high: At the 10 % and the 90 % quantile of the chip-hours per failure.
+        stalls, down, lost, stragglers, waits: Checkpoints, detection and restart, lost work, slow
+            chips, waiting for a spare.
+        chip_hours_per_failure, chip_hours_low, chip_hours_high: With its 80 % interval.
+        rate: What that rests on.
+        mtbf_s: Mean time between failures of the job.
+        failures: Expected in the run; None: it hardly ever ends.
+        checkpoint_bytes, checkpoint_stall_s, checkpoint_write_s: Of one; for how long it stops the
+            job, and for how long it is written beside the work.
+        checkpoint_steps, checkpoint_every_s: Steps and seconds of work between two.
+        spares: Nodes that wait; None: enough.
+        spares_wanted, spares_chance: So many are enough at any time, at this chance.
+        chips_at_half: Where goodput is below a half: chips at which it is one half.
+    """
+
+    share: float
+    low: float
+    high: float
+    stalls: float
+    down: float
+    lost: float
+    stragglers: float
+    waits: float
+    chip_hours_per_failure: float
+    chip_hours_low: float
+    chip_hours_high: float
+    rate: str
+    mtbf_s: float
+    failures: float | None
+    checkpoint_bytes: float
+    checkpoint_stall_s: float
+    checkpoint_write_s: float
+    checkpoint_steps: int
+    checkpoint_every_s: float
+    spares: int | None
+    spares_wanted: int
+    spares_chance: float
+    chips_at_half: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRun:
     """What a whole training run takes with a plan.
 
     Attributes:
-        tokens, steps, days: Size and duration.
+        tokens, steps: Size.
+        days: Wall time, failures included where `goodput` is known; None: it hardly ever ends.
+        days_low, days_high: 80 % interval; both None where times are bounds, `days_high` alone
+            where it hardly ever ends there.
+        ideal_days: If nothing failed.
         energy_mwh: Node and fabric, IT side (PUE 1).
         facility_energy_mwh: With what the facility adds.
         cost: Chips times hours times the price given, or None.
         electricity_cost: At the price per kWh given, of the facility's energy, or None.
         co2_t: Tonnes at the carbon intensity given, of the facility's energy, or None.
+        goodput: Where the time goes; None where nobody published how often such chips fail.
+        break_even_chip_hours: Then: chip-hours per failure below which goodput is below 90 %.
     """
 
     tokens: float
     steps: float
-    days: float
-    energy_mwh: float
-    facility_energy_mwh: float
+    days: float | None
+    days_low: float | None
+    days_high: float | None
+    ideal_days: float
+    energy_mwh: float | None
+    facility_energy_mwh: float | None
     cost: float | None
     electricity_cost: float | None
     co2_t: float | None
+    goodput: RunGoodput | None = None
+    break_even_chip_hours: float | None = None
 
-    def to_dict(self) -> dict[str, float | None]:
+    def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, "goodput": None if self.goodput is None else self.goodput.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

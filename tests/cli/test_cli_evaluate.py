@@ -123,7 +123,7 @@ def test_flags_override_the_file(written: Path) -> None:
     run = evaluate(
         written, "--train-tokens", "1e9", "--price-per-chip-hour", "2", "--carbon-intensity", "100"
     )["training_run"]
-    hours = 1e9 / base["tokens_per_s"] / 3600
+    hours = 1e9 / base["tokens_per_s"] / 3600 / run["goodput"]["share"]
     assert run["cost"] == pytest.approx(hours * 8 * 2, rel=1e-12)
 
 

@@ -11,6 +11,7 @@ from support.lines import without_lines
 from cli.answers import same
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
+from cli.upkeep_fields import OF_UPKEEP
 from planner.question.request import Request
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
@@ -91,6 +92,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "price_per_chip_hour": (2.5, ("--price-per-chip-hour", "2.5", "--train-tokens", "1T")),
     "carbon_intensity": (300, ("--carbon-intensity", "300", "--train-tokens", "1T")),
     "electricity_price": (0.08, ("--electricity-price", "0.08", "--train-tokens", "1T")),
+    **OF_UPKEEP,
 }
 ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "offload": {"clocks": False, "axes": ["dp"]},
@@ -98,6 +100,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
     "electricity_price": {"train_tokens": 1e12},
+    **{name: {"train_tokens": 1e12} for name in OF_UPKEEP},
     "fp8_recipe": {"precision": "fp8"},
     "lora_rank": {"job": "lora"},
     "adapter": {"job": "lora"},

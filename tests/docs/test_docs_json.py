@@ -30,6 +30,7 @@ LINES = [
     "solve --model gpt3-175b --hardware h100-sxm5-80 --chips 8 --json",
     "solve --model gpt3-125m --hardware h100-sxm5-80 --chips 4 --pes 66,132 --json",
     "evaluate plan.yaml --json",
+    "evaluate plan.yaml --train-tokens 1e12 --mtbf 3h --json",
     "feasible --model llama2-13b --chips 64 --batch-tokens 1e6 --assumptions roofline --json",
     "feasible --model llama2-13b --deadline 60d --train-tokens 2e12 --json",
     "validate --source simumax --source vtrain-multi --json",

@@ -216,7 +216,7 @@ def evaluate_pools(
         fits=all(use.fits for use in known.uses),
         memory_limit_bytes=known.limit_bytes,
         warnings=tuple(dict.fromkeys([*_broken(pools, plan), *_caveats(known)])),
-        run=training_run(request, known.result),
+        run=training_run(request, known.result, None),
         notes=replace(notes, defaults=notes.defaults + assumed),
         question=_question(resolved),
         versions=versions(),

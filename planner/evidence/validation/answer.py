@@ -16,6 +16,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.progress import Progress
 from planner.base.units import plural
+from planner.evidence.goodput.table import GoodputTables, goodput_tables
 from planner.evidence.left_out.sources import LeftOutTable, left_out_table
 from planner.evidence.own_columns import COLLECTIVES, ENERGY, MICROBENCH, PEAK
 from planner.evidence.own_tables import OwnRows, read_own
@@ -62,6 +63,7 @@ KINDS = (
     "left-out",
     "transfer",
     "families",
+    "goodput",
 )
 EVERYTHING = "all"
 SCHEMA_VERSION = 1
@@ -98,6 +100,7 @@ class Validation:
         sources_left_out: Each published source, predicted without itself.
         transfer: Larger runs predicted from the smallest ones of their installation.
         families: Newer chips predicted from older ones.
+        goodput: Of whole runs, beside simulated and published ones.
         own: A user's file of another kind than runs; None: the data of the package.
         seconds: Wall time.
     """
@@ -113,6 +116,7 @@ class Validation:
     sources_left_out: LeftOutTable | None = None
     transfer: TransferTable | None = None
     families: FamilyTable | None = None
+    goodput: GoodputTables | None = None
     own: OwnFile | None = None
     seconds: float
 
@@ -130,7 +134,7 @@ class Validation:
             ]
         if self.failures is not None:
             document["failures"] = plain(asdict(self.failures))
-        for name in ("energy", "memory", "sources_left_out", "transfer", "families"):
+        for name in ("energy", "memory", "sources_left_out", "transfer", "families", "goodput"):
             table = getattr(self, name)
             if table is not None:
                 document[name] = table.to_dict()
@@ -193,6 +197,7 @@ def validate(
         sources_left_out=left_out_table(on_progress) if "left-out" in wanted else None,
         transfer=transfer_table(sources, on_progress) if "transfer" in wanted else None,
         families=family_table(on_progress) if "families" in wanted else None,
+        goodput=goodput_tables(on_progress) if "goodput" in wanted else None,
         seconds=time.perf_counter() - started,
     )
 
@@ -209,7 +214,7 @@ def _check_asked(
         raise InputError(f"what: {not_one_of(what, (*KINDS, EVERYTHING))}")
     if data is not None and what not in OF_FILES:
         raise InputError(f"what: --data is a file of one kind; give one of {', '.join(OF_FILES)}")
-    if local is not None and what in ("transfer", "families"):
+    if local is not None and what in _NO_FILES[1:]:
         raise InputError(f"what: {what!r} uses the shipped constants; leave out --calibration")
     if (sources and what not in _BY_SOURCE) or (local is not None and what != "runs"):
         raise InputError(
@@ -224,7 +229,8 @@ def _check_asked(
 
 _BY_SOURCE = ("runs", "transfer")
 _OF_RUNS = ("runs", "failures", "memory")
-OF_FILES = tuple(kind for kind in KINDS if kind not in ("left-out", "transfer", "families"))
+_NO_FILES = ("left-out", "transfer", "families", "goodput")
+OF_FILES = tuple(kind for kind in KINDS if kind not in _NO_FILES)
 """Kinds of which a user may have a file."""
 _NOTHING = Validation(
     runs=None, calls=None, collectives=None, left_out={}, microbench=None, failures=None,

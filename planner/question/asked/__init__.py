@@ -9,17 +9,21 @@ begins in `job` or `search`; its type is a line of `Request`. Begin with `field`
 from planner.question.asked.field import Asked
 from planner.question.asked.job import JOB_FIELDS
 from planner.question.asked.search import SEARCH_FIELDS
+from planner.question.asked.upkeep import UPKEEP_FIELDS
 
-__all__ = ["ASKED", "BY_NAME", "EXPORTED", "FEASIBLE", "REPLACED", "WHOLE_RUN", "Asked"]
+__all__ = ["ASKED", "BY_NAME", "EXPORTED", "FEASIBLE", "REPLACED", "UPKEEP", "WHOLE_RUN", "Asked"]
 
-ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS)
+ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS, *UPKEEP_FIELDS)
 """All fields, in the order of `planner solve --help`."""
 BY_NAME = {field.name: field for field in ASKED}
+UPKEEP = tuple(field.name for field in UPKEEP_FIELDS)
+"""Those about how a whole run is kept going: failures, checkpoints, spares."""
 FEASIBLE = (
     "assumptions", "calibration", "collectives", "degrade_link", "set", "mfu", "torus_axes",
     "seq_len", "lengths", "precision", "job", "lora_rank", "adapter", "lora_targets",
     "lora_dropout", "reference", "frozen_weights", "optimizer",
     "framework", "era", "offload", "max_memory", "memory_margin", "max_oom_risk", "runnable_in",
+    *UPKEEP,
 )  # fmt: skip
 """Those that `planner feasible` has beside its own."""
 REPLACED = (
@@ -30,5 +34,7 @@ REPLACED = (
 """Those that may replace what a plan file says of its job."""
 EXPORTED = ("optimizer",)
 """Those of the job that `planner export` may replace: its files say them."""
-WHOLE_RUN = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
+WHOLE_RUN = (
+    "train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity", *UPKEEP,
+)  # fmt: skip
 """Those about the whole training run."""

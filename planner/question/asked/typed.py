@@ -25,6 +25,7 @@ Collectives = Literal["nccl", "synthesized", "best"]
 Placement = Literal["framework", "all", "torus"]
 PowerBoundary = Literal["chip", "node", "node_and_fabric", "facility", "chips", "nodes", "it"]
 Cooling = Literal["air", "liquid"]
+CheckpointWrites = Literal["async", "blocking"]
 
 
 class FeasibleFields(TypedDict, total=False):
@@ -107,6 +108,31 @@ class FeasibleFields(TypedDict, total=False):
     megatron, megatron-bridge, torchtitan, deepspeed, accelerate, trl, torchtune, axolotl, maxtext,
     jax and nanotron that are named, in the version that export writes by default; any: every plan
     of the framework. Default: what launches the framework."""
+    mtbf: float | str | None
+    """Mean time between failures of the whole job, e.g. 3h. In seconds. Default: by chip, from
+    published sites."""
+    chip_hours_per_failure: float | str | None
+    """Chip-hours between failures, e.g. 50000, instead of mtbf."""
+    failure_site: str | None
+    """A published site whose failure rate is taken: llama-3, rsc-1, rsc-2, opt-175b, bloom or
+    lablup-b200. Default: a site not seen."""
+    checkpoint_store: float | str | None
+    """What the store of checkpoints takes in from the whole job, e.g. 200GB/s. In bytes per second.
+    Default: 122 MB/s per chip, as of Llama 3."""
+    checkpoint_writes: CheckpointWrites | None
+    """async (copied to the host, then written beside the work) or blocking (the job waits for the
+    store). Default: async."""
+    detection: float | str | None
+    """From a failure until it is known, e.g. 2min. In seconds. Default: 2min."""
+    restart: float | str | None
+    """From then until the job works again, its checkpoint loaded, e.g. 10min. In seconds. Default:
+    10min."""
+    spares: int | str | None
+    """Nodes that wait to take the place of broken ones. Default: enough."""
+    repair: float | str | None
+    """Until a node that a failure pulled is a spare again, e.g. 72h. In seconds. Default: 72h."""
+    straggler_loss: float | str | None
+    """Share of the time lost to slow chips, which no step time has, e.g. 0.05 or 5%. Default: 0."""
 
 
 class ExportFields(TypedDict, total=False):

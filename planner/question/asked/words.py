@@ -11,7 +11,9 @@ from planner.base.vocabulary import (
     ADAPTERS,
     ANY,
     BOUNDARIES,
+    CHECKPOINT_WRITES,
     COOLINGS,
+    FAILURE_SITES,
     LAYOUTS,
     MATRICES,
     MESH_AXES,
@@ -181,6 +183,8 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "checkpoint": _Checkpoints,
     "scale": lambda: SCALES,
     "cooling": lambda: COOLINGS,
+    "failure_site": lambda: FAILURE_SITES,
+    "checkpoint_writes": lambda: CHECKPOINT_WRITES,
     "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),
 }
 FIELDS_WITH_WORDS = tuple(_WORDS)

@@ -40,11 +40,15 @@ from strict_yaml.text import YamlText
 
 # Fields of a job that say what another one means; they go where that one is changed.
 _OF_HARDWARE = (
-    "max_memory", "power_cap", "cooling", "pes", "scale", "topology", "degrade_link",
+    "max_memory", "power_cap", "cooling", "pes", "scale", "topology", "degrade_link", "mtbf",
+    "chip_hours_per_failure", "failure_site",
 )  # fmt: skip
 _FOLLOWS = {
     "framework": ("era", "fp8_recipe"),
     "era": ("fp8_recipe",),
+    "mtbf": ("chip_hours_per_failure", "failure_site"),
+    "chip_hours_per_failure": ("mtbf", "failure_site"),
+    "failure_site": ("mtbf", "chip_hours_per_failure"),
     "precision": ("fp8_recipe",),
     "assumptions": ("fp8_recipe",),
     "hardware": _OF_HARDWARE,

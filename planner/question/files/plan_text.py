@@ -17,6 +17,7 @@ from planner.base.version import SCHEMA_VERSION
 from planner.base.vocabulary import ADAPTERS, MATRICES, TOWER_RECOMPUTE
 from planner.plan import Plan, Stage
 from planner.plan.ranks import as_words
+from planner.question.asked import UPKEEP
 from planner.question.records import portable, preset_of
 from planner.question.request import Request
 from planner.question.resolved import Resolved
@@ -27,7 +28,7 @@ LAYER_KINDS = ("dense", "moe")
 _KEPT = (
     "lengths", "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin",
     "power_cap", "cooling", "pue", "train_tokens", "price_per_chip_hour", "electricity_price",
-    "carbon_intensity",
+    "carbon_intensity", *UPKEEP,
 )  # fmt: skip
 
 

@@ -10,12 +10,13 @@ from planner.base.errors import InputError
 from planner.base.messages import Attempts, Origin
 from planner.base.vocabulary import LAYOUTS
 from planner.objectives import BY_TIME, OBJECTIVES
+from planner.question.asked import UPKEEP
 from planner.question.kinds.runners import named_targets
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
 _INSTEAD = ("hardware", "chips", "chips_at_most")
-_ONE_KIND = ("torus_axes", "degrade_link", "calibration", "set", "images")
+_ONE_KIND = ("torus_axes", "degrade_link", "calibration", "set", "images", *UPKEEP)
 
 
 def check_pools(request: Request, origin: Origin) -> None:

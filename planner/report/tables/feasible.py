@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from planner.base.units import plain, show_count, show_seconds
+from planner.base.units import plain, show_count, show_percent, show_seconds
 from planner.report.tables.likely import interval_words
 from planner.report.tables.tables import Widest, indented, section, table
 from planner.studies.feasibility.answer import NOTHING, DeadlineRow, FeasibleResult, Row
@@ -164,8 +164,13 @@ def _largest_table(rows: Sequence[Row]) -> RenderableType:
     return _columns(header, cells, _with_interval(rows, keep, 5))
 
 
+_GOODPUT = 7
+"""Its column in the table of deadlines."""
+
+
 def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
-    header = ("model", "hardware", "tokens per step", "chips", "days", "step", "80 %", "plan")
+    header = ("model", "hardware", "tokens per step", "chips", "days", "step", "80 %",
+              "goodput", "plan")  # fmt: skip
     cells = [
         (
             row.model,
@@ -175,14 +180,17 @@ def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
             _NONE if row.days is None else plain(row.days),
             _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
             _interval(row),
+            _NONE if row.goodput is None else show_percent(row.goodput),
             row.words
             if row.plan is None
             else f"{mesh_words(row.plan['mesh'])}, {row.plan['sharding']}",
         )
         for row in rows
     ]
-    right = ("tokens per step", "chips", "days", "step", "80 %")
+    right = ("tokens per step", "chips", "days", "step", "80 %", "goodput")
     keep = _with_interval(rows, range(len(header)), 6)
+    if all(row.goodput is None for row in rows):
+        keep = [column for column in keep if column != _GOODPUT]
     return table(
         [header[i] for i in keep],
         [[line[i] for i in keep] for line in cells],

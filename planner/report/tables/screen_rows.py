@@ -22,6 +22,7 @@ from planner.cost.memory.risk import DOES_NOT_FIT, risk_word
 from planner.report.charts.breakdown import words_of
 from planner.report.tables.bar import bar, lettered
 from planner.report.tables.certificate import uneven_proof_words
+from planner.report.tables.goodput import ON_REQUEST
 from planner.report.tables.likely import chance_words, interval_words, with_interval
 from planner.report.tables.pools import alone_words
 from planner.report.tables.terminal import run_rows as figures_of
@@ -40,6 +41,9 @@ _UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGTmun]?(?:B|s|J|W|Wh))(?!\w))")
 _IN_THE_RUN = {
     "tokens": "{} tokens",
     "steps": "{} steps",
+    "goodput": "{} goodput",
+    "checkpoint": "checkpoint {}",
+    "spare nodes": "{} spare nodes",
     "with the facility": "{} with the facility",
     "price": "price {} of chip-hours",
     "electricity": "{} of electricity",
@@ -213,7 +217,8 @@ def run_rows(run: TrainingRun | None) -> list[Row]:
     """The whole training run."""
     if run is None:
         return []
-    words = [_IN_THE_RUN.get(name, "{}").format(value) for name, value in figures_of(run)]
+    shown = [(name, value) for name, value in figures_of(run) if name not in ON_REQUEST]
+    words = [_IN_THE_RUN.get(name, "{}").format(value) for name, value in shown]
     return [("run", [", ".join(words)])]
 
 

@@ -25,6 +25,7 @@ from planner.cost.memory.risk import risk_word
 from planner.report.tables.breakdown import breakdown_view
 from planner.report.tables.certificate import uneven_proof_words
 from planner.report.tables.fitted import Fitted
+from planner.report.tables.goodput import days_words, goodput_rows
 from planner.report.tables.likely import chance_words, with_interval
 from planner.report.tables.tables import ByWidth, indented, pairs, section, spaced, table
 from planner.results.gains import nothing_found_words
@@ -121,14 +122,15 @@ def boundary_view(result: PlanResult) -> RenderableType:
 
 def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
     """A whole training run, as (name, words)."""
-    days = f"{plain(run.days)} days" if run.days >= 1 else show_seconds(run.days * 86400)
     rows = [
         ("tokens", show_count(run.tokens)),
         ("steps", show_steps(run.steps)),
-        ("time", days),
-        ("energy", show_watt_hours(run.energy_mwh * 1e6)),
-        ("with the facility", show_watt_hours(run.facility_energy_mwh * 1e6)),
+        ("time", days_words(run)),
+        *goodput_rows(run),
     ]
+    if run.energy_mwh is not None and run.facility_energy_mwh is not None:
+        rows.append(("energy", show_watt_hours(run.energy_mwh * 1e6)))
+        rows.append(("with the facility", show_watt_hours(run.facility_energy_mwh * 1e6)))
     if run.cost is not None:
         rows.append(("price", plain(run.cost, 4)))
     if run.electricity_cost is not None:

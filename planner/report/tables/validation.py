@@ -19,6 +19,7 @@ from planner.report.tables.energy import energy_tables
 from planner.report.tables.failure_tables import failure_tables, memory_tables
 from planner.report.tables.families import family_tables
 from planner.report.tables.fitted import EASY, Fitted
+from planner.report.tables.goodput_checked import goodput_tables
 from planner.report.tables.left_out import left_out_tables
 from planner.report.tables.tables import indented, section
 from planner.report.tables.transfer import transfer_tables
@@ -59,6 +60,7 @@ _WHOLE: dict[str, Callable[[Any], Iterable[Table]]] = {
     "sources_left_out": left_out_tables,
     "transfer": transfer_tables,
     "families": family_tables,
+    "goodput": goodput_tables,
 }
 """Field of `Validation` to the tables that it is printed as."""
 

@@ -111,6 +111,8 @@ class DeadlineRow:
         chips: The count; None where none does.
         batch_tokens, train_tokens, deadline_s: As asked.
         step_time_s, days: With the plan; step_time_low_s, step_time_high_s as in `Row`.
+        ideal_days, goodput: Days if nothing failed, and those over `days`; None where nobody
+            published how often such chips fail, and under `roofline`.
         plan: Its mesh and sharding, JSON-ready.
         counts_tried: Counts looked at before.
         words: One sentence.
@@ -126,6 +128,8 @@ class DeadlineRow:
     step_time_low_s: float | None = None
     step_time_high_s: float | None = None
     days: float | None = None
+    ideal_days: float | None = None
+    goodput: float | None = None
     plan: Mapping[str, Any] | None = None
     counts_tried: int = 0
     words: str

@@ -20,7 +20,7 @@ from planner.question.asked import FEASIBLE
 from planner.question.asked.typed import FeasibleFields
 from planner.question.asked.usual import BATCH_MI, BATCH_TOKENS
 from planner.question.provenance import versions
-from planner.question.request import ARGUMENTS, request_from
+from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.search.limits import Limits
 from planner.studies.feasibility import fitted as default
@@ -55,6 +55,7 @@ class Case:
         chips: Counts asked for; empty: the largest is looked for.
         batches: Tokens per step asked for; empty: thresholds are looked for.
         offload: Whether state and activations may move to the host.
+        request: As asked; of a deadline, with the tokens of the run.
         at_peak: The cost model without `mfu`, under `roofline` with one.
     """
 
@@ -65,6 +66,7 @@ class Case:
     chips: tuple[int, ...]
     batches: tuple[float, ...]
     offload: bool
+    request: Request
     at_peak: CostModel | None = None
 
     def may_move(self, chosen: Sequence[Strategy]) -> Sequence[Strategy]:
@@ -150,7 +152,8 @@ def _answered(
     notes: list[tuple[str, str, str]] = []
     if goal and not batches:
         batches = (float(BATCH_TOKENS),)
-    cases = _cases(model, hardware, chips, batches, fields, origin, notes, goal=bool(goal))
+    asked = {**fields, "train_tokens": goal[1]} if goal else fields
+    cases = _cases(model, hardware, chips, batches, asked, origin, notes, goal=bool(goal))
     if goal and strategies is not None and not cases[0].roofline:
         raise InputError(
             "strategies: has no effect on a deadline under the fitted model, whose search is over "
@@ -285,6 +288,7 @@ def _case(
         chips=counts,
         batches=batches,
         offload=request.offload,
+        request=request,
         at_peak=model_at_peak(model) if request.mfu not in (None, 1.0) else None,
     )
 
@@ -359,4 +363,5 @@ def _deadlines(
             on_progress,
             case.targets,
             offload=case.offload,
+            request=case.request,
         )

@@ -11,12 +11,23 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.progress import Progress
-from planner.base.units import parse_count, parse_seconds, plain, show_count, show_seconds
+from planner.base.units import (
+    parse_count,
+    parse_seconds,
+    plain,
+    show_count,
+    show_percent,
+    show_seconds,
+)
 from planner.cost.context import CostModel
+from planner.cost.evaluate import evaluate_table
+from planner.cost.goodput.goodput import goodput
 from planner.frameworks.targets import Target
 from planner.objectives import TIME
 from planner.plan import Plan, PlanTable
+from planner.question.kinds.running import pace_of, rate_of, upkeep_of
 from planner.question.options import SpaceOptions
+from planner.question.request import Request
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum
@@ -60,8 +71,17 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class _Fast:
+    """A plan, with the share of the time that is work that counts; None: nobody knows."""
+
     step_s: float
     plan: Plan
+    goodput: float | None = None
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of wall time per step; those of the step where goodput is not known."""
+        share = 1.0 if self.goodput is None else self.goodput
+        return self.step_s / share if share > 0.0 else np.inf
 
 
 def smallest_count(
@@ -74,8 +94,9 @@ def smallest_count(
     targets: tuple[Target, ...] = (),
     *,
     offload: bool = False,
+    request: Request | None = None,
 ) -> DeadlineRow:
-    """The smallest of some chip counts whose best plan meets a deadline.
+    """The smallest of some chip counts whose fastest plan meets a deadline, failures included.
 
     Under `roofline` the best plan is that of the whole meshes of the strategies; under the fitted
     model the ordinary search proves, count by count, which plan is the fastest, whatever the
@@ -90,6 +111,7 @@ def smallest_count(
         on_progress: Called with (what, done, of).
         targets: What has to run the plans, under the fitted model.
         offload: Whether state and activations may move to the host, under the fitted model.
+        request: Says how the run is kept going; None, and under `roofline`: nothing fails.
     """
     least = goal.least_chips(model)
     possible = sorted(n for n in counts if n * _SAME >= least)
@@ -107,10 +129,12 @@ def smallest_count(
         )
         if found is None:
             continue
-        if found.step_s <= goal.step_s * _SAME:
+        if request is not None and not roofline:
+            found = _with_failures(model, found, goal, request)
+        if found.wall_s <= goal.step_s * _SAME:
             return _met(model, chips, found, goal, tried)
-        if fastest is None or found.step_s < fastest[1]:
-            fastest = (chips, found.step_s)
+        if fastest is None or found.wall_s < fastest[1]:
+            fastest = (chips, found.wall_s)
     return _missed(model, possible, least, fastest, goal)
 
 
@@ -154,8 +178,24 @@ def _by_search(
     return _Fast(best.value, found.plans.plan(best.row))
 
 
+def _with_failures(model: CostModel, found: _Fast, goal: Goal, request: Request) -> _Fast:
+    """A plan with its goodput."""
+    rate = rate_of(request, model, found.plan.chips)
+    if rate is None:
+        return found
+    sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
+    parts = evaluate_table(sized, PlanTable.from_plans([found.plan])).memory_parts
+    held = float(parts["weights"][0] + parts["optimizer"][0])
+    pace = pace_of(request, sized, found.plan.chips, found.step_s, held)
+    return replace(found, goodput=float(goodput(rate.theta_s, pace, upkeep_of(request)).work))
+
+
 def _met(model: CostModel, chips: int, found: _Fast, goal: Goal, tried: int) -> DeadlineRow:
-    days = found.step_s * goal.train_tokens / goal.batch_tokens / DAY_S
+    steps = goal.train_tokens / goal.batch_tokens
+    days = found.wall_s * steps / DAY_S
+    words = f"{chips:,} chips train {show_count(goal.train_tokens)} tokens in {plain(days)} days"
+    if found.goodput is not None:
+        words += f" at a goodput of {show_percent(found.goodput)}"
     plan = found.plan
     mesh = {axis: size for axis, size in plan.mesh.items() if size > 1}
     return DeadlineRow(
@@ -167,9 +207,11 @@ def _met(model: CostModel, chips: int, found: _Fast, goal: Goal, tried: int) -> 
         deadline_s=goal.deadline_s,
         step_time_s=found.step_s,
         days=days,
+        ideal_days=found.step_s * steps / DAY_S,
+        goodput=found.goodput,
         plan={"mesh": mesh, "sharding": plan.sharding, "recompute": plan.recompute},
         counts_tried=tried,
-        words=f"{chips:,} chips train {show_count(goal.train_tokens)} tokens in {plain(days)} days",
+        words=words,
     )
 
 

@@ -10,6 +10,7 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin, one_line
 from planner.cost.context import CostModel
 from planner.frameworks.registry import framework_of_preset
+from planner.question.asked import UPKEEP
 from planner.question.request import Request
 
 
@@ -35,6 +36,11 @@ def check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
                 "weights by adam, with all state on the chips; leave it out, or use the "
                 "assumptions calibrated"
             )
+    if given := [name for name in UPKEEP if getattr(request, name) is not None]:
+        raise InputError(
+            f"{origin.label(given[:1])}: has no effect under {plain.name}, where nothing fails; "
+            "leave it out, or use the assumptions calibrated"
+        )
     own = framework_of_preset(plain.name)
     if own is not None and model.framework != own.profiles[0]:
         raise InputError(

@@ -1,0 +1,42 @@
+"""Nodes that wait to take the place of broken ones: how many, and what too few cost.
+
+A share q of the failures pulls a node, which is a spare again after the repair V. With enough
+spares the nodes under repair at any time are Poisson with mean m = q V N / theta. With S spares the
+job waits while S + 1 are under repair, and no node fails while it waits: a loss system of S + 1
+servers, where the time that all are busy is Erlang's B(S + 1, m), whatever the law of the repair
+(A. K. Erlang, 1917; B. A. Sevast'yanov, Theory of Probability and its Applications 2, 1957).
+"""
+
+from __future__ import annotations
+
+import math
+
+CHANCE = 0.99
+"""That spares are enough at any time."""
+_MOST = 10_000
+
+
+def spares_for(mean: float, chance: float = CHANCE) -> int:
+    """Fewest spares of which no more are under repair, at a chance.
+
+    Args:
+        mean: m: nodes under repair.
+        chance: Below 1.
+    """
+    if mean > _MOST:  # its normal law, rounded up
+        return math.ceil(mean + 2.4 * math.sqrt(mean))
+    term, count = -mean, 0
+    total = math.exp(term)
+    while total < chance:
+        count += 1
+        term += math.log(mean / count)
+        total += math.exp(term)
+    return count
+
+
+def waiting(mean: float, spares: int) -> float:
+    """Share of the time that a job with so many spares waits for one: Erlang's B(spares + 1, m)."""
+    blocked = 1.0
+    for servers in range(1, spares + 2):
+        blocked = mean * blocked / (servers + mean * blocked)
+    return blocked

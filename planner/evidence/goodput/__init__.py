@@ -1,0 +1,5 @@
+"""Goodput held against simulated runs, against sites left out and against published runs.
+
+`simulation` runs many jobs at once, `gaps` draws the seconds between failures; `table` has what
+`planner validate --what goodput` prints. Begin with `table`.
+"""

@@ -1,0 +1,22 @@
+"""Fields about how a whole run is kept going, each with a value and the flags that mean it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TEXTS: dict[str, tuple[Any, str]] = {
+    "mtbf": (10800, "3h"),
+    "chip_hours_per_failure": (5e4, "50k"),
+    "failure_site": ("rsc-1", "rsc-1"),
+    "checkpoint_store": (2e11, "200GB/s"),
+    "checkpoint_writes": ("blocking", "blocking"),
+    "detection": (60, "1min"),
+    "restart": (300, "5min"),
+    "spares": (1, "1"),
+    "repair": (3600, "1h"),
+    "straggler_loss": (0.05, "5%"),
+}
+OF_UPKEEP: dict[str, tuple[Any, tuple[str, ...]]] = {
+    name: (value, (f"--{name.replace('_', '-')}", text, "--train-tokens", "1T"))
+    for name, (value, text) in _TEXTS.items()
+}
