@@ -32,6 +32,7 @@ from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
+from planner.frameworks.writing.torchrun import FIRST_PORT
 from strict_yaml.writing import dump
 
 SOURCES = {
@@ -41,7 +42,6 @@ SOURCES = {
 """Version to what its keys were read from."""
 CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
 ADAPTERS = "adapter_config.json"
-PORT = 29500
 STEPS = 30
 EPS = {"float16": 1e-3}
 """Added to the root of AdamW's second moment, where not 1e-8.
@@ -96,7 +96,8 @@ def hosts_of_launch(launch: Launch) -> tuple[str, tuple[tuple[str, str], ...]]:
     if launch.nodes == 1:
         return "", ()
     where = (
-        f' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" --main_process_port {PORT}'
+        ' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" '
+        f'--main_process_port "{FIRST_PORT}"'
     )
     return where, (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
 

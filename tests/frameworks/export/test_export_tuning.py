@@ -50,11 +50,13 @@ def resolved(name: str, model: str = "llama3-8b", framework: str = "fsdp") -> Re
     return resolve(request_from({**asked, "framework": framework, **JOBS[name]}))
 
 
-def exported(target: str, name: str, plan: Plan = SHARDED, **changes: Any) -> Export:
+def exported(
+    target: str, name: str, plan: Plan = SHARDED, version: str = "", **changes: Any
+) -> Export:
     framework = TARGETS[target].framework
     plan = STAGES if framework == "megatron" else plan
     cost = resolved(name, framework=framework, **changes).cost
-    return export_plan(cost, plan, TARGETS[target])
+    return export_plan(cost, plan, TARGETS[target], version)
 
 
 def texts(export: Export) -> dict[str, str]:
@@ -116,6 +118,24 @@ def test_each_job_is_written_or_refused_with_the_reason(target: str, name: str) 
     assert target in export.framework_version.lower().replace("067f987", "megatron-bridge")
     if target != "megatron-bridge":
         assert {*options(target, export)} <= {*table("peft" if target == "accelerate" else target)}
+
+
+@each("target", ["trl", "torchtune", "axolotl"])
+def test_each_release_is_written_in_its_own_options(target: str) -> None:
+    """The last two of each; a table holds what the classes or recipes of that release name."""
+    newest, before = TARGETS[target].versions
+    stated = set()
+    for version, name in ((newest, target), (before, f"{target}-{before}")):
+        for job in JOBS:
+            if (target, job) in REFUSED:
+                continue
+            export = exported(target, job, version=version)
+            assert {*options(target, export)} <= {*table(name)}
+            assert export.version == version
+            assert f" {version}" in export.framework_version
+            assert export.framework_version in export.files[0].text
+            stated.add(export.framework_version)
+    assert len(stated) == 2
 
 
 @each("target", TUNERS)
