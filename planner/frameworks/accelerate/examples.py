@@ -6,6 +6,8 @@ from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.writing.export import Lost
 from planner.frameworks.writing.launch import Launch
 
+RESULTS = "tuned"
+"""The folder of what was trained."""
 PACKED_KERNEL = "flash_attention_2"
 """The kernel that keeps packed examples apart (TRL trainer/sft_config.py, packing_strategy)."""
 

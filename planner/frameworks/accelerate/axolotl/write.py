@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.frameworks.accelerate.examples import kernel, losses_of_pairs, rows_of
+from planner.frameworks.accelerate.examples import RESULTS, kernel, losses_of_pairs, rows_of
 from planner.frameworks.accelerate.mesh import loaded_in, mesh_of
 from planner.frameworks.accelerate.tuning import WEIGHTS, data_linked
 from planner.frameworks.accelerate.write import comments_of_tuning
@@ -50,6 +50,7 @@ def export(launch: Launch) -> Export:
             command=data_linked(DATA, command),
             needs=(WEIGHTS, ("DATA", f"the file that stands for {DATA}")),
             binding=beside_gpus(launch, "axolotl", '"$@" --numa-binding node'),
+            results=RESULTS,
         ),
     )
 
@@ -76,7 +77,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "num_epochs": 1,
         "logging_steps": 1,
         "save_strategy": "no",
-        "output_dir": "tuned",
+        "output_dir": RESULTS,
     }
     recomputes, sharded = common_recompute(launch) == "full", common_sharding(launch) != "ddp"
     if sharded:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.frameworks.accelerate.examples import losses_of_pairs, rows_of
+from planner.frameworks.accelerate.examples import RESULTS, losses_of_pairs, rows_of
 from planner.frameworks.accelerate.torchtune.models import MODELS, Built
 from planner.frameworks.accelerate.tuning import data_linked
 from planner.frameworks.accelerate.write import comments_of_tuning
@@ -59,6 +59,7 @@ def export(launch: Launch) -> Export:
                 ("DATA", f"the file that stands for {DATA}"),
             ),
             binding=bound,
+            results=RESULTS,
         ),
     )
 
@@ -82,7 +83,7 @@ def settings(launch: Launch) -> dict[str, Any]:
     job, plan = launch.cost.job, launch.plan
     own = MODELS.get(launch.model.name, MODELS[NEAREST])
     found: dict[str, Any] = {
-        "output_dir": "tuned",
+        "output_dir": RESULTS,
         "model": _model(launch, own),
         "tokenizer": _tokenizer(launch, own),
         "checkpointer": _checkpointer(own),
@@ -108,7 +109,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "fsdp_reshard_after_forward": True,
         "metric_logger": {
             "_component_": "torchtune.training.metric_logging.DiskLogger",
-            "log_dir": "tuned/logs",
+            "log_dir": f"{RESULTS}/logs",
         },
         "log_every_n_steps": 1,
         "log_peak_memory_stats": True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.frameworks.accelerate.examples import kernel, losses_of_pairs, rows_of
+from planner.frameworks.accelerate.examples import RESULTS, kernel, losses_of_pairs, rows_of
 from planner.frameworks.accelerate.mesh import loaded_in, mesh_of, mixes
 from planner.frameworks.accelerate.tuning import WEIGHTS
 from planner.frameworks.accelerate.write import (
@@ -61,6 +61,7 @@ def export(launch: Launch) -> Export:
             command=command,
             needs=(WEIGHTS, ("DATA", "the data set, by its name or its folder")),
             binding=binding(launch),
+            results=RESULTS,
         ),
     )
 
@@ -88,7 +89,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "logging_steps": 1,
         "save_strategy": "no",
         "report_to": "none",
-        "output_dir": "tuned",
+        "output_dir": RESULTS,
     }
     return found | ({} if job.trains_all else _adapters(launch))
 
