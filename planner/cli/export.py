@@ -93,19 +93,12 @@ def export(
         _write(files.texts, chakra, plan_file, "chakra")
         files.show()
         return
+    _check_no_traces({"ranks": ranks, "max-nodes": max_nodes})
     from planner.answers.exported import export_file  # noqa: PLC0415  (numpy; not for --help)
 
-    for name, value in (("ranks", ranks), ("max-nodes", max_nodes)):
-        if value is not None:
-            raise InputError(f"{name}: is about traces; give --chakra FOLDER beside it")
-    if to is None:
-        known = [*TARGETS]
-        raise InputError(
-            f"to: is missing; say what runs the plan, e.g. --to {known[0]}, of {', '.join(known)}"
-        )
     result = export_file(
         plan_file,
-        to,
+        _target(to),
         target_version or "",
         launcher=launcher or "",
         allow_lossy=allow_lossy,
@@ -114,6 +107,28 @@ def export(
     )
     if output is not None:
         _write({output / file.name: file.text for file in result.export.files}, output, plan_file)
+    _show(result, output, as_json=as_json)
+
+
+def _check_no_traces(given: dict[str, object]) -> None:
+    """Refuses what is about traces where the files of a framework are asked for."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name}: is about traces; give --chakra FOLDER beside it")
+
+
+def _target(to: str | None) -> str:
+    """What runs the plan, which has to be said."""
+    if to is None:
+        known = [*TARGETS]
+        raise InputError(
+            f"to: is missing; say what runs the plan, e.g. --to {known[0]}, of {', '.join(known)}"
+        )
+    return to
+
+
+def _show(result: ExportResult, output: Path | None, *, as_json: bool) -> None:
+    """The export as JSON, its main file, or what was written where."""
     if as_json:
         print_json(result.to_dict())
     elif output is None:

@@ -11,7 +11,7 @@ from typing import Any
 from planner.frameworks.accelerate.progress import PROGRESS
 from planner.frameworks.writing.python_text import assignments
 
-_HEAD = '''
+_HEAD = """
 import json
 import os
 import time
@@ -22,7 +22,9 @@ from accelerate import Accelerator
 from accelerate.utils import GradientAccumulationPlugin, set_seed
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
+"""
 
+PUBLISHED = '''
 MODEL = os.environ["MODEL"]  # the name or the folder of the weights
 DATA = os.environ.get("DATA")  # lines of JSON, each with a "text"; without it random tokens
 
@@ -41,7 +43,10 @@ def sequences(vocabulary):
     if whole < SEQUENCES:
         raise SystemExit(f"DATA: {len(tokens)} tokens, less than a step of {SEQUENCES} sequences")
     return torch.tensor(tokens[: whole * (SEQ_LEN + 1)]).view(whole, SEQ_LEN + 1)
+'''
+"""What names weights and texts, for a script that imports `json`, `os`, torch and transformers."""
 
+_MADE = '''
 
 def made():
     """The frozen model with its adapters."""
@@ -119,4 +124,4 @@ if __name__ == "__main__":
 
 def script(comment: str, constants: dict[str, Any]) -> str:
     """The script under comment lines, with the constants that its text reads."""
-    return comment + assignments(constants) + _HEAD + PROGRESS + _MAIN
+    return comment + assignments(constants) + _HEAD + PUBLISHED + _MADE + PROGRESS + _MAIN

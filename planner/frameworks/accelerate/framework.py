@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from planner.plan import Plan
 
 
-def _tuner(name: str, title: str, *rules: str, launches: str = "") -> Target:
+def _tuner(
+    name: str, title: str, versions: tuple[str, str], *rules: str, launches: str = ""
+) -> Target:
     """What tunes models on PyTorch FSDP, with configurations of its own."""
     jobs = ("finetune", "lora", "dpo")
     return Target(
-        name=name, title=title, framework="fsdp", rules=rules, jobs=jobs, launches=launches,
-        processes="chips",
+        name=name, title=title, framework="fsdp", versions=versions, rules=rules, jobs=jobs,
+        launches=launches, processes="chips",
     )  # fmt: skip
 
 
@@ -44,9 +46,24 @@ class Accelerate(Framework):
             jobs=("pretrain", "finetune", "lora"),
             processes="chips",
         ),
-        _tuner("trl", "Hugging Face TRL", "tuned", "peft", "trl"),
-        _tuner("torchtune", "torchtune", "tuned", "torchtune", launches="a configuration"),
-        _tuner("axolotl", "Axolotl", "tuned", "peft", "axolotl", launches="a configuration"),
+        _tuner("trl", "Hugging Face TRL", ("1.16", "1.15"), "tuned", "peft", "trl"),
+        _tuner(
+            "torchtune",
+            "torchtune",
+            ("0.6.1", "0.6.0"),
+            "tuned",
+            "torchtune",
+            launches="a configuration",
+        ),
+        _tuner(
+            "axolotl",
+            "Axolotl",
+            ("0.19", "0.18"),
+            "tuned",
+            "peft",
+            "axolotl",
+            launches="a configuration",
+        ),
     )
     launched_as = MappingProxyType({"fsdp": "accelerate"})
     tuning = Tuning(

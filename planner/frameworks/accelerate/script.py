@@ -1,14 +1,16 @@
 """The training script that goes with a configuration of Accelerate.
 
-It stands as texts below constants: the model, whole or split among ranks; a step on whole sequences
-or on parts of them; and what every run has. Names: Accelerate 1.15.0 accelerator.py; transformers
-5.23 distributed/mixin.py, distributed/configuration_utils.py, initialization.py.
+It stands as texts below constants: the model, whole or split among ranks, of random weights or of
+published ones; a step on whole sequences or on parts of them; and what every run has. Names:
+Accelerate 1.15.0 accelerator.py; transformers 5.23 distributed/mixin.py,
+distributed/configuration_utils.py, initialization.py.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.adapters import PUBLISHED
 from planner.frameworks.accelerate.progress import PROGRESS
 from planner.frameworks.writing.python_text import assignments
 
@@ -84,6 +86,74 @@ def made(accelerator):
     return model
 '''
 
+_TUNED_HEAD = """
+import json
+import os
+import time
+
+import torch
+import transformers
+from accelerate import Accelerator, ParallelismConfig
+from accelerate.utils import GradientAccumulationPlugin, broadcast, set_seed
+from torch.distributed.fsdp import MixedPrecisionPolicy
+from transformers.distributed import DistributedConfig
+"""
+
+_LOADED = """
+
+def loaded(**where):
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        MODEL, dtype=getattr(torch, DTYPE), attn_implementation=ATTENTION, use_cache=False, **where
+    )
+"""
+
+_WHOLE_LOADED = '''
+
+MESH = None
+BUFFERS = []
+
+
+def made(accelerator):
+    """The model; where state is sharded, the first rank reads its weights and hands them out.
+
+    Every rank keeps the buffers that the weights have: what is handed out is sharded.
+    """
+    model = loaded()
+    named = model.state_dict()
+    for name, buffer in list(model.named_buffers()) if FIRST_RANK_LOADS else ():
+        if name in named:
+            module, _, last = name.rpartition(".")
+            buffer = broadcast(buffer.to(accelerator.device))
+            model.get_submodule(module).register_buffer(last, buffer, persistent=False)
+            BUFFERS.append(name)
+    return model
+
+
+def save(accelerator, model):
+    weights = accelerator.get_state_dict(model)
+    if accelerator.is_main_process:
+        weights = {name.replace("_orig_mod.", ""): one for name, one in weights.items()}
+        model = accelerator.unwrap_model(model, keep_torch_compile=False)
+        weights |= {name: model.get_buffer(name) for name in BUFFERS}
+        model.save_pretrained(RESULTS, state_dict=weights)
+'''
+
+_SPLIT_LOADED = '''
+
+MESH = ParallelismConfig(dp_replicate_size=REPLICAS, dp_shard_size=SHARDS, tp_size=TP)
+
+
+def made(accelerator):
+    """The model, whose ranks read their parts of the weights."""
+    sizes = DistributedConfig(tp_size=TP, fsdp_size=SHARDS, dp_replicate_size=REPLICAS)
+    return loaded(distributed_config=sizes)
+
+
+def save(accelerator, model):
+    model = accelerator.unwrap_model(model)
+    model.save_pretrained(RESULTS, is_main_process=accelerator.is_main_process)
+'''
+
 _SEQUENCES = '''
 
 def loss_of(accelerator, model, tokens):
@@ -132,9 +202,9 @@ def main():
     if RECOMPUTE:
         model.gradient_checkpointing_enable()
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=3e-4, betas=(0.9, 0.95), eps=EPS, weight_decay=0.1, fused=FUSED
+        model.parameters(), lr={rate}, betas=(0.9, 0.95), eps=EPS, weight_decay=0.1, fused=FUSED
     )
-    batches = torch.utils.data.DataLoader(RandomTokens(), batch_size=MICRO_BATCH)
+    batches = torch.utils.data.DataLoader({tokens}, batch_size=MICRO_BATCH{rest})
     model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
     model.train()
     progress = Progress()
@@ -147,7 +217,7 @@ def main():
             optimizer.zero_grad()
         if accelerator.sync_gradients:
             progress.ends(accelerator, loss)
-    accelerator.end_training()
+{ends}    accelerator.end_training()
 
 
 if __name__ == "__main__":
@@ -155,7 +225,19 @@ if __name__ == "__main__":
 """
 
 
-def script(comment: str, constants: dict[str, Any], *, split: bool, in_parts: bool) -> str:
+_PRETRAINS = {"tokens": "RandomTokens()", "rest": "", "rate": "3e-4", "ends": ""}
+_TUNES = {
+    "tokens": "sequences(VOCABULARY)",
+    "rest": ", drop_last=True",
+    "rate": "1e-5",
+    "ends": "    save(accelerator, model)\n",
+}
+"""Of `_MAIN`: where tokens come from, the learning rate, and what follows the last step."""
+
+
+def script(
+    comment: str, constants: dict[str, Any], *, split: bool, in_parts: bool, tunes: bool
+) -> str:
     """The script under comment lines, with the constants that its text reads.
 
     Args:
@@ -163,12 +245,11 @@ def script(comment: str, constants: dict[str, Any], *, split: bool, in_parts: bo
         constants: Name to value.
         split: Tensors are split among ranks.
         in_parts: Sequences are.
+        tunes: It starts from published weights, and saves what becomes of them.
     """
-    parts = (
-        _DATA,
-        _SPLIT if split else _WHOLE,
-        _PARTS if in_parts else _SEQUENCES,
-        PROGRESS,
-        _MAIN,
-    )
+    head: tuple[str, ...] = (_DATA, _SPLIT if split else _WHOLE)
+    if tunes:
+        head = (_TUNED_HEAD, PUBLISHED, _LOADED, _SPLIT_LOADED if split else _WHOLE_LOADED)
+    main = _MAIN.format(**(_TUNES if tunes else _PRETRAINS))
+    parts = (*head, _PARTS if in_parts else _SEQUENCES, PROGRESS, main)
     return comment + assignments(constants) + "".join(parts)

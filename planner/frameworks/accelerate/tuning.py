@@ -45,6 +45,12 @@ def known_frozen(model: CostModel, plans: PlanTable) -> BoolArray:
     return np.full(len(plans), model.job.trains_all or model.job.frozen_weights in FROZEN)
 
 
+def own_reference(model: CostModel, plans: PlanTable) -> BoolArray:
+    """Beside adapters the reference is the model without them."""
+    job = model.job
+    return np.full(len(plans), job.trains_all or job.reference != "model")
+
+
 TUNED: tuple[Rule, ...] = (
     Rule(
         name="tuned-mesh",

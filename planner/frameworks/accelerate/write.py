@@ -12,6 +12,7 @@ from typing import Any
 from planner.assumptions.number_formats import operand_bytes
 from planner.assumptions.software import GIB
 from planner.frameworks.accelerate import adapters
+from planner.frameworks.accelerate.examples import RESULTS
 from planner.frameworks.accelerate.mesh import (
     Mesh,
     counts_masters,
@@ -32,6 +33,7 @@ from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
+from planner.frameworks.writing.torchrun import FIRST_PORT
 from strict_yaml.writing import dump
 
 SOURCES = {
@@ -40,8 +42,7 @@ SOURCES = {
 }
 """Version to what its keys were read from."""
 CONFIG, SCRIPT, MODEL = "accelerate.yaml", "train.py", "config.json"
-ADAPTERS = "adapter_config.json"
-PORT = 29500
+ADAPTERS, ADAPTED = "adapter_config.json", "adapter"
 STEPS = 30
 EPS = {"float16": 1e-3}
 """Added to the root of AdamW's second moment, where not 1e-8.
@@ -66,14 +67,27 @@ def export(launch: Launch) -> Export:
             *_programs(launch, mesh, comment),
         ),
         command=f"{command} {SCRIPT}",
-        environment=hosts,
+        environment=(*((("MODEL", "WEIGHTS"),) if _tunes(launch) else ()), *hosts),
         lossy=_losses(launch, mesh),
         start=HostStart(
             command=f"{command} {SCRIPT}",
-            needs=() if launch.cost.job.trains_all else (WEIGHTS,),
+            needs=(WEIGHTS,) if _tunes(launch) else (),
             binding=binding(launch),
+            results=_results(launch),
         ),
     )
+
+
+def _tunes(launch: Launch) -> bool:
+    """Whether the script starts from published weights, and leaves what becomes of them."""
+    return launch.cost.job.learns != "pretrain"
+
+
+def _results(launch: Launch) -> str:
+    """The folder that the script writes."""
+    if not _tunes(launch):
+        return ""
+    return RESULTS if launch.cost.job.trains_all else ADAPTED
 
 
 def binding(launch: Launch) -> tuple[str, ...]:
@@ -96,7 +110,8 @@ def hosts_of_launch(launch: Launch) -> tuple[str, tuple[tuple[str, str], ...]]:
     if launch.nodes == 1:
         return "", ()
     where = (
-        f' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" --main_process_port {PORT}'
+        ' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" '
+        f'--main_process_port "{FIRST_PORT}"'
     )
     return where, (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
 
@@ -106,15 +121,14 @@ def configuration_text(launch: Launch, comment: str) -> str:
     return comment + _yaml(_configuration(launch, mesh_of(launch)))
 
 
-def _programs(launch: Launch, mesh: Mesh, comment: str) -> tuple[TextFile, TextFile]:
+def _programs(launch: Launch, mesh: Mesh, comment: str) -> tuple[TextFile, ...]:
     """The script with what it reads: the model, or its adapters."""
-    constants = _constants(launch, mesh)
+    constants, tunes = _constants(launch, mesh), _tunes(launch)
     if launch.cost.job.trains_all:
-        text = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1)
-        return (
-            TextFile(name=SCRIPT, text=text),
-            TextFile(name=MODEL, text=_json(model_configuration(launch))),
-        )
+        constants |= {"RESULTS": RESULTS} if tunes else {}
+        text = script(comment, constants, split=mesh.tp > 1, in_parts=mesh.cp > 1, tunes=tunes)
+        model = TextFile(name=MODEL, text=_json(model_configuration(launch)))
+        return (TextFile(name=SCRIPT, text=text), *(() if tunes else (model,)))
     names = ("DTYPE", "ATTENTION", "SEQ_LEN", "SEQUENCES", "STEPS", "MICRO_BATCH", "ACCUMULATION",
              "SHARDED", "RECOMPUTE")  # fmt: skip
     own = {name: constants[name] for name in names}
@@ -225,7 +239,11 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
     """What runs otherwise than the cost model assumes, or is to be filled in."""
     if not launch.cost.job.trains_all:
         return (*_losses_of_adapters(launch, mesh), *lost_clock(launch))
-    found = [left_to_weights("the model type", keys_of_weights(launch.model))]
+    found = (
+        [*_losses_of_weights()]
+        if _tunes(launch)
+        else [left_to_weights("the model type", keys_of_weights(launch.model))]
+    )
     kernel = kernel_of(launch, mesh)
     found += [*kept_scores(kernel), *needed_package(SCRIPT, kernel)]
     if mesh.tp > 1:
@@ -247,14 +265,11 @@ def _losses(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
             )
         )
     found += _in_hosts(launch, mesh)
-    if launch.cost.job.kind == "finetune":
-        found.append(Lost("job", f"{SCRIPT} starts from random weights: load your checkpoint"))
     return (*found, *lost_clock(launch))
 
 
-def _losses_of_adapters(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
-    """The same of a script with adapters, which loads published weights."""
-    kernel = kernel_of(launch, mesh)
+def _losses_of_weights() -> tuple[Lost, ...]:
+    """What the user names of a run that starts from published weights."""
     return (
         Lost("model", f"{SCRIPT} reads the weights that the environment variable MODEL names"),
         Lost(
@@ -262,6 +277,14 @@ def _losses_of_adapters(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
             f"{SCRIPT} joins the texts of DATA until a sequence is full, random "
             "tokens without it; attention goes on past the end of a text",
         ),
+    )
+
+
+def _losses_of_adapters(launch: Launch, mesh: Mesh) -> tuple[Lost, ...]:
+    """The same of a script with adapters, which loads published weights."""
+    kernel = kernel_of(launch, mesh)
+    return (
+        *_losses_of_weights(),
         *_uncompiled(launch),
         *kept_scores(kernel),
         *needed_package(SCRIPT, kernel),
@@ -315,7 +338,9 @@ def _comments(launch: Launch, mesh: Mesh) -> str:
     lines = (
         made_by(launch),
         f"For {launch.read_from(SOURCES)}, and transformers 5.23.",
-        "Data are random tokens; the learning rate and the number of steps are placeholders.",
+        "The learning rate and the number of steps are placeholders."
+        if _tunes(launch)
+        else "Data are random tokens; the learning rate and the number of steps are placeholders.",
         f"Weights, gradients and moments of Adam are kept in {kept}{also}.",
     )
     return "".join(f"# {line}\n" for line in lines)

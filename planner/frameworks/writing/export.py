@@ -46,12 +46,15 @@ class HostStart:
         needs: Variables that only the user can fill, each with what it is.
         binding: Lines of bash that have processes keep to the cores beside their chips, where it
             is not torchrun that starts them.
+        results: The folder, beside the files, that the run leaves what it trained in; empty: it
+            leaves nothing.
     """
 
     command: str
     environment: tuple[tuple[str, str], ...] = ()
     needs: tuple[tuple[str, str], ...] = ()
     binding: tuple[str, ...] = ()
+    results: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,9 @@ from planner.frameworks.rules.alike import CUDA_VENDORS
 from planner.frameworks.writing.hosts import hosts_of
 from planner.frameworks.writing.launch import Launch
 
-FIRST_HOST = "${MASTER_ADDR:-localhost}:${MASTER_PORT:-29500}"
+FIRST_PORT = "${MASTER_PORT:-29500}"
+"""The port of the first host, as a shell reads it."""
+FIRST_HOST = f"${{MASTER_ADDR:-localhost}}:{FIRST_PORT}"
 """Where the first host is reached, as a shell reads it."""
 
 
@@ -22,7 +24,7 @@ def static_ranks(launch: Launch) -> tuple[str, ...]:
         f"--nproc-per-node {launch.node_chips}",
         '--node-rank "${NODE_RANK:-${SLURM_NODEID:-0}}"',
         '--master-addr "${MASTER_ADDR:-localhost}"',
-        '--master-port "${MASTER_PORT:-29500}"',
+        f'--master-port "{FIRST_PORT}"',
     )
 
 

@@ -6,6 +6,7 @@ libraries themselves read the same exports in `test_oracle_tuning`.
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -50,11 +51,13 @@ def resolved(name: str, model: str = "llama3-8b", framework: str = "fsdp") -> Re
     return resolve(request_from({**asked, "framework": framework, **JOBS[name]}))
 
 
-def exported(target: str, name: str, plan: Plan = SHARDED, **changes: Any) -> Export:
+def exported(
+    target: str, name: str, plan: Plan = SHARDED, version: str = "", **changes: Any
+) -> Export:
     framework = TARGETS[target].framework
     plan = STAGES if framework == "megatron" else plan
     cost = resolved(name, framework=framework, **changes).cost
-    return export_plan(cost, plan, TARGETS[target])
+    return export_plan(cost, plan, TARGETS[target], version)
 
 
 def texts(export: Export) -> dict[str, str]:
@@ -116,6 +119,67 @@ def test_each_job_is_written_or_refused_with_the_reason(target: str, name: str) 
     assert target in export.framework_version.lower().replace("067f987", "megatron-bridge")
     if target != "megatron-bridge":
         assert {*options(target, export)} <= {*table("peft" if target == "accelerate" else target)}
+
+
+@each("target", ["trl", "torchtune", "axolotl"])
+def test_each_release_is_written_in_its_own_options(target: str) -> None:
+    """The last two of each; a table holds what the classes or recipes of that release name."""
+    newest, before = TARGETS[target].versions
+    stated = set()
+    for version, name in ((newest, target), (before, f"{target}-{before}")):
+        for job in JOBS:
+            if (target, job) in REFUSED:
+                continue
+            export = exported(target, job, version=version)
+            assert {*options(target, export)} <= {*table(name)}
+            assert export.version == version
+            assert f" {version}" in export.framework_version
+            assert export.framework_version in export.files[0].text
+            stated.add(export.framework_version)
+    assert len(stated) == 2
+
+
+@each("target", TUNERS)
+def test_weights_and_texts_are_named_by_variables(target: str) -> None:
+    """No job that tunes starts from random weights, and each can be given texts."""
+    for name in ("lora", "sft"):
+        if (target, name) == ("megatron-bridge", "sft"):
+            continue  # pre-training by another name, which a line of what is lossy says
+        export = exported(target, name)
+        assert "MODEL" in dict(export.environment)
+        assert "MODEL" in dict(export.start.needs if export.start else ())
+        assert export.start is not None
+        assert export.start.results
+        said = "".join(texts(export).values()) + export.start.command
+        assert "MODEL" in said
+        assert "DATA" in said
+        assert "random weights" not in "".join(lost.reason for lost in export.lossy)
+
+
+@each(("plan", "call"), [
+    (SHARDED, "loaded()"),
+    (Plan(fsdp=4, tp=2, sharding="zero3", micro_batch=2, sequence_parallel=False),
+     "loaded(distributed_config=sizes)"),
+    (Plan(fsdp=4, cp=2, sharding="zero3", micro_batch=2), "loaded()"),
+])  # fmt: skip
+def test_full_tuning_loads_and_saves_weights(plan: Plan, call: str) -> None:
+    """Of whole models, of split ones and on parts of sequences; names are all defined."""
+    export = exported("accelerate", "sft", plan)
+    script = texts(export)["train.py"]
+    program = ast.parse(script)
+    calls = {ast.unparse(one) for one in ast.walk(program) if isinstance(one, ast.Call)}
+    assert {call, "save(accelerator, model)", "sequences(VOCABULARY)"} <= calls
+    assert "config.json" not in texts(export)
+    constants = {one for one in re.findall(r"\b[A-Z][A-Z_]{3,}\b", _code_of(program))}
+    stated = {ast.unparse(target) for one in program.body if isinstance(one, ast.Assign)
+              for target in one.targets}  # fmt: skip
+    assert constants <= stated
+
+
+def _code_of(program: ast.Module) -> str:
+    """The names that a program reads, without its texts."""
+    found = (one for one in ast.walk(program) if isinstance(one, ast.Name))
+    return " ".join(one.id for one in found)
 
 
 @each("target", TUNERS)

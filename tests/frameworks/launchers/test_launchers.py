@@ -88,7 +88,12 @@ def test_scripts_are_what_bash_and_shellcheck_take(tmp_path: Path) -> None:
                     files += [*folder.glob("*.sh"), *folder.glob("*.sbatch")]
     assert len(files) >= 70
     distinct = list({path.read_text(): path for path in files}.values())
-    assert shell_check("--exclude=SC2054", files=distinct) == ""  # 99,1,0 is one word of run.sh
+    assert shell_check("--exclude=SC2054", files=distinct) == ""
+    said = shell_check("--include=SC2054", "--format=gcc", files=distinct)
+    taken = {(path, int(line)) for path, line in re.findall(r"^(.+?):(\d+):", said, re.M)}
+    assert {Path(path).read_text().splitlines()[line - 1] for path, line in taken} == {
+        "DATA_ARGS=("  # of run.sh, for 99,1,0, which is one word
+    }
     for path in distinct:
         subprocess.run(["bash", "-n", path], check=True)
 
@@ -173,10 +178,12 @@ def test_hosts_start_what_the_plain_export_does(target: str, tmp_path: Path) -> 
     assert wrong_options("srun", (stubs.notes / "srun").read_text().split()) == []
 
 
-def start(one: Export, stubs: Stubs, folder: Path, hosts: tuple[str, ...]) -> None:
+def start(
+    one: Export, stubs: Stubs, folder: Path, hosts: tuple[str, ...], **variables: str
+) -> None:
     """Starts a job on all its hosts, as its launcher does."""
     if one.launcher == "slurm":
-        own = {"SLURM_SUBMIT_DIR": str(folder), "SLURM_CPUS_ON_NODE": "96"}
+        own = {"SLURM_SUBMIT_DIR": str(folder), "SLURM_CPUS_ON_NODE": "96", **variables}
         listed = " ".join(HOSTS if len(hosts) > 1 else hosts)
         done = stubs.run(["bash", "job.sbatch"], folder, **own, **FILLED, STUB_HOSTS=listed)
         assert done.returncode == 0, done.stderr
@@ -196,7 +203,8 @@ def start(one: Export, stubs: Stubs, folder: Path, hosts: tuple[str, ...]) -> No
     (stubs.bin / "uname").write_text('#!/bin/bash\necho "$STUB_HOST"\n')
     (stubs.bin / "uname").chmod(0o755)
     for rank, host in enumerate(hosts):
-        own = {"STUB_HOST": host, "JOB_COMPLETION_INDEX": str(rank), **FILLED}
+        own = {"STUB_HOST": host, "JOB_COMPLETION_INDEX": str(rank)}
+        own |= FILLED | variables
         done = stubs.run(words, folder, **own)
         assert done.returncode == 0, done.stderr
 
@@ -219,6 +227,43 @@ def test_weights_and_texts_are_variables_of_a_job(tmp_path: Path) -> None:
         linked = folder / "data.jsonl"
         assert linked.is_symlink() == (target in ("torchtune", "axolotl"))
         assert not linked.is_symlink() or str(linked.readlink()) == "/texts.jsonl"
+
+
+@each("target", TUNERS)
+def test_pods_leave_what_they_trained(target: str) -> None:
+    """What is tuned is written to a claim: a pod's own volumes end with it."""
+    asked = resolved("lora", framework=TARGETS[target].framework).cost
+    plan = STAGES if target == "megatron-bridge" else SHARDED
+    one = export_plan(asked, plan, TARGETS[target], launcher="kubernetes")
+    _, job = documents(one)
+    jsonschema.validate(job, json.loads((HERE / "jobset.json").read_text(encoding="utf-8")))
+    [replicated] = job["spec"]["replicatedJobs"]
+    spec = replicated["template"]["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    claims = {volume["name"] for volume in spec["volumes"] if "persistentVolumeClaim" in volume}
+    kept = {mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] in claims}
+    assert one.start is not None
+    assert kept == {f"{container['workingDir']}/{one.start.results}"}
+    needed = {name for name, _ in one.start.needs}
+    assert "MODEL" in needed
+    assert {variable["name"] for variable in container["env"]} == needed
+    assert "YOUR_CLAIM is a PersistentVolumeClaim" in one.files[0].text
+    pretrained = exported("megatron", "kubernetes").files[0].text
+    assert "persistentVolumeClaim" not in pretrained
+
+
+@each("target", ON_GPUS)
+def test_the_port_is_the_one_that_is_set(target: str, tmp_path: Path) -> None:
+    """A job whose MASTER_PORT is another meets there, on every host."""
+    stubs = Stubs(tmp_path)
+    for launcher in ("slurm", "kubernetes"):
+        one = exported(target, launcher)
+        folder = put(one, tmp_path / launcher)
+        start(one, stubs, folder, IN_ORDER, MASTER_PORT="31007")
+        for host in IN_ORDER:
+            words, variables = stubs.noted(host)
+            assert "MASTER_PORT=31007" in variables
+            assert not [word for word in words if "29500" in word]
 
 
 def test_hosts_of_torchtune_meet_at_the_first() -> None:

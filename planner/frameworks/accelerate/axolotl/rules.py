@@ -6,14 +6,9 @@ import numpy as np
 
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
+from planner.frameworks.accelerate.tuning import own_reference
 from planner.frameworks.rules.rule import Rule
 from planner.plan import DDP, PlanTable
-
-
-def own_reference(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Beside adapters the reference is the model without them."""
-    job = model.job
-    return np.full(len(plans), job.trains_all or job.reference != "model")
 
 
 def pairs_in_16_bits(model: CostModel, plans: PlanTable) -> BoolArray:

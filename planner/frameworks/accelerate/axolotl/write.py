@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.examples import RESULTS, kernel, losses_of_pairs, rows_of
 from planner.frameworks.accelerate.mesh import loaded_in, mesh_of
 from planner.frameworks.accelerate.tuning import WEIGHTS, data_linked
 from planner.frameworks.accelerate.write import comments_of_tuning
 from planner.frameworks.hugging_face.adapters import alpha_of, module_names
-from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
@@ -21,7 +21,11 @@ from planner.frameworks.writing.texts import kept_scores
 from planner.frameworks.writing.torchrun import beside_gpus, host_variables, static_ranks
 from strict_yaml.writing import dump
 
-SOURCE = "Axolotl 0.19.0 (PyPI)"
+SOURCES = {
+    "0.19": "Axolotl 0.19.0 (PyPI)",
+    "0.18": "Axolotl 0.18.0 (PyPI)",
+}
+"""Version to what its keys were read from."""
 FILE, DATA = "axolotl.yaml", "data.jsonl"
 STEPS = 30
 _AMP = {"bfloat16": "bfloat16", "float16": "float16", "float32": "float32"}
@@ -30,14 +34,14 @@ _AMP = {"bfloat16": "bfloat16", "float16": "float16", "float32": "float32"}
 
 def export(launch: Launch) -> Export:
     """A plan for Axolotl; see `planner.frameworks.writing.Export`."""
-    comment = comments_of_tuning(launch, SOURCE)
+    comment = comments_of_tuning(launch, launch.read_from(SOURCES))
     several = launch.nodes > 1
     ranks = static_ranks(launch) if several else (f"--nproc-per-node {launch.node_chips}",)
     command = f'axolotl train {FILE} --base-model "$MODEL" --launcher torchrun -- {" ".join(ranks)}'
     return Export(
         target="axolotl",
-        version="",
-        framework_version=SOURCE,
+        version=launch.version,
+        framework_version=launch.read_from(SOURCES),
         files=(TextFile(name=FILE, text=comment + dump(settings(launch))),),
         command=command,
         environment=(("MODEL", "WEIGHTS"), *host_variables(launch)),
@@ -46,6 +50,7 @@ def export(launch: Launch) -> Export:
             command=data_linked(DATA, command),
             needs=(WEIGHTS, ("DATA", f"the file that stands for {DATA}")),
             binding=beside_gpus(launch, "axolotl", '"$@" --numa-binding node'),
+            results=RESULTS,
         ),
     )
 
@@ -59,7 +64,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         **(_adapters(launch) if not job.trains_all else {}),
         **(_pairs(launch) if job.reference else _texts(launch)),
         "sequence_len": launch.seq_len,
-        "micro_batch_size": launch.plan.micro_batch // (2 if job.reference else 1),
+        "micro_batch_size": rows_of(launch),
         "gradient_accumulation_steps": max(
             1, launch.global_batch // (ranks * launch.plan.micro_batch)
         ),
@@ -72,19 +77,12 @@ def settings(launch: Launch) -> dict[str, Any]:
         "num_epochs": 1,
         "logging_steps": 1,
         "save_strategy": "no",
-        "output_dir": "tuned",
+        "output_dir": RESULTS,
     }
     recomputes, sharded = common_recompute(launch) == "full", common_sharding(launch) != "ddp"
     if sharded:
         return found | _sharding(launch, recomputes=recomputes)
     return found | {"gradient_checkpointing": recomputes}
-
-
-def kernel(launch: Launch) -> str:
-    """The kernel of attention: for packed examples one that keeps them apart."""
-    if launch.cost.job.lengths and not launch.cost.job.reference:
-        return "flash_attention_2"
-    return attention_kernel(launch.cost, flash_always=False)
 
 
 def _sharding(launch: Launch, *, recomputes: bool) -> dict[str, Any]:
@@ -154,10 +152,4 @@ def _losses(launch: Launch) -> tuple[Lost, ...]:
         Lost("model", f"the environment variable MODEL names the weights; {DATA} has lines of "
              f"JSON with {keys}"),
     ]  # fmt: skip
-    if job.reference:
-        reason = "pairs are padded to the longest of a batch; the prediction has full sequences"
-        found.append(Lost("seq_len", reason))
-    if job.reference == "precomputed":
-        reason = "one more forward pass over all pairs comes before the first step"
-        found.append(Lost("reference", reason))
-    return (*found, *kept_scores(kernel(launch)), *lost_clock(launch))
+    return (*found, *losses_of_pairs(launch), *kept_scores(kernel(launch)), *lost_clock(launch))

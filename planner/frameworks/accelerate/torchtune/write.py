@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.examples import RESULTS, losses_of_pairs, rows_of
 from planner.frameworks.accelerate.torchtune.models import MODELS, Built
 from planner.frameworks.accelerate.tuning import data_linked
 from planner.frameworks.accelerate.write import comments_of_tuning
@@ -24,7 +25,11 @@ from planner.frameworks.writing.torchrun import (
 )
 from strict_yaml.writing import dump
 
-SOURCE = "torchtune 0.6.1 (PyPI)"
+SOURCES = {
+    "0.6.1": "torchtune 0.6.1 (PyPI)",
+    "0.6.0": "torchtune 0.6.0 (PyPI)",
+}
+"""Version to what its keys were read from."""
 FILE, DATA = "torchtune.yaml", "data.jsonl"
 STEPS = 30
 NEAREST = "llama3.1-8b"
@@ -35,14 +40,14 @@ _NAMES = {"q": "q_proj", "k": "k_proj", "v": "v_proj", "o": "output_proj"}
 
 def export(launch: Launch) -> Export:
     """A plan for torchtune; see `planner.frameworks.writing.Export`."""
-    comment = comments_of_tuning(launch, f"{SOURCE} and torchao 0.10")
+    comment = comments_of_tuning(launch, f"{launch.read_from(SOURCES)} and torchao 0.10")
     options = () if launch.plan.chips == 1 else _ranks(launch)
     command = " ".join(["tune run", *options, recipe(launch), f"--config {FILE}"])
     bound = beside_gpus(launch, "tune", 'run --numa-binding node "${@:2}"') if options else ()
     return Export(
         target="torchtune",
-        version="",
-        framework_version=SOURCE,
+        version=launch.version,
+        framework_version=launch.read_from(SOURCES),
         files=(TextFile(name=FILE, text=comment + dump(settings(launch))),),
         command=command,
         environment=(("MODEL", "FOLDER_OF_THE_WEIGHTS"), *host_variables(launch)),
@@ -54,6 +59,7 @@ def export(launch: Launch) -> Export:
                 ("DATA", f"the file that stands for {DATA}"),
             ),
             binding=bound,
+            results=RESULTS,
         ),
     )
 
@@ -77,7 +83,7 @@ def settings(launch: Launch) -> dict[str, Any]:
     job, plan = launch.cost.job, launch.plan
     own = MODELS.get(launch.model.name, MODELS[NEAREST])
     found: dict[str, Any] = {
-        "output_dir": "tuned",
+        "output_dir": RESULTS,
         "model": _model(launch, own),
         "tokenizer": _tokenizer(launch, own),
         "checkpointer": _checkpointer(own),
@@ -85,7 +91,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         **(_pairs(launch, own) if job.reference else _texts()),
         "seed": 0,
         "shuffle": True,
-        "batch_size": plan.micro_batch // (2 if job.reference else 1),
+        "batch_size": rows_of(launch),
         "gradient_accumulation_steps": launch.micro_batches,
         "epochs": 1,
         "max_steps_per_epoch": STEPS,
@@ -103,7 +109,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "fsdp_reshard_after_forward": True,
         "metric_logger": {
             "_component_": "torchtune.training.metric_logging.DiskLogger",
-            "log_dir": "tuned/logs",
+            "log_dir": f"{RESULTS}/logs",
         },
         "log_every_n_steps": 1,
         "log_peak_memory_stats": True,
@@ -195,9 +201,6 @@ def _losses(launch: Launch) -> tuple[Lost, ...]:
         Lost("model", "the environment variable MODEL names the folder of the weights; "
              f"{DATA} has lines of JSON with {keys}"),
     ]  # fmt: skip
-    if job.reference:
-        reason = "pairs are padded to the longest of a batch; the prediction has full sequences"
-        found.append(Lost("seq_len", reason))
-        if not job.trains_all:
-            found.append(Lost("framework", "the recipe of pairs with adapters does not compile"))
-    return (*found, *lost_clock(launch))
+    if job.reference and not job.trains_all:
+        found.append(Lost("framework", "the recipe of pairs with adapters does not compile"))
+    return (*found, *losses_of_pairs(launch), *lost_clock(launch))

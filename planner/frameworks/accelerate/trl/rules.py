@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from planner.base.arrays import BoolArray
-from planner.cost.context import CostModel
+from planner.frameworks.accelerate.tuning import own_reference
 from planner.frameworks.rules.rule import Rule
-from planner.plan import PlanTable
-
-
-def own_reference(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Beside adapters the reference is the model without them."""
-    job = model.job
-    return np.full(len(plans), job.trains_all or job.reference != "model")
-
 
 TRL: tuple[Rule, ...] = (
     Rule(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from planner.frameworks.accelerate.examples import RESULTS, kernel, losses_of_pairs, rows_of
 from planner.frameworks.accelerate.mesh import loaded_in, mesh_of, mixes
 from planner.frameworks.accelerate.tuning import WEIGHTS
 from planner.frameworks.accelerate.write import (
@@ -18,7 +19,6 @@ from planner.frameworks.accelerate.write import (
     hosts_of_launch,
 )
 from planner.frameworks.hugging_face.adapters import alpha_of, module_names
-from planner.frameworks.hugging_face.attention import attention_kernel
 from planner.frameworks.writing.chosen import common_recompute, common_sharding
 from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
@@ -26,11 +26,13 @@ from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores
 from strict_yaml.writing import dump
 
-SOURCE = "TRL 1.16.0 (PyPI)"
+SOURCES = {
+    "1.16": "TRL 1.16.0 (PyPI)",
+    "1.15": "TRL 1.15.0 (PyPI)",
+}
+"""Version to what its keys were read from."""
 FILE = "trl.yaml"
 STEPS = 30
-PACKED_KERNEL = "flash_attention_2"
-"""The kernel that keeps packed examples apart (TRL trainer/sft_config.py, packing_strategy)."""
 
 
 def export(launch: Launch) -> Export:
@@ -42,11 +44,12 @@ def export(launch: Launch) -> Export:
         f"accelerate launch --config_file {CONFIG}{where} -m trl.scripts.{script} "
         f'--config {FILE} --model_name_or_path "$MODEL" --dataset_name "$DATA"'
     )
-    comment = comments_of_tuning(launch, f"{SOURCE}, Accelerate 1.15.0 and PEFT 0.21.2")
+    source = launch.read_from(SOURCES)
+    comment = comments_of_tuning(launch, f"{source}, Accelerate 1.15.0 and PEFT 0.21.2")
     return Export(
         target="trl",
-        version="",
-        framework_version=SOURCE,
+        version=launch.version,
+        framework_version=source,
         files=(
             TextFile(name=FILE, text=comment + dump(settings(launch))),
             TextFile(name=CONFIG, text=configuration_text(launch, comment)),
@@ -58,6 +61,7 @@ def export(launch: Launch) -> Export:
             command=command,
             needs=(WEIGHTS, ("DATA", "the data set, by its name or its folder")),
             binding=binding(launch),
+            results=RESULTS,
         ),
     )
 
@@ -66,7 +70,6 @@ def settings(launch: Launch) -> dict[str, Any]:
     """The file of `--config`."""
     job, mesh = launch.cost.job, mesh_of(launch)
     ranks, dtype = mesh.replicas * mesh.shards, loaded_in(launch)
-    rows = launch.plan.micro_batch // (2 if job.reference else 1)
     sharded = common_sharding(launch) != "ddp"
     found: dict[str, Any] = {
         "dtype": "float32" if mixes(launch, mesh) else dtype,
@@ -75,7 +78,7 @@ def settings(launch: Launch) -> dict[str, Any]:
         "fp16": mixes(launch, mesh) and dtype == "float16",
         "max_length": launch.seq_len,
         **(_pairs(launch) if job.reference else _texts(launch)),
-        "per_device_train_batch_size": rows,
+        "per_device_train_batch_size": rows_of(launch),
         "gradient_accumulation_steps": max(
             1, launch.global_batch // (ranks * launch.plan.micro_batch)
         ),
@@ -86,16 +89,9 @@ def settings(launch: Launch) -> dict[str, Any]:
         "logging_steps": 1,
         "save_strategy": "no",
         "report_to": "none",
-        "output_dir": "tuned",
+        "output_dir": RESULTS,
     }
     return found | ({} if job.trains_all else _adapters(launch))
-
-
-def kernel(launch: Launch) -> str:
-    """The kernel of attention: for packed examples one that keeps them apart."""
-    if launch.cost.job.lengths and not launch.cost.job.reference:
-        return PACKED_KERNEL
-    return attention_kernel(launch.cost, flash_always=False)
 
 
 def _texts(launch: Launch) -> dict[str, Any]:
@@ -132,15 +128,9 @@ def _adapters(launch: Launch) -> dict[str, Any]:
 def _losses(launch: Launch) -> tuple[Lost, ...]:
     job = launch.cost.job
     found = [Lost("model", "the environment variables MODEL and DATA name weights and data set")]
-    if job.reference:
-        reason = "pairs are padded to the longest of a batch; the prediction has full sequences"
-        found.append(Lost("seq_len", reason))
-    if job.reference == "precomputed":
-        reason = "one more forward pass over all pairs comes before the first step"
-        found.append(Lost("reference", reason))
     if not job.trains_all and not job.widens:
         reason = "TRL keeps adapters in 32 bits beside weights in 16, which the plan has in 16"
         found.append(Lost("precision", reason))
     if job.lora_dropout and job.reference:
         found.append(Lost("lora_dropout", "DPO of TRL switches dropout off (disable_dropout)"))
-    return (*found, *kept_scores(kernel(launch)), *lost_clock(launch))
+    return (*found, *losses_of_pairs(launch), *kept_scores(kernel(launch)), *lost_clock(launch))

@@ -85,7 +85,9 @@ def adapters_lost(launch: Launch) -> list[Lost]:
         return []
     found = [
         Lost("model", "pretrain.py reads the weights that the environment variable MODEL names, a "
-             "checkpoint of Megatron-Bridge")
+             "checkpoint of Megatron-Bridge"),
+        Lost("lengths", "pretrain.py reads tokens of the files that the environment variable DATA "
+             "names, which Megatron-LM's tools/preprocess_data.py makes, random ones without it"),
     ]  # fmt: skip
     if fuses(launch.cost) and {"q", "gate"} & {*launch.cost.job.adapted}:
         reason = "joint matrices (linear_qkv, linear_fc1) have one A each, fewer than the plan has"

@@ -39,6 +39,8 @@ SOURCES = {
 """Version to what its fields were read from."""
 RECIPE = "vanilla_gpt_pretrain_config"
 PROGRAM = "pretrain.py"
+RESULTS = "nemo_experiments"
+"""The folder of the recipe, beside the program, that checkpoints are saved below."""
 _RECIPES = {
     "delayed": "bf16_with_fp8_delayed_scaling_mixed",
     "current": "bf16_with_fp8_current_scaling_mixed",
@@ -82,7 +84,7 @@ def export(launch: Launch) -> Export:
             *adapters_lost(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
-        start=host_start(*weights),
+        start=host_start(*weights, results=RESULTS if weights else ""),
     )
 
 
@@ -157,7 +159,7 @@ def program_text(launch: Launch, settings: Sequence[Setting]) -> str:
     model = ["cfg.model = MLAModelProvider()"] if latent else []
     source = f"For Megatron-Bridge, {launch.read_from(SOURCES)}."
     head = "\n".join(f"# {line}" for line in (*title(launch), source))
-    body = [f"cfg = {RECIPE}()", *model, *_precision(launch), _DATA.format(launch.seq_len)]
+    body = [f"cfg = {RECIPE}()", *model, *_precision(launch), _data(launch)]
     fields = [
         f"cfg.{one.key} = {one.code or _python(one.value)}"
         for one in settings
@@ -175,14 +177,28 @@ def _python(value: Value) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
-_DATA = """cfg.dataset = MockGPTDatasetConfig(
+_DATA = """cfg.dataset = {}(
     seq_length={},
     random_seed=1234,
     split="9999,8,2",
     reset_position_ids=False,
     reset_attention_mask=False,
     eod_mask_loss=False,
-)"""
+{})"""
+_OWN_DATA = """\
+    data_path=os.environ.get("DATA"),  # a prefix of .bin and .idx; without it random tokens
+"""
+
+
+def _data(launch: Launch) -> str:
+    """Random tokens, or where weights are tuned the tokens that the variable DATA names."""
+    own = "" if launch.cost.job.trains_all else _OWN_DATA
+    return _DATA.format(_data_class(launch), launch.seq_len, own)
+
+
+def _data_class(launch: Launch) -> str:
+    """The class of the data; that of own data makes random tokens where it has no path."""
+    return "MockGPTDatasetConfig" if launch.cost.job.trains_all else "GPTDatasetConfig"
 
 
 def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
@@ -198,7 +214,7 @@ def _imports(launch: Launch, settings: Sequence[Setting]) -> list[str]:
         ),
         "from megatron.core.fusions.fused_bias_geglu import quick_gelu": "quick_gelu" in code,
         f"from megatron.bridge.recipes.gpt.vanilla_gpt import {RECIPE}": True,
-        "from megatron.bridge.training.config import MockGPTDatasetConfig": True,
+        f"from megatron.bridge.training.config import {_data_class(launch)}": True,
         "from megatron.bridge.training.gpt_step import forward_step": True,
         f"from megatron.bridge.training.mixed_precision import {named}": named is not None,
         "from megatron.bridge.training.pretrain import pretrain": not adapts,

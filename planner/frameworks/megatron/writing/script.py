@@ -38,14 +38,16 @@ def launch_command(launch: Launch) -> str:
     return f"MASTER_ADDR=HOST_0 NODE_RANK=0..{launch.nodes - 1} bash {SCRIPT}"
 
 
-def host_start(home: str = "", what: str = "") -> HostStart:
+def host_start(home: str = "", what: str = "", results: str = "") -> HostStart:
     """What a host runs: the script, which has its environment and starts torchrun.
 
     Args:
         home: Variable that only the user can fill; empty: none.
         what: What it is.
+        results: The folder that the run leaves what it trained in; empty: none.
     """
-    return HostStart(command=f"bash {SCRIPT}", needs=((home, what),) if home else ())
+    needs = ((home, what),) if home else ()
+    return HostStart(command=f"bash {SCRIPT}", needs=needs, results=results)
 
 
 def script_text(

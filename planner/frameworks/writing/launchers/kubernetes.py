@@ -25,6 +25,7 @@ from strict_yaml.writing import dump
 FILE = "job.yaml"
 START = "start.sh"
 IMAGE = "YOUR_IMAGE"
+CLAIM = "YOUR_CLAIM"
 HOSTS = "hosts"
 RESTARTS = 3
 _PLAN, _SCRATCH = "/plan", "/scratch"
@@ -66,8 +67,17 @@ def _comments(job: Job) -> list[str]:
         made_by(job.launch),
         levels_text(job.launch),
         " ".join((f"{IMAGE} has the framework and its packages.", *needs)),
+        *_claimed(job),
         *([cards] if job.device.collectives and job.launch.nodes > 1 else []),
     ]
+
+
+def _claimed(job: Job) -> list[str]:
+    """Where what was trained outlives its pods."""
+    if not job.start.results:
+        return []
+    several = ", which all hosts mount (ReadWriteMany)" if job.launch.nodes > 1 else ""
+    return [f"{CLAIM} is a PersistentVolumeClaim{several}: {job.start.results}/ is written to it."]
 
 
 def _start(job: Job) -> str:
@@ -133,6 +143,9 @@ def pod(job: Job, slices: Slices | None) -> dict[str, Any]:
         "memory": ({"emptyDir": {"medium": "Memory"}}, "/dev/shm"),
         "scratch": ({"emptyDir": {}}, _SCRATCH),
     }
+    if job.start.results:
+        claim = {"persistentVolumeClaim": {"claimName": CLAIM}}
+        volumes["results"] = (claim, f"{_SCRATCH}/{job.start.results}")
     container: dict[str, Any] = {
         "name": "training",
         "image": IMAGE,
