@@ -16,7 +16,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.settings import Beside, no_file
 from planner.frameworks.reading.shell_cases import Cases
-from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word
+from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word, apart
 from planner.frameworks.reading.slurm import slurm_variables
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
@@ -260,10 +260,10 @@ class Shell:
             if match[1] not in self.variables:
                 return [word[0].text]
             items = self._items(match[1])
-            return items if word[0].quoted else " ".join(items).split()
+            return items if word[0].quoted else apart(" ".join(items))
         text = self._text(word)
         loose = any(_EXPANSION.search(part.text) and not part.quoted for part in word)
-        return text.split() if loose else [text]
+        return apart(text) if loose else [text]
 
     def _text(self, word: Word) -> str:
         return "".join(self._expanded(part) for part in word)

@@ -47,6 +47,8 @@ _DROPPED = (
 )  # fmt: skip
 _CHIPS = re.compile(r"_(\d{1,6})gpu_")
 _OTHER_JOBS = re.compile(r"peft|lora|dora")
+_RECIPES = ("_config", "_recipe")
+"""Ends of the names of functions that are recipes."""
 _ADAPTERS = ("LoRA", "DoRA", "CanonicalLoRA")
 
 
@@ -59,6 +61,13 @@ def bridge(text: str, asked: Asked) -> Recipe:
     found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
     if _OTHER_JOBS.search(found.name) or any(name in _ADAPTERS for name, _ in found.calls):
         raise InputError(f"{asked.name}: {found.name} {ADAPTERS}")
+    if others := [one for one in found.bases if one[:1].islower() and one.endswith(_RECIPES)]:
+        raise InputError(
+            f"{asked.name}: {found.name} builds on {others[0]}, which stands in another file with "
+            "most of the settings; copy that function, and what it calls, into this one"
+        )
+    if not found.values and not found.calls:
+        raise InputError(f"{asked.name}: {found.name} sets nothing of a recipe")
     tunes = any(name == "_sft_common" for name, _ in found.calls)
     common = _TUNED if tunes else _COMMON
     own = {name: value for name, value in found.values.items() if name in common}
