@@ -74,5 +74,11 @@ class DeepSpeed(Framework):
         is_json = text.lstrip().startswith("{")
         return "deepspeed" if is_json and any(word in text for word in words) else ""
 
+    def unread(self, text: str) -> str:
+        """See `planner.frameworks.deepspeed.scripts`."""
+        from planner.frameworks.deepspeed.scripts import unread  # noqa: PLC0415  (only where no launch is known)
+
+        return unread(text)
+
 
 DEEPSPEED = DeepSpeed()

@@ -19,6 +19,7 @@ _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")
 _PER_NODE = ("--nproc-per-node", "--ntasks-per-node", "--gpus-per-node", "--num-gpus")
 _NODES = ("--nnodes", "--nodes", "-N", "--num-nodes")
 _TASKS = ("--ntasks", "-n", "-np", "--num-processes")
+_ALL = (*_PER_NODE, *_NODES, *_TASKS)
 _LARGEST = 1 << 20
 
 
@@ -142,6 +143,16 @@ def _flattened(words: list[str]) -> list[str]:
         else:
             found.append(word)
     return found
+
+
+def started(text: str) -> int | None:
+    """Chips that a launcher in a script says, whatever the program; None: it says none."""
+    try:
+        shell = Shell("").read(text)
+    except InputError:
+        return None
+    launchers = (words for words in shell.commands if any(_named(word) in _ALL for word in words))
+    return _chips(next(launchers, []), shell)[0]
 
 
 def _chips(launcher: list[str], shell: Shell) -> tuple[int | None, str]:

@@ -29,7 +29,8 @@ class PythonRecipe:
         calls: Functions and classes that were called, with their first argument where it is text.
         built: Dotted fields below the object that are made by a call, with what is called.
         notes: What was left out, one line each.
-        bases: Functions and classes of other files that made what is changed, returned or handed on here.
+        bases: Functions and classes of other files that made what is changed, returned or handed
+            on here.
     """
 
     name: str
