@@ -58,8 +58,11 @@ class DeepSpeed(Framework):
 
     def read(self, text: str, asked: Asked) -> Imported:
         """See `planner.frameworks.deepspeed.read`."""
+        from planner.base.errors import InputError  # noqa: PLC0415  (only where one is read)
         from planner.frameworks.deepspeed.read import read  # noqa: PLC0415  (only where one is read)
 
+        if line := self.unread(text):
+            raise InputError(f"{asked.name}: {line}")
         return read(text, asked)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:

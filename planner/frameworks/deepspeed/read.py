@@ -15,7 +15,6 @@ from planner.base.jsonfile import json_object
 from planner.base.messages import shown
 from planner.frameworks.deepspeed.effects import COUNTED, add_effects
 from planner.frameworks.deepspeed.names import NUMBERS, OBJECTS, SECTIONS, reasons_by_name
-from planner.frameworks.deepspeed.scripts import unread
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, data_ranks
@@ -49,8 +48,6 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    if line := unread(text):
-        raise InputError(f"{asked.name}: {line}")
     data, _ = json_object(text.encode("utf-8"), asked.name)
     settings = _settings(data)
     launch = LaunchSettings(asked, settings)

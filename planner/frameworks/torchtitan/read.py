@@ -57,8 +57,7 @@ def read(text: str, asked: Asked) -> Imported:
         settings, command, tunes = function_settings(text, asked)
     else:
         settings, command = settings_in(text, asked)
-    in_file = settings.pop(FILE, ())
-    newer = is_function or (bool(command.words) and not in_file)
+    newer = is_function or (bool(command.words) and not settings.pop(FILE, ()))
     launch = LaunchSettings(asked, settings)
     launch.warnings += command.notes
     check_source(launch)
