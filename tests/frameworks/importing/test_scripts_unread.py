@@ -36,6 +36,12 @@ def test_a_recipe_over_one_of_another_file(text: str, tmp_path: Path) -> None:
         read(BRIDGE + text, tmp_path)
 
 
+def test_a_program_that_imports_and_sets_nothing(tmp_path: Path) -> None:
+    text = 'from megatron.bridge import AutoBridge\nAutoBridge.from_hf_pretrained("a/llama3-8b")\n'
+    with pytest.raises(InputError, match="the program sets nothing of a recipe"):
+        read(text, tmp_path)
+
+
 def test_a_recipe_over_one_of_the_same_file(tmp_path: Path) -> None:
     base = (
         "def llama3_70b_pretrain_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"

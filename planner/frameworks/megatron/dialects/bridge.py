@@ -106,7 +106,8 @@ def _refuse_others(found: PythonRecipe, name: str) -> None:
             f"{name}: {found.name} builds on {others[0]}, which stands in another file with "
             "most of the settings; copy that function, and what it calls, into this one"
         )
-    if not found.values and not found.calls:
+    sets = any(value.partition(".")[0] in _SECTIONS for value in found.values)
+    if not sets and not any(called.endswith("_common") for called, _ in found.calls):
         raise InputError(f"{name}: {found.name} sets nothing of a recipe")
 
 
