@@ -96,6 +96,7 @@ def export(
     _check_no_traces({"ranks": ranks, "max-nodes": max_nodes})
     from planner.answers.exported import export_file  # noqa: PLC0415  (numpy; not for --help)
 
+    _check_words({"to": to, "target-version": target_version, "launcher": launcher})
     result = export_file(
         plan_file,
         _target(to),
@@ -138,6 +139,23 @@ def _show(result: ExportResult, output: Path | None, *, as_json: bool) -> None:
         from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(export_view(result, output))
+
+
+def _check_words(given: dict[str, str | None]) -> None:
+    """Refuses a flag whose word is empty: nobody means the default by that.
+
+    Raises:
+        InputError: A line for each.
+    """
+    empty = [name for name, word in given.items() if word is not None and not word.strip()]
+    if empty:
+        known = {"to": ", ".join(TARGETS), "launcher": ", ".join(LAUNCHERS)}
+        lines = (f"{name}: is empty; {_allowed(known.get(name))}" for name in empty)
+        raise InputError("\n".join(lines))
+
+
+def _allowed(known: str | None) -> str:
+    return f"allowed: {known}" if known else "planner targets lists what is allowed"
 
 
 def _write(

@@ -78,11 +78,10 @@ def _leaning_of(result: SolveResult) -> tuple[Elasticity, ...]:
 
 def print_improvements(result: EvaluateResult) -> None:
     """Prints the better plans near to a launch, below its costs."""
-    from planner.report.tables.improvement import improvement_view  # noqa: PLC0415  (few ask for it)
-    from planner.report.tables.tables import print_view  # noqa: PLC0415
+    from planner.report.tables.improvement import print_improvement  # noqa: PLC0415  (few ask for it)
 
     print()
-    print_view(improvement_view(result.launch["improvements"]))
+    print_improvement(result.launch["improvements"])
 
 
 def print_evaluated(

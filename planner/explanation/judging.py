@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from math import exp, log
 
@@ -22,7 +22,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED, PRINTED
 from planner.cost.intervals import is_prediction, tie_noise, ties
 from planner.cost.stages.layout import stage_classes
-from planner.frameworks.rules import broken, unbroken
+from planner.frameworks.rules import Rule, broken, unbroken
 from planner.frameworks.targets import Target
 from planner.objectives import TIME, Objective
 from planner.plan import Plan, PlanTable
@@ -134,12 +134,20 @@ def broken_rule(
 
 
 def obeying(
-    model: CostModel, plans: PlanTable, *, all_orders: bool, targets: Iterable[Target] = ()
+    model: CostModel,
+    plans: PlanTable,
+    *,
+    all_orders: bool,
+    targets: Iterable[Target] = (),
+    spared: Collection[Rule] = (),
 ) -> BoolArray:
-    """(n,) plans without explicit stages that break no rule; see `broken_rule`."""
+    """(n,) plans without explicit stages that break no rule; see `broken_rule`.
+
+    Of rules of the targets, those that are `spared` may be broken.
+    """
     kept = unbroken(model, plans, all_orders=all_orders)
     for target in targets:
-        kept &= unbroken(model, plans, target=target)
+        kept &= unbroken(model, plans, target=target, spared=spared)
     return kept
 
 

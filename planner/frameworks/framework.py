@@ -154,6 +154,13 @@ class Framework(ABC):
         """The target whose launch a text is, by words that no other has; empty: it is none."""
         return ""
 
+    def unread(self, text: str) -> str:
+        """What a text lacks that is a launch of the framework and cannot be read; empty: nothing.
+
+        It is a line for the user: what the text is, where the settings are, what to give instead.
+        """
+        return ""
+
     def settings_between(
         self, before: Plan, after: Plan, batch: int, layers: int, text: str
     ) -> tuple[tuple[Setting, ...], tuple[str, ...]] | None:

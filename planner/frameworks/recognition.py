@@ -14,11 +14,14 @@ def recognized(text: str, name: str) -> str:
     """The target whose launch a text is: of the frameworks, the first that knows it as its own.
 
     Raises:
-        InputError: None does.
+        InputError: None does; with what is missing, where one knows that.
     """
     for framework in every():
         if target := framework.recognizes(text):
             return target
+    for framework in every():
+        if line := framework.unread(text):
+            raise InputError(f"{name}: {line}")
     sources = ", ".join(launch_sources())
     raise InputError(
         f"{name}: is not known as a launch of any of {sources}; --from names the framework"

@@ -130,3 +130,18 @@ def test_a_checkpoint_has_the_adapters_of_its_own_job(tmp_path: Path) -> None:
     for other in ({**asked, "job": "finetune"}, {**tuned, "lora_rank": 16}):
         with pytest.raises(InputError, match="does not hold what this job"):
             planner.solve(**other, resume_from=str(path))
+
+
+@each(
+    ("text", "line"),
+    [
+        ("", "resume-from: is empty; give a plan file, a launch or a mesh"),
+        (" ", "resume-from: is empty; give a plan file, a launch or a mesh"),
+        ("tp=3,dp=8", "resume-from: tp 3 does not divide the 32 attention heads"),
+        ("ep=2,dp=8", "resume-from: ep 2: llama3-8b has no experts; allowed: 1"),
+    ],
+)
+def test_a_run_that_no_model_has_is_named_as_such(text: str, line: str) -> None:
+    with pytest.raises(InputError) as error:
+        planner.solve(**SMALL, resume_from=text)
+    assert str(error.value).startswith(line)

@@ -208,3 +208,11 @@ def test_another_optimizer_takes_the_place_of_that_of_the_plan(plan: Path) -> No
         parts = json.loads(asked.out)["breakdown"]["memory_bytes"]
         kept.append(parts["optimizer"])
     assert kept[1] == pytest.approx(kept[0] / 2)  # 4 + 1 + 1 bytes in the place of 4 + 4 + 4
+
+
+def test_an_empty_word_is_none(plan: Path) -> None:
+    words = ("--to", "megatron", "--target-version", "", "--launcher", "")
+    outcome = planner("export", str(plan), *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "target-version: is empty; " in outcome.err
+    assert "launcher: is empty; allowed: slurm, " in outcome.err

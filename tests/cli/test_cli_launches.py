@@ -1,6 +1,7 @@
 """`planner evaluate --from` and `planner explain --from`."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from support.cases import each
 
 from cli.command import planner
+from planner.report.tables.improvement import print_improvement
 
 GOLDEN = Path(__file__).parent.parent / "frameworks" / "export" / "golden"
 UNEVEN = GOLDEN / "megatron" / "uneven" / "run.sh"
@@ -169,6 +171,26 @@ def test_auto_and_the_nearest_better_plans(tmp_path: Path) -> None:
     assert answer(path, "--from", "auto")["step_time_s"] == first["step_time_s"]
     shown = planner("evaluate", str(path), "--from", "auto", "--improve").out
     assert "The best of 2 changes" in shown or "is faster" in shown
+
+
+def test_a_printed_diff_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Long lines, tabs, form feeds and a last line without its end are as in the file."""
+    path = tmp_path / "run.sh"
+    text = (
+        f"\tTP=8 # {'wide ' * 40}\x0c odd\n"
+        "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 40 --hidden-size 5120 "
+        "--num-attention-heads 40 --seq-length 2048 --bf16 --micro-batch-size 1 "
+        "--global-batch-size 128 --use-distributed-optimizer --tensor-model-parallel-size $TP"
+    )
+    path.write_text(text, encoding="utf-8")
+    better = answer(path, "--from", "auto", "--improve")["launch"]["improvements"]
+    diff = better["by_changes"]["1"][0]["diff"]
+    kept = re.findall(r"(?m)^[- ](?!-- )(.*\n)", diff)
+    assert "".join(kept).removesuffix("\n") == text
+    assert diff.count("\n\\ No newline at end of file\n") >= 1
+    capsys.readouterr()
+    print_improvement(better)
+    assert f"The best of 1 change\n{diff}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

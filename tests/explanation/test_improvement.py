@@ -1,6 +1,7 @@
 """The best plans within three changes, against every plan there is."""
 
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 from support.cases import each
@@ -11,6 +12,7 @@ from planner.cost.evaluate import evaluate_totals
 from planner.explanation.improvement.improving import changes_between, improvements
 from planner.explanation.improvement.space import DECISIONS, near
 from planner.explanation.judging import obeying
+from planner.frameworks.rules import Rule, checking
 from planner.frameworks.targets import TARGETS
 from planner.plan import RECOMPUTES, Plan, PlanTable
 from planner.question.request import request_from
@@ -114,3 +116,27 @@ def test_counts_are_of_decisions_that_differ() -> None:
         assert len(changes_between(plan, close.plans.plan(row))) == close.changes[row]
     assert set(np.unique(close.changes)) == {1, 2, 3}
     assert len(DECISIONS) == 9
+
+
+def test_a_rule_that_the_launch_breaks_is_the_only_one_that_binds_no_other() -> None:
+    plan = START["dense"]
+    model, limits, options = question(plan)
+    own = PlanTable.from_plans([plan])
+    applicable = checking.applicable
+    fork = Rule(
+        name="no-fork",
+        field="model",
+        framework="megatron",
+        source="a test",
+        holds=lambda _, plans: np.zeros(len(plans), dtype=np.bool_),
+        explain=lambda *_: "nothing runs a fork",
+    )
+
+    def with_fork(framework, target=None, version=""):
+        return (*applicable(framework, target, version), *([fork] if target else []))
+
+    assert checking.unbroken(model, own, target=TARGETS["megatron"]).all()
+    before = improvements(model, plan, limits, options, best=1)
+    with patch.object(checking, "applicable", with_fork):
+        assert not checking.unbroken(model, own, target=TARGETS["megatron"]).any()
+        assert improvements(model, plan, limits, options, best=1) == before

@@ -16,7 +16,7 @@ from planner.cost.intervals import is_prediction, tie_noise
 from planner.explanation.improvement.answer import Improvement, Improvements
 from planner.explanation.improvement.space import DECISIONS, MOST, Near, near
 from planner.explanation.judging import obeying
-from planner.frameworks.targets import Target
+from planner.frameworks.rules import refused_by
 from planner.plan import Plan, PlanTable
 from planner.question.options import SpaceOptions
 from planner.search.limits import Limits
@@ -48,15 +48,20 @@ def improvements(
     Args:
         model: Job, cluster, assumptions.
         plan: The plan.
-        limits, options: What plans have to obey; `options.runnable_in` has to run them.
+        limits, options: What plans have to obey; `options.runnable_in` has to run them. A rule of
+            it that the plan itself breaks binds no other: forks launch what the framework that
+            they are read as does not, such as parallel blocks.
         writes: What writes a plan into the launch, or why nothing does; of the fastest that cannot
             be written others take the place.
         best: How many of each number of changes.
         most: Changes to look for.
     """
     close = near(model, plan, options, most)
-    targets = [one for one in options.runnable_in if _obeys(model, plan, options, one)]
-    runs = np.asarray(obeying(model, close.plans, all_orders=options.all_orders, targets=targets))
+    targets = options.runnable_in
+    spared = {rule for rule, _ in refused_by(model, plan, targets)}
+    runs = np.asarray(
+        obeying(model, close.plans, all_orders=options.all_orders, targets=targets, spared=spared)
+    )
     kept = _taken(close, runs)
     times, memory = _evaluated(model, kept.plans)
     own = evaluate_totals(model, PlanTable.from_plans([plan]))
@@ -97,17 +102,6 @@ def _written(found: Iterable[Improvement], writes: Writer | None, best: int) -> 
         if len(kept) == best:
             break
     return kept or ([first] if first else [])
-
-
-def _obeys(model: CostModel, plan: Plan, options: SpaceOptions, target: Target) -> bool:
-    """Whether a plan keeps the rules of a target; where it does not, others need not either.
-
-    Forks launch what the framework that they are read as does not, such as parallel blocks.
-    """
-    own = PlanTable.from_plans([plan])
-    if own.stages is not None:
-        return True
-    return bool(obeying(model, own, all_orders=options.all_orders, targets=(target,))[0])
 
 
 def _taken(close: Near, kept: BoolArray) -> Near:

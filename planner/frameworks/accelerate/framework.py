@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -110,6 +111,19 @@ class Accelerate(Framework):
         readers = ((name, import_module(f"planner.frameworks.accelerate.{name}.read"))
                    for name in _READ)  # fmt: skip
         return next((name for name, reader in readers if reader.is_launch(text)), "")
+
+    def unread(self, text: str) -> str:
+        """Launches by Accelerate, of programs that hold most of their settings themselves."""
+        if not re.search(r"\baccelerate\s+launch\b", text):
+            return ""
+        from planner.frameworks.reading.commands import started  # noqa: PLC0415  (only where no launch is known)
+
+        chips = started(text) or "N"
+        return (
+            "is a script of accelerate launch, whose program holds the model, the batch and the "
+            "lengths, so that it is not read; what such a run costs: planner solve --framework "
+            f"fsdp --model NAME --hardware NAME --chips {chips} --fix fsdp={chips}"
+        )
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """See `planner.frameworks.accelerate.checkpoints`."""

@@ -58,8 +58,11 @@ class DeepSpeed(Framework):
 
     def read(self, text: str, asked: Asked) -> Imported:
         """See `planner.frameworks.deepspeed.read`."""
+        from planner.base.errors import InputError  # noqa: PLC0415  (only where one is read)
         from planner.frameworks.deepspeed.read import read  # noqa: PLC0415  (only where one is read)
 
+        if line := self.unread(text):
+            raise InputError(f"{asked.name}: {line}")
         return read(text, asked)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -73,6 +76,12 @@ class DeepSpeed(Framework):
         words = ('"zero_optimization"', '"train_micro_batch_size_per_gpu"', '"train_batch_size"')
         is_json = text.lstrip().startswith("{")
         return "deepspeed" if is_json and any(word in text for word in words) else ""
+
+    def unread(self, text: str) -> str:
+        """See `planner.frameworks.deepspeed.scripts`."""
+        from planner.frameworks.deepspeed.scripts import unread  # noqa: PLC0415  (only where no launch is known)
+
+        return unread(text)
 
 
 DEEPSPEED = DeepSpeed()

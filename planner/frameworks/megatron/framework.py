@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -92,6 +93,15 @@ class Megatron(Framework):
         from planner.frameworks.megatron.dialects.forms import is_launch  # noqa: PLC0415  (only where one is read)
 
         return "megatron" if is_launch(text) else ""
+
+    def unread(self, text: str) -> str:
+        """Overrides of Hydra over a YAML file of NeMo 1."""
+        if not re.search(r"\b(trainer\.(num_nodes|devices)|model\.\w+_parallel_size)=", text):
+            return ""
+        return (
+            "starts NeMo with overrides of a YAML file (--config-name); give that file, with what "
+            "is overridden put in: a section trainer and a section model"
+        )
 
     def recomputes_by_stage(self, model: CostModel, plan: Plan) -> bool:
         """Megatron-Core can; what is built on it says nothing of it."""

@@ -11,12 +11,15 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.settings import Beside, no_file
 from planner.frameworks.reading.shell_run import Shell, positional
+from planner.frameworks.reading.shell_words import apart
 from planner.frameworks.reading.slurm import chips_per_node, slurm_options
 
 _SCRIPT = re.compile(r".*\.py")
+_FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")
 _PER_NODE = ("--nproc-per-node", "--ntasks-per-node", "--gpus-per-node", "--num-gpus")
 _NODES = ("--nnodes", "--nodes", "-N", "--num-nodes")
 _TASKS = ("--ntasks", "-n", "-np", "--num-processes")
+_ALL = (*_PER_NODE, *_NODES, *_TASKS)
 _LARGEST = 1 << 20
 
 
@@ -78,7 +81,7 @@ def command_in(
     if not count(best):
         if shell.missing:
             raise InputError(f"{name}: starts {shell.missing[0]}, which does not lie beside it")
-        raise InputError(f"{name}: has no argument of {program}, such as {min(known, key=len)}")
+        raise InputError(f"{name}: {_without(text, known, program, shell.notes)}")
     script = next((at for at, word in enumerate(best) if _SCRIPT.fullmatch(word)), None)
     if script is None and "-m" in best[:40] and not best[0].startswith("-"):
         script = best.index("-m", 0) + 1
@@ -95,8 +98,21 @@ def command_in(
     )
 
 
+def _without(text: str, known: Collection[str], program: str, notes: Sequence[str]) -> str:
+    """What is said of a text no command of which has a flag of a program."""
+    words = _FLAG.findall(text)
+    if not any(word in known for word in words):
+        return f"has no argument of {program}, such as {min(known, key=len)}"
+    if not notes:
+        return f"names arguments of {program}, and has no command that takes them"
+    return (
+        f"its arguments of {program} stand where it is not read: {'; '.join(notes)}; "
+        "give that command by itself"
+    )
+
+
 def _items(value: str | list[str]) -> list[str]:
-    return value.split() if isinstance(value, str) else value
+    return apart(value) if isinstance(value, str) else value
 
 
 def _joined(commands: list[list[str]]) -> list[list[str]]:
@@ -117,7 +133,9 @@ def _flattened(words: list[str]) -> list[str]:
     """Words, with those that hold a whole command or a flag with its value taken apart."""
     found: list[str] = []
     for word in words:
-        if " " in word.strip() and ("--" in word):
+        if "$(" in word or "`" in word:
+            found += apart(word) if "--" in word else [word]
+        elif " " in word.strip() and ("--" in word):
             try:
                 found += shlex.split(word)
             except ValueError:
@@ -125,6 +143,16 @@ def _flattened(words: list[str]) -> list[str]:
         else:
             found.append(word)
     return found
+
+
+def started(text: str) -> int | None:
+    """Chips that a launcher in a script says, whatever the program; None: it says none."""
+    try:
+        shell = Shell("").read(text)
+    except InputError:
+        return None
+    launchers = (words for words in shell.commands if any(_named(word) in _ALL for word in words))
+    return _chips(next(launchers, []), shell)[0]
 
 
 def _chips(launcher: list[str], shell: Shell) -> tuple[int | None, str]:

@@ -29,6 +29,8 @@ class PythonRecipe:
         calls: Functions and classes that were called, with their first argument where it is text.
         built: Dotted fields below the object that are made by a call, with what is called.
         notes: What was left out, one line each.
+        bases: Functions and classes of other files that made what is changed, returned or handed
+            on here.
     """
 
     name: str
@@ -36,6 +38,7 @@ class PythonRecipe:
     built: dict[str, str]
     calls: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -47,6 +50,8 @@ class _Reading:
     built: dict[str, str] = field(default_factory=dict)
     objects: dict[str, ast.Call] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    made: dict[str, str] = field(default_factory=dict)
+    bases: dict[str, None] = field(default_factory=dict)
     depth: int = 0
 
 
@@ -84,14 +89,37 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
             f"{name}: has {len(recipes)} recipes; name one as FILE::FUNCTION, of {some}"
         )
     else:
-        _read_body(reading, tree.body, dict(reading.constants))
+        chosen = _read_program(reading, tree, name)
     return PythonRecipe(
         name=chosen or "the program",
         values=reading.values,
         built=reading.built,
         calls=tuple(reading.calls),
         notes=tuple(reading.notes),
+        bases=tuple(reading.bases),
     )
+
+
+def _read_program(reading: _Reading, tree: ast.Module, name: str) -> str:
+    """Goes through a file that says of no function that it is a recipe.
+
+    Returns:
+        The function that stands for it, where the file itself sets nothing; else empty.
+
+    Raises:
+        InputError: Several functions might.
+    """
+    _read_body(reading, tree.body, dict(reading.constants))
+    others = [one for one in reading.functions if not one.startswith("_")]
+    if reading.values or reading.made or not others:
+        return ""
+    if len(others) > 1:
+        some = ", ".join(others[:4]) + (", ..." if len(others) > 4 else "")
+        raise InputError(
+            f"{name}: sets nothing outside of its functions; name one as FILE::FUNCTION, of {some}"
+        )
+    _read_function(reading, reading.functions[others[0]], {})
+    return others[0]
 
 
 def _named(node: ast.expr | None) -> str:
@@ -140,6 +168,12 @@ def _read_statement(reading: _Reading, statement: ast.stmt, names: dict[str, Any
         _read_assignment(reading, statement.targets[0], statement.value, names)
     elif isinstance(statement, ast.Return) and isinstance(statement.value, ast.Call):
         _read_call(reading, "", statement.value, names)
+        _add_base(reading, _other_maker(reading, statement.value))
+    elif isinstance(statement, ast.Return):
+        _add_base(reading, reading.made.get(_dotted(statement.value), ""))
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        for one in (*statement.value.args, *(word.value for word in statement.value.keywords)):
+            _add_base(reading, reading.made.get(_dotted(one), ""))
     elif isinstance(statement, ast.If):
         known, value = _plain(statement.test, names)
         if not known:
@@ -159,6 +193,7 @@ def _read_assignment(
     if isinstance(value, ast.Call):
         if path and not inner:
             reading.objects[path] = value
+            reading.made[path] = _other_maker(reading, value)
         _read_call(reading, inner, value, names)
         return
     known, plain = _plain(value, names)
@@ -166,11 +201,23 @@ def _read_assignment(
         if known and path:
             names[path] = plain
         return
+    _add_base(reading, reading.made.get(path.partition(".")[0], ""))
     if known:
         reading.values[inner] = plain
     else:
         reading.values.pop(inner, None)
         reading.notes.append(f"line {target.lineno}: {path} is computed, and left out")
+
+
+def _other_maker(reading: _Reading, call: ast.Call) -> str:
+    """What makes an object, where that is no function of the file."""
+    called = _named(call.func)
+    return "" if called in reading.functions else called
+
+
+def _add_base(reading: _Reading, called: str) -> None:
+    if called:
+        reading.bases[called] = None
 
 
 def _read_call(reading: _Reading, path: str, call: ast.Call, names: dict[str, Any]) -> None:

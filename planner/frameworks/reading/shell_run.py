@@ -16,12 +16,13 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.frameworks.reading.settings import Beside, no_file
 from planner.frameworks.reading.shell_cases import Cases
-from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word
+from planner.frameworks.reading.shell_words import Lexer, Part, Statement, Word, apart
 from planner.frameworks.reading.slurm import slurm_variables
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\+?)=")
 _DECLARES = ("export", "local", "declare", "readonly", "typeset")
 _WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
+_ARGUMENTS = ("$@", "$*", "${@}", "${*}")
 _EXPANSION = re.compile(
     r"\$\(\((?P<sum>[^()]*(?:\([^()]*\)[^()]*)*)\)\)|\$\{(?P<braced>\w+)(?P<whole>\[[@*]\])?"
     r"(?::?[-=](?P<default>[^{}]*(?:\$\{[^{}]*\}[^{}]*)*))?\}|\$(?P<name>[A-Za-z_]\w*|[1-9])"
@@ -225,7 +226,9 @@ class Shell:
         if text is None:
             self.missing.append(name)
             return
-        outer, self.variables = self.variables, {**self.variables, **positional(words[1:])}
+        outer = self.variables
+        own = {name: value for name, value in outer.items() if not name.isdigit()}
+        self.variables = {**own, **positional(words[1:])}
         self._depth += 1
         self.read(text)
         self._depth -= 1
@@ -256,14 +259,16 @@ class Shell:
 
     def fields(self, word: Word) -> list[str]:
         """The words that a word becomes: arrays are several, and so are values with blanks."""
+        if len(word) == 1 and word[0].expands and word[0].text in _ARGUMENTS:
+            return [str(self.variables[name]) for name in self.variables if name.isdigit()]
         if len(word) == 1 and (match := _WHOLE_ARRAY.fullmatch(word[0].text)) and word[0].expands:
             if match[1] not in self.variables:
                 return [word[0].text]
             items = self._items(match[1])
-            return items if word[0].quoted else " ".join(items).split()
+            return items if word[0].quoted else apart(" ".join(items))
         text = self._text(word)
         loose = any(_EXPANSION.search(part.text) and not part.quoted for part in word)
-        return text.split() if loose else [text]
+        return apart(text) if loose else [text]
 
     def _text(self, word: Word) -> str:
         return "".join(self._expanded(part) for part in word)

@@ -15,6 +15,11 @@ _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _REDIRECTION = re.compile(r"[0-9]*>&[0-9-]|&>>?")
 _LAYOUT = re.compile(r"E[tm*0-9|(),]*L(?=\s|$)")  # a pipeline's layout that lost its quotes
 _DOCUMENT = re.compile(r"<<(-?)[ \t]*(\\|['\"]?)(\w+)(['\"]?)")
+_FROM_COMMANDS = ("<(", ">(")
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+_OUTPUT = re.compile(
+    r"""(?:`[^`]*`|\$\((?:'[^']*'|"[^"]*"|\((?:[^()]|\([^()]*\))*\)|[^()'"])*\)|\S)+"""
+)
 _ENDS_OF_CASES = (")", ";;")
 _SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
 
@@ -48,6 +53,15 @@ class Statement:
     array: str = ""
     joint: str = "\n"
     document: Part | None = None
+
+
+def apart(text: str) -> list[str]:
+    """The words of a value at its blanks; the output of a command, which is not known, stays whole.
+
+    >>> apart("--tp $(nvidia-smi -L | wc -l) --pp 2")
+    ['--tp', '$(nvidia-smi -L | wc -l)', '--pp', '2']
+    """
+    return _OUTPUT.findall(text)
 
 
 class Lexer:
@@ -200,7 +214,7 @@ class Lexer:
             return Part(match[0], False, False)
         while self.at < len(self.text) and self.text[self.at] not in "'\"":
             char = self.text[self.at]
-            if char == "$":
+            if char == "$" or self.text.startswith(_FROM_COMMANDS, self.at):
                 end = self._past_expansion(self.at) + 1
                 found += self.text[self.at : end]
                 self._advance(end - self.at)
@@ -231,9 +245,13 @@ class Lexer:
         if opening not in ("(", "{") or not opening:
             return at
         closing = {"(": ")", "{": "}"}[opening]
-        depth = 0
-        for place in range(at + 1, len(self.text)):
+        depth, place = 0, at + 1
+        while place < len(self.text):
+            if opening == "(" and (match := _QUOTED.match(self.text, place)):
+                place = match.end()
+                continue
             depth += (self.text[place] == opening) - (self.text[place] == closing)
             if depth == 0:
                 return place
+            place += 1
         raise self._open(f"the bracket {opening}", self.line)

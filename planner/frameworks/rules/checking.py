@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -108,13 +108,22 @@ def broken(
 
 
 def unbroken(
-    model: CostModel, plans: PlanTable, *, all_orders: bool = False, target: Target | None = None
+    model: CostModel,
+    plans: PlanTable,
+    *,
+    all_orders: bool = False,
+    target: Target | None = None,
+    spared: Collection[Rule] = (),
 ) -> BoolArray:
-    """(n,) plans without explicit stages that break no rule; arguments as of `broken`."""
+    """(n,) plans without explicit stages that break no rule; arguments as of `broken`.
+
+    Rules that are `spared` may be broken.
+    """
     model = model if target is None else judged_for(model, target)
     kept = np.ones(len(plans), dtype=np.bool_)
     for rule in _rules(model, target, all_orders=all_orders):
-        kept &= rule.holds(model, plans)
+        if rule not in spared:
+            kept &= rule.holds(model, plans)
     return kept
 
 

@@ -80,7 +80,7 @@ class Torchtitan(Framework):
         words = (
             r"^\[parallelism\]",
             r"--(parallelism|training|activation_checkpoint)[.:]",
-            r"torchtitan\.train",
+            r"torchtitan\.train|--job\.config[_-]file\b",
             r"^def \w+\(.*->\s*\"?Trainer\.Config\b",
         )
         return "torchtitan" if any(re.search(word, text, re.M) for word in words) else ""

@@ -31,7 +31,7 @@ from planner.frameworks.torchtitan.reading.functions import function_settings, i
 from planner.frameworks.torchtitan.reading.names import OTHER_SECTIONS, known_settings
 from planner.frameworks.torchtitan.reading.registry import PARTLY_NVFP4
 from planner.frameworks.torchtitan.reading.stages import pipeline_of
-from planner.frameworks.torchtitan.reading.text import settings_in
+from planner.frameworks.torchtitan.reading.text import FILE, settings_in
 from planner.plan import Plan
 
 _BOOLEANS = {"true": True, "false": False}
@@ -56,8 +56,8 @@ def read(text: str, asked: Asked) -> Imported:
     if is_function:
         settings, command, tunes = function_settings(text, asked)
     else:
-        settings, command = settings_in(text, asked.name)
-    newer = is_function or bool(command.words)
+        settings, command = settings_in(text, asked)
+    newer = is_function or (bool(command.words) and not settings.pop(FILE, ()))
     launch = LaunchSettings(asked, settings)
     launch.warnings += command.notes
     check_source(launch)
@@ -66,7 +66,7 @@ def read(text: str, asked: Asked) -> Imported:
     add_choices(launch)
     dimensions = _dimensions(launch)
     model = asked.model_of(dimensions, None, "" if dimensions else _called(launch))
-    if command.words:
+    if command.words and newer:
         check_known(launch, model)
     chips = chips_of(launch, command.chips, command.said)
     mesh = _mesh(launch, model, chips)

@@ -5,6 +5,7 @@ A change counts only where the changed text reads back as that plan and the same
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import unified_diff
@@ -20,6 +21,7 @@ from planner.plan import Plan
 from planner.question.launch.read import LaunchRead, launch_in, part_of, text_of
 
 _CONTEXT = 1
+_UNENDED = "\\ No newline at end of file"
 _FREE = ("split", "schedule", "order", "clock", "layout")
 """Fields of a plan that a reader names by rules of its own."""
 
@@ -89,7 +91,10 @@ def _patched(path: Path) -> str:
 
 def _diff(text: str, new: str, path: Path) -> str:
     name = _patched(Path(str(path).partition("::")[0]))
-    lines = unified_diff(
-        text.splitlines(keepends=True), new.splitlines(keepends=True), name, name, n=_CONTEXT
-    )
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    lines = unified_diff(_lines(text), _lines(new), name, name, n=_CONTEXT)
+    return "".join(line if line.endswith("\n") else f"{line}\n{_UNENDED}\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with their ends, which are as `patch` has them: no form feed ends one."""
+    return list(io.StringIO(text, newline="\n"))

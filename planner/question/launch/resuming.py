@@ -17,6 +17,7 @@ from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
 from planner.frameworks.registry import framework_of
 from planner.plan import Plan
 from planner.plan.layout_text import parse_layout
+from planner.question.checks import problems_of
 from planner.question.files.plan_file import PlanRead, read_plan_file
 from planner.question.launch.read import read_launch
 from planner.question.request import Request
@@ -57,6 +58,7 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
     if framework is None:
         raise InputError(f"resume-from: no form of checkpoint of {profile.name} is known")
     plan = _plan(request, resolved)
+    _check_sizes(resolved, plan)
     checkpoint = checkpoint_of(framework, request.checkpoint, plan)
     if checkpoint.same_chips and plan.chips not in resolved.counts:
         raise InputError(
@@ -65,6 +67,17 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
         )
     _check_layers(request, checkpoint, plan)
     return Resumed(plan=plan, checkpoint=checkpoint, kept=_both(checkpoint.kept(plan), request.fix))
+
+
+def _check_sizes(resolved: Resolved, plan: Plan) -> None:
+    """Refuses a run of sizes that no run of the model has.
+
+    Raises:
+        InputError: A line each.
+    """
+    own = {name: (str(getattr(plan, name)),) for name in ("tp", "cp", "ep")}
+    if lines := problems_of(resolved.cost, own, None):
+        raise InputError("\n".join(f"resume-from: {line.removeprefix('fix: ')}" for line in lines))
 
 
 def _check_layers(request: Request, checkpoint: Checkpoint, plan: Plan) -> None:
@@ -105,6 +118,10 @@ def _both(
 def _plan(request: Request, resolved: Resolved) -> Plan:
     """The plan of a run: of a text such as `tp=4,pp=2,dp=8`, a plan file or a launch."""
     text = request.resume_from or ""
+    if not text.strip():
+        raise InputError(
+            "resume-from: is empty; give a plan file, a launch or a mesh, e.g. tp=4,pp=2,dp=8"
+        )
     path = Path(text)
     if "=" in text and not path.exists():
         return _with_split(_of_text(text), resolved, given="split" in text)

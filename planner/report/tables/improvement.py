@@ -9,22 +9,34 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planner.base.units import plural, show_bytes, show_percent, show_seconds
-from planner.report.tables.tables import section, spaced, table
+from planner.report.tables.tables import print_view, section, spaced, table
 
 _HEADINGS = ("changes", "what", "step time", "memory", "saves (80 %)", "sure")
 
 
-def improvement_view(found: Mapping[str, Any]) -> RenderableType:
-    """What is shown of `planner.explanation.improvement.answer.Improvements.to_dict`."""
+def print_improvement(found: Mapping[str, Any]) -> None:
+    """Prints `planner.explanation.improvement.answer.Improvements.to_dict`.
+
+    Diffs go out as they are, for `patch`: no line is wrapped or cut, no tab becomes blanks.
+    """
+    print_view(_overview(found))
+    for count, ones in found["by_changes"].items():
+        if ones:
+            one, title = ones[0], f"The best of {plural(int(count), 'change')}"
+            reason = [] if one["diff"] else [Text(f"No diff: {one['why_no_diff']}.")]
+            print()
+            print_view(section(title, *reason))
+            print(one["diff"], end="")
+
+
+def _overview(found: Mapping[str, Any]) -> RenderableType:
+    """The plans beside each other, and how many were compared."""
     every = [(count, one) for count, ones in found["by_changes"].items() for one in ones]
     parts: list[list[RenderableType]] = [[Text(_summary(found, len(every)))]]
     if every:
         rows = [_row(count, one) for count, one in every]
         view = table(_HEADINGS, rows, whole=("step time", "memory", "sure"))
         parts = [[section("Nearest better plans", view)], *parts]
-    for count, ones in found["by_changes"].items():
-        if ones:
-            parts.append(_diff(count, ones[0]))
     return spaced(parts)
 
 
@@ -61,11 +73,3 @@ def _row(count: str, one: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _diff(count: str, one: Mapping[str, Any]) -> list[RenderableType]:
-    """The diff of a plan, or why there is none."""
-    title = f"The best of {plural(int(count), 'change')}"
-    if one["diff"]:
-        return [section(title, Text(one["diff"].rstrip("\n"), no_wrap=True, overflow="fold"))]
-    return [section(title, Text(f"No diff: {one['why_no_diff']}."))]

@@ -1,5 +1,6 @@
 """Shell text as launch scripts use it: words, variables, arrays, conditions."""
 
+import re
 from contextlib import suppress
 
 import pytest
@@ -43,6 +44,43 @@ def test_what_the_text_does_not_define_stays() -> None:
     assert words("python train.py --lr $LR --split $(cat split) --seed $1 ${MORE[@]}") == [
         "--lr", "$LR", "--split", "$(cat split)", "--seed", "$1", "${MORE[@]}",
     ]  # fmt: skip
+
+
+@each(
+    "output",
+    [
+        "$(touch a; echo 8)",
+        "`touch a; echo 8`",
+        "$(nvidia-smi --list | wc -l)",
+        "$(echo ')' ; (cd a; b) )",
+        "$(echo \"a;b\" 'c)')",
+    ],
+)
+def test_the_output_of_a_command_is_one_word(output: str) -> None:
+    """In its place, and through a variable, an array and a word of several."""
+    wanted = ["--lr", output, "--bf16"]
+    assert words(f"x t.py --lr {output} --bf16") == wanted
+    assert words(f"X={output}\nx t.py --lr $X --bf16") == wanted
+    assert words(f"A=(--lr {output})\nA+=(--bf16)\nx t.py ${{A[@]}}") == wanted
+    assert words(f"export A={output}\nB='--lr '$A' --bf16'\nx t.py $B") == wanted
+
+
+def test_a_command_in_the_place_of_a_file_is_no_argument() -> None:
+    assert words("x t.py --lr 1 --bf16 < <(a; b) > >(tee log; c)") == ["--lr", "1", "--bf16"]
+
+
+@each(
+    ("text", "line"),
+    [
+        ("for i in 1; do\nx t.py --lr $i\ndone", "stand where it is not read: line 1: `for`"),
+        ('if [ -n "$A" ]; then\nx t.py --lr=1\nfi', "stand where it is not read: line 1: an `if`"),
+        ("# x t.py --lr 1\nls", "names arguments of a program, and has no command that takes them"),
+        ("for i in 1; do\nls --lrx\ndone", "has no argument of a program, such as --lr"),
+    ],
+)
+def test_what_is_said_of_a_launch_that_is_left_out(text: str, line: str) -> None:
+    with pytest.raises(InputError, match=re.escape(line)):
+        words(text)
 
 
 def test_unknown_conditions_and_loops_are_left_out_with_a_note() -> None:

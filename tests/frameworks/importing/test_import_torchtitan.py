@@ -283,8 +283,8 @@ def test_the_mesh_of_an_unknown_configuration_must_be_said(tmp_path: Path) -> No
 @each(
     ("more", "line"),
     [
-        ("--job.config_file a.toml", "job.config_file: the settings are in 'a.toml'; give that "
-         "file, with what is overridden put in"),
+        ("--job.config_file a.toml", "job.config_file: the settings are in 'a.toml', which does "
+         "not lie beside it; put it there, or give that file with --chips 64"),
         ("--training.max_context_length 8192", "training.max_context_length: is a setting of "
          "torchtitan main, which is not read; nearest of 0.3: training.seq_len"),
     ],

@@ -79,7 +79,8 @@ def test_count_is_the_published_one(name: str) -> None:
 @each("name", [name for name in CONFIGS if "record" in CONFIGS[name]])
 def test_fields_are_those_of_our_record(name: str) -> None:
     found, ours = facts(imported(name).model), facts(load_model(CONFIGS[name]["record"]))
-    for path, value in OTHERWISE.get(name, {}).items():
+    ours = {path: value for path, value in ours.items() if not path.startswith("vision.")}
+    for path, value in OTHERWISE.get(name, {}).items():  # towers are counted, and not in a model
         assert found[path] == value
         found[path] = ours[path]
     assert found == ours

@@ -47,6 +47,8 @@ _DROPPED = (
 )  # fmt: skip
 _CHIPS = re.compile(r"_(\d{1,6})gpu_")
 _OTHER_JOBS = re.compile(r"peft|lora|dora")
+_RECIPE = re.compile(r"(?!get_|build_|make_|create_)[a-z]\w*_(config|recipe)")
+"""Names of functions that are recipes; what gets a part of one has a verb."""
 _ADAPTERS = ("LoRA", "DoRA", "CanonicalLoRA")
 
 
@@ -57,8 +59,7 @@ def bridge(text: str, asked: Asked) -> Recipe:
         InputError: It is no recipe, or one that trains adapters.
     """
     found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
-    if _OTHER_JOBS.search(found.name) or any(name in _ADAPTERS for name, _ in found.calls):
-        raise InputError(f"{asked.name}: {found.name} {ADAPTERS}")
+    _refuse_others(found, asked.name)
     tunes = any(name == "_sft_common" for name, _ in found.calls)
     common = _TUNED if tunes else _COMMON
     own = {name: value for name, value in found.values.items() if name in common}
@@ -90,6 +91,24 @@ def bridge(text: str, asked: Asked) -> Recipe:
         assumed=assumed,
         job={"job": "finetune"} if tunes else {},
     )
+
+
+def _refuse_others(found: PythonRecipe, name: str) -> None:
+    """Refuses a recipe that trains adapters, and one whose settings stand elsewhere.
+
+    Raises:
+        InputError: It is such a one.
+    """
+    if _OTHER_JOBS.search(found.name) or any(called in _ADAPTERS for called, _ in found.calls):
+        raise InputError(f"{name}: {found.name} {ADAPTERS}")
+    if others := [one for one in found.bases if _RECIPE.fullmatch(one)]:
+        raise InputError(
+            f"{name}: {found.name} builds on {others[0]}, which stands in another file with "
+            "most of the settings; copy that function, and what it calls, into this one"
+        )
+    sets = any(value.partition(".")[0] in _SECTIONS for value in found.values)
+    if not sets and not any(called.endswith("_common") for called, _ in found.calls):
+        raise InputError(f"{name}: {found.name} sets nothing of a recipe")
 
 
 def _text(value: Any) -> Any:

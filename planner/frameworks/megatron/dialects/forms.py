@@ -18,7 +18,9 @@ from planner.frameworks.reading.yaml_files import yaml_mapping
 _NEOX = re.compile(r"""^\s*["']?(pipe|model)[-_]parallel[-_]size["']?\s*:""", re.M)
 _NEMO = re.compile(r"^  (tensor|pipeline)_model_parallel_size\s*:", re.M)
 _PRIMUS = re.compile(r"^ +framework:\s*megatron\s*$", re.M)
-_BRIDGE = re.compile(r"^\s*cfg\.model\b|^def \w+\(.*->\s*ConfigContainer", re.M)
+_BRIDGE = re.compile(
+    r"^\s*cfg\.model\b|^def \w+\(.*->\s*ConfigContainer|^(from|import) megatron\.bridge\b", re.M
+)
 
 
 _ARGUMENTS = re.compile(

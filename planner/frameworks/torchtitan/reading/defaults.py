@@ -89,10 +89,7 @@ def check_known(launch: LaunchSettings, model: Model) -> None:
 
 
 def check_source(launch: LaunchSettings) -> None:
-    """Notes settings that stand in another file, or are those of another version."""
-    if file := launch.text("job.config_file"):
-        what = f"the settings are in {shown(file)}; give that file, with what is overridden put in"
-        launch.wrong("job.config_file", what)
+    """Notes settings that are those of another version."""
     for name, here in OF_MAIN.items():
         if name in launch.values:
             launch.wrong(

@@ -10,6 +10,7 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import one_line, shown
 from planner.frameworks.reading.commands import Command, command_in
+from planner.frameworks.reading.settings import Asked
 from planner.frameworks.torchtitan.reading.names import (
     OTHER_SECTIONS,
     READ,
@@ -19,22 +20,48 @@ from planner.frameworks.torchtitan.reading.names import (
 
 Settings = dict[str, tuple[str, ...]]
 
+FILE = "job.config_file"
+"""What names the TOML file of a command of 0.2."""
+_FILES = (f"--{FILE}", "--job.config-file")
 _OVERRIDE = re.compile(r"(^|[\s\"'(])--[a-z_]+\.[a-z_.-]+|(^|\s)--(module|config)[\s=]", re.M)
 _POLICY = re.compile(r"activation[-_]checkpoint:([a-z_-]+)")
 _CHOICE = re.compile(r"([a-z_-]+):[a-z0-9_-]+")
 _DEEPEST = 12
 
 
-def settings_in(text: str, name: str) -> tuple[Settings, Command]:
+def settings_in(text: str, asked: Asked) -> tuple[Settings, Command]:
     """Settings as `section.name` with their values as text, and the command, if there is one.
 
+    A command that names a TOML file overrides what that says, where it lies beside the script.
+
     Raises:
-        InputError: The text is neither.
+        InputError: The text is neither, or the file of settings lies elsewhere.
     """
-    if _OVERRIDE.search(text):
-        known = [f"--{setting}" for setting in known_settings()]
-        command = command_in(text, name, {*known, "--module", "--config"}, "torchtitan")
-        return _overrides(command.words), command
+    if not _OVERRIDE.search(text):
+        return _of_toml(text, asked.name), Command(words=[])
+    known = {f"--{setting}" for setting in known_settings()} | {"--module", "--config", *_FILES}
+    command = command_in(text, asked.name, known, "torchtitan", asked.beside, asked.arguments)
+    settings = _overrides(command.words)
+    named = settings.pop(FILE, ())
+    if not named:
+        return settings, command
+    path = named[-1]
+    found = asked.beside(path) or asked.beside(path.rpartition("/")[2])
+    if found is None:
+        chips = f" with --chips {command.chips}" if command.chips else ""
+        raise InputError(
+            f"{asked.name}: {FILE}: the settings are in {shown(path)}, which does not lie beside "
+            f"it; put it there, or give that file{chips}"
+        )
+    return {FILE: (path,), **_of_toml(found, path), **settings}, command
+
+
+def _of_toml(text: str, name: str) -> Settings:
+    """The settings of a file.
+
+    Raises:
+        InputError: It is no TOML, or has text in the place of numbers.
+    """
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -49,11 +76,10 @@ def settings_in(text: str, name: str) -> tuple[Settings, Command]:
         why = "is text in quotes; torchtitan takes a number or a switch: write it without"
         lines = [f"{name}: {field}: {shown(values[field])} {why}" for field in quoted]
         raise InputError("\n".join(lines))
-    found = {
+    return {
         field: tuple(map(word, value)) if isinstance(value, list) else (word(value),)
         for field, value in values.items()
     }
-    return found, Command(words=[])
 
 
 def _flat(data: dict[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,123 @@
+"""Launches whose settings stand elsewhere: read with the file beside them, or told what to give."""
+
+import re
+from pathlib import Path
+
+import pytest
+from support.cases import each
+
+from planner.base.errors import InputError
+from planner.question.launch import read_launch
+
+GOLDEN = Path(__file__).parents[1] / "export" / "golden" / "torchtitan-0.2"
+CHANGED = "    cfg = llama3_70b_pretrain_config({})\n    cfg.model.tensor_model_parallel_size = 4\n"
+BRIDGE = "from megatron.bridge.recipes.llama import llama3_70b_pretrain_config\n"
+ELSEWHERE = "builds on llama3_70b_pretrain_config, which stands in another file"
+
+
+def read(text: str, folder: Path, name: str = "launch", source: str = "auto"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return read_launch(source, path, {"model": "llama3-70b", "hardware": "dgx-h100-ndr"})
+
+
+@each(
+    "text",
+    [
+        f"def mine():\n{CHANGED.format('')}    return cfg\n",
+        f"def mine():\n{CHANGED.format('tensor_model_parallel_size=4')}    return cfg\n",
+        "cfg = llama3_70b_pretrain_config(tensor_model_parallel_size=4)\npretrain(config=cfg)\n",
+        "def main():\n    cfg = llama3_70b_pretrain_config()\n    pretrain(cfg)\n\nmain()\n",
+        "def mine() -> ConfigContainer:\n    return llama3_70b_pretrain_config()\n",
+    ],
+)
+def test_a_recipe_over_one_of_another_file(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=ELSEWHERE):
+        read(BRIDGE + text, tmp_path)
+
+
+def test_a_program_that_imports_and_sets_nothing(tmp_path: Path) -> None:
+    text = 'from megatron.bridge import AutoBridge\nAutoBridge.from_hf_pretrained("a/llama3-8b")\n'
+    with pytest.raises(InputError, match="the program sets nothing of a recipe"):
+        read(text, tmp_path)
+
+
+def test_a_recipe_over_one_of_the_same_file(tmp_path: Path) -> None:
+    base = (
+        "def llama3_70b_pretrain_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
+        "    cfg.model.pipeline_model_parallel_size = 4\n    return cfg\n\n"
+    )
+    text = f"{base}def mine():\n{CHANGED.format('')}    return cfg\n"
+    (tmp_path / "recipes.py").write_text(text, encoding="utf-8")
+    path = tmp_path / "recipes.py::mine"
+    plan = read_launch("auto", path, {"model": "llama3-70b", "hardware": "dgx-h100-ndr"}).plan
+    assert (plan.tp, plan.pp) == (4, 4)
+
+
+def test_functions_that_do_not_say_what_they_return(tmp_path: Path) -> None:
+    text = f"{BRIDGE}def a():\n    return 1\n\ndef b():\n{CHANGED.format('')}    return cfg\n"
+    with pytest.raises(InputError, match="name one as FILE::FUNCTION, of a, b"):
+        read(text, tmp_path)
+
+
+@each(("folder", "model"), [("uneven", "llama2-13b"), ("dense-sharded", "llama3-8b")])
+def test_a_command_with_its_file_of_settings(folder: str, model: str) -> None:
+    """What the command starts and what the file says are one launch, as of the file alone."""
+    asked = {"model": model, "hardware": "dgx-h100-ndr"}
+    command = read_launch("auto", GOLDEN / folder / "launch.txt", asked)
+    chips = {"chips": command.plan.chips}
+    alone = read_launch("torchtitan", GOLDEN / folder / "torchtitan.toml", {**asked, **chips})
+    assert command.plan == alone.plan
+    assert command.request == alone.request
+
+
+TRAIN = (
+    "#!/bin/bash\nNGPU=${NGPU:-8}\nTRAIN_FILE=${TRAIN_FILE:-torchtitan.train}\n"
+    "CONFIG_FILE=${CONFIG_FILE:-./train_configs/a.toml}\n"
+    "torchrun --nnodes 2 --nproc_per_node=${NGPU} -m ${TRAIN_FILE} "
+    '--job.config_file ${CONFIG_FILE} "$@"\n'
+)
+SETTINGS = (
+    '[model]\nname = "llama3"\nflavor = "70B"\n[training]\nlocal_batch_size = 2\n'
+    "seq_len = 4096\n[parallelism]\ntensor_parallel_degree = 8\n"
+)
+
+
+@each("place", ["train_configs/a.toml", "a.toml"])
+def test_overrides_of_a_file(place: str, tmp_path: Path) -> None:
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).write_text(SETTINGS, encoding="utf-8")
+    found = read(TRAIN, tmp_path)
+    assert (found.plan.chips, found.plan.tp, found.plan.fsdp) == (16, 8, 2)
+    asked = {"model": "llama3-70b", "hardware": "dgx-h100-ndr"}
+    more = "launch::--parallelism.tensor_parallel_degree=4 --training.seq_len 8192"
+    found = read_launch("auto", tmp_path / more, asked)
+    assert (found.plan.chips, found.plan.tp, found.plan.fsdp) == (16, 4, 4)
+    assert found.request.seq_len == 8192
+
+
+def test_a_file_of_settings_that_lies_elsewhere(tmp_path: Path) -> None:
+    line = "'./train_configs/a.toml', which does not lie beside it; put it there, or give that file"
+    with pytest.raises(InputError, match=re.escape(f"{line} with --chips 16")):
+        read(TRAIN, tmp_path)
+
+
+DEEPSPEED = "deepspeed --num_nodes 4 --num_gpus 8 train.py --deepspeed my/ds.json --bf16 True\n"
+
+
+@each(
+    ("text", "source", "words"),
+    [
+        (DEEPSPEED, "auto", "--from deepspeed my/ds.json --model NAME --hardware NAME --chips 32"),
+        (DEEPSPEED, "deepspeed", "is a script that starts a program with DeepSpeed"),
+        ("torchrun t.py --deepspeed $A\n", "auto", "--from deepspeed ds_config.json"),
+        ("accelerate launch --num_processes 16 --use_fsdp t.py\n", "auto", "--chips 16 --fix"),
+        ("python a.py trainer.num_nodes=4 model.x=1\n", "auto", "starts NeMo with overrides"),
+        ("ls -l\n", "auto", "is not known as a launch of any of"),
+    ],
+)
+def test_what_to_give_in_the_place_of_a_script(
+    text: str, source: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        read(text, tmp_path, source=source)
