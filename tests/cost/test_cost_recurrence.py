@@ -16,6 +16,7 @@ from planner.cost.kernels.linears import Shares, layer_linears, product_flop
 from planner.cost.kernels.recurrence import Scan, delta_flop, scan_of, ssd_flop
 from planner.cost.kernels.shapes import WHOLE, shapes_of
 from planner.cost.memory.memory import activation_bytes
+from planner.cost.memory.tensors import layer_tensors
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
@@ -195,6 +196,36 @@ def test_a_mamba2_layer_keeps_what_its_kernels_keep() -> None:
         seq_len=8192.0,
     )
     assert kept["none"][0, 0] == (2 * 2 * 4096 + scan.kept) / 2
+
+
+@each("name", ["qwen3-next-80b-a3b", "nemotron-3-nano-30b-a3b", "olmo-hybrid-7b"])
+def test_inputs_of_products_are_those_of_the_layer(name: str) -> None:
+    """Below 16 bits each is kept narrower, and one that tp gathers is kept whole."""
+    model = load_model(name)
+    shapes, framework = shapes_of(model, 4096), FRAMEWORKS["megatron"]
+    for moe in (False, True):
+        kind = "moe" if moe else "dense"
+        pairs = zip(model.mixers, model.feed_forwards, model.layer_kinds, strict=True)
+        made = [(mixer, mlp) for mixer, mlp, one in pairs if one == kind]
+        blocks = [(mixer != "none") + (mlp != "none") for mixer, mlp in made]
+        mean = sum(blocks) / len(blocks) if blocks else 0.0
+        assert shapes.inputs_read(moe=moe) == pytest.approx(mean)
+        if not blocks:
+            continue
+        one, whole = np.array([[1]]), np.array([[False]])
+        kept = [
+            activation_bytes(
+                shapes, framework, one, whole, moe=moe, fused=True, seq_len=4096.0, operand=operand
+            )["none"]
+            for operand in (2.0, 1.0)
+        ]
+        rest = [
+            layer_tensors(shapes, framework, one.astype(float), moe=moe, operand=operand)
+            for operand in (2.0, 1.0)
+        ]
+        others = [x.latent + x.attention + x.mlp + x.scan for x in rest]
+        inputs = kept[0] - kept[1] - (others[0] - others[1])
+        assert inputs == pytest.approx(mean * model.hidden)
 
 
 def test_a_recurrence_grows_with_the_sequence_and_attention_with_its_square() -> None:
