@@ -385,9 +385,10 @@ def state_terms(
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
     once = gathers_once(model.framework, pp)
-    late = late_gather_s(a, nets, sharding, dense, experts, tensors, once, trained_share)
+    kept = (once, trained_share, model.job.reference_copies)
+    late = late_gather_s(a, nets, sharding, dense, experts, tensors, *kept)
     return StateTerms(
-        collective=step_collective_s(a, nets, sharding, dense, experts, once, trained_share),
+        collective=step_collective_s(a, nets, sharding, dense, experts, *kept),
         optimizer=np.where(on_host, there, here) + late,
         optimizer_kernels=np.where(on_host, 0.0, here),
     )

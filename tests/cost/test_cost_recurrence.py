@@ -82,6 +82,14 @@ def test_the_scan_of_mamba2_takes_the_flop_that_its_chunks_multiply() -> None:
     assert again == 2 * groups * key * chunk + 2 * heads * key * width
 
 
+def _inverting(size: int) -> float:
+    """Multiplications and additions of forward substitution with the columns of the identity.
+
+    The first of a column is one, and so is the diagonal: two for each of what is under both.
+    """
+    return float(sum(2 * (row - k) for row in range(size) for k in range(row)))
+
+
 def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
     """The same of S = a S (I - b k k^T) + b v k^T, with the inverse of a triangle per chunk."""
     tokens, chunk, key, width = 24, 6, 5, 3
@@ -96,7 +104,7 @@ def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
         mask = np.tril(passed[:, None] / passed[None, :])
         kept = np.tril(some * times(k[own], k[own].T) * mask, -1)
         solved = np.linalg.inv(np.eye(chunk) + kept)
-        times.flop += 2.0 * chunk**3 / 3  # a unit triangle
+        times.flop += chunk**3 / 3  # a unit triangle
         weights = times(solved, some * passed[:, None] * k[own])
         values = times(solved, some * v[own]) - times(weights, state)
         scores = mask * times(q[own], k[own].T)
@@ -111,6 +119,7 @@ def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
     flop, _ = delta_flop(mixer("gated-delta", 1, width, 1, key, chunk))
     assert times.flop == pytest.approx(tokens * flop, rel=1e-12)
+    assert _inverting(64) == pytest.approx(64**3 / 3, rel=1e-3)
 
 
 def _projected(scan: Scan) -> float:

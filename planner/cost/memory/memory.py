@@ -18,6 +18,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.assumptions.number_formats import kept_operand_bytes
+from planner.assumptions.optimizers import FROZEN, UNQUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
@@ -322,6 +323,7 @@ def _buffers(
 ) -> FloatArray:
     """(n, s) gathered parameters and gradients under zero3, dummy gradients, residues.
 
+    A stage that stays gathered does so of a reference model too; layers are gathered in turn.
     Dummy weight gradients are those of the layer in which backward begins, when memory is fullest
     (dense layers come before others). They exist once per weight shape: one for all experts.
     """
@@ -337,7 +339,8 @@ def _buffers(
     live = np.maximum(layers, min(framework.live_parameters, job.model.total_parameters))
     gathered = weight * live + (whole - weight) * layers + 2.0 * ends
     once = gathers_once(framework, plans.pp[:, None])
-    gathered = np.where(once, whole * stage, gathered)
+    copies = FROZEN[UNQUANTIZED] * job.reference_copies
+    gathered = np.where(once, (whole + copies) * stage, gathered)
     kept = framework.weight_gradient_buffer * share * shapes
     kept = kept + framework.gradient_residue * share * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding
