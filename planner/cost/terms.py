@@ -107,11 +107,10 @@ def layer_terms(
         ep_net=nets["ep"],
         pp_net=nets.get("pp"),
     )
-    kinds = model.job.model.layer_kinds
     weights = (local.dense_layer, local.moe_layer + local.experts)
     results: list[LayerTimes | None] = []
     for moe in (False, True):
-        if ("moe" if moe else "dense") not in kinds:
+        if ("moe" if moe else "dense") not in model.job.model.layer_kinds:
             results.append(None)
             continue
         times = layer_times(model.assumptions, model.shapes, inputs, moe=moe)

@@ -395,7 +395,6 @@ def _send_volume(model: CostModel, x: Columns) -> FloatArray:
     ways = 2 + model.job.reference_passes
     sent = np.where(plans.pp > 1, ways * size * borders * _tokens(model, x), 0.0)
     if plans.schedules.any("bidirectional"):
-        twice = plans.schedules.values("bidirectional")
         copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))
-        sent = sent + np.where(twice, plans.chips / plans.pp * copied, 0.0)
+        sent += plans.schedules.values("bidirectional") * (plans.chips / plans.pp * copied)
     return sent
