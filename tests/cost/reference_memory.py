@@ -376,7 +376,11 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     if stage.sharding != "zero3":
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:
-        return kept + 2 * (1 + copies(job)) * parameters + trained * 4 * parameters
+        held = 2.0 * parameters
+        if job.kind == "lora":
+            ends = _ends(job, plan, stage, local)
+            held = min(2.0, frozen_bytes(job)[0]) * (parameters - ends) + 2 * ends
+        return kept + held + 2 * copies(job) * parameters + trained * 4 * parameters
     gradients = trained * framework.gradient_bytes * layer
     live = max(2 * layer, min(framework.live_parameters, job.model.total_parameters))
     weight = min(2.0, frozen_bytes(job)[0]) if job.kind == "lora" else 2.0

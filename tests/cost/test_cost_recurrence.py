@@ -205,6 +205,8 @@ def test_a_mamba2_layer_keeps_what_its_kernels_keep() -> None:
         seq_len=8192.0,
     )
     assert kept["none"][0, 0] == (2 * 2 * 4096 + scan.kept) / 2
+    again = kept["working"][0, 0] - kept["none"][0, 0]
+    assert again == (4 * 4096 + scan.working) / 2  # gradients of the input, states of the scan
 
 
 @each("name", ["qwen3-next-80b-a3b", "nemotron-3-nano-30b-a3b", "olmo-hybrid-7b"])

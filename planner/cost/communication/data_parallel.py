@@ -285,14 +285,14 @@ def late_gather_s(
 
     Args:
         tensors: Parameter tensors of the stage.
-        a, nets, sharding, dense, experts, once, trained_share, copies: As for `step_collective_s`, of which
-            this is a part where `hides_gather` is on.
+        a, nets, sharding, dense, experts, once, trained_share, copies: As for `step_collective_s`,
+            of which this is a part where `hides_gather` is on.
     """
     none = np.zeros(np.broadcast(dense, sharding).shape)
     if a.hides_gather:
         return none
 
-    copies = a.slice_s * tensors * np.where(nets.data.size > 1, nets.data.size, 0.0)
+    slices = a.slice_s * tensors * np.where(nets.data.size > 1, nets.data.size, 0.0)
 
     def of(parameters: FloatArray, data: GroupCosts, shard: GroupCosts) -> FloatArray:
         updated = data.gather_s(updated_bytes(a, sharding) * trained_share * parameters)
@@ -303,7 +303,7 @@ def late_gather_s(
     seconds = none + of(dense, nets.data, nets.shard)
     if np.any(experts):
         seconds = seconds + of(experts, nets.expert_data, nets.expert_shard)
-    return seconds + np.where((sharding == ZERO3) | (sharding == DDP), 0.0, copies)
+    return seconds + np.where((sharding == ZERO3) | (sharding == DDP), 0.0, slices)
 
 
 def owned_parameters(

@@ -340,7 +340,7 @@ def _buffers(
     gathered = weight * live + (whole - weight) * layers + 2.0 * ends
     once = gathers_once(framework, plans.pp[:, None])
     copies = FROZEN[UNQUANTIZED] * job.reference_copies
-    gathered = np.where(once, (whole + copies) * stage, gathered)
+    gathered = np.where(once, (whole + copies) * stage + (2.0 - weight) * ends, gathered)
     kept = framework.weight_gradient_buffer * share * shapes
     kept = kept + framework.gradient_residue * share * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding
