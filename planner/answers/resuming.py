@@ -20,7 +20,6 @@ from planner.question.resolved import resolve
 from planner.results.result import SolveResult
 
 
-
 def narrowed(request: Request, origin: Origin) -> tuple[Request, Resumed]:
     """The question without its run, with what the checkpoint of that keeps as fixed fields.
 
@@ -64,9 +63,7 @@ def _kept_words(found: Resumed) -> str:
     )
 
 
-def _gain(
-    request: Request, origin: Origin, found: Resumed, result: SolveResult
-) -> Iterator[str]:
+def _gain(request: Request, origin: Origin, found: Resumed, result: SolveResult) -> Iterator[str]:
     """What the best plan gains against the layout of the run."""
     best, plan = result.best, found.plan
     if best is None:

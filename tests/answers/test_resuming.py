@@ -91,7 +91,11 @@ def test_what_the_change_gains_is_said(tmp_path: Path) -> None:
 
 def test_every_field_that_differs_is_named() -> None:
     """A run that is the best plan but for one field is not called the best one."""
-    asked = {**SMALL, "framework": "megatron", "fix": {"tp": ("4",), "pp": ("2",), "interleave": ("1",)}}
+    asked = {
+        **SMALL,
+        "framework": "megatron",
+        "fix": {"tp": ("4",), "pp": ("2",), "interleave": ("1",)},
+    }
     result = planner.solve(**asked)
     best = result.best
     assert best is not None
@@ -100,8 +104,9 @@ def test_every_field_that_differs_is_named() -> None:
     assert framework is not None
     forms = framework.checkpoints()
     other = {
-        "sequence_parallel": False, "recompute": "full", "micro_batch": best.plan.micro_batch // 2 or 2,
-        "schedule": "gpipe", "offload": ("optimizer",), "clock": 0.5,
+        "sequence_parallel": False, "recompute": "full",
+        "micro_batch": best.plan.micro_batch // 2 or 2, "schedule": "gpipe",
+        "offload": ("optimizer",), "clock": 0.5,
         "order": best.plan.order[::-1],
         "stages": (Stage(layers=16, recompute="full"), Stage(layers=16)),
     }  # fmt: skip
@@ -122,7 +127,8 @@ def test_what_a_text_does_not_say_is_stated_as_assumed(text: str) -> None:
     for word in ("micro_batch=1", "recompute=none", "sequence_parallel=true"):
         assert (word in line) == ("micro_batch" not in text), line
     if "micro_batch" in text:
-        run = Plan(tp=4, pp=2, micro_batch=2, recompute="full", sequence_parallel=False, sharding="ddp")
+        said = {"recompute": "full", "sequence_parallel": False, "sharding": "ddp"}
+        run = Plan(tp=4, pp=2, micro_batch=2, **said)  # type: ignore[arg-type]
         own = planner.evaluate(run, **SMALL, framework="megatron").result.step_time_s
         assert f"takes {show_seconds(own)}" in line
 

@@ -37,7 +37,8 @@ def test_a_stage_that_stays_gathered_does_so_of_a_reference_model_too() -> None:
     plan = Plan(fsdp=8, pp=2, sharding="zero3", micro_batch=2, split="front-counted")
     plain, _, _ = both("torchtitan")
     pairs = replace(plain, job=replace(plain.job, kind="finetune", reference="model"))
-    stage = float(pairs.run([plan]).memory.parts["weights"].max()) * 8 / 2  # the copy; its own are masters
+    copies = float(pairs.run([plan]).memory.parts["weights"].max())  # its own are the masters
+    stage = copies * 8 / 2
     assert buffers(pairs, plan) - buffers(plain, plan) == pytest.approx(2 * stage, rel=1e-9)
 
 

@@ -150,9 +150,7 @@ def _steps_of(
     return found[:most] if most else found
 
 
-def _mismatches(
-    log: TrainingLog, cost: CostModel, plan: Plan, *, pairs: bool
-) -> Iterator[str]:
+def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan, *, pairs: bool) -> Iterator[str]:
     """What the log says of its run that is not so of the plan.
 
     Args:
