@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from cost.reference_frozen import frozen_bytes
 from cost.reference_layer import kv_heads_on_chip
-from cost.reference_tuning import copies, kept_bytes, made_bytes, passes
+from cost.reference_tuning import copies, kept_bytes, layer_matrices, made_bytes, passes
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -160,27 +160,6 @@ def trained_share(job: Job) -> float:
     magnitudes = sum(columns for _, columns in pairs) if job.adapter == "dora" else 0
     factors = job.lora_rank * sum(rows + columns for rows, columns in pairs)
     return (factors + magnitudes) / model.total_parameters
-
-
-def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
-    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one."""
-    h, heads, dim = model.hidden, model.heads, model.head_dim
-    if model.attention.kind == "mla":
-        latent, rope = model.attention.kv_lora_rank or 0, model.attention.qk_rope_head_dim or 0
-        value = model.attention.v_head_dim
-        q_rank = model.attention.q_lora_rank
-        pairs = [(h, q_rank), (q_rank, heads * dim)] if q_rank else [(h, heads * dim)]
-        pairs += [(h, latent + rope), (latent, heads * (dim - rope + value)), (heads * value, h)]
-    else:
-        kv = model.kv_heads * dim
-        pairs = [(h, heads * dim), (h, kv), (h, kv), (heads * dim, h)]
-    widths = [model.mlp.hidden or 0]
-    if kind == "moe" and model.moe is not None:
-        widths = [model.moe.expert_hidden] * model.moe.experts
-        widths += [model.moe.shared_expert_hidden] * model.moe.shared_experts
-    for width in widths:
-        pairs += [(h, width)] * (2 if model.mlp.gated else 1) + [(width, h)]
-    return pairs
 
 
 def shard_counts(plan: Plan, sharding: str) -> tuple[float, float]:

@@ -8,6 +8,7 @@ element-wise kernels are listed here by what each reads and writes.
 from collections.abc import Sequence
 
 from cost.reference_products import Linear
+from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
 
@@ -73,3 +74,24 @@ def made_bytes(job: Job) -> float:
     """Per element of a matrix that a product makes and drops."""
     widened = 2 if job.frozen_weights != "16-bit" else 0
     return widened + (_MADE if job.adapter == "dora" else 0) if job.kind == "lora" else 0
+
+
+def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
+    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one."""
+    h, heads, dim = model.hidden, model.heads, model.head_dim
+    if model.attention.kind == "mla":
+        latent, rope = model.attention.kv_lora_rank or 0, model.attention.qk_rope_head_dim or 0
+        value = model.attention.v_head_dim
+        q_rank = model.attention.q_lora_rank
+        pairs = [(h, q_rank), (q_rank, heads * dim)] if q_rank else [(h, heads * dim)]
+        pairs += [(h, latent + rope), (latent, heads * (dim - rope + value)), (heads * value, h)]
+    else:
+        kv = model.kv_heads * dim
+        pairs = [(h, heads * dim), (h, kv), (h, kv), (heads * dim, h)]
+    widths = [model.mlp.hidden or 0]
+    if kind == "moe" and model.moe is not None:
+        widths = [model.moe.expert_hidden] * model.moe.experts
+        widths += [model.moe.shared_expert_hidden] * model.moe.shared_experts
+    for width in widths:
+        pairs += [(h, width)] * (2 if model.mlp.gated else 1) + [(width, h)]
+    return pairs
