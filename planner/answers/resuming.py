@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +11,13 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.units import show_percent, show_seconds
 from planner.plan import Plan
+from planner.plan.choices import says_something
 from planner.question.files.plan_text import asked_of, plan_fields
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.launch.resuming import Resumed, resumed
 from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult
-
-_SAID = ("tp", "cp", "pp", "ep", "dp", "fsdp", "sharding", "interleave", "micro_batch", "recompute")
 
 
 def narrowed(request: Request, origin: Origin) -> tuple[Request, Resumed]:
@@ -47,7 +46,7 @@ def with_run_noted(
     request: Request, origin: Origin, found: Resumed, result: SolveResult
 ) -> SolveResult:
     """The answer that says what the checkpoint kept, and what the change of the layout gains."""
-    lines = (_kept_words(found), *_gain(request, origin, found.plan, result))
+    lines = (_kept_words(found), *_gain(request, origin, found, result))
     notes = replace(result.notes, caveats=(*result.notes.caveats, *lines))
     question = replace(result.question, asked=asked_of(request))
     return replace(result, notes=notes, question=question)
@@ -64,9 +63,9 @@ def _kept_words(found: Resumed) -> str:
     )
 
 
-def _gain(request: Request, origin: Origin, plan: Plan, result: SolveResult) -> Iterator[str]:
+def _gain(request: Request, origin: Origin, found: Resumed, result: SolveResult) -> Iterator[str]:
     """What the best plan gains against the layout of the run."""
-    best = result.best
+    best, plan = result.best, found.plan
     if best is None:
         return
     try:
@@ -74,22 +73,59 @@ def _gain(request: Request, origin: Origin, plan: Plan, result: SolveResult) -> 
     except InputError as error:
         yield f"the layout of the run cannot be kept: {str(error).splitlines()[0]}"
         return
-    old, new = plan_fields(plan), plan_fields(best.plan)
-    flat_old, flat_new = ({**one, **one["mesh"]} for one in (old, new))
-    changes = [
-        f"{name} {flat_old[name]} to {flat_new[name]}"
-        for name in _SAID
-        if flat_old.get(name) != flat_new.get(name)
-    ]
-    if not changes:
-        yield "the layout of the run is the best one that its checkpoint loads into"
-        return
     before = own.result.step_time_s
+    assumed = _assumed_words(found)
+    changes = list(_changes(plan, best.plan))
+    if not changes:
+        yield f"the layout of the run is the best one that its checkpoint loads into{assumed}"
+        return
     fits = "" if own.fits else ", which does not fit as it is"
     on = "" if plan.chips == best.chips else f" on its {plan.chips} chips"
     gain = 1 - best.step_time_s / before
     word = "less" if gain >= 0 else "more"
     yield (
         f"the layout of the run takes {show_seconds(before)}{on}{fits}; this plan takes "
-        f"{show_seconds(best.step_time_s)}, {show_percent(abs(gain))} {word}: {', '.join(changes)}"
+        f"{show_seconds(best.step_time_s)}, {show_percent(abs(gain))} {word}: "
+        f"{', '.join(changes)}{assumed}"
     )
+
+
+def _assumed_words(found: Resumed) -> str:
+    """What a text did not say of the run."""
+    if not found.assumed:
+        return ""
+    flat = _flat(found.plan)
+    words = ", ".join(f"{name}={flat[name]}" for name in found.assumed)
+    return f"; assumed of the run, to be corrected in resume-from: {words}"
+
+
+def _changes(old: Plan, new: Plan) -> Iterator[str]:
+    """The fields in which two plans differ, where either's can change what it costs."""
+    before, after = _flat(old), _flat(new)
+    for name, value in after.items():
+        if before[name] == value or not any(says_something(one, name) for one in (old, new)):
+            continue
+        yield f"{name} {before[name]} to {value}"
+
+
+def _flat(plan: Plan) -> dict[str, str]:
+    """Every field of a plan by its name in files, as an answer shows it."""
+    found = {**plan.mesh, **plan_fields(plan)}
+    del found["mesh"]
+    placed = [axis if plan.layout is None else f"{axis} {n}" for axis, n in plan.ranks if n > 1]
+    stages = found.get("stages") or []
+    words = {name: str(value).lower() for name, value in found.items()}
+    return words | {
+        "clock": f"{plan.clock:g}",
+        "offload": "+".join(plan.offload) or "none",
+        "placement": "-".join(placed) or "none",
+        "stages": "; ".join(map(_stage_words, stages)) or "alike",
+    }
+
+
+def _stage_words(stage: Mapping[str, Any]) -> str:
+    """A stage of a plan file in words."""
+    layers, *others = (
+        str(value) if name == "layers" else f"{name} {value}" for name, value in stage.items()
+    )
+    return " ".join((layers, *(others and (f"({', '.join(others)})",))))

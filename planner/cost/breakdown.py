@@ -273,6 +273,7 @@ def _late_s(model: CostModel, x: Timed) -> FloatArray:
         stage_tensors(columns.stages),
         gathers_once(model.framework, columns.plans.pp[:, None]),
         trained_share(model.job),
+        model.job.reference_copies,
     )
     longest = np.argmax(np.hstack([stage.optimizer for stage in x.stages]), axis=1)
     return _of_class(seconds, longest)

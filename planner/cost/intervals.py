@@ -12,7 +12,8 @@ answer:
     one that nobody measured, or constants
     changed by hand?                        -> the wider end of that class and `other_chips`
     no published run of such a kind of job
-    with this framework on such a chip?     -> the wider end of that class and `unseen`: sources
+    with this framework on such a chip, or
+    a model with recurrences?               -> the wider end of that class and `unseen`: sources
                                                of which the others had none like it
 
 A chip scaled to another number of processing elements does not exist, so no run is of it: neither
@@ -126,8 +127,11 @@ def is_measured(cluster: Cluster) -> bool:
 def is_seen(job: Job, chip: Chip, calibration: Calibration) -> bool:
     """Whether a published run is of such a job with its framework on such a chip.
 
-    Never of a chip that is scaled from its record.
+    Never of a chip that is scaled from its record, nor of a model with recurrences: no row that
+    constants or intervals rest on has such layers.
     """
+    if job.model.recurrence is not None:
+        return False
     path = seen_path(kind_of(job), job.framework.name, chip)
     return chip.record_pe_count is None and path in calibration.values
 
@@ -211,7 +215,9 @@ def _words(job: Job, cluster: Cluster, *, seen: bool, runs: int, fitted: bool) -
     """The answers to the questions of the rule."""
     name, framework = cluster.chip.name, job.framework.name
     which = f"{framework} on {name} is published"
-    if not seen:
+    if job.model.recurrence is not None:
+        which = "no fitted run has layers with recurrences"
+    elif not seen:
         which = f"no published run of such a job with {framework} on {name}"
     if not fitted:
         which = "constants changed by hand, of which no run is"

@@ -139,6 +139,11 @@ class Job:
         return int(self.reference in ("model", "adapters"))
 
     @property
+    def reference_copies(self) -> int:
+        """Models that are held beside the trained one, of all its weights in 16 bits: 1, or 0."""
+        return int(self.reference == "model")
+
+    @property
     def learns(self) -> str:
         """What kind of launch it needs: its kind, or "dpo"."""
         return "dpo" if self.reference else self.kind

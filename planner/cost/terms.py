@@ -107,11 +107,10 @@ def layer_terms(
         ep_net=nets["ep"],
         pp_net=nets.get("pp"),
     )
-    kinds = model.job.model.layer_kinds
     weights = (local.dense_layer, local.moe_layer + local.experts)
     results: list[LayerTimes | None] = []
     for moe in (False, True):
-        if ("moe" if moe else "dense") not in kinds:
+        if ("moe" if moe else "dense") not in model.job.model.layer_kinds:
             results.append(None)
             continue
         times = layer_times(model.assumptions, model.shapes, inputs, moe=moe)
@@ -385,9 +384,10 @@ def state_terms(
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
     once = gathers_once(model.framework, pp)
-    late = late_gather_s(a, nets, sharding, dense, experts, tensors, once, trained_share)
+    kept = (once, trained_share, model.job.reference_copies)
+    late = late_gather_s(a, nets, sharding, dense, experts, tensors, *kept)
     return StateTerms(
-        collective=step_collective_s(a, nets, sharding, dense, experts, once, trained_share),
+        collective=step_collective_s(a, nets, sharding, dense, experts, *kept),
         optimizer=np.where(on_host, there, here) + late,
         optimizer_kernels=np.where(on_host, 0.0, here),
     )

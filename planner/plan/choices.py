@@ -9,13 +9,14 @@ from typing import Any
 from planner.base.errors import InputError
 from planner.base.messages import did_you_mean, not_one_of, shown
 from planner.base.vocabulary import CHOICES, MESH_AXES
-from planner.plan.plan import NAMED
+from planner.plan.plan import NAMED, Plan
 from planner.schedules import BUILT_IN
 
 LARGEST_SIZE = 2**31
 _WHOLE = re.compile("0*[1-9][0-9]{0,11}")
 _LISTED = {**NAMED, "schedule": [schedule.name for schedule in BUILT_IN]}
 """What the schema lists: not what other packages add, which start-up would have to look for."""
+_NEEDS = {"sequence_parallel": "tp", "cp_mode": "cp", "schedule": "pp", "interleave": "pp"}
 
 
 def fixed_values(name: str, texts: Iterable[str]) -> frozenset[int]:
@@ -37,6 +38,15 @@ def fixed_words(name: str, codes: Iterable[int]) -> str:
     """Values that are fixed as they are typed, e.g. "zero1,zero3"; inverse of `fixed_values`."""
     names = ("false", "true") if name == "sequence_parallel" else NAMED.get(name)
     return ",".join(names[code] if names else str(code) for code in sorted(codes))
+
+
+def says_something(plan: Plan, name: str) -> bool:
+    """Whether a field of a plan can change what it costs, given its other fields."""
+    if name == "split":
+        return plan.pp > 1 and plan.stages is None
+    if name == "sharding":
+        return plan.dp * plan.fsdp * plan.cp > 1
+    return getattr(plan, _NEEDS[name]) > 1 if name in _NEEDS else True
 
 
 def fix_schema() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from planner.frameworks.rules import PLACEMENT, Rule, applicable, demands_of, ne
 from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import fixed_values
+from planner.plan.plan import NAMED
 
 # What a field needs beside it to mean anything.
 _BESIDE: dict[str, dict[str, int]] = {"schedule": {"pp": 2}, "split": {"pp": 2}}
@@ -107,7 +108,8 @@ def _broken(model: CostModel, name: str, text: str) -> str | None:
         return _experts(model, int(text))
     if (name, text) == ("schedule", "1f1b"):
         return None  # that of every plan without a pipeline
-    beside: dict[str, Any] = {**_BESIDE.get(name, {}), name: int(text) if name == "tp" else text}
+    (code,) = fixed_values(name, (text,))
+    beside: dict[str, Any] = {**_BESIDE.get(name, {}), name: text if name in NAMED else code}
     plan = Plan(**beside)
     table = PlanTable.from_plans([plan])
     for rule in _rules(model, name):

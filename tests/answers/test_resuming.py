@@ -11,11 +11,15 @@ from support.cases import each
 
 import planner
 from planner.answers.evaluation import limits_of, options_of
+from planner.answers.resuming import with_run_noted
 from planner.base.errors import InputError
+from planner.base.messages import Origin
+from planner.base.units import show_seconds
 from planner.cost.evaluate import evaluate_table
 from planner.frameworks.registry import FRAMEWORKS, framework_of
-from planner.plan import ORDERS, SHARDINGS, Plan, PlanTable
+from planner.plan import ORDERS, SHARDINGS, Plan, PlanTable, Stage
 from planner.question.files.plan_text import plan_text
+from planner.question.launch.resuming import Resumed
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.search.oracle.oracle import _whole_space
@@ -83,6 +87,50 @@ def test_what_the_change_gains_is_said(tmp_path: Path) -> None:
     assert again.best is not None
     assert again.best.plan == free.best.plan
     assert any("is the best one that its checkpoint" in one for one in again.notes.caveats)
+
+
+def test_every_field_that_differs_is_named() -> None:
+    """A run that is the best plan but for one field is not called the best one."""
+    asked = {
+        **SMALL,
+        "framework": "megatron",
+        "fix": {"tp": ("4",), "pp": ("2",), "interleave": ("1",)},
+    }
+    result = planner.solve(**asked)
+    best = result.best
+    assert best is not None
+    resolved = resolve(request_from(asked))
+    framework = framework_of("megatron")
+    assert framework is not None
+    forms = framework.checkpoints()
+    other = {
+        "sequence_parallel": False, "recompute": "full",
+        "micro_batch": best.plan.micro_batch // 2 or 2, "schedule": "gpipe",
+        "offload": ("optimizer",), "clock": 0.5,
+        "order": best.plan.order[::-1],
+        "stages": (Stage(layers=16, recompute="full"), Stage(layers=16)),
+    }  # fmt: skip
+    said = {"order": "placement "}
+    for name, value in other.items():
+        run = replace(best.plan, **{name: value})
+        found = Resumed(plan=run, checkpoint=forms[0], kept={})
+        lines = with_run_noted(resolved.request, Origin(), found, result).notes.caveats
+        (line,) = [one for one in lines if one.startswith("the layout of the run")]
+        assert said.get(name, f"{name} ") in line, line
+        assert "is the best one" not in line
+
+
+@each("text", ["tp=4,pp=2", "tp=4,pp=2,micro_batch=2,recompute=full,sequence_parallel=false"])
+def test_what_a_text_does_not_say_is_stated_as_assumed(text: str) -> None:
+    found = planner.solve(**SMALL, framework="megatron", resume_from=text)
+    (line,) = [one for one in found.notes.caveats if one.startswith("the layout of the run")]
+    for word in ("micro_batch=1", "recompute=none", "sequence_parallel=true"):
+        assert (word in line) == ("micro_batch" not in text), line
+    if "micro_batch" in text:
+        said = {"recompute": "full", "sequence_parallel": False, "sharding": "ddp"}
+        run = Plan(tp=4, pp=2, micro_batch=2, **said)  # type: ignore[arg-type]
+        own = planner.evaluate(run, **SMALL, framework="megatron").result.step_time_s
+        assert f"takes {show_seconds(own)}" in line
 
 
 @each("profile", [name for name in FRAMEWORKS if name not in ("textbook",)])

@@ -30,6 +30,7 @@ from cost.reference_memory import (
 )
 from cost.reference_network import Net, machine, nets
 from cost.reference_products import Linear
+from cost.reference_tuning import copies, passes
 from hardware_db import Chip, Cluster
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -102,7 +103,7 @@ def evaluate(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Referenc
     size = 2 * tokens * job.model.hidden
     if plan.sequence_parallel or a.splits_p2p:
         size /= plan.tp
-    p2p = 2 * a.p2p_exposed * found["pp"].send_s(size)
+    p2p = (2 + passes(job)) * a.p2p_exposed * found["pp"].send_s(size)
     slow = max(stages, key=lambda stage: stage.total)
     bubble = _bubble(a, plan, stages, slow, m, p2p)
     exposed = max(exposed_s(a, stage) for stage in stages)
@@ -196,10 +197,8 @@ def _stage(
         whole = p_norm(alone + (1 - a.zero3_overlap) * collective, collective, 6)
         stage.forward += count * one.forward
         stage.backward += count * one.backward
-        # Where the layer's own collectives hide, the network is not free for the reduction.
         stage.hides += count * max(one.backward - (alone + collective - whole), 0.0)
-        # The forward pass by itself, with half of the collectives (GPipe).
-        half = collective / 2
+        half = collective / 2  # with which the forward pass is counted by itself (GPipe)
         ahead = one.forward + again + (1 - a.zero3_overlap) * half
         stage.ahead += count * p_norm(ahead, half, 6)
         stage.accumulate += count * again
@@ -253,7 +252,7 @@ def _ends(
     """Embedding: 12 bytes per token and hidden element; head: three GEMMs at 16 bits."""
     model = job.model
     if spec.first:
-        lookup = 12 * tokens * model.hidden / a.memory_bytes_per_s
+        lookup = (1 + passes(job)) * 12 * tokens * model.hidden / a.memory_bytes_per_s
         stage.forward += lookup
         stage.ahead += lookup
         stage.kernels += lookup
@@ -265,6 +264,7 @@ def _ends(
         rate = a.bf16_flop_per_s
         head.add(a, tokens, model.hidden, columns, clock=spec.clock, rate=rate)
         grad = head.weight_grad if job.kind != "lora" else 0.0
+        head.forward *= 1 + passes(job)
         stage.forward += head.forward
         stage.ahead += head.forward
         stage.backward += head.input_grad + grad
@@ -293,7 +293,7 @@ def _layer_collective(
     for prefix, count in (("", shared), ("expert_", experts))[: 2 if experts else 1]:
         data, shard, replica = (found[prefix + name] for name in ("data", "shard", "replica"))
         if spec.sharding == "zero3":
-            seconds += 2 * shard.gather_s(2 * count) + shard.gather_s(wire * count)
+            seconds += (2 + passes(job)) * shard.gather_s(2 * count) + shard.gather_s(wire * count)
             seconds += again * replica.reduce_s(wire * count / shard.size)
         if spec.sharding == "ddp":
             seconds += again * data.reduce_s(wire * count)
@@ -322,7 +322,7 @@ def _once_per_step(
         for prefix, count in (("", dense), ("expert_", experts)):
             net, wire = found[prefix + "shard"], a.gradient_wire_bytes * share * count
             if count:
-                weights = net.gather_s(2 * count)
+                weights = (1 + copies(job)) * net.gather_s(2 * count)
                 stage.reduction += net.gather_s(wire) + (weights if a.hides_gather else 0.0)
                 stage.late += 0.0 if a.hides_gather else weights
                 stage.reduction += 2 * (net.nodes() - 1) * a.bucket_hop_s * wire / a.bucket_bytes

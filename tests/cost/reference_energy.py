@@ -8,6 +8,7 @@ from cost.reference_memory import (
     StageSpec,
     stages_of,
 )
+from cost.reference_tuning import passes
 from hardware_db import Chip, Cluster
 from planner.cost.job import Job
 from planner.plan import Plan
@@ -71,6 +72,7 @@ def utilization(
 ) -> tuple[float, float]:
     linear, attention = forward_flop_per_token(job)
     needed = linear * (3 if job.kind != "lora" else 2) + 3 * attention
+    needed += passes(job) * (linear + attention)
     tokens = job.global_batch * job.seq_len
     peak = peak_flop_per_s(job, chip) * plan.chips * time
     again = sum(repeated_flop_per_token(job, plan, fused=fused))

@@ -13,6 +13,7 @@ from statistics import NormalDist
 
 from cost.reference_network import Net
 from cost.reference_products import Linear
+from cost.reference_tuning import beside_s, passes, with_reference
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -74,9 +75,8 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
         _mlp(a, model, x, linear, (model.mlp.hidden or 0) / x.tp)
     core, core_back, scores, scores_back = _attention(a, job, x)
     memory = _elementwise(a, model, x, kind)
-    if job.kind == "lora":
-        beside = linear.adapted["attention"] + (linear.adapted["mlp"] if a.adapts_mlp else 0.0)
-        memory += a.elementwise * a.adapter_bytes * beside / a.memory_bytes_per_s
+    adapters, norms = beside_s(a, job, linear)
+    memory += adapters
     widened = 0.0
     if job.kind == "lora" and job.frozen_weights != "16-bit":
         widened = a.widening_bytes * linear.weights / a.memory_bytes_per_s
@@ -88,7 +88,7 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     ep = _expert_exchange(a, model, x) if kind == "moe" else 0.0
     weight_grad = linear.weight_grad if job.kind != "lora" else 0.0
     ahead = {"compute": linear.forward + core, "memory": memory + scores, "tp": tp, "cp": cp}
-    ahead["memory"] += cast * linear.inputs + widened
+    ahead["memory"] += cast * linear.inputs + widened + norms
     ahead["ep"] = ep
     back = {
         "compute": linear.input_grad + weight_grad + core_back,
@@ -105,7 +105,8 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     for cause, again in _recomputed(a, job, x, ahead, linear, (core, scores, memory)).items():
         back[cause] += again
     experts = job.model.moe.experts / x.ep if kind == "moe" else 0.0
-    return _hosted(a, x, experts, ahead, back, weight_grad)
+    ahead = with_reference(job, ahead, adapters + norms, widened)
+    return _hosted(a, x, experts, ahead, back, weight_grad, 1 + passes(job))
 
 
 def _hide_behind_shared_experts(
@@ -349,6 +350,7 @@ def _hosted(
     ahead: dict[str, float],
     back: dict[str, float],
     weight_grad: float,
+    runs: int,
 ) -> Layer:
     """smoothmax4 of the device with the fixed time and of the host that feeds it."""
     per_rank = a.host_s_per_tp_rank
@@ -361,7 +363,7 @@ def _hosted(
     again = share if x.recompute == "full" else 0.0
     fixed = a.fixed_s_per_layer
     device = sum(ahead.values()), sum(back.values())
-    forward = p_norm(device[0] + share * fixed, share * host, 4)
+    forward = p_norm(device[0] + runs * share * fixed, runs * share * host, 4)
     backward = p_norm(device[1] + (1 - share) * fixed, (1 - share + again) * host, 4)
     parts = {cause: ahead[cause] + back[cause] for cause in CAUSES}
     parts["host"] = forward + backward - sum(device)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from cost.reference_frozen import frozen_bytes
 from cost.reference_layer import kv_heads_on_chip
+from cost.reference_tuning import copies, kept_bytes, layer_matrices, made_bytes, passes
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -156,28 +157,9 @@ def trained_share(job: Job) -> float:
         return 1.0
     model = job.model
     pairs = [pair for kind in model.layer_kinds for pair in layer_matrices(model, kind)]
-    return job.lora_rank * sum(rows + columns for rows, columns in pairs) / model.total_parameters
-
-
-def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
-    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one."""
-    h, heads, dim = model.hidden, model.heads, model.head_dim
-    if model.attention.kind == "mla":
-        latent, rope = model.attention.kv_lora_rank or 0, model.attention.qk_rope_head_dim or 0
-        value = model.attention.v_head_dim
-        q_rank = model.attention.q_lora_rank
-        pairs = [(h, q_rank), (q_rank, heads * dim)] if q_rank else [(h, heads * dim)]
-        pairs += [(h, latent + rope), (latent, heads * (dim - rope + value)), (heads * value, h)]
-    else:
-        kv = model.kv_heads * dim
-        pairs = [(h, heads * dim), (h, kv), (h, kv), (heads * dim, h)]
-    widths = [model.mlp.hidden or 0]
-    if kind == "moe" and model.moe is not None:
-        widths = [model.moe.expert_hidden] * model.moe.experts
-        widths += [model.moe.shared_expert_hidden] * model.moe.shared_experts
-    for width in widths:
-        pairs += [(h, width)] * (2 if model.mlp.gated else 1) + [(width, h)]
-    return pairs
+    magnitudes = sum(columns for _, columns in pairs) if job.adapter == "dora" else 0
+    factors = job.lora_rank * sum(rows + columns for rows, columns in pairs)
+    return (factors + magnitudes) / model.total_parameters
 
 
 def shard_counts(plan: Plan, sharding: str) -> tuple[float, float]:
@@ -224,7 +206,8 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
         routed = 4 * model.moe.experts_per_token * h
     per_width = framework.gated_saved if model.mlp.gated else framework.plain_saved
     # 2 bytes each: queries and attention output of all heads, keys and values; log-sum-exp 4.
-    core = 2 * model.heads * dims + 2 * kv * dims + 4 * model.heads
+    beside = kept_bytes(job, kind, layer_matrices(model, kind))
+    core = 2 * model.heads * dims + 2 * kv * dims + 4 * model.heads + beside
     latents = 4 * ((model.attention.q_lora_rank or 0) + (model.attention.kv_lora_rank or 0))
     scores = 0.0 if fused else 5 * model.heads * job.seq_len / tp
     read = 1 if model.parallel_block else 2  # inputs of the two halves, then of their norms
@@ -236,11 +219,11 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
         qkv = model.heads * model.head_dim + kv * dims
         up = width * (2 if model.mlp.gated else 1)
         half = (qkv + up) / tp + 2 * h / rows
-        out = (2 * model.heads * model.attention.v_head_dim + 4 * model.heads) / tp
+        out = (2 * model.heads * model.attention.v_head_dim + 4 * model.heads + beside) / tp
         selective = min(none, full + half + out)
     if framework.selective == "up-projections":
         up = width * (2 if model.mlp.gated else 1)
-        out = 2 * model.heads * model.attention.v_head_dim + 4 * model.heads
+        out = 2 * model.heads * model.attention.v_head_dim + 4 * model.heads + beside
         attends = out if model.attention.kind == "mla" else core
         selective = 4 * h / rows + latents / 2 + scores
         selective += (attends + 2 * up + routed / 2) / tp
@@ -284,6 +267,7 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
         split = shards if level >= 3 else (1.0, 1.0)
         rest = (dense - ends) / split[0] + experts / split[1]
         weights = frozen[0] * rest + frozen[1] * ends / split[0] + share * weights
+    weights += copies(job) * kept(max(framework.weight_bytes, 2.0), 3)
     gradients = kept(framework.gradient_bytes * share, 2)
     optimizer = kept(framework.optimizer_bytes * share, 1)
     if job.optimizer != "adam":
@@ -297,6 +281,7 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
     logits = 0.0
     if stage.last:
         per_logit = framework.logits_bytes + (framework.lingering_logits_bytes if m > 1 else 0)
+        per_logit += 2 * passes(job)
         unit = plan.tp * framework.vocab_multiple
         columns = math.ceil(job.model.vocab_size / unit) * unit
         columns /= plan.tp if framework.vocab_parallel_loss else 1
@@ -363,14 +348,18 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     kept = trained * framework.weight_gradient_buffer * shapes
     kept += trained * framework.gradient_residue * parameters
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
-    if job.kind == "lora" and job.frozen_weights != "16-bit" and layer:
+    if made_bytes(job) and layer:
         kinds = set(job.model.layer_kinds)
         pairs = [pair for kind in kinds for pair in layer_matrices(job.model, kind)]
-        kept += 2 * max(rows * columns for rows, columns in pairs) / plan.tp
+        kept += made_bytes(job) * max(rows * columns for rows, columns in pairs) / plan.tp
     if stage.sharding != "zero3":
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:
-        return kept + 2 * parameters + trained * 4 * parameters
+        held = 2.0 * parameters
+        if job.kind == "lora":
+            ends = _ends(job, plan, stage, local)
+            held = min(2.0, frozen_bytes(job)[0]) * (parameters - ends) + 2 * ends
+        return kept + held + 2 * copies(job) * parameters + trained * 4 * parameters
     gradients = trained * framework.gradient_bytes * layer
     live = max(2 * layer, min(framework.live_parameters, job.model.total_parameters))
     weight = min(2.0, frozen_bytes(job)[0]) if job.kind == "lora" else 2.0

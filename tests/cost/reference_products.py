@@ -36,8 +36,8 @@ def gemm_s(
 class Linear:
     """Forward, input gradient and weight gradient of linear layers, summed.
 
-    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `adapted` those
-    beside which an adapter may stand, of attention and of MLPs.
+    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `adapted` the
+    three of products beside which an adapter may stand, of attention and of MLPs.
     """
 
     forward: float = 0.0
@@ -46,7 +46,9 @@ class Linear:
     inputs: float = 0.0
     outputs: float = 0.0
     weights: float = 0.0
-    adapted: dict[str, float] = field(default_factory=lambda: {"attention": 0.0, "mlp": 0.0})
+    adapted: dict[str, list[float]] = field(
+        default_factory=lambda: {"attention": [0.0] * 3, "mlp": [0.0] * 3}
+    )
 
     def add(
         self,
@@ -67,7 +69,8 @@ class Linear:
             self.outputs += copies * tokens * outputs
             self.weights += copies * inputs * outputs
         if of in self.adapted:
-            self.adapted[of] += tokens * (inputs + outputs)
+            sizes = (tokens * inputs, tokens * outputs, inputs * outputs)
+            self.adapted[of] = [x + y for x, y in zip(self.adapted[of], sizes, strict=True)]
         speed = a.matmul_flop_per_s if rate is None else rate
 
         def one(m: float, n: float, k: float) -> float:

@@ -13,6 +13,7 @@ from cost.reference_memory import (
     trained_share,
 )
 from cost.reference_network import Net
+from cost.reference_tuning import copies, passes
 from hardware_db import Cluster
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -66,7 +67,7 @@ def wire(job: Job, cluster: Cluster, a: Assumptions, plan: Plan) -> Wire:
         if plan.sequence_parallel or a.splits_p2p:
             size /= plan.tp
         borders = plan.pp * plan.interleave - 1
-        book.send(found["pp"], size, 2 * m * borders * plan.chips / plan.pp)
+        book.send(found["pp"], size, (2 + passes(job)) * m * borders * plan.chips / plan.pp)
     return book
 
 
@@ -83,21 +84,21 @@ def _activations(
     model = job.model
     members = plan.chips / plan.pp
     tokens = plan.micro_batch * job.seq_len / plan.cp
-    passes = 3 if spec.recompute == "full" else 2
+    runs = (3 if spec.recompute == "full" else 2) + passes(job)
     dims = model.head_dim + model.attention.v_head_dim
     kv = kv_heads_on_chip(model, plan.tp) * dims
     for kind, layers in (("dense", spec.dense), ("moe", spec.moe)):
         count = layers * m
         gathers = tp_gathers(model, kind)
-        book.gather(found["tp"], 2 * tokens * model.hidden, members * count * gathers * passes)
+        book.gather(found["tp"], 2 * tokens * model.hidden, members * count * gathers * runs)
         if plan.cp_mode == "ring":
-            book.gather(found["cp"], 2 * tokens * kv * plan.cp, members * count * (passes + 1))
+            book.gather(found["cp"], 2 * tokens * kv * plan.cp, members * count * (runs + 1))
         else:
             own = model.heads / plan.tp * dims
-            book.exchange(found["cp"], 2 * tokens * (kv + own), members * count * passes)
+            book.exchange(found["cp"], 2 * tokens * (kv + own), members * count * runs)
         if kind == "moe" and model.moe is not None:
             size = (a.dispatch_bytes + 2) / 2 * tokens / plan.tp * model.hidden
-            times, net = members * count * 2 * passes, found["ep"]
+            times, net = members * count * 2 * runs, found["ep"]
             if a.gathers_tokens:
                 book.gather(net, size * plan.ep, times)
             elif a.sends_copies:
@@ -121,17 +122,18 @@ def _states(
     dense, experts = stage_parameters(job, plan, spec, local)
     share = trained_share(job)
     members = plan.chips / plan.pp
-    times = m if reduces_each_time(job, plan) else 1
+    reduced = m if reduces_each_time(job, plan) else 1
     for prefix, count in (("", dense), ("expert_", experts)):
         data, shard, replica = (found[prefix + name] for name in ("data", "shard", "replica"))
         gradients = a.gradient_wire_bytes * share * count
         if spec.sharding == "zero3":
             whole = stays_unsharded(job, plan)
-            book.gather(shard, 2 * count, members if whole else 2 * m * members)
+            times = 1 + copies(job) if whole else (2 + passes(job)) * m
+            book.gather(shard, 2 * count, times * members)
             book.gather(shard, gradients, members if whole else m * members)
-            book.gather(replica, gradients / shard.size, 2 * times * members)
+            book.gather(replica, gradients / shard.size, 2 * reduced * members)
         elif spec.sharding == "ddp":
-            book.gather(data, gradients, 2 * times * members)
+            book.gather(data, gradients, 2 * reduced * members)
         else:
             book.gather(data, gradients, members * (m if spec.sharding == "zero2" else 1))
             book.gather(data, 2 * share * count, members)
@@ -142,8 +144,9 @@ def executed_flop(job: Job, a: Assumptions, plan: Plan) -> float:
     linear, attention = forward_flop_per_token(job)
     matrices, scores = repeated_flop_per_token(job, plan, fused=a.fused_attention)
     share = a.causal_share if a.fused_attention else 1.0
-    passes = 3 if job.kind != "lora" else 2
+    ref = passes(job)
+    runs = (3 if job.kind != "lora" else 2) + ref
     backward = 2.5 if a.fused_attention else 2.0
     tokens = job.global_batch * job.seq_len
-    computed = linear * passes + matrices + share * (attention * (1 + backward) + scores)
+    computed = linear * runs + matrices + share * (attention * (1 + ref + backward) + scores)
     return tokens * computed

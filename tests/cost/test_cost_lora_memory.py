@@ -32,6 +32,16 @@ def test_a_stage_that_stays_gathered_holds_gradients_of_the_adapters() -> None:
     assert buffers(lora, plan) == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_stage_that_stays_gathered_does_so_of_a_reference_model_too() -> None:
+    """One more gather of 2 bytes a weight of the stage, and that much more of memory."""
+    plan = Plan(fsdp=8, pp=2, sharding="zero3", micro_batch=2, split="front-counted")
+    plain, _, _ = both("torchtitan")
+    pairs = replace(plain, job=replace(plain.job, kind="finetune", reference="model"))
+    copies = float(pairs.run([plan]).memory.parts["weights"].max())  # its own are the masters
+    stage = copies * 8 / 2
+    assert buffers(pairs, plan) - buffers(plain, plan) == pytest.approx(2 * stage, rel=1e-9)
+
+
 @each("framework", ["torchtitan", "fsdp", "megatron", "deepspeed"])
 def test_two_gathered_layers_hold_gradients_of_the_adapters(framework: str) -> None:
     plan = Plan(fsdp=8, sharding="zero3", sequence_parallel=False)

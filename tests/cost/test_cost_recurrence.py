@@ -16,6 +16,7 @@ from planner.cost.kernels.linears import Shares, layer_linears, product_flop
 from planner.cost.kernels.recurrence import Scan, delta_flop, scan_of, ssd_flop
 from planner.cost.kernels.shapes import WHOLE, shapes_of
 from planner.cost.memory.memory import activation_bytes
+from planner.cost.memory.tensors import layer_tensors
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
@@ -81,6 +82,14 @@ def test_the_scan_of_mamba2_takes_the_flop_that_its_chunks_multiply() -> None:
     assert again == 2 * groups * key * chunk + 2 * heads * key * width
 
 
+def _inverting(size: int) -> float:
+    """Multiplications and additions of forward substitution with the columns of the identity.
+
+    The first of a column is one, and so is the diagonal: two for each of what is under both.
+    """
+    return float(sum(2 * (row - k) for row in range(size) for k in range(row)))
+
+
 def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
     """The same of S = a S (I - b k k^T) + b v k^T, with the inverse of a triangle per chunk."""
     tokens, chunk, key, width = 24, 6, 5, 3
@@ -95,7 +104,7 @@ def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
         mask = np.tril(passed[:, None] / passed[None, :])
         kept = np.tril(some * times(k[own], k[own].T) * mask, -1)
         solved = np.linalg.inv(np.eye(chunk) + kept)
-        times.flop += 2.0 * chunk**3 / 3  # a unit triangle
+        times.flop += chunk**3 / 3  # a unit triangle
         weights = times(solved, some * passed[:, None] * k[own])
         values = times(solved, some * v[own]) - times(weights, state)
         scores = mask * times(q[own], k[own].T)
@@ -110,6 +119,7 @@ def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
     flop, _ = delta_flop(mixer("gated-delta", 1, width, 1, key, chunk))
     assert times.flop == pytest.approx(tokens * flop, rel=1e-12)
+    assert _inverting(64) == pytest.approx(64**3 / 3, rel=1e-3)
 
 
 def _projected(scan: Scan) -> float:
@@ -121,7 +131,7 @@ def _projected(scan: Scan) -> float:
 # says is to be updated; the gated delta net as four products of the state, with its convolution).
 MEGATRON_LAYERS = [
     ("nemotron-h-8b", 226_492_416, -0.0034),
-    ("qwen3-next-80b-a3b", 71_630_848, 0.0223),
+    ("qwen3-next-80b-a3b", 71_630_848, 0.0217),
 ]
 
 
@@ -195,6 +205,38 @@ def test_a_mamba2_layer_keeps_what_its_kernels_keep() -> None:
         seq_len=8192.0,
     )
     assert kept["none"][0, 0] == (2 * 2 * 4096 + scan.kept) / 2
+    again = kept["working"][0, 0] - kept["none"][0, 0]
+    assert again == (4 * 4096 + scan.working) / 2  # gradients of the input, states of the scan
+
+
+@each("name", ["qwen3-next-80b-a3b", "nemotron-3-nano-30b-a3b", "olmo-hybrid-7b"])
+def test_inputs_of_products_are_those_of_the_layer(name: str) -> None:
+    """Below 16 bits each is kept narrower, and one that tp gathers is kept whole."""
+    model = load_model(name)
+    shapes, framework = shapes_of(model, 4096), FRAMEWORKS["megatron"]
+    for moe in (False, True):
+        kind = "moe" if moe else "dense"
+        pairs = zip(model.mixers, model.feed_forwards, model.layer_kinds, strict=True)
+        made = [(mixer, mlp) for mixer, mlp, one in pairs if one == kind]
+        blocks = [(mixer != "none") + (mlp != "none") for mixer, mlp in made]
+        mean = sum(blocks) / len(blocks) if blocks else 0.0
+        assert shapes.inputs_read(moe=moe) == pytest.approx(mean)
+        if not blocks:
+            continue
+        one, whole = np.array([[1]]), np.array([[False]])
+        kept = [
+            activation_bytes(
+                shapes, framework, one, whole, moe=moe, fused=True, seq_len=4096.0, operand=operand
+            )["none"]
+            for operand in (2.0, 1.0)
+        ]
+        rest = [
+            layer_tensors(shapes, framework, one.astype(float), moe=moe, operand=operand)
+            for operand in (2.0, 1.0)
+        ]
+        others = [x.latent + x.attention + x.mlp + x.scan for x in rest]
+        inputs = kept[0] - kept[1] - (others[0] - others[1])
+        assert inputs == pytest.approx(mean * model.hidden)
 
 
 def test_a_recurrence_grows_with_the_sequence_and_attention_with_its_square() -> None:

@@ -12,8 +12,9 @@ def unmodelled(model: CostModel) -> list[str]:
     if one.recurrence is not None and model.shapes.scan is not None and model.shapes.scan.flop:
         lines.append(
             f"model: recurrences of kind {one.recurrence.kind} are timed as batched products, a "
-            "rate that was fitted to nothing: published runs of Nemotron 3 Nano reach 0.72 to 0.85 "
-            "of the tokens per second predicted; a stage has as many as the average of its layers"
+            "rate that was fitted to nothing, since no fitted run has such layers: published runs "
+            "of Nemotron 3 Nano reach 0.72 to 0.85 of the tokens per second predicted; a stage "
+            "has as many as the average of its layers"
         )
     if one.vision is not None:
         tower = f"the vision tower of {one.name} ({one.vision_parameters / 1e6:,.1f} M parameters)"

@@ -8,7 +8,7 @@
     zero3    two all-gathers and a reduce-scatter per layer and micro-batch within the shards
              (cp x fsdp); under hybrid sharding an all-reduce across dp, once
              where the framework keeps the gathered stage (`gathers_once`): within the shards what
-             zero1 sends, once
+             zero1 sends, once, and the weights of a reference model
 
 Where nothing hides the gather of zero1, zero2 and kept stages (`hides_gather` off), it ends the
 step.
@@ -201,6 +201,7 @@ def step_collective_s(
     experts: FloatArray,
     once: BoolArray,
     trained_share: float,
+    copies: int = 0,
 ) -> FloatArray:
     """Seconds of the collectives of one step, before overlap; 0 without parameters.
 
@@ -211,13 +212,14 @@ def step_collective_s(
         dense, experts: Parameters of the stage on the chip before data-parallel sharding.
         once: Where zero3 gathers and reduces once per step, from `gathers_once`.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
+        copies: Reference models that are held beside (`Job.reference_copies`).
     """
 
     def of(parameters: FloatArray, groups: tuple[GroupCosts, GroupCosts, GroupCosts]) -> FloatArray:
         seconds = _reduction_s(a, sharding, trained_share * parameters, groups)
         if np.any(once):
             _, _, shard = groups
-            whole = _gathered_once_s(a, shard, parameters, trained_share)
+            whole = _gathered_once_s(a, shard, parameters, trained_share, copies)
             seconds = seconds + np.where((sharding == ZERO3) & once, whole, 0.0)
         return np.where(parameters > 0, seconds, 0.0)
 
@@ -228,16 +230,16 @@ def step_collective_s(
 
 
 def _gathered_once_s(
-    a: Assumptions, shard: GroupCosts, parameters: FloatArray, trained_share: float
+    a: Assumptions, shard: GroupCosts, parameters: FloatArray, trained_share: float, copies: int
 ) -> FloatArray:
-    """A reduce-scatter of the gradients within the shards, and the all-gather of all weights.
+    """A reduce-scatter of the gradients within the shards, and the all-gathers of all weights.
 
     The latter only where it is hidden; else `late_gather_s` has it.
     """
     gradients = a.gradient_wire_bytes * trained_share * parameters
     both = shard.gather_s(gradients)
     if a.hides_gather:
-        both = shard.gather_s(WEIGHT_BYTES * parameters) + both
+        both = (1 + copies) * shard.gather_s(WEIGHT_BYTES * parameters) + both
     return both + _hops_s(a, shard, gradients)
 
 
@@ -273,6 +275,7 @@ def late_gather_s(
     tensors: FloatArray,
     once: BoolArray,
     trained_share: float,
+    copies: int = 0,
 ) -> FloatArray:
     """Seconds in which weights are gathered once per step where nothing hides it.
 
@@ -282,25 +285,25 @@ def late_gather_s(
 
     Args:
         tensors: Parameter tensors of the stage.
-        a, nets, sharding, dense, experts, once, trained_share: As for `step_collective_s`, of which
-            this is a part where `hides_gather` is on.
+        a, nets, sharding, dense, experts, once, trained_share, copies: As for `step_collective_s`,
+            of which this is a part where `hides_gather` is on.
     """
     none = np.zeros(np.broadcast(dense, sharding).shape)
     if a.hides_gather:
         return none
 
-    copies = a.slice_s * tensors * np.where(nets.data.size > 1, nets.data.size, 0.0)
+    slices = a.slice_s * tensors * np.where(nets.data.size > 1, nets.data.size, 0.0)
 
     def of(parameters: FloatArray, data: GroupCosts, shard: GroupCosts) -> FloatArray:
         updated = data.gather_s(updated_bytes(a, sharding) * trained_share * parameters)
-        whole = np.where(once, shard.gather_s(WEIGHT_BYTES * parameters), 0.0)
+        whole = np.where(once, (1 + copies) * shard.gather_s(WEIGHT_BYTES * parameters), 0.0)
         seconds = np.where(sharding == ZERO3, whole, np.where(sharding == DDP, 0.0, updated))
         return np.where(parameters > 0, seconds, 0.0)
 
     seconds = none + of(dense, nets.data, nets.shard)
     if np.any(experts):
         seconds = seconds + of(experts, nets.expert_data, nets.expert_shard)
-    return seconds + np.where((sharding == ZERO3) | (sharding == DDP), 0.0, copies)
+    return seconds + np.where((sharding == ZERO3) | (sharding == DDP), 0.0, slices)
 
 
 def owned_parameters(

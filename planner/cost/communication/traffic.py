@@ -344,7 +344,8 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
-    gathers, scatters = np.where(kept, 1.0, (2 + ref) * turns), np.where(kept, 1.0, turns)
+    gathers = np.where(kept, 1.0 + model.job.reference_copies, (2 + ref) * turns)
+    scatters = np.where(kept, 1.0, turns)
     again = reduces_again(model.framework, x.plans.pp[:, None])
     reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
@@ -394,7 +395,6 @@ def _send_volume(model: CostModel, x: Columns) -> FloatArray:
     ways = 2 + model.job.reference_passes
     sent = np.where(plans.pp > 1, ways * size * borders * _tokens(model, x), 0.0)
     if plans.schedules.any("bidirectional"):
-        twice = plans.schedules.values("bidirectional")
         copied = x.over_stages(copied_bytes(model, x.nets, x.sharding, x.parameters))
-        sent = sent + np.where(twice, plans.chips / plans.pp * copied, 0.0)
+        sent += plans.schedules.values("bidirectional") * (plans.chips / plans.pp * copied)
     return sent

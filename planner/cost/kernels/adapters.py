@@ -36,7 +36,8 @@ def adapters_s(
     dora = _DORA_OUTPUT_BYTES / a.adapter_bytes if x.job.adapter == "dora" else 0.0
     wide: FloatArray | float = 0.0
     for one, share in _adapted(a, shapes, operators, x):
-        wide = wide + one.share * one.tokens * (one.inputs + (1.0 + dora) * share * one.outputs)
+        width = one.inputs + (1.0 + dora) * share * one.outputs
+        wide = wide + one.share * one.copies * one.tokens * width
     return np.asarray(a.elementwise * a.adapter_bytes * wide / a.memory_bytes_per_s)
 
 
@@ -63,14 +64,15 @@ def _adapted(
 ) -> Iterator[tuple[Linear, float]]:
     """Products of matrices with adapters, and the share of the outputs of each that has them.
 
-    Where the job does not say which, they are those that runs of the era have them beside.
+    Where the job does not say which, they are those that runs of the era have them beside: no
+    run that was fitted has any beside routed experts.
     """
     targets = x.job.lora_targets
     if not targets:
         named = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
         yield from ((one, 1.0) for name in named for one in operators.get(name, ()))
         return
-    for name in ("attention", "mlp", "shared experts"):
+    for name in ("attention", "mlp", "experts", "shared experts"):
         of = _attention_shares if name == "attention" else _mlp_shares
         linears = operators.get(name, [])
         shares = of(shapes, targets)[: len(linears)] or [1.0] * len(linears)

@@ -92,7 +92,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     core = _attention_core(a, shapes, x, moe=moe)
     adapters = adapters_s(a, shapes, operators, x)
     memory = _elementwise_s(a, shapes, x, moe=moe) + adapters
-    formats = _formats_s(a, operators, x)
+    formats, widened = _formats_s(a, operators, x), _widened_s(a, operators, x)
     sent = _sent_s(a, shapes, x, load if moe else None)
     tp = sent["tp"] * (1 - a.tp_overlap)
     cp = _exposed_exchange_s(a, x, sent["cp"], core)
@@ -117,7 +117,8 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if x.job.reference_passes:
-        forward += _reference(x, forward, adapters + norms)
+        lacks = adapters + norms + float(x.job.reference_copies) * widened
+        forward += _reference(x, forward, lacks)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
@@ -136,9 +137,12 @@ def _sent_s(
     return {"tp": tp + tensor_wait_s(a, x), "cp": context_exchange_s(shapes, x), "ep": ep}
 
 
-def _reference(x: LayerInputs, forward: PassTimes, adapters: FloatArray | float) -> PassTimes:
-    """The forward pass of a reference model: that of the trained one without its adapters."""
-    alike = replace(forward, memory=forward.memory - adapters)
+def _reference(x: LayerInputs, forward: PassTimes, lacks: FloatArray | float) -> PassTimes:
+    """The forward pass of a reference model: that of the trained one without its adapters.
+
+    A copy of its own has weights of 16 bits, which nothing widens (`planner.cost.memory.state`).
+    """
+    alike = replace(forward, memory=forward.memory - lacks)
     return alike.scaled(float(x.job.reference_passes))
 
 
@@ -226,12 +230,22 @@ def _formats_s(
     every = [one for name, each in operators.items() if name != "router" for one in each]
     inputs = reduce(np.add, [one.share * one.copies * one.tokens * one.inputs for one in every])
     outputs = reduce(np.add, [one.share * one.copies * one.tokens * one.outputs for one in every])
-    weights = reduce(np.add, [one.share * one.copies * one.inputs * one.outputs for one in every])
-    widened = float(x.job.widens) * a.widening_bytes * weights
+    widened = _widened_s(a, operators, x)
     return (
-        np.asarray((a.quantized_bytes * inputs + widened) / a.memory_bytes_per_s),
-        np.asarray((a.quantized_bytes * outputs + widened) / a.memory_bytes_per_s),
+        np.asarray(a.quantized_bytes * inputs / a.memory_bytes_per_s + widened),
+        np.asarray(a.quantized_bytes * outputs / a.memory_bytes_per_s + widened),
     )
+
+
+def _widened_s(
+    a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
+) -> FloatArray | float:
+    """Seconds of one pass in which frozen weights below 16 bits are widened."""
+    if not x.job.widens:
+        return 0.0
+    every = [one for name, each in operators.items() if name != "router" for one in each]
+    weights = reduce(np.add, [one.share * one.copies * one.inputs * one.outputs for one in every])
+    return np.asarray(a.widening_bytes * weights / a.memory_bytes_per_s)
 
 
 def _exposed_exchange_s(

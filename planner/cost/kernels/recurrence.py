@@ -21,6 +21,12 @@ WHY_NOT = {
 """Kinds whose cost is not modelled; others are matrix products in chunks, or have no scan."""
 
 _STATE_BYTES = 4.0  # states between chunks are kept in 32 bits
+_READ_AND_WRITTEN = 3.0
+"""Times that values cross memory: read for the states and for the output, which is written."""
+_READ = 4.0
+"""Times that rows as wide as all keys do: keys for the scores and the states, queries for the
+scores and the output (B and C: mamba_ssm, ops/triton/ssd_combined.py, `_bmm_chunk_fwd`,
+`_chunk_state_fwd`, `_chunk_scan_fwd`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,7 @@ def scan_of(mixer: Recurrence, hidden: int) -> Scan:
         states = _STATE_BYTES * mixer.inner * mixer.key_dim / mixer.chunk
         flop, again = delta_flop(mixer) if _is_delta(mixer) else ssd_flop(mixer)
     values, keys = 2.0 * mixer.inner, 2.0 * mixer.keys
-    passed = 3.0 * values + 3.0 * keys if mixer.key_dim else 0.0  # values twice, keys twice
+    passed = _READ_AND_WRITTEN * values + _READ * keys if mixer.key_dim else 0.0
     return Scan(
         projections=mixer.projections(hidden),
         flop=flop,
@@ -101,7 +107,7 @@ def delta_flop(mixer: Recurrence) -> tuple[float, float]:
 
         within chunks     2 C K three times (keys with keys, T with keys, queries with keys)
                           2 C V twice (T with values, scores with new values)
-                          2 C^2 / 3 (the inverse T of a unit triangular matrix)
+                          C^2 / 3 (the inverse T of a unit triangular matrix)
         states            2 K V three times (keys and queries with the state, keys with new values)
 
     Backward makes T's products and the states again. Keys are repeated over the heads that they
@@ -110,7 +116,7 @@ def delta_flop(mixer: Recurrence) -> tuple[float, float]:
     """
     heads, chunk = mixer.heads, mixer.chunk
     key, value = mixer.key_dim, mixer.head_dim
-    within = 2.0 * chunk * (3 * key + 2 * value) + 2.0 * chunk * chunk / 3
+    within = 2.0 * chunk * (3 * key + 2 * value) + chunk * chunk / 3
     again = 2.0 * chunk * (key + value) + 4.0 * key * value
     return heads * (within + 6.0 * key * value), heads * again
 

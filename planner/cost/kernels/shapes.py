@@ -107,6 +107,10 @@ class Shapes:
         """What the layers of a kind are made of, on average."""
         return self.parts[moe] if self.parts else WHOLE
 
+    def inputs_read(self, *, moe: bool) -> float:
+        """Inputs of hidden width that the matrix products of a layer of a kind read."""
+        return self.parts[moe].blocks if self.parts else self.tp_exchanges / 2
+
     @property
     def latent(self) -> bool:
         """Whether attention is multi-head latent attention (MLA)."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.assumptions.number_formats import kept_operand_bytes
+from planner.assumptions.optimizers import FROZEN, UNQUANTIZED
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
@@ -117,7 +118,7 @@ def activation_bytes(
     x = layer_tensors(shapes, framework, ranks, moe=moe, operand=operand)
     attention = x.attention + adapters
     scores = 0.0 if fused else 5.0 * x.heads * seq_len / ranks
-    reads = shapes.tp_exchanges / 2  # inputs of matrix products of hidden width; others of norms
+    reads = shapes.inputs_read(moe=moe)  # what of `kept_inputs` products read, and not norms
     inputs = (2.0 * shapes.kept_inputs - less * reads) * shapes.hidden / rows
     none = inputs + x.latent + (attention + x.mlp) / ranks + scores + x.scan / ranks
     full = 2.0 * shapes.hidden / rows
@@ -173,8 +174,8 @@ def _gathered_inputs(
 ) -> tuple[FloatArray | float, FloatArray | float]:
     """Bytes per token of gathered inputs under sequence parallelism, (n, 1) each.
 
-    The first is kept per layer and micro-batch in flight: 4 h (1 - 1/tp), two column-parallel
-    blocks, or 2 h (1 - 1/tp) where both read one input (a parallel block). The second exists once:
+    The first is kept per input that a layer reads (`Shapes.inputs_read`) and micro-batch in flight:
+    2 h (1 - 1/tp), twice for two column-parallel blocks. The second exists once:
     the gathers and the gradients that wait for their reduce-scatter,
     `FrameworkProfile.gather_buffers` h (1 - 1/tp), and 2 h more where backward gathers the inputs
     again.
@@ -184,7 +185,7 @@ def _gathered_inputs(
     tp = plans.tp[:, None].astype(np.float64)
     whole = shapes.hidden * (1 - 1 / tp) * plans.sequence_parallel[:, None]
     share = kept_share(framework, plans)
-    kept = shapes.tp_exchanges * share * whole
+    kept = 2.0 * share * whole
     if not framework.gather_buffers:
         return kept, 0.0
     return kept, whole * (framework.gather_buffers + 2.0 * (1.0 - share))
@@ -289,9 +290,10 @@ def _activations(
             operand=kept_bytes(job),
             adapters=kept_beside(job, moe=moe),
         )
-        one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, gathered)
+        wide = shapes.inputs_read(moe=moe) * gathered
+        one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, wide)
         saved.append((layers, None if group.chunks is None else group.chunks[..., int(moe)], one))
-        live = np.where(full, kinds["working"] + gathered, 2 * one)
+        live = np.where(full, kinds["working"] + wide, 2 * one)
         live = np.where(layers > 0, live, 0.0)
         largest = np.maximum(largest, live)
         working = np.maximum(working, np.where(full, live, 0.0))
@@ -324,6 +326,7 @@ def _buffers(
 ) -> FloatArray:
     """(n, s) gathered parameters and gradients under zero3, dummy gradients, residues.
 
+    A stage that stays gathered does so of a reference model too; layers are gathered in turn.
     Dummy weight gradients are those of the layer in which backward begins, when memory is fullest
     (dense layers come before others). They exist once per weight shape: one for all experts.
     """
@@ -340,7 +343,8 @@ def _buffers(
     live = np.maximum(layers, min(framework.live_parameters, job.model.total_parameters))
     gathered = weight * live + (whole - weight) * layers + 2.0 * ends
     once = gathers_once(framework, plans.pp[:, None])
-    gathered = np.where(once, whole * stage, gathered)
+    copies = FROZEN[UNQUANTIZED] * job.reference_copies
+    gathered = np.where(once, (whole + copies) * stage + (2.0 - weight) * ends, gathered)
     kept = framework.weight_gradient_buffer * share * shapes
     kept = kept + framework.gradient_residue * share * stage
     kept = kept + framework.embedding_residue * stages.first * local.embedding

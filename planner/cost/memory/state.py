@@ -86,8 +86,8 @@ def state_bytes(
     framework, share = job.framework, trained_share(job)
     own_weight = framework.weight_bytes
     weight = own_weight if job.trains_all else frozen_bytes(job) + own_weight * share
-    if job.reference == "model":  # a second copy, which is not trained
-        weight = weight + max(own_weight, FROZEN[UNQUANTIZED])
+    if job.reference_copies:  # which are not trained
+        weight = weight + job.reference_copies * max(own_weight, FROZEN[UNQUANTIZED])
     ends_of_weight = FROZEN[UNQUANTIZED] - frozen_bytes(job) if job.widens else 0.0
     own, ends_of_optimizer = optimizer_bytes(job)
     return (

@@ -60,7 +60,7 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
         label, key = "standard input", "log"
     plan = under_limit(plan, cost.clock_limit)
     framework, log = read_log(whole_lines(text), label)
-    steps = _steps_of(log, cost, plan, label, most)
+    steps = _steps_of(log, framework, cost, plan, label, most)
     predicted = _predicted(cost, plan)
     if predicted.step_time_low_s is None:
         raise InputError(
@@ -122,7 +122,7 @@ def _predicted(cost: CostModel, plan: Plan) -> PlanResult:
 
 
 def _steps_of(
-    log: TrainingLog, cost: CostModel, plan: Plan, label: str, most: int
+    log: TrainingLog, framework: str, cost: CostModel, plan: Plan, label: str, most: int
 ) -> tuple[LoggedStep, ...]:
     """The steps that count, of a log that is of this plan.
 
@@ -137,7 +137,7 @@ def _steps_of(
             f"{label}: is the log of another run: its steps have {words} sequences, those of the "
             f"plan {batch}"
         )
-    if lines := list(_mismatches(log, cost, plan)):
+    if lines := list(_mismatches(log, cost, plan, pairs=framework == "transformers")):
         raise InputError(f"{label}: is the log of another run: {'; '.join(lines)}")
     own = tuple(one for one in log.steps if one.sequences in (None, batch))
     log = replace(log, steps=own)
@@ -150,8 +150,16 @@ def _steps_of(
     return found[:most] if most else found
 
 
-def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan) -> Iterator[str]:
-    """What the log says of its run that is not so of the plan."""
+def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan, *, pairs: bool) -> Iterator[str]:
+    """What the log says of its run that is not so of the plan.
+
+    Args:
+        log: The log.
+        cost: The job.
+        plan: The plan.
+        pairs: Whether its framework counts preference pairs, each of two sequences, as the
+            collator of TRL has them (TRL 1.16.0, trainer/dpo_trainer.py).
+    """
     known = {
         **{axis: float(getattr(plan, axis)) for axis in ("tp", "cp", "pp", "ep", "micro_batch")},
         "chips": float(plan.chips),
@@ -159,8 +167,11 @@ def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan) -> Iterator[str]:
         "sequences": float(cost.job.global_batch),
         "tokens": _tokens(cost),
     }
+    each = 2 if pairs and cost.job.reference else 1
     for name in _EXACT:
         said = log.stated.get(name)
+        if said is not None and name in ("micro_batch", "sequences"):
+            said *= each
         if said is not None and not _same(said, known[name]):
             words = {"sequences": "sequences per step", "tokens": "tokens per step"}.get(name, name)
             yield f"it has {words} {said:,.10g}, the plan {known[name]:,.10g}"
@@ -250,7 +261,7 @@ def _remarks(
         yield f"the run was started {read.launches} times; each launch warms up"
     if read.skipped:
         scale = "" if log.loss_scale is None else f" (loss scale {log.loss_scale:g} at the end)"
-        yield f"{plural(read.skipped, 'update')} skipped{scale}; those steps do not count"
+        yield f"{plural(read.skipped, 'update')} skipped{scale}: such a step runs no optimizer"
     if read.drift < -_DRIFT:
         yield (
             f"steps still become faster, by {-read.drift:.0%} from the first half to the second: "

@@ -56,7 +56,7 @@ class TrainingLog:
         steps: At least one.
         memory_bytes: Peak memory of a chip as the framework counts it; None: not printed.
         warm_up: Steps of each launch that do not count.
-        skipped: Steps whose update was skipped; they are not among `steps`.
+        skipped: Steps whose update was skipped.
         bad_steps: Numbers of the steps whose loss was NaN or infinite.
         loss_scale: The last one; None: not printed.
         stated: What the log says of the run, by `planner.plan.Plan`'s names of mesh axes, and
@@ -183,11 +183,6 @@ class Reading:
             self._seen = sorted([*self._seen, step])[-3:]
         return step - before[-1] if self.means and before else 1
 
-    def skips(self, step: int) -> None:
-        """Notes a step whose update was skipped."""
-        self.passes(step)
-        self.skipped += 1
-
     def takes(
         self,
         step: int,
@@ -197,9 +192,16 @@ class Reading:
         sequences_per_s: float | None = None,
         sequences: int | None = None,
         loss: float | None = None,
+        skipped: int = 0,
     ) -> None:
-        """Notes a step; one without a time or with one of zero is passed over."""
+        """Notes a step; one without a time or with one of zero is passed over.
+
+        So is a line all of whose steps skipped their update: none of them ran the optimizer.
+        """
         covers = self.passes(step)
+        self.skipped += skipped
+        if skipped >= covers:
+            return
         if loss is not None:
             self.loses(step, loss)
         if time_s or tokens_per_s or sequences_per_s:

@@ -49,7 +49,7 @@ _MIB = 2.0**20
 
 
 def parse_megatron(text: str, label: str) -> TrainingLog:
-    """The steps of a log; those whose update was skipped do not count.
+    """The steps of a log; a line of nothing but skipped updates does not count.
 
     Args:
         text: The log.
@@ -74,15 +74,14 @@ def _take(reading: Reading, line: str, step: int, time_s: float) -> None:
     """A line of a step."""
     if scale := _SCALE.search(line):
         reading.loss_scale = float(scale[1])
-    if (skipped := _SKIPPED.search(line)) and int(skipped[1]):
-        reading.skips(step)
-        return
+    skipped = _SKIPPED.search(line)
     batch, nan = _BATCH.search(line), _NAN.search(line)
     reading.takes(
         step,
         time_s=time_s,
         sequences=int(batch[1]) if batch else None,
         loss=math.nan if nan and int(nan[1]) else _loss(line),
+        skipped=int(skipped[1]) if skipped else 0,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from models_db import Model
+from planner.base.units import plural
 from planner.cost.context import CostModel
 from planner.frameworks.rules.formats import scales_blocks
 from planner.frameworks.rules.numbers import nearest_divisors
@@ -49,7 +51,7 @@ def model_lacks(model: CostModel) -> list[str]:
     lacks = {
         "attention and MLP side by side": found.parallel_block,
         f"positions by {found.positions.kind}": found.positions.kind not in _POSITIONS,
-        f"layers with {found.norm.per_layer} norms, only with 2": found.norm.per_layer != 2,
+        _norms_words(found): found.norm.per_layer != 2,
         "norm after the embedding": found.norm.embedding,
         "model without a last norm": not found.norm.final,
         "attention in chunks": (
@@ -57,6 +59,13 @@ def model_lacks(model: CostModel) -> list[str]:
         ),
     }
     return [words for words, holds in lacks.items() if holds]
+
+
+def _norms_words(model: Model) -> str:
+    """Layers with other norms than one before attention and one before the MLP."""
+    if model.order is not None and model.norm.per_layer == 1:
+        return "layers of attention or an MLP alone, only of both"
+    return f"layers with {plural(model.norm.per_layer, 'norm')}, only with 2"
 
 
 _POSITIONS = ("rope", "learned", "none")

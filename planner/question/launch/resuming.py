@@ -11,12 +11,14 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import not_one_of, shown
-from planner.base.vocabulary import LAYOUTS, MESH_AXES, SHARDINGS, SPLITS
+from planner.base.vocabulary import LAYOUTS, MESH_AXES, SPLITS
 from planner.cost.stages.layout import stage_layers
 from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
 from planner.frameworks.registry import framework_of
 from planner.plan import Plan
+from planner.plan.choices import says_something
 from planner.plan.layout_text import parse_layout
+from planner.plan.plan import NAMED
 from planner.question.checks import problems_of
 from planner.question.files.plan_file import PlanRead, read_plan_file
 from planner.question.launch.read import read_launch
@@ -25,6 +27,8 @@ from planner.question.resolved import Resolved
 
 _PART = re.compile(r"\s*([a-z_]+)\s*=\s*([A-Za-z0-9-]+)\s*")
 _PLANS = (".yaml", ".yml", ".json", ".csv")
+_CHOSEN = ("micro_batch", "recompute", "sharding", "sequence_parallel", "cp_mode", "schedule",
+           "interleave", "split")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +39,13 @@ class Resumed:
         plan: Its plan.
         checkpoint: The form of its checkpoint.
         kept: Values that fields of a new plan may take, as `fix` has them.
+        assumed: Fields of the plan that cost something and that a text left out.
     """
 
     plan: Plan
     checkpoint: Checkpoint
     kept: Mapping[str, tuple[str, ...]]
+    assumed: tuple[str, ...] = ()
 
 
 def resumed(request: Request, resolved: Resolved) -> Resumed:
@@ -66,7 +72,12 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
             f"({checkpoint.source}); allowed: {plan.chips}"
         )
     _check_layers(request, checkpoint, plan)
-    return Resumed(plan=plan, checkpoint=checkpoint, kept=_both(checkpoint.kept(plan), request.fix))
+    return Resumed(
+        plan=plan,
+        checkpoint=checkpoint,
+        kept=_both(checkpoint.kept(plan), request.fix),
+        assumed=_assumed(request.resume_from or "", plan),
+    )
 
 
 def _check_sizes(resolved: Resolved, plan: Plan) -> None:
@@ -123,7 +134,7 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
             "resume-from: is empty; give a plan file, a launch or a mesh, e.g. tp=4,pp=2,dp=8"
         )
     path = Path(text)
-    if "=" in text and not path.exists():
+    if _is_text(text):
         return _with_split(_of_text(text), resolved, given="split" in text)
     if path.suffix.lower() in _PLANS and _names_a_plan(path):
         return _of_same_weights(read_plan_file(path), request, text).plan
@@ -136,6 +147,20 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
         )
     job = {"hardware": request.hardware, "model": request.model}
     return read_launch(readable[0].name, path, job).plan
+
+
+def _is_text(text: str) -> bool:
+    """Whether a run is given by fields of its plan, not by a file."""
+    return "=" in text and not Path(text).exists()
+
+
+def _assumed(text: str, plan: Plan) -> tuple[str, ...]:
+    """Fields beside the mesh that decide the step time and that a text of a plan left out."""
+    if not _is_text(text):
+        return ()
+    given = {part.partition("=")[0].strip() for part in text.split(",")}
+    free = [name for name in _CHOSEN if says_something(plan, name) and name not in given]
+    return tuple(free)
 
 
 def _of_same_weights(found: PlanRead, request: Request, text: str) -> PlanRead:
@@ -183,8 +208,8 @@ def _of_text(text: str) -> Plan:
         InputError: A field is none, given twice, or its value is no size or word.
     """
     known = {one.name: one.type for one in fields(Plan)}
-    allowed = (*MESH_AXES, "sharding", "interleave", "schedule", "split")
-    given: dict[str, int | str] = {}
+    allowed = (*MESH_AXES, *_CHOSEN)
+    given: dict[str, int | str | bool] = {}
     for part in text.split(","):
         found = _PART.fullmatch(part)
         if found is None:
@@ -204,12 +229,12 @@ def _of_text(text: str) -> Plan:
     return Plan(**given)  # type: ignore[arg-type]
 
 
-def _value(name: str, text: str) -> int | str:
-    words = {"sharding": SHARDINGS, "split": SPLITS, "schedule": (text,)}
+def _value(name: str, text: str) -> int | str | bool:
+    words = {**NAMED, "sequence_parallel": ("true", "false"), "schedule": (text,)}
     if name in words:
         if text not in words[name]:
             raise InputError(f"resume-from: {name}: {not_one_of(text, words[name])}")
-        return text
+        return text == "true" if name == "sequence_parallel" else text
     if not text.isdigit() or not 1 <= int(text[:9]) <= 2**24:
         raise InputError(f"resume-from: {name}={text} is no size of at least 1")
     return int(text)

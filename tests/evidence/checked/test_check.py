@@ -142,6 +142,32 @@ def test_the_log_of_another_run_is_refused(
     assert words in str(caught.value)
 
 
+def trainer_log(micro_batch: int, batch: int, seconds: float) -> str:
+    """What a Trainer prints, which counts the rows of its data set."""
+    head = (
+        "***** Running training *****\n"
+        f"  Instantaneous batch size per device = {micro_batch}\n"
+        f"  Total train batch size (w. parallel, distributed & accumulation) = {batch}\n"
+        "  Total optimization steps = 100\n"
+    )
+    return head + "".join(
+        f" {n}%|##| {n}/100 [00:10<00:10, {seconds:.2f}s/it]\n" for n in range(1, 61)
+    )
+
+
+def test_a_trainer_counts_pairs_and_a_plan_their_sequences() -> None:
+    fields = {**FIELDS, "framework": "fsdp", "chips": 8, "batch_tokens": 32 * 2048,
+              "seq_len": 2048}  # fmt: skip
+    plan = Plan(dp=8, micro_batch=2, sharding="ddp")
+    for job, rows in (("dpo-lora", 1), ("lora", 2)):
+        tuned = resolve(request_from({**fields, "job": job}), chips=8)
+        seconds = float(predicted(tuned, plan).step_time_s[0])
+        found = checked(tuned, trainer_log(rows, 16 * rows, seconds), plan)
+        assert (found.framework, found.status) == ("transformers", "inside")
+        with pytest.raises(InputError, match="it has micro_batch"):
+            checked(tuned, trainer_log(3 - rows, 16 * rows, seconds), plan)
+
+
 def test_bad_losses_and_cut_lines(resolved: Resolved) -> None:
     seconds = float(predicted(resolved).step_time_s[0])
     bad = log_text(seconds).replace("nan iterations:   0", "nan iterations:   1", 1)

@@ -129,6 +129,18 @@ def test_each_framework_is_known_by_its_lines(
     assert log.stated.get("chips", 8) == pytest.approx(8, rel=0.01)
 
 
+def test_a_mean_with_skipped_updates_counts() -> None:
+    """Lines of ten steps: of the second three updates were skipped, of the third all."""
+    said = "skipped iterations:   {}"
+    text = "".join(
+        megatron_line(at, 0.2).replace(said.format(0), said.format(skipped))
+        for at, skipped in ((10, 1), (20, 3), (30, 10), (40, 0))
+    )
+    log = read_log(text, "log")[1]
+    assert log.skipped == 14
+    assert [(one.step, one.covers) for one in log.steps] == [(20, 10), (40, 10)]
+
+
 def test_what_else_a_log_says() -> None:
     assert read_log(kept("nanotron"), "log")[1].bad_steps == (12,)
     deepspeed = read_log(kept("deepspeed"), "log")[1]
