@@ -128,7 +128,7 @@ def _question(
     Raises:
         InputError: No log of it is read, or it `writes` a row that could not say what ran.
     """
-    from planner.evidence.checked.row import refuse_untold  # noqa: PLC0415  (numpy; not for --help)
+    from planner.evidence.checked.row import check_columns  # noqa: PLC0415  (numpy; not for --help)
     from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415
     from planner.question.resolved import resolve  # noqa: PLC0415
 
@@ -137,7 +137,7 @@ def _question(
         raise InputError("pools: no log of a run on several kinds of chips is read")
     resolved = resolve(request, origin, plan.chips)
     if writes:
-        refuse_untold(request, resolved.cost, plan)
+        check_columns(request, resolved.cost, plan)
     return resolved, plan
 
 

@@ -85,7 +85,7 @@ def _dimensions(model: Model) -> dict[str, object]:
     return cells
 
 
-def refuse_untold(request: Request, cost: CostModel, plan: Plan) -> None:
+def check_columns(request: Request, cost: CostModel, plan: Plan) -> None:
     """A row without what makes a job another one would mislead those who calibrate from it.
 
     Raises:
@@ -93,15 +93,15 @@ def refuse_untold(request: Request, cost: CostModel, plan: Plan) -> None:
     """
     row = row_of("row", request, planned_run("job", cost, plan), 1.0, None)
     runs = reading_of("row", [Line(number=2, cells=row)]).runs
-    untold = [
+    unnamed = [
         words
         for name, words in _OF_TUNING.items()
         for read_back in runs
         if getattr(read_back.run.job, name) != getattr(cost.job, name)
     ]
-    if untold:
+    if unnamed:
         raise InputError(
-            f"output: a row has no column for {' and '.join(untold)}, so that planner calibrate "
+            f"output: a row has no column for {' and '.join(unnamed)}, so that planner calibrate "
             "would read another job; leave it out"
         )
 

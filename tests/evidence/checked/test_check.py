@@ -20,7 +20,7 @@ from planner.evidence.calibration.runs import RunSet, with_values
 from planner.evidence.checked.causes import suspects_of
 from planner.evidence.checked.comparing import check_log, counted_steps
 from planner.evidence.checked.others import look_alikes
-from planner.evidence.checked.row import file_with, lacking, refuse_untold, row_of
+from planner.evidence.checked.row import check_columns, file_with, lacking, row_of
 from planner.evidence.runs.reading import read_runs
 from planner.plan import Plan, PlanTable
 from planner.question.files.plan_text import plan_text
@@ -232,10 +232,10 @@ def test_a_row_that_would_be_read_as_another_job(job: dict[str, Any], words: str
     request = request_from({**TUNED, **job})
     cost = resolve(request, chips=16).cost
     if not words:
-        refuse_untold(request, cost, SHARDED)
+        check_columns(request, cost, SHARDED)
         return
     with pytest.raises(InputError) as caught:
-        refuse_untold(request, cost, SHARDED)
+        check_columns(request, cost, SHARDED)
     assert str(caught.value).startswith(f"output: a row has no column for {words}, so that ")
 
 
