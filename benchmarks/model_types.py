@@ -48,7 +48,8 @@ so is that of a second configuration in which as many keys as possible have anot
 widths, layers, experts, biases, tied embeddings. Both are kept in
 `tests/models_db/hub/counted.json`.
 
-- **exact**: the reader counts as many, to the last parameter, from both configurations. Then
+- **exact**: the reader counts as many, to the last parameter, from both configurations. A router's
+  correction of its scores counts, which transformers keeps as a buffer and not as a parameter. Then
   *a model file* is made of it, or *no model file*: the cost is refused, with the reason.
 - **language model**: the one inside is read; what stands around it is not counted.
 - **refused**: the reader says why. **not built**: transformers {version} builds neither the default

@@ -27,6 +27,12 @@ def blocks_of(x: Stated, *, provider: bool) -> dict[str, Any]:
     pattern = x.word("hybrid_layer_pattern", "hybrid_override_pattern")
     hidden, heads = x.count("hidden_size"), x.count("num_attention_heads")
     layers = x.count("num_layers", default=len(_letters(pattern)) or None)
+    if pattern and layers["value"] != len(_letters(pattern)):
+        x.refuse(
+            "hybrid_layer_pattern",
+            f"has {len(_letters(pattern))} letters, one for each layer, beside num_layers "
+            f"{layers['value']}; write all layers, or leave num_layers out",
+        )
     gated = x.flag("swiglu", "gated_linear_unit")
     biased = (
         x.flag("add_bias_linear", default=True) if provider else not x.flag("disable_bias_linear")

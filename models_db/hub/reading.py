@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -223,7 +223,7 @@ def _model_type(keys: Mapping[str, Any], place: str, usual: str, read_as: str | 
         raise ModelError(f"{place}: must be text; {listed}")
     if said in known:
         return said
-    near = nearest(said, known)
+    near = _family(said, known) or nearest(said, known)
     hint = f"; the nearest is {near[0]}" if near else ""
     if read_as is not None:
         raise ModelError(f"--as {said[:60]!r} is no type that is read{hint}; {listed}")
@@ -231,6 +231,15 @@ def _model_type(keys: Mapping[str, Any], place: str, usual: str, read_as: str | 
     raise ModelError(
         f"{place}: {said[:60]!r} is not known{hint}; {listed}; --as {asked} reads it as that type"
     )
+
+
+def _family(said: str, known: Iterable[str]) -> list[str]:
+    """The longest type that a name begins or ends with: llama of my_llama, not mllama."""
+    within = f"_{said.lower().replace('-', '_')}_"
+    ends = [
+        name for name in known if within.startswith(f"_{name}_") or within.endswith(f"_{name}_")
+    ]
+    return [max(ends, key=len)] if ends else []
 
 
 def _text(value: object) -> str:

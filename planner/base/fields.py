@@ -101,6 +101,7 @@ class _Words:
     text: int = 0  # the field takes text too: at least so many words with commas between them
     by_name: bool = False  # listed in alphabetical order
     meant: Mapping[str, str] = field(default_factory=dict)  # by words that are read as another one
+    hinted: Collection[str] = ()  # of `planner.base.messages.not_one_of`
 
     @property
     def in_order(self) -> list[str]:
@@ -126,20 +127,28 @@ class _Words:
     def _checked(self, value: Any) -> Any:
         wrong = [word for word in (value if self.several else (value,)) if word not in self.names]
         if wrong:
-            raise refusal("\n".join(not_one_of(word, self.in_order) for word in wrong[:_MOST]))
+            lines = (not_one_of(word, self.in_order, self.hinted) for word in wrong[:_MOST])
+            raise refusal("\n".join(lines))
+        if self.several and (twice := [word for word in value if value.count(word) > 1]):
+            raise refusal(f"{twice[0]!r} is named twice; name it once")
         if self.several and not value and not self.empty:
             raise refusal(f"[] names none of {', '.join(self.in_order)}")
         return value if self.several else self.meant.get(value, value)
 
 
 def choice(
-    names: Collection[str], *, by_name: bool = False, meant: Mapping[str, str] | None = None
+    names: Collection[str],
+    *,
+    by_name: bool = False,
+    meant: Mapping[str, str] | None = None,
+    hinted: Collection[str] = (),
 ) -> Any:
     """A text field that holds one of some words, listed in alphabetical order if wanted.
 
-    `meant`: the words that it holds where some others of `names` are given.
+    `meant`: the words that it holds where some others of `names` are given. `hinted`: words that
+    are refused elsewhere with a reason, which a misspelt one may mean too.
     """
-    return _Words(names, several=False, by_name=by_name, meant=meant or {})
+    return _Words(names, several=False, by_name=by_name, meant=meant or {}, hinted=hinted)
 
 
 def choices(names: Collection[str], *, text: int = 0, empty: bool = False) -> Any:

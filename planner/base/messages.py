@@ -119,19 +119,27 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
 
 def nearest(word: str, names: Iterable[str]) -> list[str]:
-    """The names that are spelled most like a word, if any is."""
+    """The names that are spelled most like a word, if any is; capitals count as small letters."""
     from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415  (only when wrong)
 
-    short = word[:_LONGEST]
-    near = get_close_matches(short, sorted(set(names)), n=_MOST)
+    short = word[:_LONGEST].lower()
+    small = {name: name.lower() for name in names}
+    near = get_close_matches(short, sorted(set(small.values())), n=_MOST)
     likeness = {name: SequenceMatcher(None, name, short).ratio() for name in near}
-    return sorted(name for name in near if likeness[name] == max(likeness.values()))
+    best = {name for name in near if likeness[name] == max(likeness.values())}
+    return sorted(name for name, folded in small.items() if folded in best)
 
 
-def not_one_of(value: object, names: Iterable[str]) -> str:
-    """`'gpip' is not one of gpipe, 1f1b; did you mean 'gpipe'?`."""
+def not_one_of(value: object, names: Iterable[str], hinted: Iterable[str] = ()) -> str:
+    """`'gpip' is not one of gpipe, 1f1b; did you mean 'gpipe'?`.
+
+    Args:
+        value: What was given.
+        names: What is allowed.
+        hinted: Words that are not, whose refusal says more: what is misspelt may mean them too.
+    """
     allowed = list(names)
-    hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
+    hint = did_you_mean(value, [*allowed, *hinted]) if isinstance(value, str) else ""
     return f"{shown(value)} is not one of {', '.join(allowed)}{hint}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,8 @@ from planner.question.asked import REPLACED
 
 if TYPE_CHECKING:
     from planner.evidence.checked.answer import CheckResult
+    from planner.plan import Plan
+    from planner.question.resolved import Resolved
 
 _STEPS = 20
 _EVERY_S = 1.0
@@ -96,18 +99,11 @@ def check(
     if log is None:
         raise InputError("log: is missing; name what the framework printed, e.g. --log train.log")
     _check_files(plan_file, log, output, watch=watch)
-    result = _checked(plan_file, row, log, asked, steps or (_STEPS if watch else 0), watch=watch)
-    if output is not None:
-        from planner.evidence.checked.row import file_with  # noqa: PLC0415  (numpy; not for --help)
-
-        write_atomically(output, file_with(output, result.row))
-    if as_json:
-        print_json(result.to_dict("" if output is None else str(output)))
-    else:
-        from planner.report.tables.check import check_view  # noqa: PLC0415  (not for --help)
-        from planner.report.tables.tables import print_view  # noqa: PLC0415
-
-        print_view(check_view(result, output))
+    resolved, plan = _question(plan_file, row, asked, writes=output is not None)
+    most = steps or (_STEPS if watch else 0)
+    result = _watched(resolved, plan, log, most) if watch else _checked(resolved, plan, log, most)
+    result, written = _with_file(result, output)
+    _show(result, written, as_json=as_json)
     if not result.passed:
         raise typer.Exit(1)
 
@@ -124,11 +120,15 @@ def _check_files(plan_file: Path, log: Path, output: Path | None, *, watch: bool
     check_writable(output)
 
 
-def _checked(
-    plan_file: Path, row: str | None, log: Path, asked: dict[str, Any], most: int, *, watch: bool
-) -> CheckResult:
-    """The log beside the plan, once it has enough steps where it is followed."""
-    from planner.evidence.checked.comparing import check_log, counted_steps  # noqa: PLC0415  (numpy; not for --help)
+def _question(
+    plan_file: Path, row: str | None, asked: dict[str, Any], *, writes: bool
+) -> tuple[Resolved, Plan]:
+    """The job on its machine, and the plan that runs.
+
+    Raises:
+        InputError: No log of it is read, or it `writes` a row that could not say what ran.
+    """
+    from planner.evidence.checked.row import check_columns  # noqa: PLC0415  (numpy; not for --help)
     from planner.question.files.plan_file import read_plan_file  # noqa: PLC0415
     from planner.question.resolved import resolve  # noqa: PLC0415
 
@@ -136,9 +136,60 @@ def _checked(
     if request.pools is not None:
         raise InputError("pools: no log of a run on several kinds of chips is read")
     resolved = resolve(request, origin, plan.chips)
-    if watch:
-        follow(log, lambda text: counted_steps(text, log), most)
+    if writes:
+        check_columns(request, resolved.cost, plan)
+    return resolved, plan
+
+
+def _checked(resolved: Resolved, plan: Plan, log: Path, most: int) -> CheckResult:
+    """The log beside the plan."""
+    from planner.evidence.checked.comparing import check_log  # noqa: PLC0415  (numpy; not for --help)
+
     return check_log(resolved, plan, _text(log), log, most)
+
+
+def _watched(resolved: Resolved, plan: Plan, log: Path, most: int) -> CheckResult:
+    """The log beside the plan, once it has enough steps, or those that it has at Ctrl-C.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C came before a step counts.
+    """
+    from planner.evidence.checked.comparing import counted_steps  # noqa: PLC0415  (numpy; not for --help)
+
+    def counted(text: str) -> int:
+        return counted_steps(text, log)
+
+    try:
+        follow(log, counted, most)
+    except KeyboardInterrupt:
+        if not log.exists() or not counted(_text(log)):
+            raise
+    return _checked(resolved, plan, log, most)
+
+
+def _with_file(result: CheckResult, output: Path | None) -> tuple[CheckResult, Path | None]:
+    """The answer, and the file that its row was added to: none where the loss is no number."""
+    from planner.evidence.checked.answer import DIVERGED  # noqa: PLC0415  (not for --help)
+    from planner.evidence.checked.row import file_with  # noqa: PLC0415
+
+    if output is None:
+        return result, None
+    if result.status == DIVERGED:
+        line = f"{output} is not written: a run whose loss is no number is none to calibrate from"
+        return replace(result, remarks=(*result.remarks, line)), None
+    write_atomically(output, file_with(output, result.row))
+    return result, output
+
+
+def _show(result: CheckResult, written: Path | None, *, as_json: bool) -> None:
+    """Prints the answer: one JSON document, or tables."""
+    if as_json:
+        print_json(result.to_dict("" if written is None else str(written)))
+        return
+    from planner.report.tables.check import check_view  # noqa: PLC0415  (not for --help)
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+
+    print_view(check_view(result, written))
 
 
 def _text(log: Path) -> str:

@@ -13,6 +13,7 @@ from planner.cli.models_definitions import is_definition, print_definition, read
 from planner.cli.options import OUTPUT, AsJson, option
 
 if TYPE_CHECKING:
+    from models_db.definitions.importing import Definition
     from models_db.hub import Counted, Import
 
 _MODEL = "Model"
@@ -66,35 +67,51 @@ def import_model(
 
       planner solve --model my-model.yaml --hardware h100-sxm5-80 --chips 64
     """
-    from models_db import hub  # noqa: PLC0415  (not for --help)
-    from planner.base.files import write_atomically  # noqa: PLC0415
-    from planner.base.units import parse_whole  # noqa: PLC0415
+    from planner.base.units import parse_whole  # noqa: PLC0415  (not for --help)
 
     _check_target(output, path)
-    length = None if seq_len is None else parse_whole(seq_len, "seq-len")
+    numbers = {
+        name: parse_whole(text, name)
+        for name, text in (("seq-len", seq_len), ("vocab-size", vocab_size))
+        if text is not None
+    }
+    found: Definition | Import | Counted
     if is_definition(path):
         if read_as is not None:
             raise InputError(f"as: belongs to a config.json, not to the definition {path}")
-        rows = None if vocab_size is None else parse_whole(vocab_size, "vocab-size")
-        given = {"seq_len": length, "vocab_size": rows}
-        given = {key: value for key, value in given.items() if value is not None}
-        made = f"planner {__version__}"
-        read = read_definition(path, which=which, name=name, given=given, made_by=made)
-        if output is not None:
-            write_atomically(output, read.text)
-        print_definition(read, output, sources=sources, as_json=as_json)
-        return
-    if which is not None or vocab_size is not None:
+        given = {name.replace("-", "_"): number for name, number in numbers.items()}
+        found = read_definition(
+            path, which=which, name=name, given=given, made_by=f"planner {__version__}"
+        )
+    elif which is not None or vocab_size is not None:
         raise InputError(f"which, vocab-size: belong to definitions, not to {path}")
-    found = _imported(path, name, length, read_as)
-    if not isinstance(found, hub.Import):
+    else:
+        found = _imported(path, name, numbers.get("seq-len"), read_as)
+    _finish(found, output, sources=sources, as_json=as_json)
+
+
+def _finish(
+    found: Definition | Import | Counted, output: Path | None, *, sources: bool, as_json: bool
+) -> None:
+    """Writes the model file where one is wanted, and prints what was read.
+
+    Raises:
+        InputError: A file is wanted of a model whose cost is not modelled.
+    """
+    from models_db import hub  # noqa: PLC0415  (not for --help)
+    from planner.base.files import write_atomically  # noqa: PLC0415
+
+    if isinstance(found, hub.Counted):
         if output is not None:
             raise InputError(f"{found.refusal}; {output} is not written")
         _print_counted(found, as_json=as_json)
         return
     if output is not None:
         write_atomically(output, found.text)
-    _print(found, output, sources=sources, as_json=as_json)
+    if isinstance(found, hub.Import):
+        _print(found, output, sources=sources, as_json=as_json)
+    else:
+        print_definition(found, output, sources=sources, as_json=as_json)
 
 
 def _imported(

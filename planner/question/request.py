@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
 from pydantic import (
@@ -126,9 +126,9 @@ def _field(name: str) -> Any:
     return Field(default=BY_NAME[name].default, description=BY_NAME[name].description)
 
 
-def _word(name: str) -> Any:
+def _word(name: str, hinted: Collection[str] = ()) -> Any:
     """The type of a field that takes one of its words, some of which are read as another one."""
-    return choice(words_of(name), meant=OTHER_WORDS[name])
+    return choice(words_of(name), meant=OTHER_WORDS[name], hinted=hinted)
 
 
 def _fill_names(schema: dict[str, Any]) -> None:
@@ -214,7 +214,7 @@ class Request(BaseModel):
     tower_recompute: Annotated[str, choice(words_of("tower_recompute"))] = _field("tower_recompute")
     precision: Annotated[str, choice(words_of("precision"))] | None = _field("precision")
     fp8_recipe: Annotated[str, choice(words_of("fp8_recipe"))] | None = _field("fp8_recipe")
-    job: Annotated[str, _word("job")] = _field("job")
+    job: Annotated[str, _word("job", hinted=ROLLOUTS)] = _field("job")
     lora_rank: Whole = _field("lora_rank")
     adapter: Annotated[str, choice(words_of("adapter"))] = _field("adapter")
     lora_targets: Annotated[tuple[str, ...], choices(words_of("lora_targets"), text=1)] = _field(

@@ -120,6 +120,8 @@ def test_heads_that_tp_does_not_divide() -> None:
     ("--precision", "bf17", "bf16"),
     ("--precision", "fp4", "bf16"),  # H100 has no fp4: says what it has
     ("--job", "pretraining", "pretrain, finetune, lora"),
+    ("--job", "LoRA", "dpo, dpo-lora; did you mean 'lora'"),
+    ("--job", "gpro", "dpo, dpo-lora; did you mean 'grpo'"),
     ("--era", "megatron", "megatron-core"),
     ("--era", "gaudi", "for Gaudi chips of Intel alone.*; allowed there: .*megatron-core"),
     ("--objective", "speed", "time, energy, edp, memory"),
@@ -128,6 +130,8 @@ def test_heads_that_tp_does_not_divide() -> None:
     ("--front", "time,energy,money", "memory"),
     ("--front", "", "time"),
     ("--axes", "tp,xp", "tp, cp, pp, dp, fsdp, ep"),
+    ("--axes", "tp,dp,tp", "'tp' is named twice; name it once"),
+    ("--lora-targets", "q,q", "'q' is named twice; name it once"),
     ("--axes", "", "tp, cp, pp, dp, fsdp, ep"),
     ("--fix", "tp", "FIELD=VALUES"),
     ("--fix", "tp=", "FIELD=VALUES"),

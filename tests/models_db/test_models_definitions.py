@@ -127,6 +127,26 @@ def test_a_definition_counts_as_the_shipped_model(
     assert found.layer_kinds == expected.layer_kinds
 
 
+@each(("pattern", "layers", "words"), [
+    ("M-M*-M-M", 32, "has 8 letters, one for each layer, beside num_layers 32; write all"),
+    ("M-M*|-M-M", 8, ""),
+])  # fmt: skip
+def test_a_pattern_has_a_letter_for_each_layer(pattern: str, layers: int, words: str) -> None:
+    """Megatron-LM takes the pattern's number, or stops: what 32 layers were meant is unknown."""
+    flags: dict[str, Any] = {
+        "num_layers": str(layers), "hidden_size": "512", "num_attention_heads": "8",
+        "vocab_size": "32000", "seq_length": "4096", "disable_bias_linear": True,
+        "hybrid_layer_pattern": pattern,
+    }  # fmt: skip
+    if not words:
+        made = definition_text(Stated(flags, "run.sh"), "megatron", b"", title="run")
+        assert made.model.layers == layers
+        return
+    with pytest.raises(ModelError) as caught:
+        definition_text(Stated(flags, "run.sh"), "megatron", b"", title="run")
+    assert words in str(caught.value)
+
+
 def test_flags_of_megatron_are_a_model() -> None:
     flags: dict[str, Any] = {
         "num_layers": "32", "hidden_size": "4096", "num_attention_heads": "32",

@@ -38,6 +38,7 @@ from planner.results.plan import PlanResult, plan_results
 _ROUNDED = 0.02
 """Numbers of a log with three digits are off by up to half a per cent each."""
 _DRIFT = 0.05
+_PER_PAIR = 2  # the chosen and the rejected answer
 _EXACT = ("tp", "cp", "pp", "ep", "seq_len", "micro_batch", "sequences", "tokens", "chips")
 
 
@@ -60,7 +61,9 @@ def check_log(resolved: Resolved, plan: Plan, text: str, file: Path, most: int =
         label, key = "standard input", "log"
     plan = under_limit(plan, cost.clock_limit)
     framework, log = read_log(whole_lines(text), label)
-    steps = _steps_of(log, framework, cost, plan, label, most)
+    if cost.job.reference and READERS[framework].samples:
+        log = log.in_sequences(_PER_PAIR)
+    steps = _steps_of(log, cost, plan, label, most)
     predicted = _predicted(cost, plan)
     if predicted.step_time_low_s is None:
         raise InputError(
@@ -95,7 +98,7 @@ def counted_steps(text: str, file: Path) -> int:
         _, log = read_log(whole_lines(text), one_line(str(file)))
     except InputError:
         return 0
-    return len(log.counted()) if log.longest > 2 * log.warm_up else 0
+    return len(log.warm())
 
 
 def whole_lines(text: str) -> str:
@@ -122,7 +125,7 @@ def _predicted(cost: CostModel, plan: Plan) -> PlanResult:
 
 
 def _steps_of(
-    log: TrainingLog, framework: str, cost: CostModel, plan: Plan, label: str, most: int
+    log: TrainingLog, cost: CostModel, plan: Plan, label: str, most: int
 ) -> tuple[LoggedStep, ...]:
     """The steps that count, of a log that is of this plan.
 
@@ -137,29 +140,21 @@ def _steps_of(
             f"{label}: is the log of another run: its steps have {words} sequences, those of the "
             f"plan {batch}"
         )
-    if lines := list(_mismatches(log, cost, plan, pairs=framework == "transformers")):
+    if lines := list(_mismatches(log, cost, plan)):
         raise InputError(f"{label}: is the log of another run: {'; '.join(lines)}")
     own = tuple(one for one in log.steps if one.sequences in (None, batch))
     log = replace(log, steps=own)
-    found = log.counted()
+    found = log.counted(most)
     if not found or log.longest <= log.warm_up:
         raise InputError(
             f"{label}: ends with step {log.last}; the first {log.warm_up} of a launch warm up, "
             "read more of them"
         )
-    return found[:most] if most else found
+    return found
 
 
-def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan, *, pairs: bool) -> Iterator[str]:
-    """What the log says of its run that is not so of the plan.
-
-    Args:
-        log: The log.
-        cost: The job.
-        plan: The plan.
-        pairs: Whether its framework counts preference pairs, each of two sequences, as the
-            collator of TRL has them (TRL 1.16.0, trainer/dpo_trainer.py).
-    """
+def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan) -> Iterator[str]:
+    """What the log says of its run that is not so of the plan."""
     known = {
         **{axis: float(getattr(plan, axis)) for axis in ("tp", "cp", "pp", "ep", "micro_batch")},
         "chips": float(plan.chips),
@@ -167,11 +162,8 @@ def _mismatches(log: TrainingLog, cost: CostModel, plan: Plan, *, pairs: bool) -
         "sequences": float(cost.job.global_batch),
         "tokens": _tokens(cost),
     }
-    each = 2 if pairs and cost.job.reference else 1
     for name in _EXACT:
         said = log.stated.get(name)
-        if said is not None and name in ("micro_batch", "sequences"):
-            said *= each
         if said is not None and not _same(said, known[name]):
             words = {"sequences": "sequences per step", "tokens": "tokens per step"}.get(name, name)
             yield f"it has {words} {said:,.10g}, the plan {known[name]:,.10g}"
@@ -261,7 +253,7 @@ def _remarks(
         yield f"the run was started {read.launches} times; each launch warms up"
     if read.skipped:
         scale = "" if log.loss_scale is None else f" (loss scale {log.loss_scale:g} at the end)"
-        yield f"{plural(read.skipped, 'update')} skipped{scale}: such a step runs no optimizer"
+        yield f"{plural(read.skipped, 'update')} skipped{scale}; lines of those alone do not count"
     if read.drift < -_DRIFT:
         yield (
             f"steps still become faster, by {-read.drift:.0%} from the first half to the second: "

@@ -14,6 +14,7 @@ from planner.base.messages import one_line
 from planner.base.version import __version__
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
+from planner.evidence.calibration.launches.measured import planned_run
 from planner.evidence.csvfile import Line, read
 from planner.evidence.own_columns import RUNS
 from planner.evidence.runs.checking import known_model
@@ -24,6 +25,15 @@ from planner.question.request import Request
 
 _GIB = 2.0**30
 _DIFFERENT = 0.005
+_OF_TUNING = {
+    "lora_rank": "lora-rank",
+    "adapter": "adapter",
+    "adapted": "lora-targets",
+    "lora_dropout": "lora-dropout",
+    "reference": "reference",
+    "frozen_weights": "frozen-weights",
+}
+"""Attributes of a job that tuning has, with the fields that set them."""
 
 
 def row_of(
@@ -73,6 +83,27 @@ def _dimensions(model: Model) -> dict[str, object]:
             "moe_d_ff": model.moe.expert_hidden,
         }  # fmt: skip
     return cells
+
+
+def check_columns(request: Request, cost: CostModel, plan: Plan) -> None:
+    """A row without what makes a job another one would mislead those who calibrate from it.
+
+    Raises:
+        InputError: A row cannot say which adapters the job trains, or what its reference is.
+    """
+    row = row_of("row", request, planned_run("job", cost, plan), 1.0, None)
+    runs = reading_of("row", [Line(number=2, cells=row)]).runs
+    unnamed = [
+        words
+        for name, words in _OF_TUNING.items()
+        for read_back in runs
+        if getattr(read_back.run.job, name) != getattr(cost.job, name)
+    ]
+    if unnamed:
+        raise InputError(
+            f"output: a row has no column for {' and '.join(unnamed)}, so that planner calibrate "
+            "would read another job; leave it out"
+        )
 
 
 def lacking(row: Mapping[str, str], cost: CostModel, plan: Plan) -> tuple[str, ...]:

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import re
 
-from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _RATE = re.compile(
-    r"global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=(\d+\.?\d*(?:e[+-]?\d+)?), "
+    rf"global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}(?:e[+-]?\d+)?), "
     r"MemAllocated=\S+GB, MaxMemAllocated=(\d+\.?\d*)GB"
 )
 _PIPELINE = re.compile(
-    r"steps: (\d+) loss: (-?\d+\.?\d*|nan|-?inf) .*?iter time \(s\): (\d+\.\d+) "
-    r"samples/sec: \d+\.\d"
+    r"steps: (\d+) loss: (-?\d+\.?\d*|nan|-?inf) .*?iter time \(s\): (" + NUMBER + r") "
+    r"samples/sec: "
 )
 _STATED = {
     "sequences": re.compile(r"\s train_batch_size \.+ (\d+)\b"),

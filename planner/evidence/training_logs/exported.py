@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 
-from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    r"step (\d+): loss (-?\d+\.\d+|nan|-?inf), (\d+\.\d+) s, (\d+\.\d+) GiB, "
+    r"step (\d+): loss (-?\d+\.\d+|nan|-?inf), (" + NUMBER + r") s, (\d+\.\d+) GiB, "
     r"(\d+) sequences of (\d+) tokens"
 )
 _GIB = 2.0**30

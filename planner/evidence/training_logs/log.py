@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from statistics import median
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
+from planner.base.units import plural
 
 WARM_UP = 5
 """Steps at the beginning that do not count: compilation, autotuning, first collectives."""
+NUMBER = r"(?:-?\d+\.?\d*|nan|-?inf)"
+"""A printed number; those that are no time of a step are told from lines that are of none."""
+_LEAST, _MOST = 1e-9, 1e9
+"""Seconds of a step, or tokens or sequences per second, that can be meant."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -38,6 +43,15 @@ class LoggedStep:
     launch: int = 0
     sequences: int | None = None
 
+    def in_sequences(self, each: int) -> LoggedStep:
+        """The step where what it counts are samples of several sequences."""
+        rate, batch = self.sequences_per_s, self.sequences
+        return replace(
+            self,
+            sequences_per_s=None if rate is None else rate * each,
+            sequences=None if batch is None else batch * each,
+        )
+
     def seconds(self, tokens: float, chips: int, sequences: float) -> float:
         """Seconds of the step, from its time or its rate; arguments as of `step_time_s`."""
         if self.time_s is not None:
@@ -56,7 +70,7 @@ class TrainingLog:
         steps: At least one.
         memory_bytes: Peak memory of a chip as the framework counts it; None: not printed.
         warm_up: Steps of each launch that do not count.
-        skipped: Steps whose update was skipped.
+        skipped: Steps whose update was skipped; lines of such steps alone are not among `steps`.
         bad_steps: Numbers of the steps whose loss was NaN or infinite.
         loss_scale: The last one; None: not printed.
         stated: What the log says of the run, by `planner.plan.Plan`'s names of mesh axes, and
@@ -95,24 +109,49 @@ class TrainingLog:
             ranges[one.launch] = min(low, first), max(high, one.step)
         return ranges
 
-    def counted(self) -> tuple[LoggedStep, ...]:
+    def counted(self, most: int = 0) -> tuple[LoggedStep, ...]:
         """The steps that count: of each launch those after the first `warm_up`.
 
         Where no launch is longer than twice that, the later half of the longest. A line counts
         where all of the steps that it covers do.
+
+        Args:
+            most: The first so many, behind the warm-up where it has as many; 0: all.
         """
-        ranges = self._ranges()
-        lengths = {launch: high - low + 1 for launch, (low, high) in ranges.items()}
         longest = self.longest
         if longest > 2 * self.warm_up:
-            kept = {launch: self.warm_up for launch, n in lengths.items() if n > 2 * self.warm_up}
-        else:
-            kept = {launch: n // 2 for launch, n in lengths.items() if n == longest}
+            return self.warm()[: most or None]
+        if most and len(warm := self.warm()) >= most:
+            return warm[:most]
+        lengths = {launch: high - low + 1 for launch, (low, high) in self._ranges().items()}
+        return self._after({one: n // 2 for one, n in lengths.items() if n == longest})[
+            : most or None
+        ]
+
+    def warm(self) -> tuple[LoggedStep, ...]:
+        """The steps behind the warm-up of a launch, however few; of a long log long launches."""
+        lengths = {launch: high - low + 1 for launch, (low, high) in self._ranges().items()}
+        least = min(2 * self.warm_up + 1, self.longest)
+        return self._after({one: self.warm_up for one, n in lengths.items() if n >= least})
+
+    def _after(self, left_out: Mapping[int, int]) -> tuple[LoggedStep, ...]:
+        """The steps of launches after so many at the beginning of each."""
+        ranges = self._ranges()
         return tuple(
             one
             for one in self.steps
-            if one.launch in kept
-            and one.step - one.covers + 1 - ranges[one.launch][0] >= kept[one.launch]
+            if one.launch in left_out
+            and one.step - one.covers + 1 - ranges[one.launch][0] >= left_out[one.launch]
+        )
+
+    def in_sequences(self, each: int) -> TrainingLog:
+        """The log of a run whose samples are several sequences each, such as preference pairs."""
+        counts = {
+            name: value * each if name in ("micro_batch", "sequences") else value
+            for name, value in self.stated.items()
+        }
+        return replace(
+            self, stated=counts, steps=tuple(one.in_sequences(each) for one in self.steps)
         )
 
     def step_time_s(self, tokens: float, chips: int, sequences: float) -> float:
@@ -127,6 +166,10 @@ class TrainingLog:
         """
         found = [one.seconds(tokens, chips, sequences) for one in self.counted()]
         return median(found) if found else math.nan
+
+
+class NoTimeError(InputError):
+    """A log has lines of steps, none of which says how long a step took."""
 
 
 @dataclass(slots=True)
@@ -148,6 +191,8 @@ class Reading:
     _bad: dict[int, None] = field(default_factory=dict)
     _launch: int = 0
     _seen: list[int] = field(default_factory=list)
+    _unused: int = 0
+    _untimed: tuple[int, float] | None = None
 
     def begins(self, after: int | None = None) -> None:
         """A launch begins, behind a step where the log says so."""
@@ -194,17 +239,24 @@ class Reading:
         loss: float | None = None,
         skipped: int = 0,
     ) -> None:
-        """Notes a step; one without a time or with one of zero is passed over.
+        """Notes a step; one whose time cannot be meant, such as zero, is passed over.
 
-        So is a line all of whose steps skipped their update: none of them ran the optimizer.
+        Args:
+            step, time_s, tokens_per_s, sequences_per_s, sequences: As of `LoggedStep`.
+            loss: Of the step; None: not printed.
+            skipped: Of the steps that the line covers, how many had their update skipped. They
+                run forward and backward: only where all were, the line does not count.
         """
         covers = self.passes(step)
         self.skipped += skipped
-        if skipped >= covers:
-            return
         if loss is not None:
             self.loses(step, loss)
-        if time_s or tokens_per_s or sequences_per_s:
+        said = [one for one in (time_s, tokens_per_s, sequences_per_s) if one is not None]
+        if skipped >= covers:
+            self._unused += 1
+        elif not said or not _LEAST <= said[0] <= _MOST:
+            self._untimed = self._untimed or (step, said[0] if said else math.nan)
+        else:
             self._steps.append(
                 LoggedStep(
                     step=step,
@@ -228,6 +280,16 @@ class Reading:
         Raises:
             InputError: It has no step; why, where the text tells.
         """
+        if not self._steps and self._untimed is not None:
+            step, said = self._untimed
+            raise NoTimeError(
+                f"{label}: has no step with a time that can be meant: step {step} has {said:.6g}"
+            )
+        if not self._steps and self._unused:
+            raise NoTimeError(
+                f"{label}: the update of each of its {plural(self._unused, 'step')} was skipped; "
+                "read more of them"
+            )
         if not self._steps:
             raise InputError(f"{label}: {_why_none(text)}")
         return TrainingLog(

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import re
 
-from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    r"completed step: (\d+), seconds: (\d+\.\d+), .*?\bloss: (-?\d+\.\d+|nan|-?inf)\b"
+    rf"completed step: (\d+), seconds: ({NUMBER}), .*?\bloss: (-?\d+\.\d+|nan|-?inf)\b"
 )
 _MEMORY = re.compile(r"Total estimated memory size: (\d+\.?\d*) GB,")
 _STATED = {

@@ -24,10 +24,10 @@ from __future__ import annotations
 import math
 import re
 
-from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
+from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
-    r"iteration\s+(\d+)/\s*\d+ \|.*?elapsed time per iteration \(ms\): (\d+\.?\d*) \|"
+    rf"iteration\s+(\d+)/\s*\d+ \|.*?elapsed time per iteration \(ms\): ({NUMBER}) \|"
 )
 _SKIPPED = re.compile(r"number of skipped iterations:\s+(\d+)")
 _NAN = re.compile(r"number of nan iterations:\s+(\d+)")
@@ -49,7 +49,7 @@ _MIB = 2.0**20
 
 
 def parse_megatron(text: str, label: str) -> TrainingLog:
-    """The steps of a log; a line of nothing but skipped updates does not count.
+    """The steps of a log; lines do not count where the update of each of their steps was skipped.
 
     Args:
         text: The log.
@@ -74,15 +74,19 @@ def _take(reading: Reading, line: str, step: int, time_s: float) -> None:
     """A line of a step."""
     if scale := _SCALE.search(line):
         reading.loss_scale = float(scale[1])
-    skipped = _SKIPPED.search(line)
-    batch, nan = _BATCH.search(line), _NAN.search(line)
+    batch, skipped = _BATCH.search(line), _count(_SKIPPED, line)
     reading.takes(
         step,
         time_s=time_s,
         sequences=int(batch[1]) if batch else None,
-        loss=math.nan if nan and int(nan[1]) else _loss(line),
-        skipped=int(skipped[1]) if skipped else 0,
+        loss=math.nan if _count(_NAN, line) > skipped else _loss(line),  # NaN makes it skip
+        skipped=skipped,
     )
+
+
+def _count(pattern: re.Pattern[str], line: str) -> int:
+    found = pattern.search(line)
+    return int(found[1]) if found else 0
 
 
 def _loss(line: str) -> float | None:

@@ -9,7 +9,7 @@ from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.evidence.training_logs.deepspeed import parse_deepspeed
 from planner.evidence.training_logs.exported import parse_exported
-from planner.evidence.training_logs.log import TrainingLog, ran_out
+from planner.evidence.training_logs.log import NoTimeError, TrainingLog, ran_out
 from planner.evidence.training_logs.maxtext import parse_maxtext
 from planner.evidence.training_logs.megatron import parse_megatron
 from planner.evidence.training_logs.nanotron import parse_nanotron
@@ -25,11 +25,13 @@ class Reader:
         title: The framework, as its authors write it.
         parse: From a text and what messages call it.
         prints: What makes it print the time of steps, where it does not of itself.
+        samples: Whether it counts samples: a preference pair is one, which has two sequences.
     """
 
     title: str
     parse: Callable[[str, str], TrainingLog]
     prints: str = ""
+    samples: bool = False
 
 
 READERS: Mapping[str, Reader] = MappingProxyType(
@@ -39,11 +41,14 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         "maxtext": Reader(title="MaxText", parse=parse_maxtext),
         "nanotron": Reader(title="nanotron", parse=parse_nanotron),
         "deepspeed": Reader(
-            title="DeepSpeed", parse=parse_deepspeed, prints='"steps_per_print": 1'
+            title="DeepSpeed", parse=parse_deepspeed, prints='"steps_per_print": 1', samples=True
         ),
         "accelerate": Reader(title="an exported train.py of Accelerate", parse=parse_exported),
         "transformers": Reader(
-            title="transformers Trainer", parse=parse_trainer, prints="the progress bar on"
+            title="transformers Trainer",
+            parse=parse_trainer,
+            prints="the progress bar on",
+            samples=True,
         ),
     }
 )
@@ -60,11 +65,16 @@ def read_log(text: str, label: str) -> tuple[str, TrainingLog]:
     Raises:
         InputError: No framework prints such lines; why, where the text tells.
     """
+    untimed: NoTimeError | None = None
     for name, reader in READERS.items():
         try:
             return name, reader.parse(text, label)
+        except NoTimeError as error:
+            untimed = untimed or error
         except InputError:
             continue
+    if untimed is not None:
+        raise untimed
     if not text.strip():
         raise InputError(f"{label}: is empty")
     if ran_out(text):

@@ -56,8 +56,9 @@ def parse_trainer(text: str, label: str) -> TrainingLog:
             total = int(said[1].replace(",", ""))
         if (found := _BAR.search(line)) and int(found[2]) == (total := total or int(found[2])):
             before, step, rate = step, int(found[1]), float(found[3])
-            if rate > 0 and step != before:  # the bar is drawn again below a printed loss
-                reading.takes(step, time_s=rate if found[4] == "s/it" else 1 / rate)
+            if step != before:  # the bar is drawn again below a printed loss
+                slow = found[4] == "s/it" or not rate
+                reading.takes(step, time_s=rate if slow else 1 / rate)
         if found := _LOSS.search(line):
             reading.loses(step, float(found[1]))
     return reading.log(label, text)

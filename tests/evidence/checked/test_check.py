@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from planner.evidence.calibration.runs import RunSet, with_values
 from planner.evidence.checked.causes import suspects_of
 from planner.evidence.checked.comparing import check_log, counted_steps
 from planner.evidence.checked.others import look_alikes
-from planner.evidence.checked.row import file_with, lacking, row_of
+from planner.evidence.checked.row import check_columns, file_with, lacking, row_of
 from planner.evidence.runs.reading import read_runs
 from planner.plan import Plan, PlanTable
 from planner.question.files.plan_text import plan_text
@@ -213,6 +214,57 @@ def test_the_row_is_the_run_to_calibrate(resolved: Resolved, tmp_path: Path, pla
         file_with(tmp_path / "other.csv", row)
 
 
+TUNED = {
+    "model": "llama3-8b", "hardware": "h100-sxm5-80", "batch_tokens": 32 * 2048, "seq_len": 2048,
+    "framework": "fsdp", "chips": 16,
+}  # fmt: skip
+SHARDED = Plan(fsdp=16, micro_batch=2, recompute="full", sharding="zero3")
+
+
+@each(("pairs", "engine"), [(16, False), (16, True), (32, False)])
+def test_a_pair_of_preferences_is_two_sequences(pairs: int, engine: bool) -> None:
+    """A Trainer, and the engine of DeepSpeed below it, count pairs: 1 per device, 16 per step."""
+    dpo = resolve(request_from({**TUNED, "job": "dpo"}), chips=16)
+    seconds = float(predicted(dpo, SHARDED).step_time_s[0])
+    head = (
+        f"***** Running training *****\n  Instantaneous batch size per device = {pairs // 16}\n"
+        f"  Total train batch size (w. parallel, distributed & accumulation) = {pairs}\n"
+    )
+    bars = "".join(f"  1%|1 | {n}/1000 [00:20<20:13, {seconds:.2f}s/it]\n" for n in range(1, 51))
+    rates = "".join(
+        f"epoch=0/global_step={n}, RunningAvgSamplesPerSec=9, CurrSamplesPerSec={16 / seconds}, "
+        "MemAllocated=12.3GB, MaxMemAllocated=44.81GB\n"
+        for n in range(1, 51)
+    )
+    text = head + bars + rates * engine
+    if pairs == 16:
+        time = checked(dpo, text, SHARDED).of("step_time_s")
+        assert time.ratio == pytest.approx(1, rel=0.01)
+    else:
+        with pytest.raises(InputError, match="micro_batch 4, the plan 2; it has sequences per"):
+            checked(dpo, text, SHARDED)
+
+
+@each(("job", "words"), [
+    ({"job": "dpo"}, "reference"),
+    ({"job": "dora"}, "adapter"),
+    ({"job": "qlora"}, "frozen-weights"),
+    ({"job": "dpo-lora", "lora_rank": 64, "lora_targets": "q,v"},
+     "lora-rank and lora-targets and reference"),
+    ({"job": "lora"}, ""),
+    ({"job": "sft"}, ""),
+])  # fmt: skip
+def test_a_row_that_would_be_read_as_another_job(job: dict[str, Any], words: str) -> None:
+    request = request_from({**TUNED, **job})
+    cost = resolve(request, chips=16).cost
+    if not words:
+        check_columns(request, cost, SHARDED)
+        return
+    with pytest.raises(InputError) as caught:
+        check_columns(request, cost, SHARDED)
+    assert str(caught.value).startswith(f"output: a row has no column for {words}, so that ")
+
+
 def test_what_a_row_cannot_say_is_listed(resolved: Resolved) -> None:
     plan = replace(PLAN, offload=("optimizer",))
     row = row_of("one", request_from(FIELDS), planned_run("job", resolved.cost, plan), 1.0, None)
@@ -233,6 +285,10 @@ def test_the_command(plan_file: Path, resolved: Resolved, tmp_path: Path) -> Non
         assert document["status"] == ("inside" if code == 0 else "outside")
         assert document["row"]["step_time_s"]
     assert len(read_runs(tmp_path / "runs.csv").runs) == 1  # the second run of the log replaced it
+    log.write_text(log.read_text().replace("nan iterations:   0", "nan iterations:   1"))
+    shown = planner("check", plan_file, "--log", log, "-o", tmp_path / "nan.csv")
+    assert (shown.code, (tmp_path / "nan.csv").exists()) == (1, False)
+    assert "nan.csv is not written" in " ".join(shown.out.split())
     flags = ("check", plan_file, "--log")
     assert refused("check", plan_file) == [
         "log: is missing; name what the framework printed, e.g. --log train.log"
@@ -272,3 +328,21 @@ def test_a_log_is_followed_until_it_has_enough(
     log.write_text("")
     with pytest.raises(KeyboardInterrupt):
         follow(log, lambda text: counted_steps(text, log), 7, interrupted)
+
+
+@each(("written", "shown", "last"), [(10, 5, 10), (8, 3, 8), (5, 0, 0), (40, 20, 25)])
+def test_ctrl_c_ends_the_watching_with_what_was_read(
+    plan_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    written: int, shown: int, last: int,
+) -> None:  # fmt: skip
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("planner.cli.check.follow", partial(follow, wait=interrupted))
+    log = tmp_path / "train.log"
+    log.write_text(log_text(9.0, steps=written))
+    found = planner("check", plan_file, "--log", log, "--watch", "--json")
+    assert f"{shown if written < 25 else 35} of 20 steps" in found.err
+    assert found.code == (1 if last else 130)
+    if last:
+        assert found.document["steps"]["last"] == last

@@ -210,11 +210,16 @@ CHANGES: list[tuple[str, dict[str, Any], str]] = [
     ("cohere2", {"layer_types": ["linear_attention"] * 40},
      "layer_types: 'linear_attention' is not supported; a layer is "),
     ("olmoe", {"num_experts_per_tok": 65}, "num_experts_per_tok: 65 is more than the 64 experts"),
+    ("mpt", {"expansion_ratio": 3}, "expansion_ratio: transformers builds 4 x d_model whatever"),
     ("doge", {"is_moe": True}, "is_moe: true: its experts of single vectors are more than"),
     ("gemma3", {"vision_config": 3}, "vision_config: 3 where an object belongs"),
     ("gemma3", {"text_config": "absent"}, ""),
     ("llava", {"text_config": {"model_type": "lama"}},
      "text_config.model_type: 'lama' is not known; the nearest is llama; "),
+    *(("llava", {"text_config": {"model_type": own}},
+       f"text_config.model_type: {own!r} is not known; the nearest is {near};")
+      for own, near in (("my_llama", "llama"), ("Llama-custom", "llama"),
+                        ("acme-qwen3-moe", "qwen3_moe"), ("mllamma", "mllama"))),
     ("recurrent_gemma", {"block_types": []},
      "block_types: i % len(block_types) is a division by 0"),
 ]  # fmt: skip
