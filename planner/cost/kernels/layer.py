@@ -117,8 +117,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if x.job.reference_passes:
-        lacks = adapters + norms + float(x.job.reference_copies) * widened
-        forward += _reference(x, forward, lacks)
+        forward += _reference(x, forward, adapters + norms, widened)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
@@ -137,11 +136,14 @@ def _sent_s(
     return {"tp": tp + tensor_wait_s(a, x), "cp": context_exchange_s(shapes, x), "ep": ep}
 
 
-def _reference(x: LayerInputs, forward: PassTimes, lacks: FloatArray | float) -> PassTimes:
+def _reference(
+    x: LayerInputs, forward: PassTimes, adapters: FloatArray | float, widened: FloatArray | float
+) -> PassTimes:
     """The forward pass of a reference model: that of the trained one without its adapters.
 
     A copy of its own has weights of 16 bits, which nothing widens (`planner.cost.memory.state`).
     """
+    lacks = adapters + float(x.job.reference_copies) * widened
     alike = replace(forward, memory=forward.memory - lacks)
     return alike.scaled(float(x.job.reference_passes))
 
