@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 FEW = {
     "row": "",
-    "source": "",
+    "source": "The file is a launch of any framework (auto), or of: {sources}.",
     "hardware": "",
     "framework": "",
     "improve": "With --from: nearest better plans, as diffs.",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 FEW = {
     "row": "",
-    "source": "",
+    "source": "The file is a launch of any framework (auto), or of: {sources}.",
     "objective": "",
     "hardware": "Another cluster or chip than the file's.",
     "plot": "",

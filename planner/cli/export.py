@@ -24,6 +24,20 @@ if TYPE_CHECKING:
     from planner.results.export import ExportResult
 
 
+FEW = {
+    "plan_file": "Plan file (YAML), or a front of `solve --pareto`.",
+    "to": "",
+    "target_version": "",
+    "launcher": "",
+    "allow_lossy": "",
+    "output": "Folder for all files; default: print the main one.",
+    "chakra": "Write execution traces here, in Chakra's format.",
+    "row": "",
+    "as_json": "",
+}
+"""What `--help` shows, with its help there."""
+
+
 @with_fields(*EXPORTED, replacing=True)
 def export(
     plan_file: PlanFile,
@@ -75,14 +89,14 @@ def export(
     A plan that the framework cannot run, or has no settings for, is refused: the fields are named.
 
     Examples:
-      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
-        --runnable-in {target} -o runnable.yaml
-
       planner export runnable.yaml --to {target} --launcher slurm -o launch
 
       planner export runnable.yaml --chakra trace/ --ranks all
 
       {examples}
+
+      planner solve --model llama3-8b --hardware h100-sxm5-80 --chips 64
+        --runnable-in {target} -o runnable.yaml
     """
     if chakra is not None:
         check_alone(

@@ -371,12 +371,8 @@ def test_a_message_stays_short_whatever_the_file_holds(job: Any) -> None:
 
 def test_an_exponent_without_a_dot_is_a_number(job: Any) -> None:
     """`1e12` is text in YAML 1.1."""
-    assert (
-        solve(job("model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\ntrain_tokens: 1e12\n"))[
-            "training_run"
-        ]["tokens"]
-        == 1e12
-    )
+    text = "model: gpt3-125m\nhardware: h100-sxm5-80\nchips: 8\ntrain_tokens: 1e12\n"
+    assert solve(job(text))["training_run"]["tokens"] == 1e12
 
 
 def test_a_byte_order_mark_and_windows_line_ends(job: Any) -> None:

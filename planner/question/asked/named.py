@@ -57,6 +57,11 @@ def _launches() -> str:
     return _listed([f"{target.launches} of {target.name}" for target in read], ", or")
 
 
+def _sources() -> str:
+    """`megatron, torchtitan or deepspeed`."""
+    return _listed([target.name for target in TARGETS.values() if target.launches], " or")
+
+
 def _checkpoints() -> str:
     """`torch_dist, torch or universal`."""
     names = dict.fromkeys(one.name for framework in every() for one in framework.checkpoints())
@@ -75,6 +80,7 @@ _WORDS: dict[str, Callable[[], str]] = {
     "{objectives}": _objectives,
     "{fronts}": _fronts,
     "{launches}": _launches,
+    "{sources}": _sources,
     "{target}": lambda: next(iter(TARGETS)),
     "{two-targets}": lambda: ",".join([one.targets[0].name for one in every() if one.targets][:2]),
     "{checkpoints}": _checkpoints,

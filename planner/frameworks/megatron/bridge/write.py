@@ -84,7 +84,7 @@ def export(launch: Launch) -> Export:
             *adapters_lost(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
-        start=host_start(*weights, results=RESULTS if weights else ""),
+        start=host_start(*(weights or ("", "")), results=RESULTS if weights else ""),
     )
 
 
@@ -95,7 +95,7 @@ def _overrides(launch: Launch, settings: Sequence[Setting]) -> tuple[TextFile, .
     return (TextFile(name="overrides.txt", text=overrides_text(launch, settings)),)
 
 
-def _weights(launch: Launch) -> tuple[str, ...]:
+def _weights(launch: Launch) -> tuple[str, str] | tuple[()]:
     """The variable that names the weights beside which adapters stand, and what it is."""
     return () if launch.cost.job.trains_all else ("MODEL", "the folder of the weights")
 
