@@ -29,7 +29,7 @@ FEW = {
     "to": "",
     "target_version": "",
     "launcher": "",
-    "allow_lossy": "",
+    "allow_lossy": "Write also what runs another plan than this one.",
     "output": "Folder for all files; default: print the main one.",
     "chakra": "Write execution traces here, in Chakra's format.",
     "row": "",
