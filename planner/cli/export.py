@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FEW = {
-    "plan_file": "Plan file (YAML), or a front of `solve --pareto`.",
+    "plan_file": "Plan file (YAML), or a front of plans.",
     "to": "",
     "target_version": "",
     "launcher": "",
@@ -149,7 +149,7 @@ def _show(result: ExportResult, output: Path | None, *, as_json: bool) -> None:
     elif output is None:
         _print_main(result)
     else:
-        from planner.report.tables.export import export_view  # noqa: PLC0415
+        from planner.report.tables.export import export_view  # noqa: PLC0415  (tables; not for --json)
         from planner.report.tables.tables import print_view  # noqa: PLC0415
 
         print_view(export_view(result, output))

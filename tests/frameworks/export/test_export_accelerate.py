@@ -359,7 +359,7 @@ def test_what_is_lossy() -> None:
     assert "rms_norm_eps" in export(DENSE).lossy[0].reason
     assert [lost.field for lost in export(SPLIT).lossy] == ["model", "tp"]
     tuned = export(replace(DENSE, kind="finetune")).lossy
-    assert [lost.field for lost in tuned] == ["model", "job"]
+    assert [lost.field for lost in tuned] == ["model", "lengths"]
     assert [lost.field for lost in export(DENSE, clock=0.8).lossy] == ["model", "clock"]
 
 

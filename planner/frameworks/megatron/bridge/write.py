@@ -76,7 +76,7 @@ def export(launch: Launch) -> Export:
             *_overrides(launch, settings),
         ),
         command=launch_command(launch),
-        environment=(*([(weights[0], "WEIGHTS")] if weights else []), *variables),
+        environment=(*([(weights[0], "WEIGHTS")] if weights[0] else []), *variables),
         lossy=(
             *lost_of(launch),
             *model_lost(launch),
@@ -84,7 +84,7 @@ def export(launch: Launch) -> Export:
             *adapters_lost(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
-        start=host_start(*(weights or ("", "")), results=RESULTS if weights else ""),
+        start=host_start(*weights, results=RESULTS if weights[0] else ""),
     )
 
 
@@ -95,9 +95,9 @@ def _overrides(launch: Launch, settings: Sequence[Setting]) -> tuple[TextFile, .
     return (TextFile(name="overrides.txt", text=overrides_text(launch, settings)),)
 
 
-def _weights(launch: Launch) -> tuple[str, str] | tuple[()]:
+def _weights(launch: Launch) -> tuple[str, str]:
     """The variable that names the weights beside which adapters stand, and what it is."""
-    return () if launch.cost.job.trains_all else ("MODEL", "the folder of the weights")
+    return ("", "") if launch.cost.job.trains_all else ("MODEL", "the folder of the weights")
 
 
 def all_settings(launch: Launch) -> list[Setting]:
