@@ -49,6 +49,8 @@ _CHIPS = re.compile(r"_(\d{1,6})gpu_")
 _OTHER_JOBS = re.compile(r"peft|lora|dora")
 _RECIPE = re.compile(r"(?!get_|build_|make_|create_)[a-z]\w*_(config|recipe)")
 """Names of functions that are recipes; what gets a part of one has a verb."""
+_PLAIN = "vanilla_gpt_pretrain_config"
+"""The recipe that sets what Megatron-LM's defaults are."""
 _ADAPTERS = ("LoRA", "DoRA", "CanonicalLoRA")
 
 
@@ -101,7 +103,7 @@ def _refuse_others(found: PythonRecipe, name: str) -> None:
     """
     if _OTHER_JOBS.search(found.name) or any(called in _ADAPTERS for called, _ in found.calls):
         raise InputError(f"{name}: {found.name} {ADAPTERS}")
-    if others := [one for one in found.bases if _RECIPE.fullmatch(one)]:
+    if others := [one for one in found.bases if _RECIPE.fullmatch(one) and one != _PLAIN]:
         raise InputError(
             f"{name}: {found.name} builds on {others[0]}, which stands in another file with "
             "most of the settings; copy that function, and what it calls, into this one"

@@ -97,7 +97,7 @@ def read(text: str, asked: Asked) -> Imported:
             **mesh,
             micro_batch=micro_batch,
             interleave=interleave,
-            schedule="interleaved" if interleave > 1 else "gpipe",
+            schedule=_schedule(mesh["pp"], interleave),
             recompute=_recompute(launch),
             offload=_offload(launch),
         )
@@ -224,6 +224,13 @@ def _mesh(launch: LaunchSettings, slices: Slices) -> dict[str, Any]:
         "sharding": "zero3" if fsdp > 1 else "zero1" if shards and dp > 1 else "ddp",
         "sequence_parallel": size["tensor_sequence"] > 1,
     }
+
+
+def _schedule(stages: int, interleave: int) -> str:
+    """Its pipeline; micro-batches of one stage follow one another."""
+    if interleave > 1:
+        return "interleaved"
+    return "gpipe" if stages > 1 else "1f1b"
 
 
 def _sizes(launch: LaunchSettings, kind: str, total: int, free: str) -> dict[str, int]:
