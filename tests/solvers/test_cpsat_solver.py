@@ -37,9 +37,13 @@ def long_solver() -> cp_model.CpSolver:
 def test_control_c_ends_a_long_search() -> None:
     """Returning would be wrong too: an interrupted search must not pass for one that ended."""
     model, solver = pigeons(60), long_solver()
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        run_search(solver, model)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
+    try:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            run_search(solver, model)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not [one for one in threading.enumerate() if "cp-sat" in one.name], "it has ended"
 
 
