@@ -50,8 +50,8 @@ def check(
     log: Annotated[
         Path | None,
         typer.Option(
-            help="What the framework printed: Megatron-LM, torchtitan, MaxText, nanotron, "
-            "DeepSpeed, an exported train.py, transformers' Trainer. - is standard input.",
+            help="What the run printed, by its framework, an exported train.py or a Trainer; - is "
+            "standard input. docs/launch.md says of which.",
             metavar="FILE",
         ),
     ] = None,
