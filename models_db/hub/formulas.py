@@ -159,10 +159,12 @@ def _over(times: ast.expr, body: ast.expr, look: Look) -> int:
     if turns > MOST_TURNS:
         part = ast.unparse(times)
         raise FormulaError(part, f"{part} is {turns:,}; at most {MOST_TURNS:,}")
-    return sum(
-        int(_value(body, lambda name, i=i: i if name == "i" else look(name)))  # type: ignore[misc]
-        for i in range(turns)
-    )
+    return sum(int(_value(body, at_turn(i, look))) for i in range(turns))
+
+
+def at_turn(i: int, look: Look) -> Look:
+    """What finds the value of a name, where the name `i` stands for a turn or a layer."""
+    return lambda name: i if name == "i" else look(name)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

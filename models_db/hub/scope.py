@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from models_db.hub.fields import LARGEST, Fields, Number, derived
-from models_db.hub.formulas import FormulaError, evaluate
+from models_db.hub.formulas import FormulaError, at_turn, evaluate
 from models_db.hub.known_keys import HARMLESS
 from models_db.hub.table import EMPTY, Row, row_of
 
@@ -105,8 +105,7 @@ class Scope:
         found: list[Any] = []
         for i in range(layers):
             try:
-                look = lambda name, i=i: i if name == "i" else self._look(name)  # noqa: E731
-                found.append(evaluate(formula, look))
+                found.append(evaluate(formula, at_turn(i, self._look)))
             except FormulaError as error:
                 self.fields.require(False, self._key_of(error.part), str(error))
                 return [1] * layers
