@@ -26,9 +26,3 @@ def weibull(mean_s: float, shape: float) -> Gaps:
     """
     scale = mean_s / math.gamma(1.0 + 1.0 / shape)
     return lambda random, n: scale * random.weibull(shape, n)
-
-
-def empirical(gaps_s: FloatArray) -> Gaps:
-    """Gaps of a log, drawn with replacement."""
-    known = np.asarray(gaps_s, dtype=np.float64)
-    return lambda random, n: random.choice(known, n)

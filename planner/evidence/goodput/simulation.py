@@ -63,10 +63,6 @@ class Simulated:
     waits_s: FloatArray
     lost_s: FloatArray
 
-    def goodput(self, run: Run) -> FloatArray:
-        """(runs,) share of the wall time that was work that counts."""
-        return run.total_s / self.wall_s
-
 
 def simulate(run: Run, runs: int, seed: int) -> Simulated:
     """Many runs of a job.
