@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.question.asked.field import RUN, Asked
+from planner.question.asked.field import RECOVERY, Asked
 
 _PAGE = "goodput.md"
 
@@ -13,7 +13,7 @@ RECOVERY_FIELDS = (
             "What one failure takes out: node, rack (a scale-up domain of several nodes), rail (a "
             "leaf of the network) or the name of a level"
         ),
-        panel=RUN,
+        panel=RECOVERY,
         kind="text",
         default_text="node",
         page=_PAGE,
@@ -24,7 +24,7 @@ RECOVERY_FIELDS = (
             "What takes the place of broken nodes: spare, wait (for the repair) or shrink (run on "
             "with fewer data ranks)"
         ),
-        panel=RUN,
+        panel=RECOVERY,
         kind="word",
         default_text="spare",
         page=_PAGE,
@@ -33,7 +33,7 @@ RECOVERY_FIELDS = (
         name="peer_covers",
         help="Share of the failures that stay within one failure domain, e.g. 90%",
         more="After these the state comes back from peers under checkpoint_writes peer-memory",
-        panel=RUN,
+        panel=RECOVERY,
         kind="share",
         default_text="77 %, as of Llama 3",
         page=_PAGE,
@@ -41,7 +41,7 @@ RECOVERY_FIELDS = (
     Asked(
         name="maintenance",
         help="Planned maintenance: share of the time or hours a month, e.g. 2% or 15h",
-        panel=RUN,
+        panel=RECOVERY,
         kind="share",
         default_text="none",
         page=_PAGE,
@@ -49,7 +49,7 @@ RECOVERY_FIELDS = (
     Asked(
         name="while_down",
         help="Whether failures strike during detection and restart too",
-        panel=RUN,
+        panel=RECOVERY,
         kind="switch",
         default_text="yes",
         page=_PAGE,
