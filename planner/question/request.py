@@ -293,7 +293,7 @@ class Request(BaseModel):
     carbon_intensity: Amount | None = _field("carbon_intensity")
     mtbf: Seconds | None = _field("mtbf")
     chip_hours_per_failure: Count | None = _field("chip_hours_per_failure")
-    failure_site: Annotated[str, choice(words_of("failure_site"))] | None = _field("failure_site")
+    failure_site: NameOrPath | None = _field("failure_site")
     checkpoint_store: BytesPerSecond | None = _field("checkpoint_store")
     checkpoint_writes: Annotated[str, choice(words_of("checkpoint_writes"))] | None = _field(
         "checkpoint_writes"

@@ -9,6 +9,7 @@ from planner.base.errors import InputError
 from planner.base.units import plural
 from planner.base.vocabulary import CHECKPOINT_WRITES, ON_FAILURE
 from planner.cost.goodput.domains import NODE, domain_of
+from planner.cost.goodput.rates import rate_of_site
 from planner.question.asked import BY_NAME, UPKEEP
 from planner.question.request import Request
 
@@ -30,6 +31,11 @@ def upkeep_problems(request: Request) -> Iterator[str]:
     rates = [_flag(name) for name in _RATES if name in given]
     if len(rates) > 1:
         yield f"{rates[1]}: {rates[0]} says how often the job fails; leave one of the two out"
+    if request.failure_site is not None:
+        try:
+            rate_of_site(request.failure_site)
+        except InputError as error:
+            yield str(error)
     if request.on_failure == WAIT and request.spares:
         yield f"spares: on-failure {WAIT} waits for repairs and has none; leave one of the two out"
     if request.peer_covers is not None and request.checkpoint_writes != PEER_MEMORY:
