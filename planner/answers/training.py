@@ -41,6 +41,7 @@ from planner.question.kinds.running import (
 )
 from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK
 from planner.question.request import Request
+from planner.question.run.prices import prices
 from planner.results.parts import PeerRecovery, Recovery, RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
 
@@ -132,6 +133,7 @@ def _priced(run: TrainingRun, request: Request, result: PlanResult) -> TrainingR
         cost=None if price is None else price * result.chips * days * 24.0,
         electricity_cost=None if per_kwh is None else per_kwh * mwh * 1e3,
         co2_t=None if carbon is None else carbon * mwh * 1e-3,
+        prices=tuple(prices()[name].words for name in request.prices or ()),
     )
 
 

@@ -135,6 +135,7 @@ class TrainingRun:
         electricity_cost: At the price per kWh given, of the facility's energy, or None.
         co2_t: Tonnes at the carbon intensity given, of the facility's energy, or None.
         goodput: Where the time goes; None where nobody published how often such chips fail.
+        prices: Where published ones were asked for: their amounts, dates and sources, in words.
         break_even_chip_hours: Then: chip-hours per failure below which goodput is below 90 %.
     """
 
@@ -151,11 +152,13 @@ class TrainingRun:
     co2_t: float | None
     goodput: RunGoodput | None = None
     break_even_chip_hours: float | None = None
+    prices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        return {**fields, "goodput": None if self.goodput is None else self.goodput.to_dict()}
+        goodput = None if self.goodput is None else self.goodput.to_dict()
+        return {**fields, "goodput": goodput, "prices": list(self.prices)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from planner.question.asked.field import RECOVERY, Asked
+from planner.question.asked.field import RECOVERY, RUN, Asked
 
 _PAGE = "goodput.md"
 
+PRICE_FIELDS = (
+    Asked(
+        name="prices",
+        help=(
+            "Published prices by name, of a chip-hour and of a kWh, e.g. aws-blocks-h100,eia-texas"
+        ),
+        more="They say their source and date, and fill price_per_chip_hour and electricity_price",
+        panel=RUN,
+        kind="words",
+        page=_PAGE,
+    ),
+)
+"""Of published prices."""
 RECOVERY_FIELDS = (
     Asked(
         name="failure_domain",

@@ -259,6 +259,9 @@ class CommonFields(FeasibleFields, total=False):
     the price of chip-hours; the objective money counts those alone."""
     carbon_intensity: float | None
     """Grams of CO2 per kWh: adds the CO2 of the run."""
+    prices: Several | None
+    """Published prices by name, of a chip-hour and of a kWh, e.g. aws-blocks-h100,eia-texas. They
+    say their source and date, and fill price_per_chip_hour and electricity_price."""
 
 
 class SolveFields(CommonFields, total=False):

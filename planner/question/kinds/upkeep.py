@@ -12,6 +12,7 @@ from planner.cost.goodput.domains import NODE, domain_of
 from planner.cost.goodput.rates import rate_of_site
 from planner.question.asked import BY_NAME, UPKEEP
 from planner.question.request import Request
+from planner.question.run.prices import chip_problems
 
 PEER_MEMORY = CHECKPOINT_WRITES[2]
 _, WAIT, SHRINK = ON_FAILURE
@@ -46,7 +47,8 @@ def upkeep_problems(request: Request) -> Iterator[str]:
 
 
 def spares_problems(request: Request, cluster: Cluster, chips: int) -> Iterator[str]:
-    """Spares that are more than the nodes of the job, or no whole failure domains of it."""
+    """Prices of other chips; spares that are more than the nodes, or no whole failure domains."""
+    yield from chip_problems(request.prices or (), cluster.chip.name)
     nodes, spares = -(-chips // cluster.node_chips), request.spares or 0
     if spares > nodes:
         yield f"spares: {spares:,} is more than the {plural(nodes, 'node')} of the job"
