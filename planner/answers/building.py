@@ -134,7 +134,7 @@ def with_plan(
             caveats=(*chosen.scope.words, *power_words(setting.request, chosen.best)),
             runs_in=chosen.scope.runs_in,
         ),
-        run=training_run(setting.request, chosen.best, setting.model),
+        run=training_run(setting.request, chosen.best, setting.model, chosen.front.plans),
         question=setting.question,
         versions=versions(RESULT_VERSION),
     )
