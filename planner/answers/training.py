@@ -17,10 +17,11 @@ from dataclasses import replace
 from frozen_records import dataclass
 from planner.answers.whole_run.sizes import Smaller, smaller_sizes
 from planner.answers.whole_run.thresholds import another_of, half_of
+from planner.answers.whole_run.writing import writing
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
-from planner.cost.goodput.checkpoints import checkpoint_bytes
+from planner.cost.goodput.checkpoints import checkpoint_bytes, copied_bytes
 from planner.cost.goodput.domains import Domain
 from planner.cost.goodput.goodput import (
     Goodput,
@@ -46,7 +47,7 @@ from planner.question.request import Request
 from planner.question.run.prices import prices
 from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
-from planner.results.recovery import PeerRecovery, Recovery
+from planner.results.recovery import PeerRecovery, Recovery, Writing
 
 _DAY_S = 86400.0
 WANTED, HALF = 0.9, 0.5
@@ -84,7 +85,9 @@ def whole_run(
             another_plan_chip_hours=another_of(pace, others, upkeep),
         )
     smaller = smaller_sizes(model, result.plan, domain) if request.on_failure == SHRINK else None
-    kept = _Kept(request, pace, upkeep, rate, domain, held, smaller)
+    copied = float(copied_bytes(model, held))
+    form = writing(model, result.plan, copied, result.host_memory_bytes, request.checkpoint)
+    kept = _Kept(request, pace, upkeep, rate, domain, held, smaller, form)
     return _with_failures(request, result, model, ideal, kept)
 
 
@@ -112,6 +115,7 @@ class _Kept:
     domain: Domain
     held_bytes: float
     smaller: Smaller | str | None
+    writing: Writing | None
 
     def spent(self, theta_s: float) -> Goodput:
         """Where its time goes at so many chip-seconds per failure."""
@@ -256,6 +260,7 @@ def _recovery(spent: Goodput, kept: _Kept, model: CostModel) -> Recovery:
         domain=kept.domain.name,
         domain_nodes=kept.domain.nodes,
         store_steps=int(spent.steps_between * spent.store_every),
+        writing=kept.writing,
         peers=_peers(kept, model),
         no_peers=no_peers(asked, model, chips, kept.held_bytes) if wanted else "",
         on_failure=asked.on_failure or ON_FAILURE[0],

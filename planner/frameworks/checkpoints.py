@@ -14,6 +14,11 @@ if TYPE_CHECKING:  # numpy: `--help` and shells list the names of checkpoints
     from planner.plan import Plan
 
 
+EVERY, SHARDS, REPLICA, ONE = WRITERS = ("every", "shards", "replica", "one")
+"""Every rank, a part of what replicas share; every rank its shard of the optimizer, one replica the
+weights; one replica all of it, which it gathers; one rank all."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """A form of checkpoint of a framework.
@@ -26,6 +31,8 @@ class Checkpoint:
             stage keeps its layers.
         into: Shardings that it loads into; empty: that of the run alone.
         same_chips: Whether the number of chips has to stay as well.
+        writers: Who writes it, one of `WRITERS`; empty: not known.
+        written: Where that stands in the source.
         version, source: Of the framework whose source was read, and where the rule stands.
     """
 
@@ -35,6 +42,8 @@ class Checkpoint:
     keeps: tuple[str, ...] = ()
     into: tuple[str, ...] = ()
     same_chips: bool = False
+    writers: str = ""
+    written: str = ""
     version: str
     source: str
 

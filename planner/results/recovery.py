@@ -29,12 +29,41 @@ class PeerRecovery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """Who writes a checkpoint.
+
+    Attributes:
+        form: Of the checkpoint, as `--checkpoint` names it.
+        ranks: That write something.
+        bytes_each: That one of them writes; of the fullest where they differ.
+        host_bytes, host_room_bytes: Memory that the host of one node needs for it, with what is
+            offloaded there, and what it has.
+    """
+
+    form: str
+    ranks: int
+    bytes_each: float
+    host_bytes: float
+    host_room_bytes: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the host has room."""
+        return self.host_bytes <= self.host_room_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"fits": self.fits}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
     """What a failure takes out of a job, and what the job does then.
 
     Attributes:
         domain, domain_nodes: What one failure takes out, and its nodes.
         store_steps: Steps between two checkpoints in the store.
+        writing: Who writes a checkpoint; None: no form of the framework is known.
         peers: Recovery from the memory of peers; None: there is none.
         no_peers: Why there is none where it was asked for; else empty.
         on_failure: What takes the place of broken nodes, as asked.
@@ -45,6 +74,7 @@ class Recovery:
     domain: str
     domain_nodes: int
     store_steps: int
+    writing: Writing | None
     peers: PeerRecovery | None
     no_peers: str
     on_failure: str
@@ -55,7 +85,8 @@ class Recovery:
         """The record as JSON-ready data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         peers = None if self.peers is None else self.peers.to_dict()
-        return {**fields, "ranks": list(self.ranks), "peers": peers}
+        writing = None if self.writing is None else self.writing.to_dict()
+        return {**fields, "ranks": list(self.ranks), "peers": peers, "writing": writing}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """What DeepSpeed loads a checkpoint into."""
 
-from planner.frameworks.checkpoints import Checkpoint
+from planner.frameworks.checkpoints import SHARDS, Checkpoint
 
 _EVERY = ("ddp", "zero1", "zero2", "zero3")
 
@@ -11,6 +11,9 @@ DEEPSPEED_CHECKPOINTS = (
         of=_EVERY,
         keeps=("tp", "pp", "ep"),
         same_chips=True,
+        writers=SHARDS,
+        written="deepspeed/runtime/engine.py lines 1911 to 1921: data rank 0 the weights (all "
+        "under zero3), each its partition of the optimizer",
         version="0.19.8",
         source="deepspeed/runtime/engine.py lines 4748 to 4753: another data-parallel world size "
         "is refused; lines 4773 to 4785: a file per model-parallel and data-parallel rank",

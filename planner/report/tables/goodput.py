@@ -8,7 +8,7 @@ from planner.results.recovery import Recovery
 
 ON_REQUEST = frozenset({
     "if nothing failed", "lost time", "failures", "chip-hours per failure", "checkpoints", "spares",
-    "from peers", "shrinks", "other plans",
+    "from peers", "written", "shrinks", "other plans",
 })  # fmt: skip
 """Rows that the one screen leaves out."""
 _DAY_S = 86400.0
@@ -120,6 +120,13 @@ def _checkpoint_words(found: RunGoodput) -> str:
 def _recovery_rows(found: Recovery) -> list[tuple[str, str]]:
     """From where the state comes back, and what the job does with fewer nodes."""
     rows = []
+    if (form := found.writing) is not None:
+        words = f"by {plural(form.ranks, 'rank')}, {show_bytes(form.bytes_each)} each ({form.form})"
+        rows.append(("written", words))
+        if not form.fits:
+            needs, has = show_bytes(form.host_bytes), show_bytes(form.host_room_bytes)
+            words = f"no room for checkpoints: a host needs {needs} of memory for them, of {has}"
+            rows.append(("no room", words))
     if (peers := found.peers) is not None:
         words = f"after {show_percent(peers.covered)} of the failures, with a restart of "
         words += f"{show_seconds(peers.restart_s)}; the copies take {show_bytes(peers.host_bytes)} "
