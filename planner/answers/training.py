@@ -14,9 +14,12 @@ import math
 from dataclasses import replace
 
 from frozen_records import dataclass
+from planner.answers.whole_run.sizes import Smaller, smaller_sizes
+from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.goodput.checkpoints import checkpoint_bytes
+from planner.cost.goodput.domains import Domain
 from planner.cost.goodput.goodput import (
     Goodput,
     Pace,
@@ -26,10 +29,19 @@ from planner.cost.goodput.goodput import (
     goodput,
 )
 from planner.cost.goodput.rates import HOUR_S, Rate
+from planner.cost.goodput.shrinking import shrinking
 from planner.cost.goodput.spares import CHANCE, spares_for
-from planner.question.kinds.running import pace_of, rate_of, upkeep_of
+from planner.question.kinds.running import (
+    failure_domain_of,
+    no_peers,
+    pace_of,
+    peer_bytes,
+    rate_of,
+    upkeep_of,
+)
+from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK
 from planner.question.request import Request
-from planner.results.parts import RunGoodput, TrainingRun
+from planner.results.parts import PeerRecovery, Recovery, RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
 
 _DAY_S = 86400.0
@@ -51,18 +63,37 @@ def whole_run(request: Request, result: PlanResult, model: CostModel | None) -> 
         return ideal
     held = result.memory_bytes["weights"] + result.memory_bytes["optimizer"]
     pace = pace_of(request, model, result.chips, result.step_time_s, held)
-    upkeep, rate = upkeep_of(request), rate_of(request, model, result.chips)
+    domain = failure_domain_of(request, model, result.chips)
+    upkeep, rate = upkeep_of(request, domain), rate_of(request, model, result.chips)
     if rate is None:
         edge = break_even_s(WANTED, pace, upkeep)
         return replace(ideal, break_even_chip_hours=None if edge is None else edge / HOUR_S)
-    return _with_failures(request, result, model, ideal, _Kept(pace, upkeep, rate))
+    smaller = smaller_sizes(model, result.plan, domain) if request.on_failure == SHRINK else None
+    kept = _Kept(request, pace, upkeep, rate, domain, held, smaller)
+    return _with_failures(request, result, model, ideal, kept)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    """How the run of a plan is kept going.
+
+    Attributes:
+        smaller: What it shrinks to; a string: why it does not; None: it was not asked to.
+    """
+
+    request: Request
     pace: Pace
     upkeep: Upkeep
     rate: Rate
+    domain: Domain
+    held_bytes: float
+    smaller: Smaller | str | None
+
+    def spent(self, theta_s: float) -> Goodput:
+        """Where its time goes at so many chip-seconds per failure."""
+        if isinstance(self.smaller, Smaller):
+            return shrinking(theta_s, self.pace, self.upkeep, self.smaller.sizes)
+        return goodput(theta_s, self.pace, self.upkeep)
 
 
 def _ideal(request: Request, result: PlanResult) -> TrainingRun:
@@ -115,7 +146,7 @@ def _step_interval(result: PlanResult) -> tuple[float, float] | None:
 def _with_failures(
     request: Request, result: PlanResult, model: CostModel, ideal: TrainingRun, kept: _Kept
 ) -> TrainingRun:
-    spent = goodput(kept.rate.theta_s, kept.pace, kept.upkeep)
+    spent = kept.spent(kept.rate.theta_s)
     share = float(spent.work)
     if not share > 0.0:  # a cycle that hardly ever ends: no number of days
         return replace(ideal, days=None, days_low=None, days_high=None, energy_mwh=None,
@@ -141,7 +172,7 @@ def _interval(result: PlanResult, kept: _Kept, share: float) -> tuple[float, flo
     ends = []
     steps = _step_interval(result) or (1.0, 1.0)
     for of_step, theta in zip(steps, (kept.rate.high_s, kept.rate.low_s), strict=True):
-        there = float(goodput(theta, kept.pace, kept.upkeep).work)
+        there = float(kept.spent(theta).work)
         of_rate = share / there if there > 0.0 else math.inf
         width = math.hypot(math.log(of_step), math.log(of_rate))
         ends.append(math.exp(width if of_step >= 1.0 and of_rate >= 1.0 else -width))
@@ -159,9 +190,9 @@ def _energy_over_ideal(result: PlanResult, model: CostModel, spent: Goodput) -> 
 
 def _record(spent: Goodput, kept: _Kept, model: CostModel, wall_s: float) -> RunGoodput:
     rate, pace, chips = kept.rate, kept.pace, int(kept.pace.chips)
-    nodes = kept.upkeep.pulled(rate.theta_s, chips)
+    domains = kept.upkeep.pulled(rate.theta_s, chips)
     slow = float(pace.step_time_s) / (1.0 - kept.upkeep.straggler_loss)
-    low, high = (float(goodput(at, pace, kept.upkeep).work) for at in (rate.low_s, rate.high_s))
+    low, high = (float(kept.spent(at).work) for at in (rate.low_s, rate.high_s))
     share = float(spent.work)
     return RunGoodput(
         share=share,
@@ -172,6 +203,8 @@ def _record(spent: Goodput, kept: _Kept, model: CostModel, wall_s: float) -> Run
         lost=float(spent.lost),
         stragglers=float(spent.stragglers),
         waits=float(spent.waits),
+        smaller=float(spent.smaller),
+        maintenance=float(spent.maintenance),
         chip_hours_per_failure=rate.theta_s / HOUR_S,
         chip_hours_low=rate.low_s / HOUR_S,
         chip_hours_high=rate.high_s / HOUR_S,
@@ -183,8 +216,42 @@ def _record(spent: Goodput, kept: _Kept, model: CostModel, wall_s: float) -> Run
         checkpoint_write_s=float(pace.saved.write_s),
         checkpoint_steps=int(spent.steps_between),
         checkpoint_every_s=float(spent.steps_between) * slow,
+        recovery=_recovery(spent, kept, model),
         spares=kept.upkeep.spares,
-        spares_wanted=spares_for(nodes),
+        spares_wanted=spares_for(domains) * kept.domain.nodes,
         spares_chance=CHANCE,
-        chips_at_half=chips_at(HALF, rate.theta_s, pace, kept.upkeep) if share < HALF else None,
+        chips_at_half=_at_half(kept) if share < HALF else None,
+    )
+
+
+def _recovery(spent: Goodput, kept: _Kept, model: CostModel) -> Recovery:
+    asked, smaller, chips = kept.request, kept.smaller, int(kept.pace.chips)
+    wanted = asked.checkpoint_writes == PEER_MEMORY
+    return Recovery(
+        domain=kept.domain.name,
+        domain_nodes=kept.domain.nodes,
+        store_steps=int(spent.steps_between * spent.store_every),
+        peers=_peers(kept, model),
+        no_peers=no_peers(asked, model, chips, kept.held_bytes) if wanted else "",
+        on_failure=asked.on_failure or ON_FAILURE[0],
+        ranks=smaller.ranks if isinstance(smaller, Smaller) else (),
+        not_shrunk=smaller if isinstance(smaller, str) else "",
+    )
+
+
+def _at_half(kept: _Kept) -> float | None:
+    """Chips at which failures alone take a half; None: more than the job has."""
+    chips = chips_at(HALF, kept.rate.theta_s, kept.pace, kept.upkeep)
+    return chips if chips < kept.pace.chips else None
+
+
+def _peers(kept: _Kept, model: CostModel) -> PeerRecovery | None:
+    found = kept.pace.peers
+    if found is None:
+        return None
+    return PeerRecovery(
+        covered=float(found.covered),
+        restart_s=float(found.restart_s),
+        write_s=float(found.write_s),
+        host_bytes=peer_bytes(model, kept.held_bytes),
     )

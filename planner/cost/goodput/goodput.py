@@ -1,9 +1,10 @@
 """Goodput: the share of a run's wall time that is work that counts, and where the rest goes.
 
-    goodput = (1 - s) (1 - w) T / E        s: loss by stragglers, w: waiting for spares
+    goodput = (1 - m) (1 - s) (1 - w) T / E    m: planned maintenance, s: loss by stragglers,
+                                               w: waiting for spares
 
-T / E is that of `segments` with the best whole number of steps between two checkpoints, a step
-lasting t / (1 - s) with stragglers.
+T / E is that of `segments`, or of `peers` where copies are kept there, with the best whole number
+of steps between two checkpoints, a step lasting t / (1 - s) with stragglers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
+from planner.cost.goodput.peers import PeerCopies, Rhythm, best_rhythm
 from planner.cost.goodput.segments import Checkpointing, Interruptions, best_steps, shares
 from planner.cost.goodput.spares import waiting
 
@@ -30,8 +32,10 @@ class Upkeep:
         spares: Nodes that wait; None: enough of them.
         straggler_loss: Share of a step's time that is lost to slow chips, which the step time of
             the plan does not have.
-        node_share: Share of the failures that pull a node.
-        repair_s: Until such a node is a spare again.
+        node_share: Share of the failures that pull a node, or the nodes of a failure domain.
+        repair_s: Until these are spares again.
+        domain_nodes: Nodes of a failure domain: spares take its place together.
+        maintenance: Share of the wall time in which the machine is not there, as planned.
         while_down: Whether failures strike during detection and restart.
     """
 
@@ -41,11 +45,24 @@ class Upkeep:
     straggler_loss: float
     node_share: float
     repair_s: float
+    domain_nodes: int = 1
+    maintenance: float = 0.0
     while_down: bool = True
 
     def pulled(self, theta_s: float, chips: int) -> float:
-        """Mean number of nodes under repair, with enough spares."""
+        """Mean number of failure domains under repair, with enough spares."""
         return self.node_share * self.repair_s * chips / theta_s
+
+    def interruptions(
+        self, theta_s: FloatArray | float, chips: FloatArray | float
+    ) -> Interruptions:
+        """What interrupts jobs of so many chips."""
+        return Interruptions(
+            mtbf_s=np.divide(theta_s, chips),
+            detection_s=self.detection_s,
+            restart_s=self.restart_s,
+            while_down=self.while_down,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +73,15 @@ class Pace:
         chips: Of the job.
         step_time_s: Of the plan.
         steps: Of the whole run.
-        saved: What a checkpoint costs.
+        saved: What a checkpoint costs; with `peers` one in the store.
+        peers: Copies in the memory of peers; None: there are none.
     """
 
     chips: FloatArray | float
     step_time_s: FloatArray | float
     steps: FloatArray | float
     saved: Checkpointing
+    peers: PeerCopies | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +92,9 @@ class Goodput:
         work: Work that counts: goodput.
         stragglers, stalls, down, lost, waits: Slow chips, checkpoints, detection and restart, work
             and checkpoints that were lost, waiting for a spare.
-        steps_between: Steps between two checkpoints.
+        smaller, maintenance: What running on fewer chips takes longer, planned maintenance.
+        steps_between: Steps between two checkpoints, or copies to a peer.
+        store_every: How many of these the store takes one of.
         failures_per_s: Mean failures per second of wall time.
     """
 
@@ -83,7 +104,10 @@ class Goodput:
     down: FloatArray
     lost: FloatArray
     waits: FloatArray
+    smaller: FloatArray
+    maintenance: FloatArray
     steps_between: FloatArray
+    store_every: FloatArray
     failures_per_s: FloatArray
 
 
@@ -95,30 +119,36 @@ def goodput(theta_s: FloatArray | float, pace: Pace, upkeep: Upkeep) -> Goodput:
         pace: The plans.
         upkeep: How the run is kept going; a number of spares takes one theta and one chip count.
     """
-    down = Interruptions(
-        mtbf_s=np.divide(theta_s, pace.chips),
-        detection_s=upkeep.detection_s,
-        restart_s=upkeep.restart_s,
-        while_down=upkeep.while_down,
-    )
-    step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
-    between = np.minimum(best_steps(step, down, pace.saved), np.maximum(pace.steps, 1.0))
-    spent = shares(between * step, down, pace.saved)
-    waits = 0.0
+    rhythm = _rhythm(upkeep.interruptions(theta_s, pace.chips), pace, upkeep)
+    spent, waits = rhythm.shares, 0.0
     if upkeep.spares is not None:
         pulled = upkeep.pulled(float(np.max(theta_s)), int(np.max(pace.chips)))
-        waits = waiting(pulled, upkeep.spares)
-    works = 1.0 - waits
+        waits = waiting(pulled, upkeep.spares // upkeep.domain_nodes)
+    there = 1.0 - upkeep.maintenance
+    works, none = there * (1.0 - waits), np.zeros_like(spent.work)
     return Goodput(
         work=works * spent.work * (1.0 - upkeep.straggler_loss),
         stragglers=works * spent.work * upkeep.straggler_loss,
         stalls=works * spent.stalls,
         down=works * spent.down,
         lost=works * spent.lost,
-        waits=waits + np.zeros_like(spent.work),
-        steps_between=between,
+        waits=there * waits + none,
+        smaller=none,
+        maintenance=upkeep.maintenance + none,
+        steps_between=rhythm.steps,
+        store_every=rhythm.copies,
         failures_per_s=works * spent.failures_per_s,
     )
+
+
+def _rhythm(down: Interruptions, pace: Pace, upkeep: Upkeep) -> Rhythm:
+    """How often plans save, and where the time goes of a machine that is there."""
+    step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
+    if pace.peers is not None:
+        return best_rhythm(step, down, pace.saved, pace.peers)
+    between = np.minimum(best_steps(step, down, pace.saved), np.maximum(pace.steps, 1.0))
+    spent = shares(between * step, down, pace.saved)
+    return Rhythm(steps=between, copies=np.ones_like(between), shares=spent)
 
 
 def break_even_s(least: float, pace: Pace, upkeep: Upkeep) -> float | None:
@@ -141,7 +171,7 @@ def chips_at(share: float, theta_s: float, pace: Pace, upkeep: Upkeep) -> float:
 
     Step, stall and write are those of the plan; enough spares, no stragglers.
     """
-    ample = replace(upkeep, spares=None, straggler_loss=0.0)
+    ample = replace(upkeep, spares=None, straggler_loss=0.0, maintenance=0.0)
     low, high = 0.0, float(np.log(_MOST_THETA_S))
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)

@@ -25,7 +25,8 @@ from planner.cost.goodput.goodput import goodput
 from planner.frameworks.targets import Target
 from planner.objectives import TIME
 from planner.plan import Plan, PlanTable
-from planner.question.kinds.running import pace_of, rate_of, upkeep_of
+from planner.question.kinds.running import failure_domain_of, pace_of, rate_of, upkeep_of
+from planner.question.kinds.upkeep import SHRINK
 from planner.question.options import SpaceOptions
 from planner.question.request import Request
 from planner.search.driver import Driver
@@ -113,6 +114,11 @@ def smallest_count(
         offload: Whether state and activations may move to the host, under the fitted model.
         request: Says how the run is kept going; None, and under `roofline`: nothing fails.
     """
+    if request is not None and request.on_failure == SHRINK:
+        raise InputError(
+            f"on-failure: {SHRINK} is worked out for one plan (planner solve, planner evaluate), "
+            "not for counts of chips; allowed here: spare, wait"
+        )
     least = goal.least_chips(model)
     possible = sorted(n for n in counts if n * _SAME >= least)
     roofline = model.assumptions.token_granularity
@@ -187,7 +193,8 @@ def _with_failures(model: CostModel, found: _Fast, goal: Goal, request: Request)
     parts = evaluate_table(sized, PlanTable.from_plans([found.plan])).memory_parts
     held = float(parts["weights"][0] + parts["optimizer"][0])
     pace = pace_of(request, sized, found.plan.chips, found.step_s, held)
-    return replace(found, goodput=float(goodput(rate.theta_s, pace, upkeep_of(request)).work))
+    upkeep = upkeep_of(request, failure_domain_of(request, model, found.plan.chips))
+    return replace(found, goodput=float(goodput(rate.theta_s, pace, upkeep).work))
 
 
 def _met(model: CostModel, chips: int, found: _Fast, goal: Goal, tried: int) -> DeadlineRow:
