@@ -17,8 +17,11 @@ def blocks_of(x: Stated) -> dict[str, Any]:
             x.refuse(name, "only dense models of Llama 3 and Qwen3 are read")
     qwen = x.has("hidden_dim")
     hidden, heads = x.count("dim"), x.count("n_heads")
-    kv_heads = x.count("n_kv_heads", default=heads["value"], note="as many as heads")
-    width = derived(max(hidden["value"] // heads["value"], 1), "dim / n_heads")
+    if qwen:  # the defaults of Qwen3ModelArgs
+        kv_heads, width = x.count("n_kv_heads", default=8), x.count("head_dim", default=128)
+    else:
+        kv_heads = x.count("n_kv_heads", default=heads["value"], note="as many as heads")
+        width = derived(max(hidden["value"] // heads["value"], 1), "dim / n_heads")
     grouped = kv_heads["value"] != heads["value"]
     return {
         "layers": x.count("n_layers"),
