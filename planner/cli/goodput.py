@@ -56,14 +56,14 @@ def goodput(
     spares_chance: Annotated[
         str | None, option("That spares are enough at any time (default: 99%).", _JOB)
     ] = None,
-    failures_while_down: Annotated[
-        bool | None,
+    no_failures_while_down: Annotated[
+        bool,
         option(
-            "Whether failures strike during detection and restart too (default: they do).",
+            "No failures strike during detection and restart (default: they do).",
             _JOB,
-            "--failures-while-down/--no-failures-while-down",
+            "--no-failures-while-down",
         ),
-    ] = None,
+    ] = False,
     simulate: Annotated[
         str | None,
         option(
@@ -108,7 +108,7 @@ def goodput(
         "checkpoint_bytes": checkpoint_bytes,
         "step_time": step_time,
         "spares_chance": spares_chance,
-        "failures_while_down": failures_while_down,
+        "no_failures_while_down": no_failures_while_down,
         "simulate": simulate,
         "runs": runs,
     }

@@ -87,7 +87,7 @@ class Published:
 
     @property
     def hours_errors(self) -> tuple[float | None, float | None]:
-        """Predicted chip-hours over those of the run, minus one: if nothing failed, and as it did."""
+        """Predicted chip-hours over those of the run, minus one: if nothing failed, and as said."""
         ideal, real = self.hours_if_nothing_failed, self.hours_predicted
         return _over(ideal, self.chip_hours), _over(real, self.chip_hours)
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from frozen_records import dataclass
 from planner.base.progress import Progress
 from planner.cost.goodput.goodput import Goodput, Pace, goodput
@@ -69,7 +67,8 @@ CASES = (
          failures=FAILURES_WITH_REPAIRS),
     Case(words="Weibull, shape 0.7", chips=16_384, shape=0.7),
     Case(words="Weibull, shape 0.7, 100,000 chips", chips=100_000, shape=0.7),
-    Case(words="a list of gaps, four of five a quarter of their mean", chips=16_384, listed=_BURSTS),
+    Case(words="a list of gaps, four of five a quarter of their mean", chips=16_384,
+         listed=_BURSTS),
     Case(words="the same list, 100,000 chips", chips=100_000, listed=_BURSTS),
     Case(
         words="a failure pulls the 9 nodes of a domain, 117 spares", chips=16_384, spares=117,

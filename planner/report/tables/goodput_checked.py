@@ -8,9 +8,10 @@ from planner.evidence.goodput.table import GoodputTables, LeftOut, Simulated
 from planner.report.tables.validation_tables import NONE, Table
 
 UNKNOWN = "unknown"
-_RUN = ("run", "chips", "step", "predicted step", "step off by", "effective time", "predicted", "off by",
-        "if nothing failed", "what gives it", "not said", "source")  # fmt: skip
-_HOURS = ("run", "tokens", "says", "if nothing failed", "that is off by", "with failures", "off by")
+_RUN = ("run", "chips", "step", "predicted step", "step off by", "effective time", "predicted",
+        "off by", "if nothing failed", "what gives it", "not said", "source")  # fmt: skip
+_HOURS = ("run", "tokens", "says", "if nothing failed", "that is off by", "with failures",
+          "off by")  # fmt: skip
 
 
 def goodput_tables(found: GoodputTables) -> list[Table]:

@@ -99,7 +99,7 @@ def question_of(asked: Mapping[str, Any]) -> Question:
     Raises:
         InputError: Flags contradict one another, or a value cannot be read; one line per mistake.
     """
-    given = {name: value for name, value in asked.items() if value not in (None, [], ())}
+    given = {name: value for name, value in asked.items() if value not in (None, False, [], ())}
     kept, problems = _kept({name: given[name] for name in UPKEEP if name in given})
     fields: dict[str, Any] = {}
     for name, (field, read) in _READERS.items():
@@ -274,7 +274,7 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "checkpoint_bytes": ("checkpoint_bytes", _positive("checkpoint-bytes", parse_bytes)),
     "step_time": ("step_time_s", _positive("step-time", parse_seconds)),
     "spares_chance": ("spares_chance", _chance),
-    "failures_while_down": ("while_down", bool),
+    "no_failures_while_down": ("while_down", lambda _: False),
     "simulate": ("law", _law),
     "runs": ("runs", lambda given: _count("runs", given, _MOST_RUNS)),
 }
