@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from planner.cli.field_flags import with_fields
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import drawing_bar, print_json, progress_bar
-from planner.question.asked import UPKEEP
+from planner.question.asked import UPKEEP_ALONE
 
 _JOB = "Job"
 _CHECKED = "Simulation"
@@ -28,7 +28,7 @@ FEW = {
 """What `--help` shows, with its help there."""
 
 
-@with_fields(*UPKEEP, into="kept")
+@with_fields(*UPKEEP_ALONE, into="kept")
 def goodput(
     *,
     chips: Annotated[
@@ -56,14 +56,6 @@ def goodput(
     spares_chance: Annotated[
         str | None, option("That spares are enough at any time (default: 99%).", _JOB)
     ] = None,
-    no_failures_while_down: Annotated[
-        bool,
-        option(
-            "No failures strike during detection and restart (default: they do).",
-            _JOB,
-            "--no-failures-while-down",
-        ),
-    ] = False,
     simulate: Annotated[
         str | None,
         option(
@@ -108,7 +100,6 @@ def goodput(
         "checkpoint_bytes": checkpoint_bytes,
         "step_time": step_time,
         "spares_chance": spares_chance,
-        "no_failures_while_down": no_failures_while_down,
         "simulate": simulate,
         "runs": runs,
     }

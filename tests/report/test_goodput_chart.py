@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
-from planner.cost.goodput.goodput import Upkeep
+from planner.cost.goodput.goodput import Pace, Upkeep
 from planner.cost.goodput.rates import HOUR_S, Rate, rate_of_site
 from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.goodput.said import SAID
@@ -14,12 +15,17 @@ from planner.report.charts.goodput import goodput_picture
 from planner.report.drawing.chart import Area, Bar, Chart, Dot, Line
 from planner.studies.run.kept import Kept
 
+
+def pace(chips: int, stall_s: float) -> Pace:
+    saved = Checkpointing(stall_s=stall_s, write_s=0.0)
+    return Pace(chips=chips, step_time_s=1.0, steps=math.inf, saved=saved)
+
+
 KEPT = Kept(
     upkeep=Upkeep(detection_s=120.0, restart_s=600.0, spares=None, straggler_loss=0.0,
                   node_share=0.5, repair_s=72 * HOUR_S),
     rate=Rate.exact(50_700 * HOUR_S, "as given"),
-    step_time_s=1.0,
-    saved=lambda _: Checkpointing(stall_s=60.0, write_s=0.0),
+    pace=lambda chips: pace(chips, 60.0),
 )  # fmt: skip
 
 
@@ -55,7 +61,7 @@ def test_the_strip_is_a_day_without_gaps() -> None:
 
 
 def test_short_checkpoints_are_lines_over_the_work() -> None:
-    short = replace(KEPT, saved=lambda _: Checkpointing(stall_s=5.0, write_s=0.0))
+    short = replace(KEPT, pace=lambda chips: pace(chips, 5.0))
     _, day = charts(short)
     bars = [mark for mark in day.marks if isinstance(mark, Bar)]
     lines = [mark for mark in day.marks if isinstance(mark, Line)]

@@ -21,7 +21,6 @@ from planner.report.charts.mesh import mesh_picture
 from planner.report.charts.ridgeline import ridgeline_picture
 from planner.report.charts.timeline import timeline_picture
 from planner.report.drawing.chart import Chart, Picture
-from planner.results.parts import RunGoodput
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.studies.ridgeline.of_plan import plan_ridgeline
@@ -120,7 +119,7 @@ def detail_of(
     if answer.facts is not None and answer.facts.levels:
         pictures.append(_mesh(answer.facts, plan))
     if answer.run is not None and answer.run.goodput is not None:
-        pictures += _goodput(resolved, plan, answer.run.goodput)
+        pictures += _goodput(resolved, plan)
     why = None if explained is None else explained.explained
     return PlanDetail(
         pictures=tuple(pictures),
@@ -224,8 +223,8 @@ def _mesh(facts: PlanFacts, plan: PlanResult) -> DetailPicture:
     )
 
 
-def _goodput(resolved: Resolved, plan: PlanResult, found: RunGoodput) -> list[DetailPicture]:
-    kept = kept_of_plan(resolved, plan, found)
+def _goodput(resolved: Resolved, plan: PlanResult) -> list[DetailPicture]:
+    kept = kept_of_plan(resolved, plan)
     if kept is None:
         return []
     return [

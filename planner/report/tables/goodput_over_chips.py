@@ -11,7 +11,8 @@ from planner.studies.run.answer import RunResult, RunRow
 
 _NONE = "-"
 _HEADER = ("chips", "nodes", "goodput", "80 %", "simulated", "off by", "fails every", "saves every",
-           "checkpoints", "down", "done again", "slow chips", "waiting", "spares")  # fmt: skip
+           "checkpoints", "down", "done again", "slow chips", "waiting", "planned",
+           "spares")  # fmt: skip
 RATE = "chip-hours per failure"
 
 
@@ -77,6 +78,7 @@ def _cells(result: RunResult, row: RunRow) -> list[str]:
         show_percent(row.lost),
         show_percent(row.stragglers) if row.stragglers else _NONE,
         _NONE if result.spares is None else show_percent(row.waits),
+        show_percent(row.maintenance) if row.maintenance else _NONE,
         f"{row.spares_wanted:,}",
     ]
 

@@ -16,9 +16,9 @@ class RunRow:
     Attributes:
         chips, nodes: Of the job.
         mtbf_s: Mean seconds between its failures.
-        share: Goodput; with the next five it sums to 1.
-        stalls, down, lost, stragglers, waits: Checkpoints, detection and restart, work done again,
-            slow chips, waiting for spares.
+        share: Goodput; with the next six it sums to 1.
+        stalls, down, lost, stragglers, waits, maintenance: Checkpoints, detection and restart, work
+            done again, slow chips, waiting for spares, planned maintenance.
         low, high: Goodput at the ends of the 80 % interval of the failure rate.
         checkpoint_every_s: Work between two checkpoints.
         checkpoint_stall_s, checkpoint_write_s: Of one.
@@ -35,6 +35,7 @@ class RunRow:
     lost: float
     stragglers: float
     waits: float
+    maintenance: float
     low: float
     high: float
     checkpoint_every_s: float

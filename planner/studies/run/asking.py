@@ -38,7 +38,7 @@ def goodput_over_chips(question: Question, on_progress: Progress | None = None) 
         rate=rate.words,
         detection_s=kept.upkeep.detection_s,
         restart_s=kept.upkeep.restart_s,
-        while_down=question.while_down,
+        while_down=kept.upkeep.while_down,
         spares=kept.upkeep.spares,
         spares_chance=question.spares_chance,
         straggler_loss=kept.upkeep.straggler_loss,
@@ -49,7 +49,7 @@ def goodput_over_chips(question: Question, on_progress: Progress | None = None) 
 
 
 def _row(kept: Kept, question: Question, chips: int) -> RunRow:
-    rate, found, saved = kept.rate, kept.goodput(chips), kept.saved(chips)
+    rate, found, saved = kept.rate, kept.goodput(chips), kept.pace(chips).saved
     low, high = (float(kept.goodput(chips, at).work) for at in (rate.low_s, rate.high_s))
     simulated = error = None
     if question.law is not None:
@@ -64,6 +64,7 @@ def _row(kept: Kept, question: Question, chips: int) -> RunRow:
         lost=float(found.lost),
         stragglers=float(found.stragglers),
         waits=float(found.waits),
+        maintenance=float(found.maintenance),
         low=low,
         high=high,
         checkpoint_every_s=kept.every_s(chips),
@@ -78,10 +79,10 @@ def _row(kept: Kept, question: Question, chips: int) -> RunRow:
 def _simulated(
     kept: Kept, chips: int, law: Law, runs: int
 ) -> tuple[float, float] | tuple[None, None]:
-    """Goodput of simulated runs with its standard error; slow chips take their share of it."""
+    """Goodput of simulated runs with its standard error; slow chips and maintenance take theirs."""
     if not kept.ends(chips, law):
         return None, None
     failures = FAILURES if kept.upkeep.spares is None else FAILURES_WITH_REPAIRS
     mean, error = goodput_of(kept.run(chips, law, failures), failures, runs)
-    left = 1.0 - kept.upkeep.straggler_loss
+    left = (1.0 - kept.upkeep.straggler_loss) * (1.0 - kept.upkeep.maintenance)
     return mean * left, error * left

@@ -26,8 +26,8 @@ from planner.base.units import (
 from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.goodput.spares import CHANCE
 from planner.evidence.goodput.gaps import read_gaps
-from planner.question.asked import UPKEEP
-from planner.question.kinds.upkeep import rate_problems
+from planner.question.asked import UPKEEP_ALONE
+from planner.question.kinds.upkeep import PEER_MEMORY, rate_problems
 from planner.question.request import Request, request_from
 
 NODE = 8
@@ -60,14 +60,13 @@ class Question:
     """What is asked, read and checked.
 
     Attributes:
-        kept: Fields of `UPKEEP`; no other one of it counts.
+        kept: Fields of `UPKEEP_ALONE`; no other one of it counts.
         chips: Of the jobs, ascending.
         chips_per_node: Of each.
         stall_s: For how long a checkpoint stops the job; None: its bytes over what the store takes.
         checkpoint_bytes: Of a checkpoint; None: it is written at once.
         step_time_s: Checkpoints come after whole steps.
         spares_chance: That spares are enough at any time.
-        while_down: Whether failures strike during detection and restart.
         law: What is simulated beside the closed form; None: nothing.
         runs: How many.
     """
@@ -79,7 +78,6 @@ class Question:
     checkpoint_bytes: float | None = None
     step_time_s: float = 1.0
     spares_chance: float = CHANCE
-    while_down: bool = True
     law: Law | None = None
     runs: int = RUNS
 
@@ -99,8 +97,8 @@ def question_of(asked: Mapping[str, Any]) -> Question:
     Raises:
         InputError: Flags contradict one another, or a value cannot be read; one line per mistake.
     """
-    given = {name: value for name, value in asked.items() if value not in (None, False, [], ())}
-    kept, problems = _kept({name: given[name] for name in UPKEEP if name in given})
+    given = {name: value for name, value in asked.items() if value not in (None, [], ())}
+    kept, problems = _kept({name: given[name] for name in UPKEEP_ALONE if name in given})
     fields: dict[str, Any] = {}
     for name, (field, read) in _READERS.items():
         if name not in given:
@@ -138,6 +136,11 @@ def _contradictions(given: Mapping[str, Any], kept: Request) -> list[str]:
     blocking = kept.checkpoint_writes == CHECKPOINT_WRITES[1]
     has_bytes, has_stall = "checkpoint_bytes" in given, "stall" in given
     lines = []
+    if kept.checkpoint_writes == PEER_MEMORY:
+        lines.append(
+            f"checkpoint-writes: {PEER_MEMORY} takes a plan, whose peers and network are known; "
+            "planner solve --train-tokens has it"
+        )
     if "chips" in given and "nodes" in given:
         lines.append("nodes: chips says how large the job is; leave one of the two out")
     if "chips" not in given and "nodes" not in given:
@@ -274,7 +277,6 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "checkpoint_bytes": ("checkpoint_bytes", _positive("checkpoint-bytes", parse_bytes)),
     "step_time": ("step_time_s", _positive("step-time", parse_seconds)),
     "spares_chance": ("spares_chance", _chance),
-    "no_failures_while_down": ("while_down", lambda _: False),
     "simulate": ("law", _law),
     "runs": ("runs", lambda given: _count("runs", given, _MOST_RUNS)),
 }

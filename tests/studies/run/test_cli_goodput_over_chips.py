@@ -11,7 +11,7 @@ from cli.command import planner, refused
 PAGE = (Path(__file__).parents[3] / "docs" / "goodput.md").read_text(encoding="utf-8")
 RATE = "--chip-hours-per-failure 50700"
 WARM = "--detection 1min --restart 2min"
-ALONE = "--no-failures-while-down"
+ALONE = "--no-while-down"
 
 
 def rows(line: str) -> list[dict[str, Any]]:
@@ -55,13 +55,16 @@ def test_worked_spares_of_the_design() -> None:
 
 def test_shares_sum_to_one_and_each_field_counts() -> None:
     (base,) = rows(f"--chips 16384 {RATE} --stall 5s")
-    parts = ("share", "stalls", "down", "lost", "stragglers", "waits")
-    (slow,) = rows(f"--chips 16384 {RATE} --stall 5s --straggler-loss 5% --spares 12")
+    parts = ("share", "stalls", "down", "lost", "stragglers", "waits", "maintenance")
+    (slow,) = rows(
+        f"--chips 16384 {RATE} --stall 5s --straggler-loss 5% --spares 12 --maintenance 2%"
+    )
     for row in (base, slow):
         assert sum(row[part] for part in parts) == pytest.approx(1.0)
     assert base["low"] == base["high"] == base["share"], "a rate that is given is exact"
     assert slow["stragglers"] == pytest.approx(slow["share"] * 0.05 / 0.95)
     assert slow["waits"] > 0 == base["waits"]
+    assert slow["maintenance"] == 0.02
     (soon,) = rows(f"--chips 16384 {RATE} --stall 5s --spares 12 --repair 1h")
     assert soon["waits"] < slow["waits"]
     (job,) = rows("--chips 16384 --mtbf 3h --stall 5s")
@@ -135,6 +138,8 @@ def test_a_restart_longer_than_the_time_between_failures_is_an_answer() -> None:
     ("--chips 64 --stall 5s --checkpoint-store 0", "checkpoint-store: 0: must be greater than 0"),
     ("--chips 64 --stall 5s --checkpoint-bytes 1TB --checkpoint-writes blocking",
      "stall: of blocking writes it is checkpoint-bytes over checkpoint-store"),
+    ("--chips 64 --stall 5s --checkpoint-writes peer-memory",
+     "checkpoint-writes: peer-memory takes a plan, whose peers and network are known"),
     ("--chips 64 --stall 5s --simulate poisson", "simulate: 'poisson' is neither exponential, "),
     ("--chips 64 --stall 5s --simulate weibull=0", "simulate: weibull=0: the shape must be"),
     ("--chips 64 --stall 5s --runs 10", "runs: has no effect without simulate"),
