@@ -14,15 +14,12 @@ _JOB = "Job"
 _CHECKED = "Simulation"
 FEW = {
     "chips": "Chips: 16384, 512,16384 or 512..131072.",
-    "stall": "",
-    "checkpoint_writes": "async or blocking (the job waits for the store).",
-    "chip_hours_per_failure": "Chip-hours between failures, e.g. 50700.",
-    "failure_site": "llama-3, rsc-1, ... (default: a site not seen).",
-    "detection": "From a failure until it is known (2min).",
-    "restart": "From then until the job works again (10min).",
-    "spares": "Nodes that wait (default: enough of them).",
+    "stall": "How long a checkpoint stops the job, e.g. 5s.",
+    "failure_site": "llama-3, rsc-1, ... (default: one not seen).",
+    "restart": "Until the job works again (10min).",
+    "spares": "Nodes that wait (default: enough).",
     "simulate": "exponential, weibull=0.7 or a file of gaps.",
-    "plot": "",
+    "plot": "Draw it: .svg, .png or .html.",
     "as_json": "",
 }
 """What `--help` shows, with its help there."""
@@ -84,10 +81,12 @@ def goodput(
 
       planner goodput --chips 512..131072 --stall 5s --failure-site llama-3
 
-      planner goodput --chips 16384 --chip-hours-per-failure 50700 --stall 60s
-        --checkpoint-writes blocking --simulate weibull=0.7 --runs 1000
-
       planner goodput --nodes 64,512 --stall 5s --spares-chance 99.9% --json
+
+      planner goodput --chips 16384 --stall 5s --simulate weibull=0.7 --runs 1000
+
+      planner goodput --chips 16384 --chip-hours-per-failure 50700 --stall 60s
+        --checkpoint-writes blocking
 
       planner goodput --chips 16384 --checkpoint-bytes 5.68TB --checkpoint-store 500GB/s --stall 1s
         --plot goodput.svg
@@ -108,8 +107,8 @@ def goodput(
 
 def _run(asked: dict[str, Any], plot: Path | None, *, as_json: bool) -> None:
     """Asks, writes the picture, then prints."""
-    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415
-    from planner.studies.run.asking import goodput_over_chips  # noqa: PLC0415  (numpy; not for --help)
+    from planner.report.pages.picture_file import check_picture, write_picture  # noqa: PLC0415  (numpy; not for --help)
+    from planner.studies.run.asking import goodput_over_chips  # noqa: PLC0415
     from planner.studies.run.kept import kept_of  # noqa: PLC0415
     from planner.studies.run.question import question_of  # noqa: PLC0415
 

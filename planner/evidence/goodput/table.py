@@ -36,7 +36,7 @@ class Case:
         chips: Of the job, 8 a node.
         stall_s, write_s: Of a checkpoint.
         shape: Of Weibull gaps; 1: exponential.
-        listed: A list that gaps are drawn from, over their mean; empty: they have a shape.
+        gap_list: A list that gaps are drawn from, over their mean; empty: they have a shape.
         spares: Nodes that wait; None: enough.
         at_once: Nodes that a failure pulls, where it pulls any.
         failures: Work of a run over the mean time between failures.
@@ -47,15 +47,15 @@ class Case:
     stall_s: float = 5.0
     write_s: float = 0.0
     shape: float = 1.0
-    listed: tuple[float, ...] = ()
+    gap_list: tuple[float, ...] = ()
     spares: int | None = None
     at_once: int = 1
     failures: int = FAILURES
 
     def gaps(self, mean_s: float) -> Gaps:
         """Its law."""
-        if self.listed:
-            return empirical([mean_s * gap for gap in self.listed])
+        if self.gap_list:
+            return empirical([mean_s * gap for gap in self.gap_list])
         return exponential(mean_s) if self.shape == 1.0 else weibull(mean_s, self.shape)
 
 
@@ -68,8 +68,8 @@ CASES = (
     Case(words="Weibull, shape 0.7", chips=16_384, shape=0.7),
     Case(words="Weibull, shape 0.7, 100,000 chips", chips=100_000, shape=0.7),
     Case(words="a list of gaps, four of five a quarter of their mean", chips=16_384,
-         listed=_BURSTS),
-    Case(words="the same list, 100,000 chips", chips=100_000, listed=_BURSTS),
+         gap_list=_BURSTS),
+    Case(words="the same list, 100,000 chips", chips=100_000, gap_list=_BURSTS),
     Case(
         words="a failure pulls the 9 nodes of a domain, 117 spares", chips=16_384, spares=117,
         at_once=9, failures=FAILURES_WITH_REPAIRS,
