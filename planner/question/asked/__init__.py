@@ -12,7 +12,10 @@ from planner.question.asked.recovery import PRICE_FIELDS, RECOVERY_FIELDS
 from planner.question.asked.search import SEARCH_FIELDS
 from planner.question.asked.upkeep import UPKEEP_FIELDS
 
-__all__ = ["ASKED", "BY_NAME", "EXPORTED", "FEASIBLE", "REPLACED", "UPKEEP", "WHOLE_RUN", "Asked"]
+__all__ = [
+    "ASKED", "BY_NAME", "EXPORTED", "FEASIBLE", "REPLACED", "UPKEEP", "UPKEEP_ALONE", "WHOLE_RUN",
+    "Asked",
+]  # fmt: skip
 
 ASKED: tuple[Asked, ...] = (
     *JOB_FIELDS, *SEARCH_FIELDS, *PRICE_FIELDS, *UPKEEP_FIELDS, *RECOVERY_FIELDS,
@@ -21,6 +24,10 @@ ASKED: tuple[Asked, ...] = (
 BY_NAME = {field.name: field for field in ASKED}
 UPKEEP = tuple(field.name for field in (*UPKEEP_FIELDS, *RECOVERY_FIELDS))
 """Those about how a whole run is kept going: failures, checkpoints, spares."""
+UPKEEP_ALONE = tuple(
+    name for name in UPKEEP if name not in ("failure_domain", "on_failure", "peer_covers")
+)
+"""Those of them that are asked without a plan too: the others need its machine and its replicas."""
 FEASIBLE = (
     "assumptions", "calibration", "collectives", "degrade_link", "set", "mfu", "torus_axes",
     "seq_len", "lengths", "precision", "job", "lora_rank", "adapter", "lora_targets",
