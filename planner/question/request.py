@@ -65,6 +65,8 @@ from planner.question.fields import (
 )
 from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
+from planner.question.kinds.outage import PATTERN, read_down
+from planner.question.kinds.phases import phases_schema, read_phases
 from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
 
@@ -302,6 +304,14 @@ class Request(BaseModel):
     spares: Some | None = _field("spares")
     repair: Seconds | None = _field("repair")
     straggler_loss: Dropped | None = _field("straggler_loss")
+    phases: Annotated[
+        tuple[str, ...], BeforeValidator(read_phases), WithJsonSchema(phases_schema())
+    ] = _field("phases")
+    down: Annotated[
+        str | None,
+        BeforeValidator(read_down),
+        WithJsonSchema({"type": "string", "pattern": PATTERN}),
+    ] = _field("down")
 
 
 def request_from(

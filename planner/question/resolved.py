@@ -39,6 +39,7 @@ from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.adapters import target_problems, targets_in, tuning_problems
 from planner.question.kinds.images import image_problems
 from planner.question.kinds.lengths import lengths_in
+from planner.question.kinds.phases import several_problems
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.kinds.upkeep import spares_problems, upkeep_problems
 from planner.question.records import (
@@ -236,11 +237,14 @@ def on_chips(resolved: Resolved, chips: int) -> Resolved:
 
 
 def _check_one_kind(tried: Attempts, request: Request) -> None:
-    """Refuses pools of different chips.
+    """Refuses pools of different chips, and what is about more than one plan.
 
     Raises:
         InputError: There are some.
     """
+    if several := several_problems(request):
+        tried.add(several)
+        raise tried.error()
     if request.pools is not None:
         tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
         raise tried.error()

@@ -8,12 +8,13 @@ begins in `job` or `search`; its type is a line of `Request`. Begin with `field`
 
 from planner.question.asked.field import Asked
 from planner.question.asked.job import JOB_FIELDS
+from planner.question.asked.run import RUN_FIELDS
 from planner.question.asked.search import SEARCH_FIELDS
 from planner.question.asked.upkeep import UPKEEP_FIELDS
 
 __all__ = ["ASKED", "BY_NAME", "EXPORTED", "FEASIBLE", "REPLACED", "UPKEEP", "WHOLE_RUN", "Asked"]
 
-ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS, *UPKEEP_FIELDS)
+ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS, *UPKEEP_FIELDS, *RUN_FIELDS)
 """All fields, in the order of `planner solve --help`."""
 BY_NAME = {field.name: field for field in ASKED}
 UPKEEP = tuple(field.name for field in UPKEEP_FIELDS)
