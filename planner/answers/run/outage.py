@@ -8,7 +8,6 @@ waiting. The batch stays that of the run.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from typing import Any, Unpack
 
 from frozen_records import dataclass
 from planner.answers.api import solve_request
-from planner.answers.evaluation import evaluate_plan
+from planner.answers.evaluation import evaluate_plan, training_run
 from planner.answers.resuming import narrowed
 from planner.answers.run.lost import DownResult, Way
 from planner.answers.run.passages import passage_of
@@ -25,22 +24,25 @@ from planner.base.messages import Origin
 from planner.base.progress import Progress
 from planner.base.units import plural
 from planner.cost.goodput.checkpoints import checkpoint_bytes
-from planner.cost.goodput.goodput import Upkeep, goodput
 from planner.cost.goodput.outage import Detour
-from planner.cost.goodput.rates import known
+from planner.cost.goodput.rates import HOUR_S, known
 from planner.objectives import TIME
 from planner.plan import Plan
 from planner.question.asked import UPKEEP
 from planner.question.asked.typed import SolveFields
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.outage import lost_of
-from planner.question.kinds.running import pace_of, rate_of, upkeep_of
+from planner.question.kinds.running import upkeep_of
 from planner.question.kinds.upkeep import spares_problems, upkeep_problems
 from planner.question.launch.resuming import run_of
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
+
+_OF_THE_WHOLE = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
+_ENDLESS = 1e30
+"""Tokens of a run that does not end before the interval of its checkpoints matters."""
 
 
 def solve_down(*, on_progress: Progress | None = None, **fields: Unpack[SolveFields]) -> DownResult:
@@ -63,18 +65,21 @@ class _Run:
     Attributes:
         request: The question as it was asked.
         alone: The same about its plan alone.
+        endless: The same about a run that does not end.
         plan: The plan that runs.
         framework: Of it, by the name of its profile.
-        upkeep: How it is kept going; spares that are down are counted by themselves.
+        restart_s, repair_s: Of the job, and of a node.
         write_s: A checkpoint, over the store; as long to read.
-        rate, share: Tokens per second of the run, goodput counted where `share` is known.
+        rate: Tokens per second of the run, goodput counted where that is known.
     """
 
     request: Request
     alone: Request
+    endless: Request
     plan: Plan
     framework: str
-    upkeep: Upkeep
+    restart_s: float
+    repair_s: float
     write_s: float = 0.0
     rate: float = 0.0
 
@@ -96,16 +101,18 @@ def solve_down_request(
     spares = min(request.spares or 0, nodes)
     left = plan.chips - max(lost - spares * whole.cost.cluster.node_chips, 0)
     store = request.checkpoint_store or known().quantities["usual.store_per_chip"].number * left
-    held = checkpoint_bytes(whole.cost.job)
+    held, upkeep = checkpoint_bytes(whole.cost.job), upkeep_of(request)
     run = _Run(
         request=request,
         alone=alone,
+        endless=_endless(request, plan.chips),
         plan=plan,
         framework=whole.cost.framework.name,
-        upkeep=replace(upkeep_of(request), spares=None),
+        restart_s=upkeep.restart_s,
+        repair_s=upkeep.repair_s,
         write_s=held / store,
     )
-    share = _share(run, whole, own)
+    share = _share(run, own)
     run = replace(run, rate=own.tokens_per_s * (1.0 if share is None else share))
     passage = passage_of(run.framework, plan, plan, request.checkpoint)
     found = DownResult(
@@ -118,8 +125,8 @@ def solve_down_request(
         running=own,
         own_rate=run.rate,
         share=share,
-        restart_s=run.upkeep.restart_s,
-        repair_s=run.upkeep.repair_s,
+        restart_s=run.restart_s,
+        repair_s=run.repair_s,
         repair_given=request.repair is not None,
         checkpoint_bytes=held,
         store_bytes_per_s=store,
@@ -151,11 +158,12 @@ def _check(request: Request, origin: Origin) -> None:
             f"objective: with down plans are compared by tokens per second, not by "
             f"{request.objective}; leave it out"
         )
-    if request.train_tokens is not None:
-        lines.append(
-            "train-tokens: has no effect with down, which is about hours until a repair; leave "
-            "them out"
-        )
+    lines += [
+        f"{name.replace('_', '-')}: has no effect with down, which is about the hours until a "
+        "repair; leave it out"
+        for name in _OF_THE_WHOLE
+        if getattr(request, name) is not None
+    ]
     if request.chips_at_most is not None:
         lines.append("chips-at-most: has no effect with down: the run says its chips; leave it out")
     lines += upkeep_problems(request.model_copy(update={"train_tokens": 1.0}))
@@ -188,15 +196,27 @@ def _lost(request: Request, plan: Plan, resolved: Resolved, origin: Origin) -> t
     return nodes, lost
 
 
-def _share(run: _Run, resolved: Resolved, best: PlanResult) -> float | None:
+def _share(run: _Run, best: PlanResult) -> float | None:
     """The goodput of a plan of an endless run; None where nobody knows how often chips fail."""
-    model = resolved.cost
-    rate = rate_of(run.request, model, run.plan.chips)
-    if rate is None:
-        return None
-    held = best.memory_bytes["weights"] + best.memory_bytes["optimizer"]
-    pace = pace_of(run.request, model, best.chips, best.step_time_s, held)
-    return float(goodput(rate.theta_s, replace(pace, steps=math.inf), run.upkeep).work)
+    resolved = resolve(run.endless, chips=best.chips)
+    found = training_run(resolved.request, best, resolved.cost)
+    return None if found is None or found.goodput is None else found.goodput.share
+
+
+def _endless(request: Request, chips: int) -> Request:
+    """A question about a run that does not end, whose chips fail as those of the run do."""
+    mean = request.mtbf
+    per_failure = request.chip_hours_per_failure if mean is None else mean * chips / HOUR_S
+    return request.model_copy(
+        update={
+            "down": None,
+            "chips": None,
+            "spares": None,
+            "mtbf": None,
+            "chip_hours_per_failure": per_failure,
+            "train_tokens": _ENDLESS,
+        }
+    )
 
 
 def _with_ways(
@@ -239,8 +259,8 @@ def _way(run: _Run, request: Request, answer: SolveResult) -> Iterator[Way]:
         return
     there = passage_of(run.framework, run.plan, best.plan, run.request.checkpoint)
     back = passage_of(run.framework, best.plan, run.plan, run.request.checkpoint)
-    convert_s, restart_s = 2.0 * run.write_s, run.upkeep.restart_s
-    share = _share(run, resolve(request, chips=best.chips), best)
+    convert_s, restart_s = 2.0 * run.write_s, run.restart_s
+    share = _share(run, best)
     detour = Detour(
         rate=best.tokens_per_s * (1.0 if share is None else share),
         own_rate=run.rate,
@@ -258,7 +278,7 @@ def _way(run: _Run, request: Request, answer: SolveResult) -> Iterator[Way]:
         convert_s=convert_s,
         write_s=run.write_s,
         detour=detour,
-        gained_s=float(detour.gained_s(run.upkeep.repair_s)),
+        gained_s=float(detour.gained_s(run.repair_s)),
     )
 
 

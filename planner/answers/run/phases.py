@@ -109,7 +109,7 @@ def phase_requests(request: Request, origin: Origin = ARGUMENTS) -> Iterator[tup
     """
     asked = request.model_dump(mode="json", exclude_unset=True)
     common = {name: value for name, value in asked.items() if name != "phases"}
-    chips = {}
+    chips: dict[str, str] = {}
     for at, phase in enumerate(request.phases, start=1):
         own = fields_of(phase)
         same = own.pop(PLAN, None) is not None
