@@ -65,10 +65,10 @@ from planner.question.fields import (
 )
 from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
-from planner.question.kinds.outage import PATTERN, read_down
-from planner.question.kinds.phases import phases_schema, read_phases
 from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
+from planner.question.run.outage import PATTERN, read_down
+from planner.question.run.phases import phases_schema, read_phases
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE: str = BY_NAME["hardware"].default

@@ -39,7 +39,6 @@ from planner.question.facility import clock_limit_of, cooled_as, facility_of
 from planner.question.kinds.adapters import target_problems, targets_in, tuning_problems
 from planner.question.kinds.images import image_problems
 from planner.question.kinds.lengths import lengths_in
-from planner.question.kinds.phases import several_problems
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.kinds.upkeep import spares_problems, upkeep_problems
 from planner.question.records import (
@@ -50,6 +49,7 @@ from planner.question.records import (
     preset_of,
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
+from planner.question.run.phases import several_problems
 
 if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration
@@ -242,11 +242,10 @@ def _check_one_kind(tried: Attempts, request: Request) -> None:
     Raises:
         InputError: There are some.
     """
-    if several := several_problems(request):
-        tried.add(several)
-        raise tried.error()
+    tried.add(several_problems(request))
     if request.pools is not None:
         tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
+    if tried.problems:
         raise tried.error()
 
 

@@ -15,9 +15,9 @@ from planner.answers.run.lost import DownResult
 from planner.answers.run.outage import solve_down
 from planner.base.errors import InputError
 from planner.plan import SHARDINGS, PlanTable
-from planner.question.kinds.outage import lost_of, read_down
 from planner.question.request import request_from
 from planner.question.resolved import resolve
+from planner.question.run.outage import lost_of, read_down
 
 JOB: dict[str, Any] = {
     "model": "llama3-8b", "hardware": "h100-sxm5-80", "batch_tokens": 2**17, "seq_len": 8192,

@@ -18,8 +18,8 @@ from planner.answers.run.phases import solve_phases
 from planner.answers.run.shared import with_one_plan
 from planner.base.errors import InputError
 from planner.plan import Plan, Stage
-from planner.question.kinds.phases import read_phases
 from planner.question.request import request_from
+from planner.question.run.phases import read_phases
 
 SMALL: dict[str, Any] = {
     "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "batch_tokens": 2**18,

@@ -92,8 +92,6 @@ class DownResult(Shown):
 
     subject: str
     down: str
-    nodes: int
-    spares: int
     chips: int
     left: int
     running: PlanResult
@@ -106,6 +104,8 @@ class DownResult(Shown):
     store_bytes_per_s: float
     form: str
     form_given: str
+    nodes: int = 0
+    spares: int = 0
     others: tuple[tuple[str, str], ...] = ()
     ways: tuple[Way, ...] = ()
     missing: str = ""

@@ -31,12 +31,12 @@ from planner.plan import Plan
 from planner.question.asked import UPKEEP
 from planner.question.asked.typed import SolveFields
 from planner.question.kinds.kind import Kind, kind_of
-from planner.question.kinds.outage import lost_of
 from planner.question.kinds.running import upkeep_of
 from planner.question.kinds.upkeep import spares_problems, upkeep_problems
 from planner.question.launch.resuming import run_of
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
+from planner.question.run.outage import lost_of
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
 
@@ -96,12 +96,30 @@ def solve_down_request(
     first = resolve(alone, origin, 1)
     plan = run_of(alone, first)
     nodes, lost = _lost(request, plan, first, origin)
-    whole = resolve(alone, origin, plan.chips)
-    own = evaluate_plan(whole, plan).result
     spares = min(request.spares or 0, nodes)
-    left = plan.chips - max(lost - spares * whole.cost.cluster.node_chips, 0)
+    left = plan.chips - max(lost - spares * first.cost.cluster.node_chips, 0)
+    run, found = _standing(request, alone, resolve(alone, origin, plan.chips), plan, left)
+    found = replace(found, nodes=nodes, spares=spares)
+    if not found.covered:
+        found = _with_ways(found, run, left, on_progress, origin)
+    return replace(found, seconds=time.perf_counter() - started)
+
+
+def _standing(
+    request: Request, alone: Request, whole: Resolved, plan: Plan, left: int
+) -> tuple[_Run, DownResult]:
+    """The run, and the answer before anything is looked for.
+
+    Args:
+        request: The question.
+        alone: The same about one plan.
+        whole: That on all chips of the run.
+        plan: The plan that runs.
+        left: Chips that are left.
+    """
+    own, upkeep = evaluate_plan(whole, plan).result, upkeep_of(request)
     store = request.checkpoint_store or known().quantities["usual.store_per_chip"].number * left
-    held, upkeep = checkpoint_bytes(whole.cost.job), upkeep_of(request)
+    held = checkpoint_bytes(whole.cost.job)
     run = _Run(
         request=request,
         alone=alone,
@@ -115,27 +133,22 @@ def solve_down_request(
     share = _share(run, own)
     run = replace(run, rate=own.tokens_per_s * (1.0 if share is None else share))
     passage = passage_of(run.framework, plan, plan, request.checkpoint)
-    found = DownResult(
+    return run, DownResult(
         subject=_subject(whole, plan),
         down=request.down or "",
-        nodes=nodes,
-        spares=spares,
         chips=plan.chips,
         left=left,
         running=own,
         own_rate=run.rate,
         share=share,
-        restart_s=run.restart_s,
-        repair_s=run.repair_s,
+        restart_s=upkeep.restart_s,
+        repair_s=upkeep.repair_s,
         repair_given=request.repair is not None,
         checkpoint_bytes=held,
         store_bytes_per_s=store,
         form=passage.form,
         form_given=passage.said,
     )
-    if not found.covered:
-        found = _with_ways(found, run, left, on_progress, origin)
-    return replace(found, seconds=time.perf_counter() - started)
 
 
 def _check(request: Request, origin: Origin) -> None:

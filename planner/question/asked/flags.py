@@ -8,7 +8,7 @@ from typing import Any
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 from planner.question.changes.texts import read_changes
-from planner.question.kinds.phases import read_phases
+from planner.question.run.phases import read_phases
 
 
 def flags_of(fields: Mapping[str, Any]) -> list[str]:

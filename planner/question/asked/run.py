@@ -17,7 +17,7 @@ RUN_FIELDS = (
         kind="phases",
         default=(),
         default_text="one phase",
-        metavar="TOKENS,FIELD=VALUE,...",
+        metavar="TOKENS,...",
         page="goodput.md#phases-of-a-run",
     ),
     Asked(
