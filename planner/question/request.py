@@ -68,6 +68,8 @@ from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
 from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
+from planner.question.run.outage import PATTERN, read_down
+from planner.question.run.phases import phases_schema, read_phases
 from planner.question.run.prices import filled_prices, price_problems
 
 ARGUMENTS = Origin()
@@ -313,6 +315,14 @@ class Request(BaseModel):
     peer_covers: Share | None = _field("peer_covers")
     maintenance: Maintenance | None = _field("maintenance")
     while_down: bool | None = _field("while_down")
+    phases: Annotated[
+        tuple[str, ...], BeforeValidator(read_phases), WithJsonSchema(phases_schema())
+    ] = _field("phases")
+    down: Annotated[
+        str | None,
+        BeforeValidator(read_down),
+        WithJsonSchema({"type": "string", "pattern": PATTERN}),
+    ] = _field("down")
 
 
 def request_from(

@@ -49,6 +49,7 @@ from planner.question.records import (
     preset_of,
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
+from planner.question.run.phases import several_problems
 from planner.question.run.prices import filled_prices
 
 if TYPE_CHECKING:
@@ -239,13 +240,15 @@ def on_chips(resolved: Resolved, chips: int) -> Resolved:
 
 
 def _check_one_kind(tried: Attempts, request: Request) -> None:
-    """Refuses pools of different chips.
+    """Refuses pools of different chips, and what is about more than one plan.
 
     Raises:
         InputError: There are some.
     """
+    tried.add(several_problems(request))
     if request.pools is not None:
         tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
+    if tried.problems:
         raise tried.error()
 
 

@@ -149,6 +149,12 @@ def rate_of_chip(chip: str) -> Rate | None:
     whole = [site for site in sites().values() if site.is_whole]
     if not any(chip.startswith(f"{site.chips}-") for site in whole):
         return None
+    return rate_of_unseen_site()
+
+
+def rate_of_unseen_site() -> Rate:
+    """That of one more site, from all that counted interruptions of jobs."""
+    whole = [site for site in sites().values() if site.is_whole]
     kinds = " and ".join(sorted({site.chips.upper() for site in whole}))
     thetas = [site.exposure_s / site.failures for site in whole]
     return rate_unseen(thetas, f"that of a site not seen, from {len(whole)} of {kinds}")

@@ -29,6 +29,12 @@ def upkeep_problems(request: Request) -> Iterator[str]:
                 "training run; give them or leave it out"
             )
         return
+    yield from rate_problems(request)
+
+
+def rate_problems(request: Request) -> Iterator[str]:
+    """That two fields say how often the job fails."""
+    given = [name for name in UPKEEP if getattr(request, name) is not None]
     rates = [_flag(name) for name in _RATES if name in given]
     if len(rates) > 1:
         yield f"{rates[1]}: {rates[0]} says how often the job fails; leave one of the two out"

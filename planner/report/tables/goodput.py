@@ -27,6 +27,11 @@ def days_words(run: TrainingRun) -> str:
     return f"{time} (80 %: {_number(run.days_low, run.days)} to {high})"
 
 
+def days_only(run: TrainingRun) -> str:
+    """`61`, or `3 h`, without its interval; `-` where the run hardly ever ends."""
+    return "-" if run.days is None else _number(run.days, run.days)
+
+
 def _days(days: float) -> str:
     return f"{plain(days)} days" if days >= 1 else show_seconds(days * _DAY_S)
 
