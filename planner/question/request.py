@@ -70,7 +70,7 @@ from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
 from planner.question.run.outage import PATTERN, read_down
 from planner.question.run.phases import phases_schema, read_phases
-from planner.question.run.prices import filled_prices, price_problems
+from planner.question.run.prices import Prices, filled_prices, price_problems
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE: str = BY_NAME["hardware"].default
@@ -295,9 +295,7 @@ class Request(BaseModel):
     price_per_chip_hour: Amount | None = _field("price_per_chip_hour")
     electricity_price: Amount | None = _field("electricity_price")
     carbon_intensity: Amount | None = _field("carbon_intensity")
-    prices: Annotated[tuple[str, ...], choices(words_of("prices"), text=1)] | None = _field(
-        "prices"
-    )
+    prices: Prices | None = _field("prices")
     mtbf: Seconds | None = _field("mtbf")
     chip_hours_per_failure: Count | None = _field("chip_hours_per_failure")
     failure_site: NameOrPath | None = _field("failure_site")

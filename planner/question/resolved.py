@@ -50,7 +50,6 @@ from planner.question.records import (
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.question.run.phases import several_problems
-from planner.question.run.prices import filled_prices
 
 if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration
@@ -110,16 +109,6 @@ class Resolved:
 def _without_effect(request: Request) -> list[str]:
     """Fields that were given but mean nothing without another one, one line per field."""
     lines = _alone(request)
-    if request.train_tokens is None:
-        priced = any(one.has_price for one in (request.minimized, *request.compared))
-        lines += [
-            f"{name.replace('_', '-')}: has no effect without train-tokens, the tokens of the "
-            "whole training run; give them or leave it out"
-            for name in ("price_per_chip_hour", "electricity_price", "carbon_intensity", "prices")
-            if getattr(request, name) is not None
-            and name not in filled_prices(request.prices)
-            and not (priced and name in ("price_per_chip_hour", "prices"))
-        ]
     if request.scale and request.pes is None:
         lines.append(
             f"scale: {', '.join(request.scale)} has no effect without pes, the processing elements "

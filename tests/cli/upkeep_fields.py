@@ -19,6 +19,7 @@ _TEXTS: dict[str, tuple[Any, str]] = {
     "on_failure": ("shrink", "shrink"),
     "maintenance": (0.02, "2%"),
 }
+PRICED = ("price_per_chip_hour", "carbon_intensity", "electricity_price", "prices")
 PEERS = {"checkpoint_writes": "peer-memory"}
 OF_UPKEEP: dict[str, tuple[Any, tuple[str, ...]]] = {
     name: (value, (f"--{name.replace('_', '-')}", text, "--train-tokens", "1T"))

@@ -44,7 +44,7 @@ MEGATRON_CHECKPOINTS = (
         of=("ddp", "zero1"),
         keeps=_MESH,
         writers=REPLICA,
-        written=f"{_CHECKPOINTING} line 584, {_OPTIMIZER} line 1134: data rank 0 gathers and writes",
+        written=f"{_CHECKPOINTING} line 584, {_OPTIMIZER} line 1134: data rank 0 gathers, writes",
         version=_VERSION,
         source=f"{_CHECKPOINTING} lines 135 to 141: check_checkpoint_args compares TP and PP",
     ),

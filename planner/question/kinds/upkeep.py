@@ -12,7 +12,7 @@ from planner.cost.goodput.domains import NODE, domain_of
 from planner.cost.goodput.rates import rate_of_site
 from planner.question.asked import BY_NAME, UPKEEP
 from planner.question.request import Request
-from planner.question.run.prices import chip_problems
+from planner.question.run.prices import chip_problems, filled_prices
 
 PEER_MEMORY = CHECKPOINT_WRITES[2]
 _, WAIT, SHRINK = ON_FAILURE
@@ -21,9 +21,9 @@ _RATES = ("mtbf", "chip_hours_per_failure", "failure_site")
 
 def upkeep_problems(request: Request) -> Iterator[str]:
     """One line per field that has no effect, or says again what another one says."""
-    given = [name for name in UPKEEP if getattr(request, name) is not None]
     if request.train_tokens is None:
-        for name in given:
+        given = [name for name in UPKEEP if getattr(request, name) is not None]
+        for name in (*given, *_unused_prices(request)):
             yield (
                 f"{_flag(name)}: has no effect without train-tokens, the tokens of the whole "
                 "training run; give them or leave it out"
@@ -32,8 +32,20 @@ def upkeep_problems(request: Request) -> Iterator[str]:
     yield from rate_problems(request)
 
 
+def _unused_prices(request: Request) -> list[str]:
+    """Prices that were given without a run, and that no objective counts."""
+    counted = any(one.has_price for one in (request.minimized, *request.compared))
+    own = ("price_per_chip_hour", "prices") if counted else ()
+    left_out = (*filled_prices(request.prices), *own)
+    return [
+        name
+        for name in ("price_per_chip_hour", "electricity_price", "carbon_intensity", "prices")
+        if getattr(request, name) is not None and name not in left_out
+    ]
+
+
 def rate_problems(request: Request) -> Iterator[str]:
-    """That two fields say how often the job fails."""
+    """Fields that contradict one another, or have no effect without another one."""
     given = [name for name in UPKEEP if getattr(request, name) is not None]
     rates = [_flag(name) for name in _RATES if name in given]
     if len(rates) > 1:

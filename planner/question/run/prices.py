@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 from frozen_records import dataclass
 from hardware_db import load_reference
+from planner.base.fields import choices
 from planner.base.units import plain
+from planner.question.asked.words import words_of
 
+Prices = Annotated[tuple[str, ...], choices(words_of("prices"), text=1)]
+"""Names of published prices, in a question."""
 FILLS = {"chip-hour": "price_per_chip_hour", "kWh": "electricity_price"}
 """What a price is per, to the field of the question that it fills."""
 
