@@ -42,12 +42,8 @@ from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.kinds.upkeep import spares_problems, upkeep_problems
 from planner.question.records import (
-    cluster_named,
-    local_named,
-    model_named,
-    names_a_file,
-    preset_of,
-)
+    cluster_named, local_named, model_named, names_a_file, preset_of,
+)  # fmt: skip
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.question.run.phases import several_problems
 from planner.question.run.prices import filled_prices
@@ -61,9 +57,7 @@ _SHOWN = (
     "fp8-recipe", "era", "calibration", "power-cap", "cooling", "pue",
 )  # fmt: skip
 
-_AS_ASKED = (
-    "lora_rank", "adapter", "frozen_weights", "optimizer", "images", "tower_recompute",
-)  # fmt: skip
+_AS_ASKED = ("lora_rank", "adapter", "frozen_weights", "optimizer", "images", "tower_recompute")
 _NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
 
 
