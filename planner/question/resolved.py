@@ -42,8 +42,12 @@ from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
 from planner.question.kinds.upkeep import spares_problems, upkeep_problems
 from planner.question.records import (
-    cluster_named, local_named, model_named, names_a_file, preset_of,
-)  # fmt: skip
+    cluster_named,
+    local_named,
+    model_named,
+    names_a_file,
+    preset_of,
+)
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.question.run.phases import several_problems
 from planner.question.run.prices import filled_prices
@@ -56,7 +60,6 @@ _SHOWN = (
     "set", "hardware", "chip", "network", "framework", "seq-len", "batch-tokens", "precision",
     "fp8-recipe", "era", "calibration", "power-cap", "cooling", "pue",
 )  # fmt: skip
-
 _AS_ASKED = ("lora_rank", "adapter", "frozen_weights", "optimizer", "images", "tower_recompute")
 _NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
 
