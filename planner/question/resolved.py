@@ -59,10 +59,7 @@ _SHOWN = (
     "set", "hardware", "chip", "network", "framework", "seq-len", "batch-tokens", "precision",
     "fp8-recipe", "era", "calibration", "power-cap", "cooling", "pue",
 )  # fmt: skip
-
-_AS_ASKED = (
-    "lora_rank", "adapter", "frozen_weights", "optimizer", "images", "tower_recompute",
-)  # fmt: skip
+_AS_ASKED = ("lora_rank", "adapter", "frozen_weights", "optimizer", "images", "tower_recompute")
 _NO_CHIPS = "chips: is missing; say how many chips to plan for, e.g. --chips 4096"
 
 

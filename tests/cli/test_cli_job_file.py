@@ -393,6 +393,5 @@ def test_paths_in_a_job_file_are_seen_from_its_folder(
 def test_a_similar_path_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "slow.yaml").write_text("tp_overlap: 0.0\n", encoding="utf-8")
     for flag in ("--assumptions", "--model", "--hardware"):
-        lines = refused("solve", *replaced(BASE_FLAGS, flag, tmp_path / "slw.yaml"))
-        assert len(lines) == 1
-        assert lines[0].endswith("did you mean 'slow.yaml'?")
+        (line,) = refused("solve", *replaced(BASE_FLAGS, flag, tmp_path / "slw.yaml"))
+        assert line.endswith("did you mean 'slow.yaml'?")
