@@ -110,6 +110,9 @@ def limits_of(request: Request) -> Limits:
         power_boundary=request.power_boundary,
         step_time_s=request.max_step_time,
         mfu=request.min_mfu,
+        run_s=None if request.deadline is None else request.within[0],
+        run_money=request.budget,
+        run_energy_j=request.max_run_energy,
     )
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
@@ -22,12 +23,8 @@ from pydantic import (
 
 from planner.base.errors import InputError
 from planner.base.fields import Share, choice, choices, refusal
-from planner.base.messages import (
-    Attempts,
-    Origin,
-    misspelt,
-    mistakes,
-)
+from planner.base.messages import Attempts, Origin, misspelt, mistakes
+from planner.base.units import parse_within
 from planner.base.vocabulary import ANY, JOB_WORDS, LAYOUTS, OTHER_WORDS
 from planner.machine.degraded import degraded_schema, read_degraded
 from planner.machine.pool_text import pools_schema, read_pools
@@ -50,8 +47,10 @@ from planner.question.fields import (
     Dropped,
     FrontPoints,
     Images,
+    Joules,
     LayerLayout,
     Margin,
+    Money,
     NameOrPath,
     Pes,
     Pue,
@@ -61,6 +60,7 @@ from planner.question.fields import (
     TotalPes,
     Watts,
     Whole,
+    Within,
     range_of,
 )
 from planner.question.fixes import read_fixes
@@ -180,6 +180,13 @@ class Request(BaseModel):
         return fewest == most
 
     @property
+    def within(self) -> tuple[float, float | None]:
+        """Seconds of the deadline, and the chance at which it has to be kept, if there are any."""
+        if isinstance(self.deadline, str):
+            return parse_within(self.deadline)
+        return (math.inf if self.deadline is None else self.deadline), None
+
+    @property
     def oom_risk(self) -> float | None:
         """The chance of running out of memory that a plan may have; None: memory is limited else.
 
@@ -285,6 +292,9 @@ class Request(BaseModel):
     power_boundary: Annotated[str, _word("power_boundary")] = _field("power_boundary")
     max_step_time: Seconds | None = _field("max_step_time")
     min_mfu: Share | None = _field("min_mfu")
+    deadline: Within | None = _field("deadline")
+    budget: Money | None = _field("budget")
+    max_run_energy: Joules | None = _field("max_run_energy")
     time_limit: Seconds | None = _field("time_limit")
     train_tokens: Count | None = _field("train_tokens")
     price_per_chip_hour: Amount | None = _field("price_per_chip_hour")

@@ -40,7 +40,7 @@ from planner.question.kinds.adapters import target_problems, targets_in, tuning_
 from planner.question.kinds.images import image_problems
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
-from planner.question.kinds.upkeep import spares_problems, upkeep_problems
+from planner.question.kinds.upkeep import spares_problems, upkeep_problems, whole_run
 from planner.question.records import (
     cluster_named,
     local_named,
@@ -302,6 +302,7 @@ def _as_run(tried: Attempts, request: Request, cost: CostModel, defaults: Defaul
         cost,
         facility=facility_of(request.pue, defaults),
         clock_limit=tried.needed(limit),
+        run=whole_run(request, cost),
         tables=no_tables if cost.assumptions.collectives == NCCL else table_of,
     )
 

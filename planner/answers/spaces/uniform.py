@@ -236,6 +236,7 @@ def _first_of_ties(
     if Deadline(space.deadline).passed or space.last is None:
         return found
     counts = any(one.of_memory for one in (objective, *space.columns))
+    runs = {one: float(point[at]) for at, one in enumerate(columns) if one.of_run}
     time_s, energy_j = (column_of(point, columns, one) for one in BOTH)
     nodes, limits, opened = space.last, space.limits, space.first
     if counts or time_s is None or energy_j is None:
@@ -250,4 +251,5 @@ def _first_of_ties(
         time_s=float(time_s),
         energy_j=float(energy_j),
         opened=opened,
+        runs=runs,
     ).first(found)

@@ -14,7 +14,13 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
-from planner.cost.goodput.segments import Checkpointing, Interruptions, best_steps, shares
+from planner.cost.goodput.segments import (
+    Checkpointing,
+    Interruptions,
+    best_steps,
+    free_work_s,
+    shares,
+)
 from planner.cost.goodput.spares import waiting
 
 _HALVINGS = 60
@@ -43,9 +49,9 @@ class Upkeep:
     repair_s: float
     while_down: bool = True
 
-    def pulled(self, theta_s: float, chips: int) -> float:
+    def pulled(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
         """Mean number of nodes under repair, with enough spares."""
-        return self.node_share * self.repair_s * chips / theta_s
+        return np.divide(self.node_share * self.repair_s * np.asarray(chips), theta_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +72,36 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What of the goodput of plans does not depend on their steps; (n,) or numbers.
+
+    Attributes:
+        mtbf_s: Mean time between failures of the job.
+        free_work_s: Of `segments`.
+        waits: Share of the time in which it waits for spares.
+    """
+
+    mtbf_s: FloatArray
+    free_work_s: FloatArray
+    waits: FloatArray
+
+    @staticmethod
+    def of(mtbf_s: FloatArray | float, saved: Checkpointing, upkeep: Upkeep) -> Known:
+        """Of jobs that fail so often, with their checkpoints."""
+        mtbf = np.asarray(mtbf_s, dtype=np.float64)
+        waits = np.zeros_like(mtbf)
+        if upkeep.spares is not None:
+            waits = waiting(upkeep.pulled(mtbf, 1), upkeep.spares)
+        return Known(mtbf_s=mtbf, free_work_s=free_work_s(mtbf, saved.stall_s), waits=waits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Goodput:
     """(n,) where the wall time goes; the shares sum to 1.
 
     Attributes:
         work: Work that counts: goodput.
+        times: How often work is done in the mean: once, and again where it is lost.
         stragglers, stalls, down, lost, waits: Slow chips, checkpoints, detection and restart, work
             and checkpoints that were lost, waiting for a spare.
         steps_between: Steps between two checkpoints.
@@ -78,6 +109,7 @@ class Goodput:
     """
 
     work: FloatArray
+    times: FloatArray
     stragglers: FloatArray
     stalls: FloatArray
     down: FloatArray
@@ -87,35 +119,37 @@ class Goodput:
     failures_per_s: FloatArray
 
 
-def goodput(theta_s: FloatArray | float, pace: Pace, upkeep: Upkeep) -> Goodput:
+def goodput(
+    theta_s: FloatArray | float, pace: Pace, upkeep: Upkeep, known: Known | None = None
+) -> Goodput:
     """Where the time of runs goes with their best checkpoint interval.
 
     Args:
         theta_s: (n,) or a number: chip-seconds per failure.
         pace: The plans.
-        upkeep: How the run is kept going; a number of spares takes one theta and one chip count.
+        upkeep: How the run is kept going.
+        known: What of it does not depend on the steps, where that was made before.
     """
+    known = known or Known.of(np.divide(theta_s, pace.chips), pace.saved, upkeep)
     down = Interruptions(
-        mtbf_s=np.divide(theta_s, pace.chips),
+        mtbf_s=known.mtbf_s,
         detection_s=upkeep.detection_s,
         restart_s=upkeep.restart_s,
         while_down=upkeep.while_down,
     )
     step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
-    between = np.minimum(best_steps(step, down, pace.saved), np.maximum(pace.steps, 1.0))
+    best = np.maximum(known.free_work_s, pace.saved.write_s)
+    between = np.minimum(best_steps(step, down, pace.saved, best), np.maximum(pace.steps, 1.0))
     spent = shares(between * step, down, pace.saved)
-    waits = 0.0
-    if upkeep.spares is not None:
-        pulled = upkeep.pulled(float(np.max(theta_s)), int(np.max(pace.chips)))
-        waits = waiting(pulled, upkeep.spares)
-    works = 1.0 - waits
+    works = 1.0 - known.waits
     return Goodput(
+        times=spent.times,
         work=works * spent.work * (1.0 - upkeep.straggler_loss),
         stragglers=works * spent.work * upkeep.straggler_loss,
         stalls=works * spent.stalls,
         down=works * spent.down,
         lost=works * spent.lost,
-        waits=waits + np.zeros_like(spent.work),
+        waits=known.waits + np.zeros_like(spent.work),
         steps_between=between,
         failures_per_s=works * spent.failures_per_s,
     )

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.context import CostModel
-from planner.cost.goodput.checkpoints import checkpointing
-from planner.cost.goodput.goodput import Pace, Upkeep
+from planner.cost.goodput.goodput import Upkeep
 from planner.cost.goodput.rates import HOUR_S, Rate, known, rate_of_chip, rate_of_site
+from planner.cost.goodput.runs import Running
 from planner.question.request import Request
+
+_KWH_J = 3.6e6
 
 
 def rate_of(request: Request, model: CostModel, chips: int) -> Rate | None:
@@ -42,27 +44,18 @@ def upkeep_of(request: Request) -> Upkeep:
     )
 
 
-def pace_of(
-    request: Request, model: CostModel, chips: int, step_time_s: float, held_bytes: float
-) -> Pace:
-    """The work of one plan.
-
-    Args:
-        request: The question, with the tokens of the run.
-        model: Job and chip.
-        chips: Of the plan.
-        step_time_s: Of the plan.
-        held_bytes: Weights and optimizer on its fullest chip.
-    """
-    usual = known().quantities["usual.store_per_chip"].number * chips
-    return Pace(
-        chips=chips,
-        step_time_s=step_time_s,
-        steps=(request.train_tokens or 0.0) / model.job.batch_tokens,
-        saved=checkpointing(
-            model,
-            held_bytes,
-            request.checkpoint_store or usual,
-            beside=request.checkpoint_writes in (None, CHECKPOINT_WRITES[0]),
-        ),
+def running_of(request: Request, model: CostModel) -> Running:
+    """The whole run of a question that has its tokens, whatever its plan."""
+    price, per_kwh = request.price_per_chip_hour, request.electricity_price
+    return Running(
+        tokens=request.train_tokens or 0.0,
+        rate=None if request.mtbf is not None else rate_of(request, model, 1),
+        mtbf_s=request.mtbf,
+        upkeep=upkeep_of(request),
+        store_bytes_per_s=request.checkpoint_store,
+        store_per_chip=known().quantities["usual.store_per_chip"].number,
+        beside=request.checkpoint_writes in (None, CHECKPOINT_WRITES[0]),
+        price_per_chip_s=None if price is None else price / HOUR_S,
+        price_per_j=None if per_kwh is None else per_kwh / _KWH_J,
+        chance=request.within[1],
     )

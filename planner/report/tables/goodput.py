@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from planner.base.units import plain, plural, show_bytes, show_percent, show_seconds
+from planner.base.units import (
+    plain,
+    plural,
+    show_bytes,
+    show_days,
+    show_percent,
+    show_seconds,
+)
 from planner.results.parts import RunGoodput, TrainingRun
 
 ON_REQUEST = frozenset({
@@ -16,15 +23,11 @@ def days_words(run: TrainingRun) -> str:
     """`61 days (80 %: 57 to 66)`."""
     if run.days is None:
         return "hardly ever ends: failures come before the work between two checkpoints is done"
-    time = _days(run.days)
+    time = show_days(run.days)
     if run.days_low is None:
         return time
     high = "no end" if run.days_high is None else _number(run.days_high, run.days)
     return f"{time} (80 %: {_number(run.days_low, run.days)} to {high})"
-
-
-def _days(days: float) -> str:
-    return f"{plain(days)} days" if days >= 1 else show_seconds(days * _DAY_S)
 
 
 def _number(days: float, beside: float) -> str:
@@ -42,7 +45,7 @@ def goodput_rows(run: TrainingRun) -> list[tuple[str, str]]:
     if found.chips_at_half is not None:
         goodput += f" (below 50 % above {plain(found.chips_at_half)} chips)"
     return [
-        ("if nothing failed", _days(run.ideal_days)),
+        ("if nothing failed", show_days(run.ideal_days)),
         ("goodput", goodput),
         ("lost time", _lost_words(found)),
         ("failures", _failure_words(found)),

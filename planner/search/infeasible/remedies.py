@@ -233,7 +233,8 @@ def _run_by(model: CostModel, framework: FrameworkProfile) -> CostModel:
     shipped = replace(given, collectives=model.assumptions.collectives)
     built = CostModel.build(job, model.cluster, shipped, model.torus_axes)
     return replace(
-        built, facility=model.facility, clock_limit=model.clock_limit, tables=model.tables
+        built, facility=model.facility, clock_limit=model.clock_limit, tables=model.tables,
+        run=model.run,
     )
 
 
