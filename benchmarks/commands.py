@@ -42,6 +42,14 @@ for _ in range(2):
     planner.solve(model="gpt3-125m", hardware="h100-sxm5-80", chips=8)
 print(time.process_time() - started)
 """
+_COMPLETION = """
+import os, sys
+os.environ.update(_PLANNER_COMPLETE="complete_bash", COMP_WORDS="planner solve --model llama",
+                  COMP_CWORD="3")
+sys.argv = ["planner"]
+from planner.cli.entry import main
+sys.exit(main())
+"""
 _UNIT = "x=0\nfor i in range(10**7): x+=1"
 COMMANDS: dict[str, tuple[str, ...]] = {
     "unit": ("-c", _UNIT),
@@ -64,6 +72,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "imports": ("-c", "import planner; planner.solve"),
     "help": (*_PLANNER, "--help"),
     "version": (*_PLANNER, "--version"),
+    "completion": ("-c", _COMPLETION),
 }  # fmt: skip
 """Name to the arguments of Python: what is measured, and in which order."""
 _TITLES = {
@@ -71,10 +80,11 @@ _TITLES = {
     "repeated": "python: 5 x planner.solve(model='llama2-13b', chips=4096)",
     "second": "python: a second planner.solve(model='gpt3-125m', chips=8)",
     "imports": "python: import planner; planner.solve",
+    "completion": "planner solve --model llama, completed by bash",
 }
 WANTED = {"solve": 0.5, "uniform": 0.33, "uneven": 0.45, "experts": 0.3, "large": 0.15,
           "synthesis": 0.65, "boxes": 1.5, "validate": 0.45, "second": 0.15, "imports": 0.35,
-          "help": 1.0, "version": 1.0}  # fmt: skip
+          "help": 1.0, "version": 1.0, "completion": 1.0}  # fmt: skip
 """Ratios to reach, to the code of which the whole commands were first timed (411d6425)."""
 QUICK = ("solve",)
 

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 
 from frozen_records import dataclass
-from planner.base.arrays import FloatArray
+from planner.answers.whole_run.sizes import Smaller, smaller_sizes
+from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.goodput.checkpoints import checkpoint_bytes
+from planner.cost.goodput.domains import Domain
 from planner.cost.goodput.goodput import (
     Goodput,
     Pace,
@@ -27,17 +30,33 @@ from planner.cost.goodput.goodput import (
     chips_at,
     goodput,
 )
-from planner.cost.goodput.rates import HOUR_S, Rate
-from planner.cost.goodput.runs import kept_of, money_of_chips, money_of_energy, spread_of_time
+from planner.cost.goodput.rates import HOUR_S, Z_90, Rate
+from planner.cost.goodput.runs import (
+    kept_of,
+    money_of_chips,
+    money_of_energy,
+    run_costs,
+    spread_of_time,
+)
+from planner.cost.goodput.shrinking import shrinking
 from planner.cost.goodput.spares import CHANCE, spares_for
 from planner.objectives import RunCosts
 from planner.plan import PlanTable
-from planner.question.kinds.running import rate_of, upkeep_of
+from planner.question.kinds.running import (
+    failure_domain_of,
+    no_peers,
+    pace_of,
+    peer_bytes,
+    rate_of,
+    running_of,
+    upkeep_of,
+)
+from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK
 from planner.question.request import Request
-from planner.results.parts import RunGoodput, TrainingRun
+from planner.results.parts import PeerRecovery, Recovery, RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
 
-_DAY_S, _MWH_J, _KWH_J = 86400.0, 3.6e9, 3.6e6
+_DAY_S, _KWH_J, _MWH_J = 86400.0, 3.6e6, 3.6e9
 WANTED, HALF = 0.9, 0.5
 """Goodput of the break-even rate, and below which a run is warned of."""
 
@@ -48,92 +67,97 @@ def whole_run(request: Request, result: PlanResult, model: CostModel | None) -> 
     Args:
         request: The question.
         result: The plan.
-        model: Its job, machine and run; None: it is on chips of several kinds, whose failures
-            nobody published.
+        model: Its job and machine; None: it is on chips of several kinds, whose failures nobody
+            published.
     """
-    run = _taken(request, result)
+    ideal = _ideal(request, result)
     if model is None:
-        return run
+        return _against_deadline(ideal, request)
+    if model.run is None:  # plans are not compared by it
+        model = replace(model, run=running_of(request, model))
     held = result.memory_bytes["weights"] + result.memory_bytes["optimizer"]
-    of_plan = np.array([held]), np.array([result.memory_per_chip_bytes])
-    kept = kept_of(model, PlanTable.from_plans([result.plan]), *of_plan)
-    pace = replace(kept.pace, step_time_s=np.array([result.step_time_s]))
-    upkeep, rate = upkeep_of(request), rate_of(request, model, result.chips)
+    pace = pace_of(request, model, result.chips, result.step_time_s, held)
+    domain = failure_domain_of(request, model, result.chips)
+    upkeep, rate = upkeep_of(request, domain), rate_of(request, model, result.chips)
     if rate is None:
-        edge = break_even_s(WANTED, _alone(pace), upkeep)
-        return replace(run, break_even_chip_hours=None if edge is None else edge / HOUR_S)
-    return _with_failures(run, result, model, _Kept(pace, upkeep, rate))
+        edge = break_even_s(WANTED, pace, upkeep)
+        unsure = replace(ideal, break_even_chip_hours=None if edge is None else edge / HOUR_S)
+        return _against_deadline(unsure, request)
+    smaller = smaller_sizes(model, result.plan, domain) if request.on_failure == SHRINK else None
+    kept = _Kept(request, pace, upkeep, rate, domain, held, smaller)
+    run = _with_failures(request, result, model, ideal, kept)
+    return _against_deadline(run, request)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    """How the run of a plan is kept going.
+
+    Attributes:
+        smaller: What it shrinks to; a string: why it does not; None: it was not asked to.
+    """
+
+    request: Request
     pace: Pace
     upkeep: Upkeep
     rate: Rate
+    domain: Domain
+    held_bytes: float
+    smaller: Smaller | str | None
 
     def spent(self, theta_s: float) -> Goodput:
-        """Where the time goes at a rate."""
+        """Where its time goes at so many chip-seconds per failure."""
+        if isinstance(self.smaller, Smaller):
+            return shrinking(theta_s, self.pace, self.upkeep, self.smaller.sizes)
         return goodput(theta_s, self.pace, self.upkeep)
 
 
-def _alone(pace: Pace) -> Pace:
-    """The pace of one plan as numbers."""
-    saved = pace.saved
-    return replace(
-        pace,
-        chips=_number(pace.chips),
-        step_time_s=_number(pace.step_time_s),
-        saved=replace(saved, stall_s=_number(saved.stall_s), write_s=_number(saved.write_s)),
-    )
-
-
-def _number(figure: FloatArray | float) -> float:
-    return float(np.asarray(figure).ravel()[0])
-
-
-def _taken(request: Request, result: PlanResult) -> TrainingRun:
-    """What the run takes: as objectives have it, else as if nothing failed."""
+def _ideal(request: Request, result: PlanResult) -> TrainingRun:
+    """The run if nothing failed."""
     tokens = request.train_tokens or 0.0
-    ideal_s = tokens / result.tokens_per_s
-    steps = ideal_s / result.step_time_s
-    costs = result.run or RunCosts(time_s=ideal_s, energy_j=steps * result.energy_per_step_j)
-    time_s, joules = float(costs.time_s), float(costs.energy_j)
-    ends, days = _step_interval(result), time_s / _DAY_S
+    seconds = tokens / result.tokens_per_s
+    steps = seconds / result.step_time_s
+    share = _step_interval(result)
+    days = seconds / _DAY_S
     run = TrainingRun(
         tokens=tokens,
         steps=steps,
         days=days,
-        days_low=None if ends is None else days * ends[0],
-        days_high=None if ends is None else days * ends[1],
-        ideal_days=ideal_s / _DAY_S,
-        energy_mwh=joules / _MWH_J,
-        facility_energy_mwh=joules / _MWH_J * _facility(result),
+        days_low=None if share is None else days * share[0],
+        days_high=None if share is None else days * share[1],
+        ideal_days=days,
+        energy_mwh=None,
+        facility_energy_mwh=None,
         cost=None,
         electricity_cost=None,
         co2_t=None,
     )
-    if math.isinf(time_s):  # a cycle that hardly ever ends: no number of days
-        return replace(run, days=None, days_low=None, days_high=None, energy_mwh=None,
-                       facility_energy_mwh=None)  # fmt: skip
-    return _priced(run, request, result, time_s, joules)
-
-
-def _facility(result: PlanResult) -> float:
-    """Energy at the facility over that of nodes and fabric."""
-    return result.boundaries[-1].energy_j / result.energy_per_step_j
+    return _priced(run, request, result, seconds, steps * result.energy_per_step_j)
 
 
 def _priced(
     run: TrainingRun, request: Request, result: PlanResult, time_s: float, joules: float
 ) -> TrainingRun:
-    """With what its days and energy cost."""
+    """With its energy, and what days and energy cost.
+
+    Args:
+        run: The run.
+        request: The question, with its prices.
+        result: The plan.
+        time_s, joules: Wall time; energy of nodes and fabric.
+    """
     price, per_kwh = request.price_per_chip_hour, request.electricity_price
-    carbon, facility_j = request.carbon_intensity, joules * _facility(result)
+    carbon = request.carbon_intensity
+    facility_j = joules * result.boundaries[-1].energy_j / result.energy_per_step_j
+    cost = None if price is None else money_of_chips(price / HOUR_S, result.chips, time_s)
+    electricity = None if per_kwh is None else money_of_energy(per_kwh / _KWH_J, facility_j)
     return replace(
         run,
-        cost=None if price is None else money_of_chips(price / HOUR_S, result.chips, time_s),
-        electricity_cost=None if per_kwh is None else money_of_energy(per_kwh / _KWH_J, facility_j),
-        co2_t=None if carbon is None else carbon * facility_j / _MWH_J * 1e-3,
+        energy_mwh=joules / _MWH_J,
+        facility_energy_mwh=facility_j / _MWH_J,
+        cost=None if cost is None else float(cost),
+        electricity_cost=None if electricity is None else float(electricity),
+        co2_t=None if carbon is None else carbon * facility_j / _KWH_J * 1e-6,
     )
 
 
@@ -146,19 +170,50 @@ def _step_interval(result: PlanResult) -> tuple[float, float] | None:
 
 
 def _with_failures(
-    run: TrainingRun, result: PlanResult, model: CostModel, kept: _Kept
+    request: Request, result: PlanResult, model: CostModel, ideal: TrainingRun, kept: _Kept
 ) -> TrainingRun:
-    """The run with where its time goes, and how sure its days are."""
     spent = kept.spent(kept.rate.theta_s)
-    if run.days is None:
-        return replace(run, goodput=_record(spent, kept, model, math.inf))
-    low, high = _interval(result, kept, _number(spent.work))
-    return replace(
-        run,
-        days_low=run.days * low,
-        days_high=run.days * high if math.isfinite(high) else None,
-        goodput=_record(spent, kept, model, run.days * _DAY_S),
+    share = float(spent.work)
+    if not share > 0.0:  # a cycle that hardly ever ends: no number of days
+        return replace(ideal, days=None, days_low=None, days_high=None, energy_mwh=None,
+                       facility_energy_mwh=None, cost=None, electricity_cost=None, co2_t=None,
+                       goodput=_record(spent, kept, model, math.inf))  # fmt: skip
+    costs = _costs(result, model, kept, spent)
+    time_s, (low, high) = float(costs.time_s), _interval(result, kept, share)
+    days = time_s / _DAY_S
+    run = replace(
+        ideal,
+        days=days,
+        days_low=days * low,
+        days_high=days * high if math.isfinite(high) else None,
+        goodput=_record(spent, kept, model, time_s),
     )
+    return _priced(run, request, result, time_s, float(costs.energy_j))
+
+
+def _against_deadline(run: TrainingRun, request: Request) -> TrainingRun:
+    """With the chance to be within the deadline, where one is asked for."""
+    if request.deadline is None:
+        return run
+    most = request.within[0] / _DAY_S
+    run = replace(run, deadline_days=most)
+    if run.days is None or run.days_low is None:
+        return run
+    later = most >= run.days
+    end = run.days_high if later else run.days_low
+    wide = math.inf if end is None else abs(math.log(end / run.days))
+    if not wide:
+        return replace(run, deadline_chance=1.0 if later else 0.0)
+    chance = NormalDist().cdf(Z_90 * math.log(most / run.days) / wide)
+    return replace(run, deadline_chance=chance)
+
+
+def _costs(result: PlanResult, model: CostModel, kept: _Kept, spent: Goodput) -> RunCosts:
+    """What the run takes, as objectives have it."""
+    held = np.array([kept.held_bytes]), np.array([result.memory_per_chip_bytes])
+    needs = kept_of(model, PlanTable.from_plans([result.plan]), *held)
+    step = np.array([result.step_time_s]), np.array([result.energy_per_step_j])
+    return run_costs(model, needs, *step, spent).row(0)
 
 
 def _interval(result: PlanResult, kept: _Kept, share: float) -> tuple[float, float]:
@@ -167,40 +222,76 @@ def _interval(result: PlanResult, kept: _Kept, share: float) -> tuple[float, flo
     steps = _step_interval(result) or (1.0, 1.0)
     sides = zip(steps, (kept.rate.high_s, kept.rate.low_s), (-1.0, 1.0), strict=True)
     for of_step, theta, sign in sides:
-        there = _number(kept.spent(theta).work)
+        there = float(kept.spent(theta).work)
         wide = float(spread_of_time(of_step, share, there)) if there > 0.0 else math.inf
         ends.append(math.exp(sign * wide))
     return ends[0], ends[1]
 
 
 def _record(spent: Goodput, kept: _Kept, model: CostModel, wall_s: float) -> RunGoodput:
-    rate, pace, chips = kept.rate, _alone(kept.pace), int(_number(kept.pace.chips))
-    nodes = float(kept.upkeep.pulled(rate.theta_s, chips))
-    slow = pace.step_time_s / (1.0 - kept.upkeep.straggler_loss)
-    low, high = (_number(kept.spent(at).work) for at in (rate.low_s, rate.high_s))
-    share = _number(spent.work)
+    rate, pace, chips = kept.rate, kept.pace, int(kept.pace.chips)
+    domains = float(kept.upkeep.pulled(rate.theta_s, chips))
+    slow = float(pace.step_time_s) / (1.0 - kept.upkeep.straggler_loss)
+    low, high = (float(kept.spent(at).work) for at in (rate.low_s, rate.high_s))
+    share = float(spent.work)
     return RunGoodput(
         share=share,
         low=low,
         high=high,
-        stalls=_number(spent.stalls),
-        down=_number(spent.down),
-        lost=_number(spent.lost),
-        stragglers=_number(spent.stragglers),
-        waits=_number(spent.waits),
+        stalls=float(spent.stalls),
+        down=float(spent.down),
+        lost=float(spent.lost),
+        stragglers=float(spent.stragglers),
+        waits=float(spent.waits),
+        smaller=float(spent.smaller),
+        maintenance=float(spent.maintenance),
         chip_hours_per_failure=rate.theta_s / HOUR_S,
         chip_hours_low=rate.low_s / HOUR_S,
         chip_hours_high=rate.high_s / HOUR_S,
         rate=rate.words,
         mtbf_s=rate.theta_s / chips,
-        failures=None if math.isinf(wall_s) else _number(spent.failures_per_s) * wall_s,
+        failures=None if math.isinf(wall_s) else float(spent.failures_per_s) * wall_s,
         checkpoint_bytes=checkpoint_bytes(model.job),
         checkpoint_stall_s=float(pace.saved.stall_s),
         checkpoint_write_s=float(pace.saved.write_s),
-        checkpoint_steps=int(_number(spent.steps_between)),
-        checkpoint_every_s=_number(spent.steps_between) * slow,
+        checkpoint_steps=int(spent.steps_between),
+        checkpoint_every_s=float(spent.steps_between) * slow,
+        recovery=_recovery(spent, kept, model),
         spares=kept.upkeep.spares,
-        spares_wanted=spares_for(nodes),
+        spares_wanted=spares_for(domains) * kept.domain.nodes,
         spares_chance=CHANCE,
-        chips_at_half=chips_at(HALF, rate.theta_s, pace, kept.upkeep) if share < HALF else None,
+        chips_at_half=_at_half(kept) if share < HALF else None,
+    )
+
+
+def _recovery(spent: Goodput, kept: _Kept, model: CostModel) -> Recovery:
+    asked, smaller, chips = kept.request, kept.smaller, int(kept.pace.chips)
+    wanted = asked.checkpoint_writes == PEER_MEMORY
+    return Recovery(
+        domain=kept.domain.name,
+        domain_nodes=kept.domain.nodes,
+        store_steps=int(spent.steps_between * spent.store_every),
+        peers=_peers(kept, model),
+        no_peers=no_peers(asked, model, chips, kept.held_bytes) if wanted else "",
+        on_failure=asked.on_failure or ON_FAILURE[0],
+        ranks=smaller.ranks if isinstance(smaller, Smaller) else (),
+        not_shrunk=smaller if isinstance(smaller, str) else "",
+    )
+
+
+def _at_half(kept: _Kept) -> float | None:
+    """Chips at which failures alone take a half; None: more than the job has."""
+    chips = chips_at(HALF, kept.rate.theta_s, kept.pace, kept.upkeep)
+    return chips if chips < kept.pace.chips else None
+
+
+def _peers(kept: _Kept, model: CostModel) -> PeerRecovery | None:
+    found = kept.pace.peers
+    if found is None:
+        return None
+    return PeerRecovery(
+        covered=float(found.covered),
+        restart_s=float(found.restart_s),
+        write_s=float(found.write_s),
+        host_bytes=peer_bytes(model, kept.held_bytes),
     )

@@ -44,8 +44,10 @@ BOUNDARIES = ("chip", "node", "node_and_fabric", "facility")
 """What is inside the meter of energy and power, from the smallest to the largest."""
 FAILURE_SITES = ("llama-3", "rsc-1", "rsc-2", "opt-175b", "bloom", "lablup-b200")
 """Of `hardware_db/data/reference/failures.yaml`; a test compares."""
-CHECKPOINT_WRITES = ("async", "blocking")
-"""Beside the work, or while it waits."""
+CHECKPOINT_WRITES = ("async", "blocking", "peer-memory")
+"""Beside the work, while it waits, or to the memory of peers with now and then one in the store."""
+ON_FAILURE = ("spare", "wait", "shrink")
+"""What takes the place of broken nodes."""
 OTHER_WORDS = {
     "job": {
         "sft": "finetune",

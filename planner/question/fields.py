@@ -126,6 +126,37 @@ Dropped = Annotated[
     Percent,
     number_schema("share", {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, 0.05, "5%"),
 ]
+_MONTH_S = 365.25 / 12 * 86400.0
+
+
+def _of_month(value: Any) -> Any:
+    """Hours a month as the share of the time that they are; a share as it is."""
+    if not isinstance(value, str) or re.fullmatch(pattern_of("share"), value):
+        return value
+    try:
+        return parse_seconds(value, "time") / _MONTH_S if re.search("[a-z]", value) else value
+    except InputError as error:
+        raise refusal(
+            f"{shown(value)} is no share of the time or hours a month: 2% or 15h"
+        ) from error
+
+
+Maintenance = Annotated[
+    float,
+    Field(ge=0, lt=1, allow_inf_nan=False),
+    Percent,
+    BeforeValidator(_of_month),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+                {"type": "string", "pattern": pattern_of("share")},
+                {"type": "string", "pattern": pattern_of("seconds").replace(")?\\s*$", ")\\s*$")},
+            ],
+            "examples": [0.02, "2%", "15h"],
+        }
+    ),
+]
 _MOST_IMAGES = 10_000
 Images = Annotated[
     int,

@@ -49,6 +49,7 @@ from planner.question.fields import (
     Images,
     Joules,
     LayerLayout,
+    Maintenance,
     Margin,
     Money,
     NameOrPath,
@@ -312,6 +313,11 @@ class Request(BaseModel):
     spares: Some | None = _field("spares")
     repair: Seconds | None = _field("repair")
     straggler_loss: Dropped | None = _field("straggler_loss")
+    failure_domain: NameOrPath | None = _field("failure_domain")
+    on_failure: Annotated[str, choice(words_of("on_failure"))] | None = _field("on_failure")
+    peer_covers: Share | None = _field("peer_covers")
+    maintenance: Maintenance | None = _field("maintenance")
+    while_down: bool | None = _field("while_down")
 
 
 def request_from(

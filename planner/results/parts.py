@@ -12,21 +12,75 @@ from planner.cost.intervals import BY_HAND, UNMEASURED, UNSEEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PeerRecovery:
+    """Recovery from copies in the memory of peers.
+
+    Attributes:
+        covered: Share of the failures after which the state comes from there, not from the store.
+        restart_s: From the detection of such a failure until the job works again.
+        write_s: Until a peer has a copy, beside the work.
+        host_bytes: Of host memory that the copies take, per chip.
+    """
+
+    covered: float
+    restart_s: float
+    write_s: float
+    host_bytes: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What a failure takes out of a job, and what the job does then.
+
+    Attributes:
+        domain, domain_nodes: What one failure takes out, and its nodes.
+        store_steps: Steps between two checkpoints in the store.
+        peers: Recovery from the memory of peers; None: there is none.
+        no_peers: Why there is none where it was asked for; else empty.
+        on_failure: What takes the place of broken nodes, as asked.
+        ranks: Data ranks of a job that shrinks while 0, 1, 2, ... failure domains are away.
+        not_shrunk: Why it does not shrink where that was asked for; else empty.
+    """
+
+    domain: str
+    domain_nodes: int
+    store_steps: int
+    peers: PeerRecovery | None
+    no_peers: str
+    on_failure: str
+    ranks: tuple[int, ...]
+    not_shrunk: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-ready data."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        peers = None if self.peers is None else self.peers.to_dict()
+        return {**fields, "ranks": list(self.ranks), "peers": peers}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunGoodput:
     """The share of a run's wall time that is work that counts, and where the rest goes.
 
     Attributes:
-        share: Goodput; with the next five it sums to 1.
+        share: Goodput; with the next seven it sums to 1.
         low, high: At the 10 % and the 90 % quantile of the chip-hours per failure.
         stalls, down, lost, stragglers, waits: Checkpoints, detection and restart, lost work, slow
             chips, waiting for a spare.
+        smaller, maintenance: What running on fewer chips takes longer, planned maintenance.
         chip_hours_per_failure, chip_hours_low, chip_hours_high: With its 80 % interval.
         rate: What that rests on.
         mtbf_s: Mean time between failures of the job.
         failures: Expected in the run; None: it hardly ever ends.
         checkpoint_bytes, checkpoint_stall_s, checkpoint_write_s: Of one; for how long it stops the
             job, and for how long it is written beside the work.
-        checkpoint_steps, checkpoint_every_s: Steps and seconds of work between two.
+        checkpoint_steps, checkpoint_every_s: Steps and seconds of work between two; with copies in
+            the memory of peers, between two of these.
+        recovery: What a failure takes out, and what the job does then.
         spares: Nodes that wait; None: enough.
         spares_wanted, spares_chance: So many are enough at any time, at this chance.
         chips_at_half: Where goodput is below a half: chips at which it is one half.
@@ -40,6 +94,8 @@ class RunGoodput:
     lost: float
     stragglers: float
     waits: float
+    smaller: float
+    maintenance: float
     chip_hours_per_failure: float
     chip_hours_low: float
     chip_hours_high: float
@@ -51,6 +107,7 @@ class RunGoodput:
     checkpoint_write_s: float
     checkpoint_steps: int
     checkpoint_every_s: float
+    recovery: Recovery
     spares: int | None
     spares_wanted: int
     spares_chance: float
@@ -58,7 +115,8 @@ class RunGoodput:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return {**fields, "recovery": self.recovery.to_dict()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +134,8 @@ class TrainingRun:
         cost: Chips times hours times the price given, or None.
         electricity_cost: At the price per kWh given, of the facility's energy, or None.
         co2_t: Tonnes at the carbon intensity given, of the facility's energy, or None.
+        deadline_days, deadline_chance: The deadline that was asked for, and how likely the run is
+            to be within it by the interval of its days; None: none was, or there is no interval.
         goodput: Where the time goes; None where nobody published how often such chips fail.
         break_even_chip_hours: Then: chip-hours per failure below which goodput is below 90 %.
     """
@@ -91,6 +151,8 @@ class TrainingRun:
     cost: float | None
     electricity_cost: float | None
     co2_t: float | None
+    deadline_days: float | None = None
+    deadline_chance: float | None = None
     goodput: RunGoodput | None = None
     break_even_chip_hours: float | None = None
 

@@ -11,7 +11,7 @@ from support.lines import without_lines
 from cli.answers import same
 from cli.command import planner, refused, replaced, solve
 from cli.jobs import BASE, BASE_FLAGS
-from cli.upkeep_fields import OF_UPKEEP
+from cli.upkeep_fields import OF_UPKEEP, PEERS
 from planner.question.request import Request
 from strict_yaml.reading import load as load_yaml
 from strict_yaml.writing import dump as dump_yaml
@@ -101,6 +101,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "carbon_intensity": {"train_tokens": 1e12},
     "electricity_price": {"train_tokens": 1e12},
     **{name: {"train_tokens": 1e12} for name in OF_UPKEEP},
+    "peer_covers": {"train_tokens": 1e12, **PEERS},
     "fp8_recipe": {"precision": "fp8"},
     "lora_rank": {"job": "lora"},
     "adapter": {"job": "lora"},

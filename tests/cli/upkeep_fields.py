@@ -15,8 +15,18 @@ _TEXTS: dict[str, tuple[Any, str]] = {
     "spares": (1, "1"),
     "repair": (3600, "1h"),
     "straggler_loss": (0.05, "5%"),
+    "failure_domain": ("rail", "rail"),
+    "on_failure": ("shrink", "shrink"),
+    "maintenance": (0.02, "2%"),
 }
+PEERS = {"checkpoint_writes": "peer-memory"}
 OF_UPKEEP: dict[str, tuple[Any, tuple[str, ...]]] = {
     name: (value, (f"--{name.replace('_', '-')}", text, "--train-tokens", "1T"))
     for name, (value, text) in _TEXTS.items()
+} | {
+    "peer_covers": (
+        0.9,
+        ("--peer-covers", "90%", "--checkpoint-writes", "peer-memory", "--train-tokens", "1T"),
+    ),
+    "while_down": (False, ("--no-while-down", "--train-tokens", "1T")),
 }

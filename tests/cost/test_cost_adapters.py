@@ -88,6 +88,15 @@ def test_a_norm_with_each_forward_pass_costs_time() -> None:
     assert step_s(quantized) > step_s(once)
 
 
+def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:
+    wide, narrow = (
+        [step_s(tuned(precision=precision, frozen_weights=frozen)) for frozen in ("16-bit", "fp8")]
+        for precision in ("bf16", "fp8")
+    )
+    assert wide[1] > wide[0]
+    assert narrow[1] == narrow[0]
+
+
 def test_adapters_of_routed_experts_cost_time_and_parameters() -> None:
     """Beside the products of the tokens that each expert gets."""
     one = case_of("mixtral-8x7b", layers=2, framework="fsdp", kind="lora")

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
+from planner.answers.diagnosis.run_limits import endless, run_limit
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED
@@ -117,6 +118,12 @@ class UniformReasons(Reasons):
         fastest, coolest = misses.fastest, misses.coolest
         if fastest is None or coolest is None:
             raise ValueError("no plan fits in memory: no limit on costs is the reason")
+        space, limits = self.space, self.space.limits
+        others = _other_searches(space, self.chips)
+        if misses.endless:
+            return endless(space.model, self.chips)
+        if limits.on_run and (found := run_limit(space.model, limits, misses, others)) is not None:
+            return found
         return _cost_limit(self.space, self.chips, misses, fastest, coolest)
 
 
@@ -367,7 +374,7 @@ def _other_searches(space: UniformSpace, chips: int) -> Iterator[str]:
     limits = space.limits
     yield from more_memory(space, chips)
     yield from other_options(space, chips)
-    if limits.step_time_s is not None:
+    if limits.step_time_s is not None or limits.run_s is not None:
         yield from more_chips(space, chips)
-    if limits.step_time_s is None or limits.power_w is not None or limits.mfu is not None:
+    if limits.step_time_s is None or limits.on_run or limits.power_w is not None or limits.mfu is not None:
         yield from fewer_chips(space, chips)

@@ -70,7 +70,7 @@ def _headroom_warnings(model: CostModel, result: PlanResult) -> list[str]:
 def _frozen_warnings(model: CostModel) -> list[str]:
     """Time that quantized weights take and the step does not count."""
     job = model.job
-    if not job.widens or model.assumptions.widening_bytes:
+    if not job.widens_for_products or model.assumptions.widening_bytes:
         return []
     return [
         f"frozen-weights: {job.frozen_weights} is expanded to 16 bits before each product; memory "

@@ -15,6 +15,7 @@ from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
 from planner.answers.notes.front import chips_left, front_note, less_energy, plans_on_fewer
 from planner.answers.notes.likely import against_first, likely_plans
+from planner.answers.notes.runs import changes_along
 from planner.answers.notes.scope import scope_of
 from planner.answers.spaces.lifted import lifted
 from planner.base.arrays import FloatArray
@@ -92,6 +93,8 @@ def _instead(resolved: Resolved, space: UniformSpace, proof: Found) -> UniformSp
     """
     if proof.status is not Status.INFEASIBLE or space.chips != resolved.counts:
         return None
+    if proof.misses.endless:
+        return None
     runs_some = not refused_jobs(space.model, space.chips[-1], space.options)
     if runs_some and (fewer := _most_with_plan(resolved, space)) is not None:
         return space.on(fewer)
@@ -165,6 +168,7 @@ def chosen_of(
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
+    note += changes_along(front, request.front)
     why, neighbors = reasons(resolved, result, prover.limits, prover.options, minimized)
     wider = lifted(resolved, prover, minimized, named, result) if alone else []
     chips = [

@@ -33,6 +33,11 @@ def checkpoint_bytes(job: Job) -> float:
     return trained * (job.framework.weight_bytes + own) + ends * at_ends
 
 
+def copied_bytes(model: CostModel, held_bytes: FloatArray | float) -> FloatArray:
+    """(n,) what the fullest rank copies to its host, of the weights and optimizer that it holds."""
+    return np.asarray(held_bytes, dtype=np.float64) * trained_share(model.job)
+
+
 def checkpointing(
     model: CostModel,
     held_bytes: FloatArray | float,
@@ -50,7 +55,7 @@ def checkpointing(
     """
     link = model.chip.host_link_bandwidth_bytes_per_s
     write = checkpoint_bytes(model.job) / np.asarray(store_bytes_per_s, dtype=np.float64)
-    copied = np.asarray(held_bytes, dtype=np.float64) * trained_share(model.job)
+    copied = copied_bytes(model, held_bytes)
     if not link:  # nobody says how fast it would be copied
         return Checkpointing(stall_s=write, write_s=np.zeros_like(write))
     copy = copied / link

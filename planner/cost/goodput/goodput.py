@@ -1,9 +1,10 @@
 """Goodput: the share of a run's wall time that is work that counts, and where the rest goes.
 
-    goodput = (1 - s) (1 - w) T / E        s: loss by stragglers, w: waiting for spares
+    goodput = (1 - m) (1 - s) (1 - w) T / E    m: planned maintenance, s: loss by stragglers,
+                                               w: waiting for spares
 
-T / E is that of `segments` with the best whole number of steps between two checkpoints, a step
-lasting t / (1 - s) with stragglers.
+T / E is that of `segments`, or of `peers` where copies are kept there, with the best whole number
+of steps between two checkpoints, a step lasting t / (1 - s) with stragglers.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
+from planner.cost.goodput.peers import PeerCopies, Rhythm, best_rhythm
 from planner.cost.goodput.segments import (
     Checkpointing,
     Interruptions,
@@ -36,8 +38,10 @@ class Upkeep:
         spares: Nodes that wait; None: enough of them.
         straggler_loss: Share of a step's time that is lost to slow chips, which the step time of
             the plan does not have.
-        node_share: Share of the failures that pull a node.
-        repair_s: Until such a node is a spare again.
+        node_share: Share of the failures that pull a node, or the nodes of a failure domain.
+        repair_s: Until these are spares again.
+        domain_nodes: Nodes of a failure domain: spares take its place together.
+        maintenance: Share of the wall time in which the machine is not there, as planned.
         while_down: Whether failures strike during detection and restart.
     """
 
@@ -47,11 +51,29 @@ class Upkeep:
     straggler_loss: float
     node_share: float
     repair_s: float
+    domain_nodes: int = 1
+    maintenance: float = 0.0
     while_down: bool = True
 
     def pulled(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
-        """Mean number of nodes under repair, with enough spares."""
+        """Mean number of failure domains under repair, with enough spares."""
         return np.divide(self.node_share * self.repair_s * np.asarray(chips), theta_s)
+
+    def waits(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
+        """Share of the time in which jobs wait for spares."""
+        pulled = self.pulled(theta_s, chips)
+        if self.spares is None:
+            return np.zeros_like(pulled)
+        return waiting(pulled, self.spares // self.domain_nodes)
+
+    def interruptions(self, mtbf_s: FloatArray | float) -> Interruptions:
+        """What interrupts jobs that fail so often."""
+        return Interruptions(
+            mtbf_s=mtbf_s,
+            detection_s=self.detection_s,
+            restart_s=self.restart_s,
+            while_down=self.while_down,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +84,15 @@ class Pace:
         chips: Of the job.
         step_time_s: Of the plan.
         steps: Of the whole run.
-        saved: What a checkpoint costs.
+        saved: What a checkpoint costs; with `peers` one in the store.
+        peers: Copies in the memory of peers; None: there are none.
     """
 
     chips: FloatArray | float
     step_time_s: FloatArray | float
     steps: FloatArray | float
     saved: Checkpointing
+    peers: PeerCopies | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +110,9 @@ class Known:
     waits: FloatArray
 
     @staticmethod
-    def of(mtbf_s: FloatArray | float, saved: Checkpointing, upkeep: Upkeep) -> Known:
-        """Of jobs that fail so often, with their checkpoints."""
-        mtbf = np.asarray(mtbf_s, dtype=np.float64)
-        waits = np.zeros_like(mtbf)
-        if upkeep.spares is not None:
-            waits = waiting(upkeep.pulled(mtbf, 1), upkeep.spares)
-        return Known(mtbf_s=mtbf, free_work_s=free_work_s(mtbf, saved.stall_s), waits=waits)
+    def of(mtbf_s: FloatArray, saved: Checkpointing, waits: FloatArray) -> Known:
+        """Of jobs that fail so often, with their checkpoints and waits."""
+        return Known(mtbf_s=mtbf_s, free_work_s=free_work_s(mtbf_s, saved.stall_s), waits=waits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,22 +121,28 @@ class Goodput:
 
     Attributes:
         work: Work that counts: goodput.
-        times: How often work is done in the mean: once, and again where it is lost.
         stragglers, stalls, down, lost, waits: Slow chips, checkpoints, detection and restart, work
             and checkpoints that were lost, waiting for a spare.
-        steps_between: Steps between two checkpoints.
+        smaller, maintenance: What running on fewer chips takes longer, planned maintenance.
+        steps_between: Steps between two checkpoints, or copies to a peer.
+        store_every: How many of these the store takes one of.
         failures_per_s: Mean failures per second of wall time.
+        times: How often work is done in the mean: once, and again where it is lost; None: as the
+            shares say, which lose digits where work is little.
     """
 
     work: FloatArray
-    times: FloatArray
     stragglers: FloatArray
     stalls: FloatArray
     down: FloatArray
     lost: FloatArray
     waits: FloatArray
+    smaller: FloatArray
+    maintenance: FloatArray
     steps_between: FloatArray
+    store_every: FloatArray
     failures_per_s: FloatArray
+    times: FloatArray | None = None
 
 
 def goodput(
@@ -128,31 +154,42 @@ def goodput(
         theta_s: (n,) or a number: chip-seconds per failure.
         pace: The plans.
         upkeep: How the run is kept going.
-        known: What of it does not depend on the steps, where that was made before.
+        known: What of it does not depend on steps, where that was made before; then `theta_s` is
+            not read.
     """
-    known = known or Known.of(np.divide(theta_s, pace.chips), pace.saved, upkeep)
-    down = Interruptions(
-        mtbf_s=known.mtbf_s,
-        detection_s=upkeep.detection_s,
-        restart_s=upkeep.restart_s,
-        while_down=upkeep.while_down,
-    )
-    step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
-    best = np.maximum(known.free_work_s, pace.saved.write_s)
-    between = np.minimum(best_steps(step, down, pace.saved, best), np.maximum(pace.steps, 1.0))
-    spent = shares(between * step, down, pace.saved)
-    works = 1.0 - known.waits
+    if known is None:
+        mtbf = np.asarray(np.divide(theta_s, pace.chips))
+        known = Known.of(mtbf, pace.saved, upkeep.waits(theta_s, pace.chips))
+    rhythm = _rhythm(known, pace, upkeep)
+    spent, waits = rhythm.shares, known.waits
+    there = 1.0 - upkeep.maintenance
+    works, none = there * (1.0 - waits), np.zeros_like(spent.work)
     return Goodput(
-        times=spent.times,
         work=works * spent.work * (1.0 - upkeep.straggler_loss),
         stragglers=works * spent.work * upkeep.straggler_loss,
         stalls=works * spent.stalls,
         down=works * spent.down,
         lost=works * spent.lost,
-        waits=known.waits + np.zeros_like(spent.work),
-        steps_between=between,
+        waits=there * waits + none,
+        smaller=none,
+        maintenance=upkeep.maintenance + none,
+        steps_between=rhythm.steps,
+        store_every=rhythm.copies,
         failures_per_s=works * spent.failures_per_s,
+        times=spent.times,
     )
+
+
+def _rhythm(known: Known, pace: Pace, upkeep: Upkeep) -> Rhythm:
+    """How often plans save, and where the time goes of a machine that is there."""
+    down = upkeep.interruptions(known.mtbf_s)
+    step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
+    if pace.peers is not None:
+        return best_rhythm(step, down, pace.saved, pace.peers)
+    best = np.maximum(known.free_work_s, pace.saved.write_s)
+    between = np.minimum(best_steps(step, down, pace.saved, best), np.maximum(pace.steps, 1.0))
+    spent = shares(between * step, down, pace.saved)
+    return Rhythm(steps=between, copies=np.ones_like(between), shares=spent)
 
 
 def break_even_s(least: float, pace: Pace, upkeep: Upkeep) -> float | None:
@@ -175,7 +212,7 @@ def chips_at(share: float, theta_s: float, pace: Pace, upkeep: Upkeep) -> float:
 
     Step, stall and write are those of the plan; enough spares, no stragglers.
     """
-    ample = replace(upkeep, spares=None, straggler_loss=0.0)
+    ample = replace(upkeep, spares=None, straggler_loss=0.0, maintenance=0.0)
     low, high = 0.0, float(np.log(_MOST_THETA_S))
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)

@@ -2,7 +2,7 @@ r"""What whole runs of plans take, failures included: wall time, energy and mone
 
 A run of n steps of t seconds, each t' = t / (1 - s) with stragglers, takes
 
-    wall   = n t / goodput = n t' f(T) / (1 - w)        f(T) = E(T) / T of `segments`
+    wall   = n t / goodput = n t' f(T) / (1 - w) / (1 - m)      f(T) = E(T) / T of `segments`
     energy = n b (E_step - P t) + P wall                b = (f(T) (1 - idle) T - C) / T
     money  = chips wall price + PUE energy price of electricity
 
@@ -32,9 +32,10 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
 from planner.cost.evaluate import memory_table
 from planner.cost.goodput.checkpoints import checkpointing
+from planner.cost.goodput.domains import domain_of
 from planner.cost.goodput.goodput import Goodput, Known, Pace, Upkeep, goodput
 from planner.cost.goodput.rates import Z_90, Rate
-from planner.cost.goodput.segments import Interruptions, wall_time_s
+from planner.cost.goodput.segments import wall_time_s
 from planner.cost.intervals import is_prediction, step_time_interval
 from planner.objectives import RunCosts
 from planner.plan import PlanTable
@@ -55,6 +56,7 @@ class Running:
         rate: How often chips fail; None: nobody knows, so that nothing does.
         mtbf_s: Of the whole job, in place of a rate, however many chips it has.
         upkeep: What failures cost, and what is kept ready for them.
+        domain: What one failure takes out, as of `domains`.
         store_bytes_per_s: What the store of checkpoints takes in; None: `store_per_chip` each.
         store_per_chip: Bytes per second and chip.
         beside: Whether checkpoints are written beside the work.
@@ -67,6 +69,7 @@ class Running:
     rate: Rate | None
     mtbf_s: float | None
     upkeep: Upkeep
+    domain: str
     store_bytes_per_s: float | None
     store_per_chip: float
     beside: bool
@@ -153,7 +156,7 @@ def kept_of(
             local_runs=a.local_runs, fitted=a.are_fitted,
         )  # fmt: skip
         late_step = ends[1] if later else ends[0]
-    late = Known.of(mtbf, kept.pace.saved, run.upkeep)
+    late = Known.of(mtbf, kept.pace.saved, _waits(model, chips, mtbf))
     return replace(kept, late=late, late_step=late_step)
 
 
@@ -180,12 +183,26 @@ def _kept(model: CostModel, chips: FloatArray, state_bytes: FloatArray) -> Kept:
     )
     counts, which = np.unique(chips, return_inverse=True)
     standing = np.array([count * standing_w(model, int(count)) for count in counts])
-    steps = run.tokens / model.job.batch_tokens
+    steps, mtbf = run.tokens / model.job.batch_tokens, run.mtbf_of(chips)
     return Kept(
         pace=Pace(chips=chips, step_time_s=np.nan, steps=steps, saved=saved),
-        known=Known.of(run.mtbf_of(chips), saved, run.upkeep),
+        known=Known.of(mtbf, saved, _waits(model, chips, mtbf)),
         standing_w=standing[which.ravel()],
     )
+
+
+def _waits(model: CostModel, chips: FloatArray, mtbf_s: FloatArray) -> FloatArray:
+    """(n,) share of the time in which jobs wait for spares."""
+    run = run_of(model)
+    if run.upkeep.spares is None:
+        return np.zeros(len(chips))
+    counts, first, which = np.unique(chips, return_index=True, return_inverse=True)
+    waits = np.empty(len(counts))
+    for at, count in enumerate(counts):
+        nodes = domain_of(model.cluster, run.domain, int(count)).nodes
+        upkeep = replace(run.upkeep, domain_nodes=nodes)
+        waits[at] = upkeep.waits(mtbf_s[first[at]], 1.0)
+    return waits[which.ravel()]
 
 
 def run_of(model: CostModel) -> Running:
@@ -231,7 +248,7 @@ def run_costs(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         time_s = np.divide(steps * step_time_s, spent.work)
         kernels = energy_j - kept.standing_w * step_time_s
-        joules = steps * spent.times * kernels + kept.standing_w * time_s
+        joules = steps * _times(spent) * kernels + kept.standing_w * time_s
     joules = np.where(np.isfinite(time_s), joules, np.inf)
     late = np.full(time_s.shape, np.nan)
     if kept.late is not None:
@@ -242,6 +259,13 @@ def run_costs(
         late = time_s
     money = _money(model, kept, time_s, joules)
     return RunCosts(time_s=time_s, energy_j=joules, money=money, late_s=late)
+
+
+def _times(spent: Goodput) -> FloatArray:
+    """How often work is done in the mean."""
+    if spent.times is not None:
+        return spent.times
+    return 1.0 + spent.lost / (spent.work + spent.stragglers)
 
 
 def _late_s(
@@ -289,14 +313,14 @@ def spread_of_time(
 
 def money_of_chips(
     price_per_chip_s: float, chips: FloatArray | float, time_s: FloatArray | float
-) -> FloatArray | float:
+) -> FloatArray:
     """Money of chips that a run has for so long."""
-    return price_per_chip_s * chips * time_s
+    return np.asarray(price_per_chip_s * chips * time_s)
 
 
-def money_of_energy(price_per_j: float, facility_j: FloatArray | float) -> FloatArray | float:
+def money_of_energy(price_per_j: float, facility_j: FloatArray | float) -> FloatArray:
     """Money of the electricity of a run."""
-    return price_per_j * facility_j
+    return np.asarray(price_per_j * facility_j)
 
 
 def _money(model: CostModel, kept: Kept, time_s: FloatArray, energy_j: FloatArray) -> FloatArray:
@@ -304,7 +328,7 @@ def _money(model: CostModel, kept: Kept, time_s: FloatArray, energy_j: FloatArra
     run = run_of(model)
     if run.price_per_chip_s is None:
         return np.full(time_s.shape, np.nan)
-    money = np.asarray(money_of_chips(run.price_per_chip_s, kept.pace.chips, time_s))
+    money = money_of_chips(run.price_per_chip_s, kept.pace.chips, time_s)
     if run.price_per_j is None:
         return money
     return money + money_of_energy(run.price_per_j, model.facility.pue * energy_j)
@@ -330,20 +354,16 @@ def least_run_costs(
         step = step_time_s / (1.0 - run.upkeep.straggler_loss)
         least = np.maximum(step, np.minimum(saved.write_s, np.maximum(steps, 1.0) * step))
         work = np.maximum(known.free_work_s, least)
-        down = Interruptions(
-            mtbf_s=known.mtbf_s,
-            detection_s=run.upkeep.detection_s,
-            restart_s=run.upkeep.restart_s,
-            while_down=run.upkeep.while_down,
-        )
+        down = run.upkeep.interruptions(known.mtbf_s)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             rise = wall_time_s(work, down, saved) / work / (1.0 - known.waits)
+            rise = rise / (1.0 - run.upkeep.maintenance)
             of_m = least / known.mtbf_s
             times = np.exp(saved.write_s / known.mtbf_s) * np.expm1(of_m) / of_m
         time_s = steps * step * np.where(np.isnan(rise), 1.0, rise)
         times = np.where(np.isfinite(times), times, 1.0)
     time_s = time_s * _ROUNDED_DOWN
-    joules = steps * times * kernels * _ROUNDED_DOWN + kept.standing_w * time_s
-    return RunCosts(
-        time_s=time_s, energy_j=joules, money=_ROUNDED_DOWN * _money(model, kept, time_s, joules)
-    )
+    with np.errstate(over="ignore"):
+        joules = steps * times * kernels * _ROUNDED_DOWN + kept.standing_w * time_s
+        money = _ROUNDED_DOWN * _money(model, kept, time_s, joules)
+    return RunCosts(time_s=time_s, energy_j=joules, money=money)

@@ -81,16 +81,17 @@ class Shares:
         stalls: Checkpoints.
         down: Detection and restart.
         lost: Work that was done again.
-        times: How often work is done in the mean: once, and again where it is lost.
         failures_per_s: Mean failures per second of wall time.
+        times: How often work is done in the mean: once, and again where it is lost; None: as the
+            shares say.
     """
 
     work: FloatArray
     stalls: FloatArray
     down: FloatArray
     lost: FloatArray
-    times: FloatArray
     failures_per_s: FloatArray
+    times: FloatArray | None = None
 
 
 def best_steps(

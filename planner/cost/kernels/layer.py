@@ -224,10 +224,10 @@ def _formats_s(
     Casting: inputs forward and gradients of outputs backward go to the job's narrow format, c_cast
     bytes an element, what the recipe reads and writes (`quantization` in the calibration); weights
     are cast once a step, which is left out. Source: Transformer Engine, user guide, Low precision
-    training. Widening: frozen weights below 16 bits are widened in every pass. Source: Dettmers et
-    al., arXiv:2305.14314, equation 5.
+    training. Widening: frozen weights below 16 bits are widened in every pass, but for fp8 in fp8.
+    Source: Dettmers et al., arXiv:2305.14314, equation 5.
     """
-    if not (a.quantized_bytes or x.job.widens):
+    if not (a.quantized_bytes or x.job.widens_for_products):
         return 0.0, 0.0
     every = [one for name, each in operators.items() if name != "router" for one in each]
     inputs = reduce(np.add, [one.share * one.copies * one.tokens * one.inputs for one in every])
@@ -242,8 +242,8 @@ def _formats_s(
 def _widened_s(
     a: Assumptions, operators: dict[str, list[Linear]], x: LayerInputs
 ) -> FloatArray | float:
-    """Seconds of one pass in which frozen weights below 16 bits are widened."""
-    if not x.job.widens:
+    """Seconds of one pass in which products widen frozen weights below 16 bits."""
+    if not x.job.widens_for_products:
         return 0.0
     every = [one for name, each in operators.items() if name != "router" for one in each]
     weights = reduce(np.add, [one.share * one.copies * one.inputs * one.outputs for one in every])

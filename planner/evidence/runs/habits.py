@@ -107,6 +107,12 @@ _HABITS = (
         because="the sweep does not say which tp_recompute_allgather it had",
     ),
     Habits(
+        pattern="tpu-recipes",
+        flags="num_vocab_tiling=16",
+        keeps=(("logits_bytes", 10.0 / 16),),
+        because="its loss takes the vocabulary in 16 parts, one after the other",
+    ),
+    Habits(
         pattern="mosaicml",
         keeps=(("logits_bytes", 4.0),),
         because="its models take the loss of flash-attn: logits and their gradients in 16 bits",

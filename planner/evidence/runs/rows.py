@@ -24,6 +24,7 @@ from planner.evidence.runs.experts import experts_of, runs_dualpipe
 from planner.evidence.runs.habits import Habits, frozen_weights, habits_of, offload, optimizer
 from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import beside_others, with_networks
+from planner.evidence.runs.partly import partly_said
 from planner.evidence.runs.profiles import Profile, profile_of
 from planner.frameworks.profiles import FRAMEWORKS
 from planner.plan import Plan, Stage
@@ -50,6 +51,7 @@ class Run:
         measured_memory_bytes: Peak per chip as published; None: not published.
         measured_power_w: Mean per chip as published; None: not published.
         filled: Fields that the row leaves out, with the value taken.
+        partly: What the row says of its memory that a plan cannot (`planner.evidence.runs.partly`).
         printed: What the row says of its software, of `SOFTWARE`, as printed.
     """
 
@@ -65,6 +67,7 @@ class Run:
     measured_memory_bytes: float | None
     measured_power_w: float | None
     filled: dict[str, str]
+    partly: tuple[str, ...]
     printed: dict[str, str]
 
 
@@ -114,6 +117,7 @@ def run_of(row: Mapping[str, str], *, assume_network: bool = False) -> Run:
         measured_memory_bytes=memory_gib and memory_gib * habits.printed_gib * 2**30,
         measured_power_w=power_w,
         filled=filled,
+        partly=partly_said(row),
         printed={name: row[name] for name in SOFTWARE if row.get(name)},
     )
 

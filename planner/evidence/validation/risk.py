@@ -31,8 +31,8 @@ class OfRisk:
     Attributes:
         risk: The limit.
         refused: Of the runs that ran, those whose chance is above it.
-        refused_stated: The same of those whose row says what they recomputed, sharded, and how
-            large a micro-batch was.
+        refused_stated: The same of those whose row says all that decides their memory: what they
+            recomputed, sharded, and how large a micro-batch was, in words that a plan has.
         offered: Of the configurations that failed, those whose chance is not.
     """
 
@@ -49,7 +49,7 @@ class OfSource:
     Attributes:
         source: Its name.
         ran, refused: Runs that ran, and those of them that the default refuses.
-        stated, refused_stated: The same of those whose row says what decides its memory.
+        stated, refused_stated: The same of those whose row says all that decides its memory.
         failed, offered: Configurations that failed, and those of them that the default offers.
     """
 
@@ -74,6 +74,7 @@ class Refused:
         predicted_bytes, capacity_bytes: Per chip, without the reserve, and what the chip has.
         measured_bytes: Per chip; None where it was not published.
         assumed: What decides its memory and was taken by a rule; empty: nothing.
+        partly: What its source says of its memory that a plan cannot; empty: nothing.
     """
 
     source: str
@@ -85,6 +86,7 @@ class Refused:
     capacity_bytes: float
     measured_bytes: float | None
     assumed: tuple[str, ...]
+    partly: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +142,8 @@ def _assumed(measured: MeasuredRun) -> tuple[str, ...]:
 
 
 def _stated(runs: Sequence[MeasuredRun]) -> BoolArray:
-    """(n,) whether a row says what decides its memory."""
-    return np.array([not _assumed(one) for one in runs], dtype=bool)
+    """(n,) whether a row says all that decides its memory, and its plan says the same."""
+    return np.array([not (_assumed(one) or one.run.partly) for one in runs], dtype=bool)
 
 
 def chances(runs: Sequence[MeasuredRun]) -> tuple[FloatArray, FloatArray]:
@@ -186,4 +188,5 @@ def _refused(measured: MeasuredRun, chance: float, held_bytes: float) -> Refused
         capacity_bytes=run.cluster.chip.memory_bytes,
         measured_bytes=run.measured_memory_bytes,
         assumed=_assumed(measured),
+        partly=run.partly,
     )

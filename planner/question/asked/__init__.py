@@ -8,15 +8,18 @@ begins in `job` or `search`; its type is a line of `Request`. Begin with `field`
 
 from planner.question.asked.field import Asked
 from planner.question.asked.job import JOB_FIELDS
+from planner.question.asked.recovery import RECOVERY_FIELDS
 from planner.question.asked.search import SEARCH_FIELDS
 from planner.question.asked.upkeep import UPKEEP_FIELDS
 
 __all__ = ["ASKED", "BY_NAME", "EXPORTED", "FEASIBLE", "REPLACED", "UPKEEP", "WHOLE_RUN", "Asked"]
 
-ASKED: tuple[Asked, ...] = (*JOB_FIELDS, *SEARCH_FIELDS, *UPKEEP_FIELDS)
+ASKED: tuple[Asked, ...] = (
+    *JOB_FIELDS, *SEARCH_FIELDS, *UPKEEP_FIELDS, *RECOVERY_FIELDS,
+)  # fmt: skip
 """All fields, in the order of `planner solve --help`."""
 BY_NAME = {field.name: field for field in ASKED}
-UPKEEP = tuple(field.name for field in UPKEEP_FIELDS)
+UPKEEP = tuple(field.name for field in (*UPKEEP_FIELDS, *RECOVERY_FIELDS))
 """Those about how a whole run is kept going: failures, checkpoints, spares."""
 FEASIBLE = (
     "assumptions", "calibration", "collectives", "degrade_link", "set", "mfu", "torus_axes",

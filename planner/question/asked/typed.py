@@ -25,7 +25,8 @@ Collectives = Literal["nccl", "synthesized", "best"]
 Placement = Literal["framework", "all", "torus"]
 PowerBoundary = Literal["chip", "node", "node_and_fabric", "facility", "chips", "nodes", "it"]
 Cooling = Literal["air", "liquid"]
-CheckpointWrites = Literal["async", "blocking"]
+CheckpointWrites = Literal["async", "blocking", "peer-memory"]
+OnFailure = Literal["spare", "wait", "shrink"]
 
 
 class FeasibleFields(TypedDict, total=False):
@@ -120,8 +121,8 @@ class FeasibleFields(TypedDict, total=False):
     """What the store of checkpoints takes in from the whole job, e.g. 200GB/s. In bytes per second.
     Default: 122 MB/s per chip, as of Llama 3."""
     checkpoint_writes: CheckpointWrites | None
-    """async (copied to the host, then written beside the work) or blocking (the job waits for the
-    store). Default: async."""
+    """async (copied to the host, then written beside the work), blocking (the job waits for the
+    store) or peer-memory (copied to hosts of another failure domain too). Default: async."""
     detection: float | str | None
     """From a failure until it is known, e.g. 2min. In seconds. Default: 2min."""
     restart: float | str | None
@@ -133,6 +134,19 @@ class FeasibleFields(TypedDict, total=False):
     """Until a node that a failure pulled is a spare again, e.g. 72h. In seconds. Default: 72h."""
     straggler_loss: float | str | None
     """Share of the time lost to slow chips, which no step time has, e.g. 0.05 or 5%. Default: 0."""
+    failure_domain: str | None
+    """What one failure takes out: node, rack (a scale-up domain of several nodes), rail (a leaf of
+    the network) or the name of a level. Default: node."""
+    on_failure: OnFailure | None
+    """What takes the place of broken nodes: spare, wait (for the repair) or shrink (run on with
+    fewer data ranks). Default: spare."""
+    peer_covers: float | str | None
+    """Share of the failures that stay within one failure domain, e.g. 90%. After these the state
+    comes back from peers under checkpoint_writes peer-memory. Default: 77 %, as of Llama 3."""
+    maintenance: float | str | None
+    """Planned maintenance: share of the time or hours a month, e.g. 2% or 15h. Default: none."""
+    while_down: bool | None
+    """Whether failures strike during detection and restart too. Default: yes."""
 
 
 class ExportFields(TypedDict, total=False):

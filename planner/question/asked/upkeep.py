@@ -50,8 +50,8 @@ UPKEEP_FIELDS = (
     Asked(
         name="checkpoint_writes",
         help=(
-            "async (copied to the host, then written beside the work) or blocking (the job waits "
-            "for the store)"
+            "async (copied to the host, then written beside the work), blocking (the job waits for "
+            "the store) or peer-memory (copied to hosts of another failure domain too)"
         ),
         panel=RUN,
         kind="word",

@@ -17,6 +17,7 @@ from planner.base.vocabulary import (
     LAYOUTS,
     MATRICES,
     MESH_AXES,
+    ON_FAILURE,
     OTHER_WORDS,
     PLACEMENTS,
     RECOMPUTES,
@@ -185,6 +186,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "cooling": lambda: COOLINGS,
     "failure_site": lambda: FAILURE_SITES,
     "checkpoint_writes": lambda: CHECKPOINT_WRITES,
+    "on_failure": lambda: ON_FAILURE,
     "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),
 }
 FIELDS_WITH_WORDS = tuple(_WORDS)

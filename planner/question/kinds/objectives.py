@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.objectives import Objective
-from planner.question.kinds.upkeep import RUN_LIMITS
+from planner.question.kinds.upkeep import RUN_LIMITS, of_one_plan
 from planner.question.request import Request
 
 
@@ -51,6 +51,11 @@ def check_run(request: Request, objectives: Sequence[Objective], origin: Origin)
         raise InputError(
             f"{origin.label(['price_per_chip_hour'])}: is missing; {name} needs the money per chip "
             "and hour: give it, e.g. 2.5"
+        )
+    if (of_run or limits) and (alone := of_one_plan(request)) is not None:
+        raise InputError(
+            f"{origin.label([alone[0]])}: {alone[1]} is worked out for one plan, and no bound on all "
+            f"plans is known of it; leave it out with {name or limits[0].replace('_', '-')}"
         )
     if (of_run or limits) and request.mtbf is not None and not request.keeps_to_chips:
         raise InputError(

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hardware_db import Cluster
+from planner.base.errors import InputError
 from planner.base.units import plural
+from planner.base.vocabulary import CHECKPOINT_WRITES, ON_FAILURE
 from planner.cost.context import CostModel
+from planner.cost.goodput.domains import NODE, domain_of
 from planner.question.asked import BY_NAME, UPKEEP
 from planner.question.request import Request
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 RUN_LIMITS = ("deadline", "budget", "max_run_energy")
 """Limits on the whole run."""
+PEER_MEMORY = CHECKPOINT_WRITES[2]
+_, WAIT, SHRINK = ON_FAILURE
 _RATES = ("mtbf", "chip_hours_per_failure", "failure_site")
 
 
@@ -38,11 +43,25 @@ def upkeep_problems(request: Request) -> Iterator[str]:
     rates = [_flag(name) for name in _RATES if name in given]
     if len(rates) > 1:
         yield f"{rates[1]}: {rates[0]} says how often the job fails; leave one of the two out"
+    if request.on_failure == WAIT and request.spares:
+        yield f"spares: on-failure {WAIT} waits for repairs and has none; leave one of the two out"
+    if request.peer_covers is not None and request.checkpoint_writes != PEER_MEMORY:
+        yield (
+            f"peer-covers: has no effect without checkpoint-writes {PEER_MEMORY}; give that or "
+            "leave it out"
+        )
+
+
+def of_one_plan(request: Request) -> tuple[str, str] | None:
+    """The field, and its value, that is worked out for one plan alone; no bound is known of it."""
+    if request.checkpoint_writes == PEER_MEMORY:
+        return "checkpoint_writes", PEER_MEMORY
+    return ("on_failure", SHRINK) if request.on_failure == SHRINK else None
 
 
 def whole_run(request: Request, model: CostModel) -> Running | None:
-    """The whole run of a question, where its tokens are given."""
-    if request.train_tokens is None:
+    """The whole run of a question, where its tokens are given and plans can be compared by it."""
+    if request.train_tokens is None or of_one_plan(request):
         return None
     from planner.question.kinds.running import running_of  # noqa: PLC0415  (few ask)
 
@@ -50,10 +69,23 @@ def whole_run(request: Request, model: CostModel) -> Running | None:
 
 
 def spares_problems(request: Request, cluster: Cluster, chips: int) -> Iterator[str]:
-    """That there are more spares than nodes of the job."""
-    nodes = -(-chips // cluster.node_chips)
-    if request.spares is not None and request.spares > nodes:
-        yield f"spares: {request.spares:,} is more than the {plural(nodes, 'node')} of the job"
+    """Spares that are more than the nodes of the job, or no whole failure domains of it."""
+    nodes, spares = -(-chips // cluster.node_chips), request.spares or 0
+    if spares > nodes:
+        yield f"spares: {spares:,} is more than the {plural(nodes, 'node')} of the job"
+    try:
+        domain = domain_of(
+            cluster, NODE if request.failure_domain is None else request.failure_domain, chips
+        )
+    except InputError as error:
+        yield str(error)
+        return
+    if odd := spares % domain.nodes:
+        near = (spares - odd, spares - odd + domain.nodes)
+        yield (
+            f"spares: a failure takes out the {domain.nodes} nodes of one {domain.name}, so spares "
+            f"come in such numbers; nearest to {spares:,}: {' or '.join(map(str, near))}"
+        )
 
 
 def _flag(name: str) -> str:

@@ -88,14 +88,16 @@ def risk_tables(found: RiskTable) -> list[Table]:
     shown = [_refused_cells(row) for row in found.refused_runs[:_REFUSED_SHOWN]]
     left = len(found.refused_runs) - len(shown)
     more = f" ({left:,} more in --json)" if left > 0 else ""
+    say = sum(row.stated for row in found.sources)
     return [
         ("By chance of running out of memory, all sources",
-         ("at most", "ran, refused %", "of those whose row says recompute, sharding and "
-          "micro-batch %", "failed, offered %"), risks),
+         ("at most", "ran, refused %", f"of the {say:,} whose row says all that decides it %",
+          "failed, offered %"), risks),
         (f"{_default_words(found)}, by source; without those that neither refused nor failed",
          ("source", "ran", "refused", "rows that say", "refused", "failed", "offered"), sources),
         (f"Runs that ran and the default refuses{more}",
-         ("source", "model", "chips", "plan", "assumed", "chance %", "predicted", "measured"),
+         ("source", "model", "chips", "plan", "not in the plan", "chance %", "predicted",
+          "measured"),
          shown),
     ]  # fmt: skip
 
@@ -103,7 +105,7 @@ def risk_tables(found: RiskTable) -> list[Table]:
 def _refused_cells(row: Refused) -> list[str]:
     measured = "" if row.measured_bytes is None else show_bytes(row.measured_bytes)
     figures = (percent(row.chance), show_bytes(row.predicted_bytes), measured)
-    assumed = ", ".join(row.assumed)
+    assumed = ", ".join((*row.assumed, *row.partly))
     return [row.source, row.model, f"{row.chips:,}", row.plan, assumed, *figures]
 
 

@@ -10,13 +10,16 @@ from planner.base.units import (
     show_percent,
     show_seconds,
 )
-from planner.results.parts import RunGoodput, TrainingRun
+from planner.results.parts import Recovery, RunGoodput, TrainingRun
 
 ON_REQUEST = frozenset({
     "if nothing failed", "lost time", "failures", "chip-hours per failure", "checkpoints", "spares",
+    "from peers", "shrinks",
 })  # fmt: skip
 """Rows that the one screen leaves out."""
 _DAY_S = 86400.0
+_FEW = 3
+_LEAST = 1e-7
 
 
 def days_words(run: TrainingRun) -> str:
@@ -28,6 +31,14 @@ def days_words(run: TrainingRun) -> str:
         return time
     high = "no end" if run.days_high is None else _number(run.days_high, run.days)
     return f"{time} (80 %: {_number(run.days_low, run.days)} to {high})"
+
+
+def deadline_rows(run: TrainingRun) -> list[tuple[str, str]]:
+    """How likely the run is to be within its deadline, as (name, words)."""
+    if run.deadline_days is None or run.deadline_chance is None:
+        return []
+    chance = show_percent(min(max(run.deadline_chance, 0.001), 0.999))
+    return [("deadline", f"within {show_days(run.deadline_days)} with a chance of {chance}")]
 
 
 def _number(days: float, beside: float) -> str:
@@ -52,6 +63,7 @@ def goodput_rows(run: TrainingRun) -> list[tuple[str, str]]:
         ("chip-hours per failure", _rate_words(found)),
         ("checkpoint", f"{every} ({plural(found.checkpoint_steps, 'step')})"),
         ("checkpoints", _checkpoint_words(found)),
+        *_recovery_rows(found.recovery),
         ("spare nodes", _spare_words(found)),
         ("spares", _spares_words(found)),
     ]
@@ -77,8 +89,10 @@ def _lost_words(found: RunGoodput) -> str:
         ("checkpoints", found.stalls),
         ("slow chips", found.stragglers),
         ("waiting for spares", found.waits),
+        ("fewer chips", found.smaller),
+        ("planned maintenance", found.maintenance),
     )
-    return ", ".join(f"{name} {show_percent(share)}" for name, share in parts if share)
+    return ", ".join(f"{name} {show_percent(share)}" for name, share in parts if share > _LEAST)
 
 
 def _failure_words(found: RunGoodput) -> str:
@@ -97,9 +111,41 @@ def _rate_words(found: RunGoodput) -> str:
 def _checkpoint_words(found: RunGoodput) -> str:
     words = f"{show_bytes(found.checkpoint_bytes)}, stops the job for "
     words += show_seconds(found.checkpoint_stall_s)
+    if (peers := found.recovery.peers) is not None:
+        words += f", with a peer in {show_seconds(peers.write_s)}; in the store every "
+        words += f"{plural(found.recovery.store_steps, 'step')}"
     if found.checkpoint_write_s:
         words += f", written in {show_seconds(found.checkpoint_write_s)} beside the work"
     return words
+
+
+def _recovery_rows(found: Recovery) -> list[tuple[str, str]]:
+    """From where the state comes back, and what the job does with fewer nodes."""
+    rows = []
+    if (peers := found.peers) is not None:
+        words = f"after {show_percent(peers.covered)} of the failures, with a restart of "
+        words += f"{show_seconds(peers.restart_s)}; the copies take {show_bytes(peers.host_bytes)} "
+        rows.append(("from peers", f"{words}of the host's memory per chip"))
+    if found.no_peers:
+        rows.append(("no peers", f"no copies with peers, counted as async: {found.no_peers}"))
+    if found.ranks:
+        rows.append(("shrinks", _shrinking_words(found)))
+    if found.not_shrunk:
+        rows.append(("not shrunk", f"waits for repairs, for it cannot shrink: {found.not_shrunk}"))
+    return rows
+
+
+def _shrinking_words(found: Recovery) -> str:
+    """`32 of 64 data ranks while 1 to 32 nodes are away, 16 up to 48`."""
+    most = dict.fromkeys(found.ranks, 0) | {ranks: away for away, ranks in enumerate(found.ranks)}
+    whole, *sizes = most
+    if not sizes:
+        return f"waits: there is no size below {whole:,} data ranks"
+    first = (
+        f"{sizes[0]:,} of {whole:,} data ranks while 1 to {most[sizes[0]]:,} {found.domain}s are"
+    )
+    rest = [f"{one:,} up to {most[one]:,}" for one in sizes[1:_FEW]]
+    return ", ".join([f"{first} away", *rest]) + (", ..." if len(sizes) > _FEW else "")
 
 
 def _spare_words(found: RunGoodput) -> str:
@@ -108,4 +154,8 @@ def _spare_words(found: RunGoodput) -> str:
 
 def _spares_words(found: RunGoodput) -> str:
     chance = show_percent(found.spares_chance)
-    return f"{found.spares_wanted:,} are enough at any time with a chance of {chance}"
+    words = f"{found.spares_wanted:,} are enough at any time with a chance of {chance}"
+    if (nodes := found.recovery.domain_nodes) > 1:
+        whole = plural(found.spares_wanted // nodes, found.recovery.domain)
+        words += f": {whole} of {nodes} nodes"
+    return words

@@ -56,6 +56,7 @@ class NearMisses:
         coolest_fast: Least power among those within the limits on time and utilization.
         runs: By limit on the whole run, the least of what it limits; the same under the name of the
             limit with `_within`, among the plans within all other limits.
+        endless: Whether runs are asked for, and none ends.
     """
 
     fastest: Witness | None = None
@@ -63,6 +64,7 @@ class NearMisses:
     fastest_cool: Witness | None = None
     coolest_fast: Witness | None = None
     runs: dict[str, tuple[float, Witness]] = field(default_factory=dict)
+    endless: bool = False
 
     def note(
         self, model: CostModel, limits: Limits, costs: Costs, plan_at: Callable[[int], PlanTable]
@@ -91,9 +93,13 @@ class NearMisses:
                 run=None if costs.run is None else costs.run.row(row),
             )
 
+        first = self.fastest is None
         for name, row in self.better(times, powers, checks):
             setattr(self, name, witness(row))
-        if costs.run is not None and limits.on_run:
+        if costs.run is None:
+            return
+        self.endless = (first or self.endless) and not np.isfinite(costs.run.time_s).any()
+        if limits.on_run:
             for name, row, value in self._better_runs(limits.run_values(model, costs.run), checks):
                 self.runs[name] = (value, witness(row))
 

@@ -10,6 +10,7 @@ from support.cases import each
 from planner.cost.evaluate import evaluate_table
 from planner.cost.memory.risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
 from planner.evidence.csvfile import published
+from planner.evidence.runs.partly import partly_said
 from planner.evidence.runs.rows import later_stages, run_of
 from planner.evidence.validation.failures import MARGINS, MODES, FailuresTable, failures_table
 from planner.evidence.validation.memory import (
@@ -127,8 +128,34 @@ def test_the_default_risk_is_held_against_runs_that_ran_and_that_failed(
     for figure, falls in (("refused", True), ("refused_stated", True), ("offered", False)):
         values = [getattr(row, figure) for row in risk.risks]
         assert values == sorted(values, reverse=falls)
+    assert all(one.partly for one in risk.refused_runs if "ironwood" in one.source)
     (default,) = [row for row in risk.risks if row.risk == risk.default]
+    (even,) = [row for row in risk.risks if row.risk == 0.5]
+    assert sum(row.stated for row in risk.sources) >= 600
+    assert default.refused_stated <= 0.17
+    assert even.refused_stated <= 0.015  # of more the prediction is above what the chip has
     assert default.offered == pytest.approx(sweep.offered / sweep.failed)
+
+
+@each(
+    ("flags", "said"),
+    [
+        ("--recompute-modules mla_up_proj moe_act", 1),
+        ("--recompute-modules core_attn", 0),
+        ("--recompute-method block --recompute-num-layers 5", 1),
+        ("--recompute-method uniform --recompute-num-layers 1", 0),
+        ("0 layers checkpointed", 0),
+        ("20 layers checkpointed", 1),
+        ("remat_policy=custom decoder_layer_input=device query_proj=remat", 0),
+        ("remat_policy=custom decoder_layer_input=offload", 1),
+        ("remat_policy=minimal", 0),
+        ("--cpu-offloading-num-layers 40; --recompute-modules mlp", 2),
+        ("", 0),
+    ],
+)
+def test_what_a_plan_cannot_say_of_memory_is_known(flags: str, said: int) -> None:
+    assert len(partly_said({"flags": flags})) == said
+    assert len(partly_said({"notes": flags})) == said
 
 
 def test_a_tighter_limit_flags_more_of_both_sides(failures: FailuresTable) -> None:

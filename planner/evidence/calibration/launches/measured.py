@@ -220,6 +220,7 @@ def planned_run(key: str, cost: CostModel, plan: Plan) -> Run:
         measured_memory_bytes=None,
         measured_power_w=None,
         filled={},
+        partly=(),
         printed={},
     )
 
