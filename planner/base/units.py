@@ -227,7 +227,8 @@ def pattern_of(quantity: str) -> str:
     """The regular expression, as JSON Schema understands it, of text that is read as a number.
 
     Args:
-        quantity: count, bytes, seconds, share, area, watts or joules; numbers below zero are left out.
+        quantity: count, bytes, seconds, share, area, watts or joules;
+            numbers below zero are left out.
     """
     number = r"\+?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
     return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"

@@ -237,10 +237,10 @@ class Limits:
 
 def least_run(model: CostModel, chips: FloatArray, times: FloatArray) -> RunCosts:
     """(c,) what no runs go below whose steps take at least so long."""
-    from planner.cost.goodput.runs import least_kept, least_run_costs, run_of  # noqa: PLC0415
+    from planner.cost.goodput import runs  # noqa: PLC0415  (few ask)
 
-    low = least_run_costs(model, least_kept(model, chips), times, np.zeros_like(times))
-    likely = run_of(model).chance or 0.5
+    low = runs.least_run_costs(model, runs.least_kept(model, chips), times, np.zeros_like(times))
+    likely = runs.run_of(model).chance or 0.5
     late = low.time_s if likely >= 0.5 else np.zeros_like(times)  # else it may end sooner
     return replace(low, late_s=late)
 

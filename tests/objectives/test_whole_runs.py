@@ -20,7 +20,7 @@ from planner.cost.evaluate import evaluate_totals
 from planner.cost.goodput.goodput import Known, Upkeep
 from planner.cost.goodput.rates import Rate
 from planner.cost.goodput.runs import Kept, Running, kept_of, least_run_costs, run_costs
-from planner.objectives import DAYS, OBJECTIVES, TIME, Costs, Objective
+from planner.objectives import DAYS, OBJECTIVES, TIME, Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.results.result import SolveResult
@@ -133,9 +133,7 @@ def test_limits_on_runs_equal_brute_force(limit: str) -> None:
         most = float(np.quantile(limited, 0.4)) * (1 + 1e-9)
         allowed = brute[limited <= most]
         given: Any = {limit: most * (model.facility.pue if limit == "run_energy_j" else 1.0)}
-        search = UniformSpace(
-            model=model, options=options, limits=Limits(**given), columns=(TIME,)
-        )
+        search = UniformSpace(model=model, options=options, limits=Limits(**given), columns=(TIME,))
         found = Driver().run(search.on(*counts))
         assert found.points[:, 0] == pytest.approx([allowed[:, 0].min()], rel=1e-12)
         compared += 1

@@ -376,5 +376,10 @@ def _other_searches(space: UniformSpace, chips: int) -> Iterator[str]:
     yield from other_options(space, chips)
     if limits.step_time_s is not None or limits.run_s is not None:
         yield from more_chips(space, chips)
-    if limits.step_time_s is None or limits.on_run or limits.power_w is not None or limits.mfu is not None:
+    if (
+        limits.step_time_s is None
+        or limits.on_run
+        or limits.power_w is not None
+        or limits.mfu is not None
+    ):
         yield from fewer_chips(space, chips)

@@ -178,9 +178,7 @@ def least_kept(model: CostModel, chips: IntArray | FloatArray) -> Kept:
 def _kept(model: CostModel, chips: FloatArray, state_bytes: FloatArray) -> Kept:
     run = run_of(model)
     store = run.store_bytes_per_s or run.store_per_chip * chips
-    saved = checkpointing(
-        model, state_bytes, store + np.zeros(len(chips)), beside=run.beside
-    )
+    saved = checkpointing(model, state_bytes, store + np.zeros(len(chips)), beside=run.beside)
     counts, which = np.unique(chips, return_inverse=True)
     standing = np.array([count * standing_w(model, int(count)) for count in counts])
     steps, mtbf = run.tokens / model.job.batch_tokens, run.mtbf_of(chips)
@@ -348,7 +346,7 @@ def least_run_costs(
     run, steps = run_of(model), kept.pace.steps
     kernels = np.maximum(energy_j * _ROUNDED_DOWN - kept.standing_w * step_time_s, 0.0)
     if not run.fails:
-        time_s, times = steps * step_time_s, 1.0
+        time_s, times = steps * step_time_s, np.ones_like(step_time_s)
     else:
         saved, known = kept.pace.saved, kept.known
         step = step_time_s / (1.0 - run.upkeep.straggler_loss)

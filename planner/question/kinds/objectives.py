@@ -54,8 +54,8 @@ def check_run(request: Request, objectives: Sequence[Objective], origin: Origin)
         )
     if (of_run or limits) and (alone := of_one_plan(request)) is not None:
         raise InputError(
-            f"{origin.label([alone[0]])}: {alone[1]} is worked out for one plan, and no bound on all "
-            f"plans is known of it; leave it out with {name or limits[0].replace('_', '-')}"
+            f"{origin.label([alone[0]])}: {alone[1]} is worked out for one plan, and no bound on "
+            f"all plans is known of it; leave it out with {name or limits[0].replace('_', '-')}"
         )
     if (of_run or limits) and request.mtbf is not None and not request.keeps_to_chips:
         raise InputError(

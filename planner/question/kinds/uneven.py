@@ -71,13 +71,7 @@ def _refused(request: Request) -> Iterator[str]:
     for name in request.front:
         if name not in FRONTS[0]:
             yield f"front: {name} is no objective of uneven pipelines; allowed: 'time, energy'"
-    for name in RUN_LIMITS:
-        if getattr(request, name) is not None:
-            flag = name.replace("_", "-")
-            yield (
-                f"{flag}: is not searched with layout uneven, whose bounds are of a step alone; "
-                "limit that with max-step-time, or use layout uniform"
-            )
+    yield from _of_runs(request)
     if request.offload:
         yield f"offload: no stage of layout uneven moves its state to the host; {_USE}"
     for name in OF_MACHINES:
@@ -92,6 +86,17 @@ def _refused(request: Request) -> Iterator[str]:
         )
     if request.layout not in LAYOUTS:
         yield from _of_chunks(request, parse_layout(request.layout))
+
+
+def _of_runs(request: Request) -> Iterator[str]:
+    """Limits on the whole run, of which the bounds of stages that differ say nothing."""
+    for name in RUN_LIMITS:
+        if getattr(request, name) is not None:
+            flag = name.replace("_", "-")
+            yield (
+                f"{flag}: is not searched where stages differ, whose bounds are of a step alone; "
+                "limit that with max-step-time, or use layout uniform"
+            )
 
 
 def _of_schedules(wanted: tuple[str, ...]) -> Iterator[str]:

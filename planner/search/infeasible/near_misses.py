@@ -108,11 +108,12 @@ class NearMisses:
     ) -> Iterator[tuple[str, int, float]]:
         """The extremes of runs that candidates improve: (name, row of the candidate, value)."""
         for limit, figures in values.items():
-            others = np.isfinite(figures)
-            for name, rows in ((limit, others.copy()), (f"{limit}{WITHIN}", others)):
-                if name != limit:
-                    for other, check in checks.items():
-                        rows &= check | (other == limit)
+            ends = np.isfinite(figures)
+            others = [check for name, check in checks.items() if name != limit]
+            for name, rows in (
+                (limit, ends),
+                (f"{limit}{WITHIN}", np.logical_and.reduce([ends, *others])),
+            ):
                 if not rows.any():
                     continue
                 row = int(np.argmin(np.where(rows, figures, np.inf)))

@@ -32,7 +32,8 @@ from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import NEVER, OutOfTime
 from planner.search.infeasible.near_misses import Witness
-from planner.search.infeasible.run_limits import column, looser_run, rounded_down, rounded_up
+from planner.search.infeasible.numbers import rounded_down, rounded_up
+from planner.search.infeasible.run_limits import column, looser_run
 from planner.search.limits import Limits, by_count, model_flop
 from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
@@ -232,7 +233,10 @@ def _run_by(model: CostModel, framework: FrameworkProfile) -> CostModel:
     shipped = replace(given, collectives=model.assumptions.collectives)
     built = CostModel.build(job, model.cluster, shipped, model.torus_axes)
     return replace(
-        built, facility=model.facility, clock_limit=model.clock_limit, tables=model.tables,
+        built,
+        facility=model.facility,
+        clock_limit=model.clock_limit,
+        tables=model.tables,
         run=model.run,
     )
 

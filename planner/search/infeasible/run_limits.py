@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 
@@ -11,12 +10,12 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.cost.context import CostModel
 from planner.objectives import RunCosts
+from planner.search.infeasible.numbers import rounded_up
 from planner.search.limits import Limits
 
 DAY_S = 86400.0
 _WATT_HOURS = ((3.6e15, "TWh"), (3.6e12, "GWh"), (3.6e9, "MWh"), (3.6e6, "kWh"), (3.6e3, "Wh"))
 _TIMES = ((DAY_S, "d"), (3600.0, "h"), (1.0, "s"))
-_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,36 +47,15 @@ def looser_run(model: CostModel, limits: Limits, name: str, run: RunCosts) -> Lo
     value = float(values[name][0])
     if name == "deadline":
         size, unit = next((one for one in _TIMES if value >= one[0]), _TIMES[-1])
-        text = rounded(value / size, ROUND_CEILING)
+        text = rounded_up(value / size)
         chance = None if model.run is None else model.run.chance
         at = "" if chance is None else f"@{100 * chance:g}%"
         return Looser(f"--deadline {text}{unit}{at}", replace(limits, run_s=float(text) * size))
     if name == "budget":
-        text = rounded(value, ROUND_CEILING)
+        text = rounded_up(value)
         return Looser(f"--budget {text}", replace(limits, run_money=float(text)))
     size, unit = next((one for one in _WATT_HOURS if value >= one[0]), _WATT_HOURS[-1])
-    text = rounded(value / size, ROUND_CEILING)
+    text = rounded_up(value / size)
     return Looser(
         f"--max-run-energy {text}{unit}", replace(limits, run_energy_j=float(text) * size)
     )
-
-
-def rounded_up(value: float) -> str:
-    """The shortest plain number of a few digits that is not below a value.
-
-    >>> rounded_up(1.33612), rounded_up(0.00045671), rounded_up(6400.2)
-    ('1.337', '0.0004568', '6401')
-    """
-    return rounded(value, ROUND_CEILING)
-
-
-def rounded_down(value: float) -> str:
-    """The same, not above it."""
-    return rounded(value, ROUND_FLOOR)
-
-
-def rounded(value: float, mode: str) -> str:
-    """A plain number of a few digits, rounded so."""
-    exact = Decimal(value)
-    step = Decimal(1).scaleb(exact.adjusted() - _DIGITS + 1)
-    return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"

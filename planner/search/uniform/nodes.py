@@ -250,9 +250,7 @@ def _corners_with_memory(
             same = np.full(len(partial_plans.meshes), recompute)
             low = bounds.corners(same, clocks, deadline)
         held = partial_plan_bytes(model, partial_plans, recompute, offload=options.offload)
-        found = corners_of(
-            columns, model, limits, chips, _low(model, low, chips, held, runs=runs)
-        )
+        found = corners_of(columns, model, limits, chips, _low(model, low, chips, held, runs=runs))
         found[least[partial_plans.mesh_id] > recompute] = np.inf
         parts.append(found)
     return np.concatenate(parts, axis=1)

@@ -353,9 +353,7 @@ def _deadlines(
     """The smallest count for each batch."""
     (seconds, chance), tokens = goal
     for batch in case.batches:
-        wanted = Goal(
-            batch_tokens=batch, train_tokens=tokens, deadline_s=seconds, chance=chance
-        )
+        wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds, chance=chance)
         yield smallest_count(
             case.model,
             chosen,

@@ -22,8 +22,8 @@ from planner.base.units import (
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.cost.goodput.goodput import goodput
-from planner.frameworks.targets import Target
 from planner.cost.goodput.runs import kept_by, run_costs, spent_of
+from planner.frameworks.targets import Target
 from planner.objectives import DAYS, TIME
 from planner.plan import Plan, PlanTable
 from planner.question.kinds.running import failure_domain_of, pace_of, rate_of, upkeep_of
@@ -292,9 +292,7 @@ def _missed(
     )
 
 
-def goal_of(
-    deadline: Any, train_tokens: Any
-) -> tuple[tuple[float, float | None], float] | None:
+def goal_of(deadline: Any, train_tokens: Any) -> tuple[tuple[float, float | None], float] | None:
     """Seconds of a run with the chance that they are enough, and its tokens; None: no deadline.
 
     Raises:
