@@ -280,7 +280,9 @@ def show_seconds(value: float) -> str:
 
 def show_days(value: float) -> str:
     """`62.1 days`; below one in smaller units."""
-    return f"{plain(value)} days" if value >= 1 else show_seconds(value * 86400)
+    if value < 1:
+        return show_seconds(value * 86400)
+    return f"{plain(value)} {'day' if plain(value) == '1' else 'days'}"
 
 
 def show_joules(value: float, digits: int = 4) -> str:

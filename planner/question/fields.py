@@ -291,7 +291,7 @@ def _within(value: Any) -> Any:
     except InputError as error:
         raise refusal(str(error).removeprefix("time: ")) from error
     if not 0 < seconds <= _LARGEST:
-        raise refusal(f"{shown(value)} is no time; it must be greater than 0")
+        raise refusal(f"{shown(value)} is no deadline; allowed: above 0 and up to {_LARGEST:g} s")
     return seconds if chance is None else value.strip()
 
 

@@ -29,7 +29,7 @@ def points_of(columns: Columns, costs: Costs) -> FloatArray:
 def corners_of(
     columns: Columns, model: CostModel, limits: Limits, chips: IntArray, low: Costs
 ) -> FloatArray:
-    """(n, k, d) lower bounds of the objectives.
+    """(n, k, d) lower bounds of the objectives; inf where no whole run is within its limits.
 
     Args:
         columns: The objectives.
@@ -45,7 +45,10 @@ def corners_of(
             standing_w=by_count(chips, lambda n: n * standing_w(model, n))[:, None],
         )
     shape = np.shape(low.step_time_s)
-    return np.stack([np.broadcast_to(one.least(bounds), shape) for one in columns], axis=2)
+    least = np.stack([np.broadcast_to(one.least(bounds), shape) for one in columns], axis=2)
+    if limits.on_run and low.run is not None:
+        least[~limits.may_run(model, low.run)] = np.inf
+    return least
 
 
 def asks_run(columns: Columns, limits: Limits) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from planner.cost.memory.memory import Memory
 from planner.cost.memory.risk import bytes_at_risk, memory_spread, spreads_of
 from planner.objectives import RunCosts
 from planner.plan import Plan, PlanTable
+
+_RUN_LIMITS = {"deadline": "run_s", "budget": "run_money", "run_energy": "run_energy_j"}
+"""Names of the limits on the whole run, and their fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +66,7 @@ class Limits:
     @property
     def on_run(self) -> bool:
         """Whether what the whole run takes is limited."""
-        of_run = (self.run_s, self.run_money, self.run_energy_j)
-        return any(limit is not None for limit in of_run)
+        return any(getattr(self, field) is not None for field in _RUN_LIMITS.values())
 
     @property
     def most_w(self) -> float:
@@ -72,10 +75,16 @@ class Limits:
 
     def without_costs(self) -> Limits:
         """The limit on memory alone."""
-        return replace(
-            self, step_time_s=None, power_w=None, mfu=None, run_s=None, run_money=None,
-            run_energy_j=None,
-        )  # fmt: skip
+        return replace(self.without_run(), step_time_s=None, power_w=None, mfu=None)
+
+    def without_run(self) -> Limits:
+        """Those on a step alone."""
+        return replace(self, run_s=None, run_money=None, run_energy_j=None)
+
+    def without(self, name: str) -> Limits:
+        """All but one of `run_limits`."""
+        fields: dict[str, Any] = {_RUN_LIMITS[name]: None}
+        return replace(self, **fields)
 
     def chip_bytes(self, model: CostModel) -> float:
         """The limit on bytes per chip, of all plans the loosest."""
@@ -154,8 +163,17 @@ class Limits:
     @property
     def run_limits(self) -> dict[str, float]:
         """The limits on the whole run that are given, by name."""
-        every = {"deadline": self.run_s, "budget": self.run_money, "run_energy": self.run_energy_j}
+        every = {name: getattr(self, field) for name, field in _RUN_LIMITS.items()}
         return {name: limit for name, limit in every.items() if limit is not None}
+
+    def may_run(self, model: CostModel, low: RunCosts) -> BoolArray:
+        """Whether runs may be within the limits on them of which lower bounds are known."""
+        likely = 0.5 if model.run is None else model.run.chance or 0.5
+        late = low.time_s if likely >= 0.5 else np.zeros_like(low.time_s)  # else it may end sooner
+        ok = np.ones(np.shape(low.time_s), dtype=np.bool_)
+        for name, values in self.run_values(model, replace(low, late_s=late)).items():
+            ok &= values <= self.run_limits[name]
+        return ok
 
     def run_values(self, model: CostModel, run: RunCosts) -> dict[str, FloatArray]:
         """(c,) what of whole runs is limited, by the name of the limit."""
@@ -229,9 +247,10 @@ class Limits:
         timely = replace(self, power_w=None)
         ok = np.ones(np.broadcast_shapes(times.shape, chips.shape), dtype=np.bool_)
         soon = times * (1 - 1e-9)
-        run = least_run(model, chips, soon) if self.on_run else None
-        for check in timely.checks(model, soon, times, chips, run).values():
+        for check in timely.checks(model, soon, times, chips).values():
             ok &= check
+        if self.on_run:
+            ok &= self.may_run(model, least_run(model, chips, soon))
         return ok
 
 
@@ -239,10 +258,7 @@ def least_run(model: CostModel, chips: FloatArray, times: FloatArray) -> RunCost
     """(c,) what no runs go below whose steps take at least so long."""
     from planner.cost.goodput import runs  # noqa: PLC0415  (few ask)
 
-    low = runs.least_run_costs(model, runs.least_kept(model, chips), times, np.zeros_like(times))
-    likely = runs.run_of(model).chance or 0.5
-    late = low.time_s if likely >= 0.5 else np.zeros_like(times)  # else it may end sooner
-    return replace(low, late_s=late)
+    return runs.least_run_costs(model, runs.least_kept(model, chips), times, np.zeros_like(times))
 
 
 def by_count(chips: IntArray | FloatArray, value: Callable[[int], float]) -> FloatArray:

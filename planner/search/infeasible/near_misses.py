@@ -6,7 +6,7 @@ costed. So when a search ends without a plan, these are the extremes over all of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import field
 
 import numpy as np
@@ -18,9 +18,6 @@ from planner.cost.energy.meter import Meter
 from planner.objectives import Costs, RunCosts
 from planner.plan import PlanTable
 from planner.search.limits import Limits
-
-WITHIN = "_within"
-"""Ends the names of extremes among plans within all other limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +51,6 @@ class NearMisses:
         coolest: Least power.
         fastest_cool: Least time among those within the limit on power.
         coolest_fast: Least power among those within the limits on time and utilization.
-        runs: By limit on the whole run, the least of what it limits; the same under the name of the
-            limit with `_within`, among the plans within all other limits.
         endless: Whether runs are asked for, and none ends.
     """
 
@@ -63,7 +58,6 @@ class NearMisses:
     coolest: Witness | None = None
     fastest_cool: Witness | None = None
     coolest_fast: Witness | None = None
-    runs: dict[str, tuple[float, Witness]] = field(default_factory=dict)
     endless: bool = False
 
     def note(
@@ -96,29 +90,9 @@ class NearMisses:
         first = self.fastest is None
         for name, row in self.better(times, powers, checks):
             setattr(self, name, witness(row))
-        if costs.run is None:
-            return
-        self.endless = (first or self.endless) and not np.isfinite(costs.run.time_s).any()
-        if limits.on_run:
-            for name, row, value in self._better_runs(limits.run_values(model, costs.run), checks):
-                self.runs[name] = (value, witness(row))
-
-    def _better_runs(
-        self, values: Mapping[str, FloatArray], checks: Mapping[str, BoolArray]
-    ) -> Iterator[tuple[str, int, float]]:
-        """The extremes of runs that candidates improve: (name, row of the candidate, value)."""
-        for limit, figures in values.items():
-            ends = np.isfinite(figures)
-            others = [check for name, check in checks.items() if name != limit]
-            for name, rows in (
-                (limit, ends),
-                (f"{limit}{WITHIN}", np.logical_and.reduce([ends, *others])),
-            ):
-                if not rows.any():
-                    continue
-                row = int(np.argmin(np.where(rows, figures, np.inf)))
-                if name not in self.runs or figures[row] < self.runs[name][0]:
-                    yield name, row, float(figures[row])
+        if costs.run is not None:
+            some = bool(np.isfinite(costs.run.time_s).any())
+            self.endless = (first or self.endless) and not some
 
     def better(
         self, times: FloatArray, powers: FloatArray, checks: dict[str, BoolArray]

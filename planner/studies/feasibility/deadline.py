@@ -130,6 +130,11 @@ def smallest_count(
             f"on-failure: {SHRINK} is worked out for one plan (planner solve, planner evaluate), "
             "not for counts of chips; allowed here: spare, wait"
         )
+    if goal.chance is not None and model.run is None and request is not None:
+        raise InputError(
+            "checkpoint-writes: copies with peers are worked out for one plan, without a chance of "
+            "a deadline; leave one of the two out"
+        )
     least = goal.least_chips(model)
     possible = sorted(n for n in counts if n * _SAME >= least)
     roofline = model.assumptions.token_granularity

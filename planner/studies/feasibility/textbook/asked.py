@@ -41,6 +41,11 @@ def check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
             f"{origin.label(given[:1])}: has no effect under {plain.name}, where nothing fails; "
             "leave it out, or use the assumptions calibrated"
         )
+    if request.within[1] is not None:
+        raise InputError(
+            f"{origin.label(['deadline'])}: has no chance under {plain.name}, whose times are "
+            "bounds and where nothing fails; leave it out, or use the assumptions calibrated"
+        )
     own = framework_of_preset(plain.name)
     if own is not None and model.framework != own.profiles[0]:
         raise InputError(
