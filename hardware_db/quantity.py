@@ -10,9 +10,11 @@ or a fit to measurements; estimated or recalled (then a note says how)."""
 
 UNITS = (
     "1", "chip", "FLOP/s", "FLOP/cycle", "Hz", "B", "B/s", "bit/s", "s", "W", "J", "J/B", "J/FLOP",
-    "J/MAC", "J/op", "B/element", "B/parameter", "B/FLOP", "m2",
+    "J/MAC", "J/op", "B/element", "B/parameter", "B/FLOP", "m2", "USD/h",
+    "USD/kWh",
 )  # fmt: skip
-"""Units that data files may use: SI base units without prefixes; "1" is a pure number."""
+"""Units that data files may use: SI base units without prefixes; "1" is a pure number. Prices have
+those of price lists."""
 
 Value = float | int | tuple[float | int, ...] | tuple[tuple[float | int, ...], ...] | None
 

@@ -220,6 +220,11 @@ class _Interval(Arithmetic):
     def of(value: Any) -> _Interval:
         return value if isinstance(value, _Interval) else _Interval(value, value)
 
+    @staticmethod
+    def within(domain: npt.NDArray[np.int64]) -> _Interval:
+        """From the least to the largest of some sorted values; of one value a point."""
+        return _Interval(domain[0], domain[-1]) if len(domain) > 1 else _Interval.of(domain[0])
+
     def _plus(self, other: Any) -> _Interval:
         ends = _Interval.of(other)
         low = self.low + ends.low
@@ -306,7 +311,7 @@ def _supported(
         domain = domains[name]  # sorted, not empty
         nearest = np.minimum(domain.searchsorted(column), len(domain) - 1)
         keep &= domain[nearest] == column
-    box = {name: _Interval(domain[0], domain[-1]) for name, domain in domains.items()}
+    box = {name: _Interval.within(domain) for name, domain in domains.items()}
     box |= {name: _Interval(column, column) for name, column in columns.items()}
     for limit in problem.limits:
         keep &= _Interval.of(limit.expression(box, _INTERVAL_OPS)).low <= limit.upper

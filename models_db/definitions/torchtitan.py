@@ -17,15 +17,14 @@ def blocks_of(x: Stated) -> dict[str, Any]:
             x.refuse(name, "only dense models of Llama 3 and Qwen3 are read")
     qwen = x.has("hidden_dim")
     hidden, heads = x.count("dim"), x.count("n_heads")
-    kv_heads = x.count("n_kv_heads", default=heads["value"], note="as many as heads")
-    width = derived(max(hidden["value"] // heads["value"], 1), "dim / n_heads")
+    kv_heads, width = _heads(x, hidden["value"] // heads["value"], heads["value"], qwen=qwen)
     grouped = kv_heads["value"] != heads["value"]
     return {
         "layers": x.count("n_layers"),
         "hidden": hidden,
         "heads": heads,
         "kv_heads": kv_heads,
-        "head_dim": x.count("head_dim") if x.has("head_dim") else width,
+        "head_dim": width,
         "vocab_size": x.count("vocab_size", unit="tokens"),
         "seq_len": x.count("max_seq_len", default=4096, unit="tokens", note="not stated"),
         "tied_embeddings": x.flag("enable_weight_tying"),
@@ -50,6 +49,19 @@ def blocks_of(x: Stated) -> dict[str, Any]:
         },
         "positions": {"kind": "rope"},
     }
+
+
+def _heads(
+    x: Stated, width: int, heads: int, *, qwen: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Heads of keys and the width of each, which only Qwen3ModelArgs gives numbers of its own."""
+    if qwen:
+        return x.count("n_kv_heads", default=8), x.count("head_dim", default=128)
+    whole = derived(max(width, 1), "dim / n_heads")
+    return (
+        x.count("n_kv_heads", default=heads, note="as many as heads"),
+        x.count("head_dim") if x.has("head_dim") else whole,
+    )
 
 
 def _inner(x: Stated, hidden: int) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def with_plan(
             ),
             runs_in=chosen.scope.runs_in,
         ),
-        run=training_run(setting.request, chosen.best, setting.model),
+        run=training_run(setting.request, chosen.best, setting.model, chosen.front.plans),
         question=setting.question,
         versions=versions(RESULT_VERSION),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.answers.notes.caveats import caveats
@@ -140,11 +141,14 @@ def options_of(request: Request, targets: tuple[Target, ...] = ()) -> SpaceOptio
 
 
 def training_run(
-    request: Request, result: PlanResult, model: CostModel | None
+    request: Request,
+    result: PlanResult,
+    model: CostModel | None,
+    rivals: Sequence[PlanResult] = (),
 ) -> TrainingRun | None:
     """The whole run whose tokens were given; arguments as of `planner.answers.training`."""
     if request.train_tokens is None:
         return None
     from planner.answers.training import whole_run  # noqa: PLC0415  (few ask)
 
-    return whole_run(request, result, model)
+    return whole_run(request, result, model, rivals)

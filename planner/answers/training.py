@@ -11,6 +11,7 @@ its checkpoints as often as is best there.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.answers.whole_run.sizes import Smaller, smaller_sizes
+from planner.answers.whole_run.thresholds import another_of, half_of
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.goodput.checkpoints import checkpoint_bytes
@@ -53,15 +55,22 @@ from planner.question.kinds.running import (
 )
 from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK
 from planner.question.request import Request
-from planner.results.parts import PeerRecovery, Recovery, RunGoodput, TrainingRun
+from planner.question.run.prices import prices
+from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
+from planner.results.recovery import PeerRecovery, Recovery
 
 _DAY_S, _KWH_J, _MWH_J = 86400.0, 3.6e6, 3.6e9
 WANTED, HALF = 0.9, 0.5
 """Goodput of the break-even rate, and below which a run is warned of."""
 
 
-def whole_run(request: Request, result: PlanResult, model: CostModel | None) -> TrainingRun:
+def whole_run(
+    request: Request,
+    result: PlanResult,
+    model: CostModel | None,
+    rivals: Sequence[PlanResult] = (),
+) -> TrainingRun:
     """The run whose tokens a question has.
 
     Args:
@@ -69,24 +78,39 @@ def whole_run(request: Request, result: PlanResult, model: CostModel | None) -> 
         result: The plan.
         model: Its job and machine; None: it is on chips of several kinds, whose failures nobody
             published.
+        rivals: Other plans that were found.
     """
     ideal = _ideal(request, result)
     if model is None:
         return _against_deadline(ideal, request)
     if model.run is None:  # plans are not compared by it
         model = replace(model, run=running_of(request, model))
-    held = result.memory_bytes["weights"] + result.memory_bytes["optimizer"]
-    pace = pace_of(request, model, result.chips, result.step_time_s, held)
+    held, pace = _held(result), _pace(request, result, model)
     domain = failure_domain_of(request, model, result.chips)
     upkeep, rate = upkeep_of(request, domain), rate_of(request, model, result.chips)
     if rate is None:
         edge = break_even_s(WANTED, pace, upkeep)
-        unsure = replace(ideal, break_even_chip_hours=None if edge is None else edge / HOUR_S)
+        others = [_pace(request, one, model) for one in rivals if one.chips == result.chips]
+        unsure = replace(
+            ideal,
+            break_even_chip_hours=None if edge is None else edge / HOUR_S,
+            half_chips=half_of(model, result.plan, pace, upkeep),
+            another_plan_chip_hours=another_of(pace, others, upkeep),
+        )
         return _against_deadline(unsure, request)
     smaller = smaller_sizes(model, result.plan, domain) if request.on_failure == SHRINK else None
     kept = _Kept(request, pace, upkeep, rate, domain, held, smaller)
     run = _with_failures(request, result, model, ideal, kept)
     return _against_deadline(run, request)
+
+
+def _held(result: PlanResult) -> float:
+    """Weights and optimizer on its fullest chip."""
+    return result.memory_bytes["weights"] + result.memory_bytes["optimizer"]
+
+
+def _pace(request: Request, result: PlanResult, model: CostModel) -> Pace:
+    return pace_of(request, model, result.chips, result.step_time_s, _held(result))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +182,7 @@ def _priced(
         cost=None if cost is None else float(cost),
         electricity_cost=None if electricity is None else float(electricity),
         co2_t=None if carbon is None else carbon * facility_j / _KWH_J * 1e-6,
+        prices=tuple(prices()[name].words for name in request.prices or ()),
     )
 
 

@@ -121,6 +121,11 @@ KINDS: dict[str, Kind] = {
     ),
     "workload": Kind("a workload of a rack", _telling("einsums"), "planner rack zero takes it"),
     "table": Kind("a table of constants", _telling("constants")),
+    "site": Kind(
+        "a failure rate",
+        _telling("failures exposure_chip_hours causes"),
+        "--failure-site takes it",
+    ),
     "assumptions": Kind(
         "a file of assumptions",
         frozenset(field.name for field in fields(Assumptions)) - {*ORIGIN, "collectives"}

@@ -48,6 +48,11 @@ CHECKPOINT_WRITES = ("async", "blocking", "peer-memory")
 """Beside the work, while it waits, or to the memory of peers with now and then one in the store."""
 ON_FAILURE = ("spare", "wait", "shrink")
 """What takes the place of broken nodes."""
+PRICES = (
+    "aws-blocks-h100", "aws-blocks-h200", "aws-blocks-a100", "aws-blocks-trn1", "eia-texas",
+    "eia-virginia", "eia-iowa", "eia-california",
+)  # fmt: skip
+"""Of `hardware_db/data/reference/prices.yaml`; a test compares."""
 OTHER_WORDS = {
     "job": {
         "sft": "finetune",

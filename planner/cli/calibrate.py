@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 _MEASURED = "Measurements"
 _DEFAULT = Path("local.yaml")
+_SITE = Path("site.yaml")
 FEW = {
     "runs": "CSV of your training runs (repeatable).",
     "nccl": "Output of nccl-tests or rccl-tests.",
     "measurements": "Folder of planner measure, after it ran.",
+    "failures": "CSV of your jobs with what ended them: how often chips fail.",
     "gemm": "CSV or log of matrix multiplications.",
     "measure": "Measure the GPU of this machine.",
     "hardware": "What was measured (default: as logs and runs say).",
@@ -59,6 +61,14 @@ def calibrate(
         option(
             "Matrix multiplications: CSV (m,n,k,dtype,seconds), hipblaslt-bench, mamf-finder "
             "(repeatable).",
+            _MEASURED,
+        ),
+    ] = None,
+    failures: Annotated[
+        list[Path] | None,
+        option(
+            "How often your chips fail: CSV of jobs (start, end, chips, cause; dates or hours; "
+            "cause empty: nothing failed), by itself; --failure-site takes the file (repeatable).",
             _MEASURED,
         ),
     ] = None,
@@ -127,11 +137,18 @@ def calibrate(
 
       planner calibrate --runs runs.csv --nccl all_reduce_perf.txt --json
 
+      planner calibrate --failures failures.csv -o site.yaml
+
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
         --calibration local.yaml
     """
     from planner.evidence.calibration.asking import Question  # noqa: PLC0415  (numpy; not for --help)
 
+    others = (runs, nccl, measurements, gemm, measure, quick, hardware, model, era, gpus, nodes)
+    if failures:
+        _check_alone("failures", others)
+        _answer_failures(failures, output or _SITE, given=output is not None, as_json=as_json)
+        return
     target = output or _DEFAULT
     _check_target(target, given=output is not None)
     if quick and not measure:
@@ -152,6 +169,39 @@ def calibrate(
     measured, leads = _measured(model, quick=quick, as_json=as_json) if measure else (None, True)
     if leads:
         _answer(question, measured, target, as_json=as_json)
+
+
+def _check_alone(name: str, others: tuple[object, ...]) -> None:
+    """Refuses other measurements beside one that stands alone."""
+    if any(one not in (None, False) for one in others):
+        raise InputError(f"{name}: is a question by itself; leave out the other options")
+
+
+def _answer_failures(logs: list[Path], target: Path, *, given: bool, as_json: bool) -> None:
+    """Counts failures, writes their rate, prints."""
+    from planner.base.files import check_writable, write_atomically  # noqa: PLC0415  (not for --help)
+    from planner.cost.goodput.own_site import names_own_site, read_own_site  # noqa: PLC0415
+    from planner.evidence.failure_log.result import failure_rate, site_text  # noqa: PLC0415
+
+    if not names_own_site(str(target)):
+        raise InputError(f"output: {target}: must end in .yaml or .yml")
+    if not given and target.exists():
+        try:
+            read_own_site(str(target))
+        except InputError as error:
+            raise InputError(
+                f"output: {target} is there and is no failure rate; name a file with -o"
+            ) from error
+    check_writable(target)
+    found = failure_rate(logs, target)
+    write_atomically(target, site_text(found))
+    if as_json:
+        print_json(found.to_dict())
+        return
+    from planner.report.tables.failure_log import failure_log_view  # noqa: PLC0415
+    from planner.report.tables.tables import print_view  # noqa: PLC0415
+
+    print_view(failure_log_view(found))
 
 
 def _check_target(path: Path, *, given: bool) -> None:

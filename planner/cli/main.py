@@ -37,6 +37,7 @@ app = typer.Typer(
         targets="targets:targets",
         check="check:check",
         feasible="feasible:feasible",
+        goodput="goodput:goodput",
         ridgeline="ridgeline:ridgeline",
         reproduce="reproduce:reproduce",
         report="report:report",

@@ -48,6 +48,7 @@ _WANTED = {
     "hardware": ("a cluster or chip", "cluster", "chip"),
     "assumptions": ("a file of assumptions", "assumptions"),
     "calibration": ("a local calibration", "table"),
+    "failure_site": ("a failure rate", "site"),
 }
 FIELDS = tuple(_WANTED)
 _LISTED = {"model": "planner models list", "hardware": "planner hardware list"}

@@ -68,6 +68,7 @@ from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
 from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
+from planner.question.run.prices import filled_prices, price_problems
 
 ARGUMENTS = Origin()
 DEFAULT_HARDWARE: str = BY_NAME["hardware"].default
@@ -151,9 +152,10 @@ class Request(BaseModel):
         """Lists, and text with commas, as the tuples that strict validation wants."""
         if not isinstance(values, dict):
             return values
-        lists = ("front", "axes", "scale", "runnable_in", "lora_targets")
+        lists = ("front", "axes", "scale", "runnable_in", "lora_targets", "prices")
         given = {name: _words(values[name]) for name in lists if name in values}
-        return {**_own_front(values), **_of_job(values), **values, **given}
+        priced = filled_prices(given.get("prices"))
+        return {**_own_front(values), **_of_job(values), **priced, **values, **given}
 
     @property
     def minimized(self) -> Objective:
@@ -301,9 +303,12 @@ class Request(BaseModel):
     price_per_chip_hour: Amount | None = _field("price_per_chip_hour")
     electricity_price: Amount | None = _field("electricity_price")
     carbon_intensity: Amount | None = _field("carbon_intensity")
+    prices: Annotated[tuple[str, ...], choices(words_of("prices"), text=1)] | None = _field(
+        "prices"
+    )
     mtbf: Seconds | None = _field("mtbf")
     chip_hours_per_failure: Count | None = _field("chip_hours_per_failure")
-    failure_site: Annotated[str, choice(words_of("failure_site"))] | None = _field("failure_site")
+    failure_site: NameOrPath | None = _field("failure_site")
     checkpoint_store: BytesPerSecond | None = _field("checkpoint_store")
     checkpoint_writes: Annotated[str, choice(words_of("checkpoint_writes"))] | None = _field(
         "checkpoint_writes"
@@ -334,7 +339,8 @@ def request_from(
         InputError: One line per mistake, names that are in no database included.
     """
     there = {name for name, value in values.items() if value is not None}
-    problems = [origin.blame(line, BY_NAME) for line in _unlike_its_job(values)]
+    twice = (*_unlike_its_job(values), *price_problems(values, _words(values.get("prices"))))
+    problems = [origin.blame(line, BY_NAME) for line in twice]
     try:
         values = _counted(values)
     except InputError as error:

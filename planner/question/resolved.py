@@ -49,6 +49,7 @@ from planner.question.records import (
     preset_of,
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
+from planner.question.run.prices import filled_prices
 
 if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration
@@ -113,8 +114,10 @@ def _without_effect(request: Request) -> list[str]:
         lines += [
             f"{name.replace('_', '-')}: has no effect without train-tokens, the tokens of the "
             "whole training run; give them or leave it out"
-            for name in ("price_per_chip_hour", "electricity_price", "carbon_intensity")
-            if getattr(request, name) is not None and not (priced and name == "price_per_chip_hour")
+            for name in ("price_per_chip_hour", "electricity_price", "carbon_intensity", "prices")
+            if getattr(request, name) is not None
+            and name not in filled_prices(request.prices)
+            and not (priced and name in ("price_per_chip_hour", "prices"))
         ]
     if request.scale and request.pes is None:
         lines.append(

@@ -9,57 +9,7 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.frozen import freeze, thawed
 from planner.cost.intervals import BY_HAND, UNMEASURED, UNSEEN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeerRecovery:
-    """Recovery from copies in the memory of peers.
-
-    Attributes:
-        covered: Share of the failures after which the state comes from there, not from the store.
-        restart_s: From the detection of such a failure until the job works again.
-        write_s: Until a peer has a copy, beside the work.
-        host_bytes: Of host memory that the copies take, per chip.
-    """
-
-    covered: float
-    restart_s: float
-    write_s: float
-    host_bytes: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-ready data."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
-    """What a failure takes out of a job, and what the job does then.
-
-    Attributes:
-        domain, domain_nodes: What one failure takes out, and its nodes.
-        store_steps: Steps between two checkpoints in the store.
-        peers: Recovery from the memory of peers; None: there is none.
-        no_peers: Why there is none where it was asked for; else empty.
-        on_failure: What takes the place of broken nodes, as asked.
-        ranks: Data ranks of a job that shrinks while 0, 1, 2, ... failure domains are away.
-        not_shrunk: Why it does not shrink where that was asked for; else empty.
-    """
-
-    domain: str
-    domain_nodes: int
-    store_steps: int
-    peers: PeerRecovery | None
-    no_peers: str
-    on_failure: str
-    ranks: tuple[int, ...]
-    not_shrunk: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The record as JSON-ready data."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        peers = None if self.peers is None else self.peers.to_dict()
-        return {**fields, "ranks": list(self.ranks), "peers": peers}
+from planner.results.recovery import OtherChoice, Recovery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +87,12 @@ class TrainingRun:
         deadline_days, deadline_chance: The deadline that was asked for, and how likely the run is
             to be within it by the interval of its days; None: none was, or there is no interval.
         goodput: Where the time goes; None where nobody published how often such chips fail.
+        prices: Where published ones were asked for: their amounts, dates and sources, in words.
         break_even_chip_hours: Then: chip-hours per failure below which goodput is below 90 %.
+        half_chips: Then: half of the chips, with half of the data ranks; None: the plan cannot be
+            halved so, or they are slower at any rate.
+        another_plan_chip_hours: Then: chip-hours per failure below which another plan of the front
+            is faster; None: at no rate.
     """
 
     tokens: float
@@ -155,11 +110,16 @@ class TrainingRun:
     deadline_chance: float | None = None
     goodput: RunGoodput | None = None
     break_even_chip_hours: float | None = None
+    half_chips: OtherChoice | None = None
+    another_plan_chip_hours: float | None = None
+    prices: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON-ready data."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        return {**fields, "goodput": None if self.goodput is None else self.goodput.to_dict()}
+        goodput = None if self.goodput is None else self.goodput.to_dict()
+        half = None if self.half_chips is None else self.half_chips.to_dict()
+        return {**fields, "goodput": goodput, "half_chips": half, "prices": list(self.prices)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,3 +188,18 @@ def test_a_deadline_counts_failures() -> None:
     assert later.document["deadlines"][0]["chips"] == 64
     (said,) = refused("feasible", *job[:6], "--assumptions", "roofline", *job[6:], "--mtbf", "3h")
     assert said.startswith("mtbf: has no effect under roofline, where nothing fails")
+
+
+def test_a_report_has_the_picture_of_its_run(plan: Path, tmp_path: Path) -> None:
+    def sections(*flags: object) -> list[str]:
+        outcome = planner("evaluate", plan, *flags, "--json")
+        path = tmp_path / "answer.json"
+        path.write_text(outcome.out, encoding="utf-8")
+        found = planner("report", path, "-o", tmp_path / "page.html", "--json").document
+        return [one["id"] for one in found["sections"]]
+
+    assert "goodput" in sections("--mtbf", "3h")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "One simulated day, an hour a line" in page
+    assert "goodput" not in sections("--hardware", "tpu-v5p", "--framework", "jax"), "unknown"
+    assert "goodput" not in sections("--mtbf", "3h", "--on-failure", "shrink")

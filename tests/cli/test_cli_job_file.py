@@ -92,6 +92,7 @@ FIELDS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "price_per_chip_hour": (2.5, ("--price-per-chip-hour", "2.5", "--train-tokens", "1T")),
     "carbon_intensity": (300, ("--carbon-intensity", "300", "--train-tokens", "1T")),
     "electricity_price": (0.08, ("--electricity-price", "0.08", "--train-tokens", "1T")),
+    "prices": (["eia-texas"], ("--prices", "eia-texas", "--train-tokens", "1T")),
     **OF_UPKEEP,
 }
 ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
@@ -99,7 +100,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "power_boundary": {"max_power": 3000},
     "price_per_chip_hour": {"train_tokens": 1e12},
     "carbon_intensity": {"train_tokens": 1e12},
-    "electricity_price": {"train_tokens": 1e12},
+    **{name: {"train_tokens": 1e12} for name in ("electricity_price", "prices")},
     **{name: {"train_tokens": 1e12} for name in OF_UPKEEP},
     "peer_covers": {"train_tokens": 1e12, **PEERS},
     "fp8_recipe": {"precision": "fp8"},

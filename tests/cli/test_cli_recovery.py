@@ -9,12 +9,15 @@ import pytest
 from support.cases import each
 
 from cli.command import planner, refused
+from hardware_db import list_chips
 from planner.answers.whole_run.sizes import Smaller, ranks_of_domain, smaller_sizes
+from planner.base.vocabulary import PRICES
 from planner.cost.goodput.domains import domain_of
 from planner.plan import Plan
 from planner.question.kinds.running import no_peers
 from planner.question.request import request_from
 from planner.question.resolved import resolve
+from planner.question.run.prices import prices
 
 JOB = ("--model", "gpt3-1.3b", "--hardware", "dgx-h100-ndr", "--chips", "64")
 RUN = ("--train-tokens", "1e12", "--mtbf", "3h")
@@ -141,6 +144,11 @@ def test_data_ranks_of_a_domain(plan: Plan, chips: int, ranks: int) -> None:
     (("--maintenance", "100%"), "maintenance: 1: must be less than 1"),
     (("--maintenance", "2 weeks"), "maintenance: '2 weeks' is no share of the time or hours a "),
     (("--maintenance", "nan"), "maintenance: "),
+    (("--prices", "aws"), "prices: 'aws' is not one of aws-blocks-h100, "),
+    (("--prices", "aws-blocks-a100"), "prices: aws-blocks-a100 is the price of a100-sxm4-40, not"),
+    (("--prices", "eia-iowa,eia-texas"), "prices: eia-iowa and eia-texas are both per kWh"),
+    (("--prices", "aws-blocks-h100", "--price-per-chip-hour", "3"),
+     "price-per-chip-hour: prices aws-blocks-h100 means 4.916, not 3"),
 ])  # fmt: skip
 def test_what_is_refused(flags: tuple[str, ...], line: str) -> None:
     (said,) = refused("solve", *JOB, *RUN, *flags)
@@ -150,3 +158,27 @@ def test_what_is_refused(flags: tuple[str, ...], line: str) -> None:
 def test_shrinking_is_of_one_plan() -> None:
     (said,) = refused("feasible", *JOB, "--deadline", "30d", *RUN, "--on-failure", "shrink")
     assert said.startswith("on-failure: shrink is worked out for one plan")
+
+
+def test_published_prices_say_their_date_and_source(plan: Path) -> None:
+    flags = ("--prices", "aws-blocks-h100,eia-texas")
+    run = planner("evaluate", plan, *flags, "--json").document["training_run"]
+    assert run["cost"] == pytest.approx(4.916 * 64 * 24 * run["days"])
+    assert run["electricity_cost"] == pytest.approx(66 * run["facility_energy_mwh"])
+    for words, date, source in zip(run["prices"], ("2024-12", "2023"), ("aws", "eia"), strict=True):
+        assert f", {date} (https://" in words
+        assert source in words
+    own = planner("evaluate", plan, "--price-per-chip-hour", "4.916", "--json").document
+    assert own["training_run"]["prices"] == []
+
+
+def test_prices_are_those_of_the_database() -> None:
+    assert tuple(prices()) == PRICES
+    assert all(one.date and one.source.startswith("https://") for one in prices().values())
+    chips = {one.chip for one in prices().values() if one.per == "chip-hour"}
+    assert chips <= set(list_chips())
+
+
+def test_a_price_without_a_run_has_no_effect() -> None:
+    (said,) = refused("solve", *JOB, "--prices", "aws-blocks-h100")
+    assert said.startswith("prices: has no effect without train-tokens")

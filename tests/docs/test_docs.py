@@ -202,6 +202,7 @@ def known_flags() -> frozenset[str]:
     for command in (("solve",), ("evaluate",), ("feasible",), ("validate",), ("calibrate",),
                     ("measure",), ("check",),
                     ("explain",), ("compare",), ("ridgeline",), ("report",),
+                    ("goodput",),
                     ("rack", "parallelism"), ("rack", "zero"),
                     ("rack", "solve"), ("collective", "bounds"), ("collective", "synthesize"),
                     ("collective", "simulate"), ("collective", "compare"), ("collective", "export"),

@@ -54,6 +54,7 @@ LINES = [
     "rack solve --gpus 8 --max-links 6 --json",
     "rack solve --gpus 4 --topology ring --max-links 1 --json",
     "rack topology ring:8 fat-tree:k=4 --json",
+    "goodput --chips 64,128 --stall 5s --simulate exponential --runs 10 --json",
     "ridgeline --case mlp-4096 --batches 16,512 --json",
     "reproduce --json",
     "reproduce 003 x-opt --json",

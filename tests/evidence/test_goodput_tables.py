@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli.command import planner
 
-from planner.evidence.goodput.table import CASES, goodput_tables, published_rows
+from planner.cost.goodput.goodput import Pace, goodput
+from planner.cost.goodput.rates import HOUR_S, rate_of_site
+from planner.cost.goodput.segments import Checkpointing
+from planner.evidence.goodput.published import USUAL, published_rows
+from planner.evidence.goodput.table import CASES, goodput_tables
 
 
 def test_closed_forms_hold_where_their_assumptions_do() -> None:
@@ -27,15 +33,58 @@ def test_closed_forms_hold_where_their_assumptions_do() -> None:
     assert found.to_dict()["coverage"] == {"inside": 3, "of": 4, "level": 0.8}
 
 
-def test_published_runs() -> None:
+def test_effective_time_of_published_runs() -> None:
     rows = {row.run: row for row in published_rows()}
-    llama = rows["Llama 3 405B"].predicted
-    assert llama is not None
-    assert 0.90 < llama < 0.95, "over 90 %, with 419 failures of some 12 minutes in 54 days"
-    assert rows["ByteRobust"].predicted is None
-    assert rows["ByteRobust"].closes_the_gap == pytest.approx(63_000, rel=0.01)
-    bloom = rows["BLOOM 176B"].predicted
-    assert bloom == pytest.approx(1 - (1.5 + 0.2) / (43_829 / 384), abs=2e-3), "1.5 h a time"
+    llama = rows["Llama 3 405B"]
+    assert llama.predicted is not None
+    assert 0.90 < llama.predicted < 0.95, "over 90 %, with 419 failures of some 12 minutes"
+    assert llama.share is llama.share_error is llama.closes_the_gap is None, "a bound has no error"
+    robust = rows["ByteRobust"]
+    assert robust.predicted is robust.share_error is None, "unknown: it does not say how it failed"
+    assert robust.closes_the_gap == pytest.approx(63_000, rel=0.01)
+    bloom = rows["BLOOM 176B"]
+    assert bloom.predicted == pytest.approx(
+        1 - 40 / 10_522 - (1.5 + 0.2) / (43_829 / 384), abs=2e-3
+    )
+    assert bloom.share == pytest.approx(0.922, abs=1e-3)
+    opt = rows["OPT-175B"]
+    assert opt.share == pytest.approx(34.1 / 56, abs=1e-3), "days of steps over days"
+    assert opt.share_error == pytest.approx(0.376, abs=2e-3)
+
+
+def test_what_gives_the_effective_time_that_a_run_says() -> None:
+    rows = {row.run: row for row in published_rows()}
+    usual = replace(USUAL, detection_s=0.0, restart_s=rows["OPT-175B"].closing_s or 0.0)
+    pace = Pace(chips=992, step_time_s=1.0, steps=math.inf,
+                saved=Checkpointing(stall_s=0.0, write_s=0.0))  # fmt: skip
+    again = goodput(rate_of_site("opt-175b").theta_s, pace, usual).work
+    assert float(again) == pytest.approx(rows["OPT-175B"].share)
+    automatic, manual = (rows[f"HLAT, {how} restarts"] for how in ("automatic", "manual"))
+    theta = (automatic.closes_the_gap or 0.0) * HOUR_S
+    there = replace(pace, chips=4_096)
+    assert float(goodput(theta, there, USUAL).work) == pytest.approx(0.9881, abs=1e-5)
+    by_hand = replace(USUAL, detection_s=0.0, restart_s=manual.closing_s or 0.0)
+    assert float(goodput(theta, there, by_hand).work) == pytest.approx(0.7783, abs=1e-5)
+
+
+def test_steps_and_hours_of_published_runs() -> None:
+    rows = {row.run: row for row in published_rows()}
+    llama, deepseek = rows["Llama 3 405B"], rows["DeepSeek-V3"]
+    for row in (llama, deepseek):
+        assert row.step_error is not None
+        assert abs(row.step_error) < 0.05
+    ideal, real = llama.hours_errors
+    assert ideal is not None
+    assert real is not None
+    assert abs(real) < abs(ideal), "what goodput adds"
+    assert llama.hours_predicted == pytest.approx(
+        (llama.hours_if_nothing_failed or 0.0) / (llama.predicted or 1.0)
+    )
+    assert deepseek.chip_hours == 2.664e6
+    assert deepseek.hours_predicted is deepseek.hours_errors[1] is None, "unknown"
+    steps = 14.8e12 / (15_360 * 4096)
+    hours = steps * (deepseek.step_predicted_s or 0.0) * 2048 / 3600
+    assert deepseek.hours_if_nothing_failed == pytest.approx(hours)
 
 
 @pytest.mark.parametrize(("flags", "words"), [

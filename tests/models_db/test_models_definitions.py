@@ -127,6 +127,15 @@ def test_a_definition_counts_as_the_shipped_model(
     assert found.layer_kinds == expected.layer_kinds
 
 
+def test_heads_of_qwen_are_those_of_its_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "qwen.py"
+    path.write_text(
+        'models = {"32B": Qwen3ModelArgs(dim=5120, n_layers=64, n_heads=64, hidden_dim=25600)}'
+    )
+    found = import_definition(path, given={"vocab_size": 151936}).model
+    assert found.total_parameters == load_model("qwen3-32b").total_parameters
+
+
 @each(("pattern", "layers", "words"), [
     ("M-M*-M-M", 32, "has 8 letters, one for each layer, beside num_layers 32; write all"),
     ("M-M*|-M-M", 8, ""),

@@ -66,6 +66,13 @@ def smaller_sizes(model: CostModel, plan: Plan, domain: Domain) -> Smaller | str
     )
 
 
+def step_time_of(model: CostModel, plan: Plan) -> float | None:
+    """Step time of a plan with other data ranks than one that was found; None: it cannot be had."""
+    if plan.layout is not None or isinstance(_allowed(model, plan, np.array([plan.dp])), str):
+        return None
+    return float(evaluate_table(model, PlanTable.from_plans([plan])).step_time_s[0])
+
+
 def ranks_of_domain(plan: Plan, chips: int) -> int:
     """Data ranks of dp that have chips in one failure domain, at most.
 

@@ -25,7 +25,9 @@ from functools import lru_cache
 from frozen_records import dataclass
 from hardware_db import Reference, load_reference
 from planner.base.errors import InputError
-from planner.base.messages import not_one_of
+from planner.base.messages import not_one_of, one_line
+from planner.base.units import plural
+from planner.cost.goodput.own_site import names_own_site, posterior_s, read_own_site
 
 HOUR_S = 3600.0
 Z_90 = 1.2815515655446004
@@ -110,13 +112,16 @@ def sites() -> dict[str, Site]:
 
 
 def rate_of_site(name: str) -> Rate:
-    """That of a site of the database, by what it counted.
+    """That of a site of the database, or of one's own in a file, by what it counted.
 
     Raises:
-        InputError: There is no such site.
+        InputError: There is no such site, or the file is none.
     """
+    if names_own_site(name):
+        return _own_rate(name)
     if name not in sites():
-        raise InputError(f"failure-site: {not_one_of(name, tuple(sites()))}")
+        hint = "; your own is a file of planner calibrate --failures"
+        raise InputError(f"failure-site: {not_one_of(name, tuple(sites()))}{hint}")
     site = sites()[name]
     shape = site.failures + 0.5
     low, high = (site.exposure_s / _gamma_quantile(shape, z) for z in (Z_90, -Z_90))
@@ -128,6 +133,14 @@ def rate_of_site(name: str) -> Rate:
     )
 
 
+def _own_rate(name: str) -> Rate:
+    """That of the failures in a file."""
+    own = read_own_site(name)
+    theta, low, high = posterior_s(own.failures, own.exposure_chip_hours * HOUR_S)
+    words = f"that of {one_line(name)} ({plural(own.failures, 'failure')} of its own)"
+    return Rate(theta_s=theta, low_s=low, high_s=high, words=words)
+
+
 def rate_of_chip(chip: str) -> Rate | None:
     """That of a site not seen with chips of a record; None where no site published it.
 
@@ -136,6 +149,12 @@ def rate_of_chip(chip: str) -> Rate | None:
     whole = [site for site in sites().values() if site.is_whole]
     if not any(chip.startswith(f"{site.chips}-") for site in whole):
         return None
+    return rate_of_unseen_site()
+
+
+def rate_of_unseen_site() -> Rate:
+    """That of one more site, from all that counted interruptions of jobs."""
+    whole = [site for site in sites().values() if site.is_whole]
     kinds = " and ".join(sorted({site.chips.upper() for site in whole}))
     thetas = [site.exposure_s / site.failures for site in whole]
     return rate_unseen(thetas, f"that of a site not seen, from {len(whole)} of {kinds}")

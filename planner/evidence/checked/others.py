@@ -59,7 +59,7 @@ def look_alikes(
 
 def _refused(model: CostModel, plan: Plan) -> bool:
     """Whether what launches the framework of the job could not have run a plan."""
-    target = default_target(model.framework.name)
+    target = default_target(model.framework.name, model.job.learns)
     return target is not None and bool(refused_by(model, plan, [target]))
 
 

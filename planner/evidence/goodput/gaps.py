@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from planner.base.arrays import FloatArray
+from planner.base.errors import InputError
+from planner.base.files import read_text
+from planner.base.messages import first_lines, shown
+from planner.base.units import parse_seconds
 
 Gaps = Callable[[np.random.Generator, int], FloatArray]
 """Draws n gaps in seconds."""
@@ -26,3 +31,34 @@ def weibull(mean_s: float, shape: float) -> Gaps:
     """
     scale = mean_s / math.gamma(1.0 + 1.0 / shape)
     return lambda random, n: scale * random.weibull(shape, n)
+
+
+def empirical(gaps_s: Sequence[float]) -> Gaps:
+    """Gaps of a list, each drawn as often as it stands there (B. Efron's bootstrap, 1979)."""
+    listed = np.asarray(gaps_s, dtype=np.float64)
+    return lambda random, n: random.choice(listed, n)
+
+
+def read_gaps(path: Path) -> tuple[float, ...]:
+    """The gaps of a text file, one a line: seconds, or with a unit such as `3.2h`; `#` comments.
+
+    Raises:
+        InputError: It cannot be read, has no gap, or a line is no time above 0.
+    """
+    found, problems = [], []
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        text = line.partition("#")[0].strip()
+        if not text:
+            continue
+        try:
+            found.append(parse_seconds(text, "gap"))
+        except InputError as error:
+            problems.append(f"{path.name} line {number}: {error}")
+            continue
+        if not 0.0 < found[-1] < math.inf:
+            problems.append(f"{path.name} line {number}: gap: {shown(text)}: must be above 0")
+    if problems:
+        raise InputError("\n".join(first_lines(problems)))
+    if not found:
+        raise InputError(f"{path.name}: has no gap; write one a line, e.g. 3.2h")
+    return tuple(found)

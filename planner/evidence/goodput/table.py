@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
-
-import numpy as np
 
 from frozen_records import dataclass
 from planner.base.progress import Progress
-from planner.cost.goodput.goodput import Goodput, Pace, Upkeep, break_even_s, goodput
+from planner.cost.goodput.goodput import Goodput, Pace, goodput
 from planner.cost.goodput.rates import HOUR_S, left_out, rate_of_site, sites
 from planner.cost.goodput.segments import Checkpointing
-from planner.evidence.goodput.gaps import exponential, weibull
-from planner.evidence.goodput.simulation import Run, simulate
+from planner.evidence.goodput.gaps import Gaps, empirical, exponential, weibull
+from planner.evidence.goodput.published import USUAL, Published, published_rows
+from planner.evidence.goodput.simulation import (
+    FAILURES,
+    FAILURES_WITH_REPAIRS,
+    Run,
+    goodput_of,
+)
 
 RUNS = 10_000
-_SEED = 27
-_FAILURES = 100
 _THETA_S = 50_700 * HOUR_S
-_UPKEEP = Upkeep(
-    detection_s=120.0, restart_s=600.0, spares=None, straggler_loss=0.0, node_share=0.5,
-    repair_s=72 * HOUR_S,
-)  # fmt: skip
+_BURSTS = (0.25, 0.25, 0.25, 0.25, 4.0)
+"""Failures that come in bursts, over the mean time between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +36,10 @@ class Case:
         chips: Of the job, 8 a node.
         stall_s, write_s: Of a checkpoint.
         shape: Of Weibull gaps; 1: exponential.
+        gap_list: A list that gaps are drawn from, over their mean; empty: they have a shape.
         spares: Nodes that wait; None: enough.
         at_once: Nodes that a failure pulls, where it pulls any.
-        failures: Work of a run over the mean time between failures; of long runs fewer are
-            simulated, so that the failures of all stay as many.
+        failures: Work of a run over the mean time between failures.
     """
 
     words: str
@@ -47,21 +47,32 @@ class Case:
     stall_s: float = 5.0
     write_s: float = 0.0
     shape: float = 1.0
+    gap_list: tuple[float, ...] = ()
     spares: int | None = None
     at_once: int = 1
-    failures: int = _FAILURES
+    failures: int = FAILURES
+
+    def gaps(self, mean_s: float) -> Gaps:
+        """Its law."""
+        if self.gap_list:
+            return empirical([mean_s * gap for gap in self.gap_list])
+        return exponential(mean_s) if self.shape == 1.0 else weibull(mean_s, self.shape)
 
 
 CASES = (
     Case(words="as assumed: blocking, 60 s", chips=16_384, stall_s=60.0),
     Case(words="as assumed: stall 5 s, written in 120 s", chips=16_384, write_s=120.0),
     Case(words="as assumed: 100,000 chips", chips=100_000),
-    Case(words="as assumed: 12 spare nodes", chips=16_384, spares=12, failures=2_000),
+    Case(words="as assumed: 12 spare nodes", chips=16_384, spares=12,
+         failures=FAILURES_WITH_REPAIRS),
     Case(words="Weibull, shape 0.7", chips=16_384, shape=0.7),
     Case(words="Weibull, shape 0.7, 100,000 chips", chips=100_000, shape=0.7),
+    Case(words="a list of gaps, four of five a quarter of their mean", chips=16_384,
+         gap_list=_BURSTS),
+    Case(words="the same list, 100,000 chips", chips=100_000, gap_list=_BURSTS),
     Case(
         words="a failure pulls the 9 nodes of a domain, 117 spares", chips=16_384, spares=117,
-        at_once=9, failures=2_000,
+        at_once=9, failures=FAILURES_WITH_REPAIRS,
     ),
 )  # fmt: skip
 
@@ -108,30 +119,6 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """A run: what it says of its effective time, and what is predicted from its failures.
-
-    Attributes:
-        run: Its name.
-        chips: Of the job.
-        published: What it says, in words; empty: nothing.
-        predicted: Goodput from its failures and the usual detection and restart; None: it does not
-            say how often it failed.
-        closes_the_gap: Then, where it says its effective time: chip-hours per failure that give it.
-        missing: What it does not say.
-        source: Address.
-    """
-
-    run: str
-    chips: int
-    published: str
-    predicted: float | None
-    closes_the_gap: float | None
-    missing: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GoodputTables:
     """What `planner validate --what goodput` prints."""
 
@@ -154,7 +141,7 @@ class GoodputTables:
             "simulated": [{**asdict(row), "difference": row.difference} for row in self.simulated],
             "sites": [{**asdict(row), "inside": row.inside} for row in self.sites],
             "coverage": {"inside": inside, "of": of, "level": 0.8},
-            "published": [asdict(row) for row in self.published],
+            "published": [row.to_dict() for row in self.published],
         }
 
 
@@ -188,17 +175,14 @@ def _simulated(case: Case, runs: int) -> Simulated:
         work_s=work_s,
         stall_s=case.stall_s,
         write_s=case.write_s,
-        down_s=_UPKEEP.detection_s + _UPKEEP.restart_s,
-        gaps=exponential(mtbf) if case.shape == 1.0 else weibull(mtbf, case.shape),
+        down_s=USUAL.detection_s + USUAL.restart_s,
+        gaps=case.gaps(mtbf),
         spares=case.spares,
-        broken_share=_UPKEEP.node_share,
+        broken_share=USUAL.node_share,
         broken_at_once=case.at_once,
-        repair_s=_UPKEEP.repair_s,
+        repair_s=USUAL.repair_s,
     )
-    runs = max(runs * _FAILURES // case.failures, 2)
-    wall = simulate(run, runs, _SEED).wall_s
-    mean = float(run.total_s / wall.mean())
-    error = mean * float(wall.std() / wall.mean()) / math.sqrt(runs)
+    mean, error = goodput_of(run, case.failures, runs)
     return Simulated(
         words=case.words, chips=case.chips, closed=float(closed.work), simulated=mean, error=error
     )
@@ -206,14 +190,7 @@ def _simulated(case: Case, runs: int) -> Simulated:
 
 def _closed(case: Case) -> tuple[Goodput, float]:
     """Goodput with the best interval, and that interval in seconds of work."""
-    upkeep = Upkeep(
-        detection_s=_UPKEEP.detection_s,
-        restart_s=_UPKEEP.restart_s,
-        spares=case.spares,
-        straggler_loss=0.0,
-        node_share=_UPKEEP.node_share * case.at_once,
-        repair_s=_UPKEEP.repair_s,
-    )
+    upkeep = replace(USUAL, spares=case.spares, node_share=USUAL.node_share * case.at_once)
     saved = Checkpointing(stall_s=case.stall_s, write_s=case.write_s)
     pace = Pace(chips=case.chips, step_time_s=1.0, steps=math.inf, saved=saved)
     found = goodput(_THETA_S, pace, upkeep)
@@ -239,74 +216,3 @@ def _site_rows() -> list[LeftOut]:
             )
         )
     return rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """What a run says; `checkpoint_bytes` over `store` is its write, where it says both."""
-
-    run: str
-    chips: int
-    site: str = ""
-    published: str = ""
-    share: float | None = None
-    every_s: float | None = None
-    write_s: float = 0.0
-    missing: str
-    source: str
-
-
-_SAID = (
-    _Said(
-        run="Llama 3 405B", chips=16_384, site="llama-3", published="over 90 %",
-        write_s=405e9 * 14 / 2e12, missing="detection, restart and interval: usual, best",
-        source="arXiv:2407.21783",
-    ),
-    _Said(
-        run="RSC-1, projected", chips=16_384, site="rsc-1", missing="effective time of such a job",
-        source="arXiv:2410.21680",
-    ),
-    _Said(
-        run="OPT-175B", chips=992, site="opt-175b",
-        missing="effective time; two thirds of its restarts are an estimate",
-        source="arXiv:2205.01068",
-    ),
-    _Said(
-        run="BLOOM 176B", chips=384, site="bloom", every_s=3 * HOUR_S,
-        missing="effective time; hangs of 5 to 10 h, several times",
-        source="https://huggingface.co/blog/bloom-megatron-deepspeed",
-    ),
-    _Said(
-        run="ByteRobust", chips=9_600, published="97 %", share=0.97, missing="how often it failed",
-        source="arXiv:2509.16293",
-    ),
-    _Said(
-        run="DeepSeek-V3", chips=2_048, missing="how often it failed, effective time",
-        source="arXiv:2412.19437",
-    ),
-)  # fmt: skip
-
-
-def published_rows() -> tuple[Published, ...]:
-    """Published runs; a stall of their checkpoints is not said by any: none is counted."""
-    return tuple(_published(said) for said in _SAID)
-
-
-def _published(said: _Said) -> Published:
-    saved = Checkpointing(stall_s=0.0, write_s=said.write_s)
-    step = said.every_s or 1.0
-    most = 1.0 if said.every_s else math.inf
-    pace = Pace(chips=said.chips, step_time_s=step, steps=most, saved=saved)
-    predicted = None
-    if said.site:
-        predicted = float(np.ravel(goodput(rate_of_site(said.site).theta_s, pace, _UPKEEP).work)[0])
-    edge = None if said.share is None else break_even_s(said.share, pace, _UPKEEP)
-    return Published(
-        run=said.run,
-        chips=said.chips,
-        published=said.published,
-        predicted=predicted,
-        closes_the_gap=None if edge is None else edge / HOUR_S,
-        missing=said.missing,
-        source=said.source,
-    )

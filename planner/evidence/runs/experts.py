@@ -1,4 +1,4 @@
-"""What the flags of a published run say of its experts, its schedule and its dispatcher."""
+"""What the flags of a published run say of its experts and its dispatcher."""
 
 from __future__ import annotations
 
@@ -49,8 +49,3 @@ def experts_of(
     if row["moe_experts"]:
         filled["experts"] = f"{usual.kernels} kernels, {usual.dispatcher}, {usual.balance} balance"
     return None
-
-
-def runs_dualpipe(row: Mapping[str, str]) -> bool:
-    """Whether the flags of a run name DualPipe."""
-    return re.search(r"\bdualpipe\b", row.get("flags", ""), re.IGNORECASE) is not None

@@ -20,7 +20,7 @@ from planner.base.errors import InputError
 from planner.cost.job import USUAL_RANK, Job
 from planner.cost.stages.layout import head_cost_in_layers, layers_by_cost
 from planner.evidence.csvfile import number_in, whole_in
-from planner.evidence.runs.experts import experts_of, runs_dualpipe
+from planner.evidence.runs.experts import experts_of
 from planner.evidence.runs.habits import Habits, frozen_weights, habits_of, offload, optimizer
 from planner.evidence.runs.models import model_of
 from planner.evidence.runs.networks import beside_others, with_networks
@@ -199,7 +199,7 @@ def _plan(
 
 def _schedule(row: Mapping[str, str], interleave: int) -> str:
     """As the flags say; else interleaved where a stage has several chunks."""
-    if runs_dualpipe(row):
+    if re.search(r"\bdualpipe\b", row.get("flags", ""), re.IGNORECASE):
         return "dualpipe"
     return "interleaved" if interleave > 1 else "1f1b"
 

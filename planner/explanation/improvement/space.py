@@ -48,15 +48,13 @@ def values_of(model: CostModel, plan: Plan) -> dict[str, IntArray]:
     """Decision to the values that it may take, that of the plan first."""
     divisors = _divisors(plan.chips)
     experts = model.shapes.experts or 1
-    local = model.job.global_batch // (plan.dp * plan.fsdp)
     shardings = [SHARDINGS.index(name) for name in model.framework.shardings]
-    most = max(model.job.global_batch, local)
     offered = {
         "tp": divisors,
         "cp": divisors,
         "pp": [size for size in divisors if size <= model.job.model.layers],
         "ep": [size for size in _divisors(experts) if plan.chips % size == 0],
-        "micro_batch": [size for size in _divisors(most) if size <= most],
+        "micro_batch": _divisors(model.job.global_batch),
         "interleave": list(range(1, model.job.model.layers + 1)),
         "sharding": shardings,
         "recompute": _recomputes(model),

@@ -24,8 +24,8 @@ SCHEDULES = {
 }
 """Names in torch.distributed.pipelining.schedules, `get_schedule_class`.
 
-ZB-H1 is none of them, nor is DualPipe: ZBVZeroBubble and DualPipeV are other schedules, of exactly
-two chunks per rank.
+Neither ZB-H1 nor a pipeline of both directions is among them: ZBVZeroBubble is another schedule, of
+exactly two chunks per rank.
 """
 
 HEAD = {"0.2": "output", "0.3": "lm_head", "main": "lm_head"}

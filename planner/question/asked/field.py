@@ -25,6 +25,7 @@ MACHINE = "Machine (decided with the plan)"
 LIMITS = "Limits"
 POWER = "Power"
 RUN = "Whole training run"
+RECOVERY = "Whole training run: recovery from failures"
 _FLAG = re.compile("--([a-z][a-z-]*)")
 
 

@@ -31,7 +31,7 @@ def _listed(names: Sequence[str], last: str) -> str:
 
 
 def _frameworks() -> str:
-    """`megatron, hai-llm (dualpipe) or jax`."""
+    """`megatron, torchtitan-2024 (a remark) or jax`."""
     profiles = FRAMEWORKS.values()
     return _listed([f"{p.name} ({p.remark})" if p.remark else p.name for p in profiles], " or")
 

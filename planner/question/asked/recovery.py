@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from planner.question.asked.field import RUN, Asked
+from planner.question.asked.field import RECOVERY, RUN, Asked
 
 _PAGE = "goodput.md"
 
+PRICE_FIELDS = (
+    Asked(
+        name="prices",
+        help=(
+            "Published prices by name, of a chip-hour and of a kWh, e.g. aws-blocks-h100,eia-texas"
+        ),
+        more="They say their source and date, and fill price_per_chip_hour and electricity_price",
+        panel=RUN,
+        kind="words",
+        page=_PAGE,
+    ),
+)
+"""Of published prices."""
 RECOVERY_FIELDS = (
     Asked(
         name="failure_domain",
@@ -13,7 +26,7 @@ RECOVERY_FIELDS = (
             "What one failure takes out: node, rack (a scale-up domain of several nodes), rail (a "
             "leaf of the network) or the name of a level"
         ),
-        panel=RUN,
+        panel=RECOVERY,
         kind="text",
         default_text="node",
         page=_PAGE,
@@ -24,7 +37,7 @@ RECOVERY_FIELDS = (
             "What takes the place of broken nodes: spare, wait (for the repair) or shrink (run on "
             "with fewer data ranks)"
         ),
-        panel=RUN,
+        panel=RECOVERY,
         kind="word",
         default_text="spare",
         page=_PAGE,
@@ -33,7 +46,7 @@ RECOVERY_FIELDS = (
         name="peer_covers",
         help="Share of the failures that stay within one failure domain, e.g. 90%",
         more="After these the state comes back from peers under checkpoint_writes peer-memory",
-        panel=RUN,
+        panel=RECOVERY,
         kind="share",
         default_text="77 %, as of Llama 3",
         page=_PAGE,
@@ -41,7 +54,7 @@ RECOVERY_FIELDS = (
     Asked(
         name="maintenance",
         help="Planned maintenance: share of the time or hours a month, e.g. 2% or 15h",
-        panel=RUN,
+        panel=RECOVERY,
         kind="share",
         default_text="none",
         page=_PAGE,
@@ -49,7 +62,7 @@ RECOVERY_FIELDS = (
     Asked(
         name="while_down",
         help="Whether failures strike during detection and restart too",
-        panel=RUN,
+        panel=RECOVERY,
         kind="switch",
         default_text="yes",
         page=_PAGE,

@@ -114,9 +114,9 @@ class FeasibleFields(TypedDict, total=False):
     published sites."""
     chip_hours_per_failure: float | str | None
     """Chip-hours between failures, e.g. 50000, instead of mtbf."""
-    failure_site: str | None
-    """A published site whose failure rate is taken: llama-3, rsc-1, rsc-2, opt-175b, bloom or
-    lablup-b200. Default: a site not seen."""
+    failure_site: FilePath | None
+    """A published site whose failure rate is taken: llama-3, rsc-1, rsc-2, opt-175b, bloom,
+    lablup-b200; or your own, a file of planner calibrate failures. Default: a site not seen."""
     checkpoint_store: float | str | None
     """What the store of checkpoints takes in from the whole job, e.g. 200GB/s. In bytes per second.
     Default: 122 MB/s per chip, as of Llama 3."""
@@ -266,6 +266,9 @@ class CommonFields(FeasibleFields, total=False):
     the price of chip-hours; the objective money counts those alone, run-money both."""
     carbon_intensity: float | None
     """Grams of CO2 per kWh: adds the CO2 of the run."""
+    prices: Several | None
+    """Published prices by name, of a chip-hour and of a kWh, e.g. aws-blocks-h100,eia-texas. They
+    say their source and date, and fill price_per_chip_hour and electricity_price."""
 
 
 class SolveFields(CommonFields, total=False):

@@ -31,10 +31,10 @@ UPKEEP_FIELDS = (
         name="failure_site",
         help=(
             "A published site whose failure rate is taken: "
-            f"{', '.join(FAILURE_SITES[:-1])} or {FAILURE_SITES[-1]}"
+            f"{', '.join(FAILURE_SITES)}; or your own, a file of planner calibrate --failures"
         ),
         panel=RUN,
-        kind="name",
+        kind="path",
         default_text="a site not seen",
         page=_PAGE,
     ),

@@ -20,6 +20,7 @@ from planner.base.vocabulary import (
     ON_FAILURE,
     OTHER_WORDS,
     PLACEMENTS,
+    PRICES,
     RECOMPUTES,
     REFERENCES,
     SCALES,
@@ -187,6 +188,7 @@ _WORDS: dict[str, Callable[[], Collection[str]]] = {
     "failure_site": lambda: FAILURE_SITES,
     "checkpoint_writes": lambda: CHECKPOINT_WRITES,
     "on_failure": lambda: ON_FAILURE,
+    "prices": lambda: PRICES,
     "power_boundary": lambda: (*BOUNDARIES, *OTHER_WORDS["power_boundary"]),
 }
 FIELDS_WITH_WORDS = tuple(_WORDS)

@@ -41,9 +41,12 @@ from strict_yaml.text import YamlText
 # Fields of a job that say what another one means; they go where that one is changed.
 _OF_HARDWARE = (
     "max_memory", "power_cap", "cooling", "pes", "scale", "topology", "degrade_link", "mtbf",
-    "chip_hours_per_failure", "failure_site",
+    "chip_hours_per_failure", "failure_site", "prices",
 )  # fmt: skip
 _FOLLOWS = {
+    "price_per_chip_hour": ("prices",),
+    "electricity_price": ("prices",),
+    "prices": ("price_per_chip_hour", "electricity_price"),
     "framework": ("era", "fp8_recipe"),
     "era": ("fp8_recipe",),
     "mtbf": ("chip_hours_per_failure", "failure_site"),

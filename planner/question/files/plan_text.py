@@ -28,7 +28,7 @@ LAYER_KINDS = ("dense", "moe")
 _KEPT = (
     "lengths", "calibration", "mfu", "torus_axes", "collectives", "max_memory", "memory_margin",
     "power_cap", "cooling", "pue", "train_tokens", "price_per_chip_hour", "electricity_price",
-    "carbon_intensity", *UPKEEP,
+    "carbon_intensity", "prices", *UPKEEP,
 )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def job_of(resolved: Resolved, folder: Path | None = None) -> dict[str, Any]:
         fields["placement"] = request.placement
     given = {name: getattr(request, name) for name in _KEPT}
     if request.train_tokens is None:  # one step of a plan has no price
-        given["price_per_chip_hour"] = None
+        given["price_per_chip_hour"] = given["prices"] = None
     if request.degrade_link:
         given["degrade_link"] = list(request.degrade_link)
     if request.set:

@@ -27,13 +27,18 @@ _COPIES = 4
 
 def rate_of(request: Request, model: CostModel, chips: int) -> Rate | None:
     """How often chips of a question fail; None where nobody published that."""
+    return rate_given(request, chips) or rate_of_chip(model.chip.name)
+
+
+def rate_given(request: Request, chips: int) -> Rate | None:
+    """How often chips fail as a question says; None: it does not."""
     if request.mtbf is not None:
         return Rate.exact(request.mtbf * chips, "as given")
     if request.chip_hours_per_failure is not None:
         return Rate.exact(request.chip_hours_per_failure * HOUR_S, "as given")
     if request.failure_site is not None:
         return rate_of_site(request.failure_site)
-    return rate_of_chip(model.chip.name)
+    return None
 
 
 def running_of(request: Request, model: CostModel) -> Running:

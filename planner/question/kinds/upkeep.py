@@ -11,8 +11,10 @@ from planner.base.units import plural
 from planner.base.vocabulary import CHECKPOINT_WRITES, ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.goodput.domains import NODE, domain_of
+from planner.cost.goodput.rates import rate_of_site
 from planner.question.asked import BY_NAME, UPKEEP
 from planner.question.request import Request
+from planner.question.run.prices import chip_problems
 
 if TYPE_CHECKING:
     from planner.cost.goodput.runs import Running
@@ -40,9 +42,20 @@ def upkeep_problems(request: Request) -> Iterator[str]:
                 "training run; give them or leave it out"
             )
         return
+    yield from rate_problems(request)
+
+
+def rate_problems(request: Request) -> Iterator[str]:
+    """That two fields say how often the job fails."""
+    given = [name for name in UPKEEP if getattr(request, name) is not None]
     rates = [_flag(name) for name in _RATES if name in given]
     if len(rates) > 1:
         yield f"{rates[1]}: {rates[0]} says how often the job fails; leave one of the two out"
+    if request.failure_site is not None:
+        try:
+            rate_of_site(request.failure_site)
+        except InputError as error:
+            yield str(error)
     if request.on_failure == WAIT and request.spares:
         yield f"spares: on-failure {WAIT} waits for repairs and has none; leave one of the two out"
     if request.peer_covers is not None and request.checkpoint_writes != PEER_MEMORY:
@@ -69,7 +82,8 @@ def whole_run(request: Request, model: CostModel) -> Running | None:
 
 
 def spares_problems(request: Request, cluster: Cluster, chips: int) -> Iterator[str]:
-    """Spares that are more than the nodes of the job, or no whole failure domains of it."""
+    """Prices of other chips; spares that are more than the nodes, or no whole failure domains."""
+    yield from chip_problems(request.prices or (), cluster.chip.name)
     nodes, spares = -(-chips // cluster.node_chips), request.spares or 0
     if spares > nodes:
         yield f"spares: {spares:,} is more than the {plural(nodes, 'node')} of the job"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -135,7 +135,9 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
         )
     path = Path(text)
     if _is_text(text):
-        return _with_split(_of_text(text), resolved, given="split" in text)
+        return _with_split(
+            _of_text(text, resolved.cost.framework.shardings), resolved, given="split" in text
+        )
     if path.suffix.lower() in _PLANS and _names_a_plan(path):
         return _of_same_weights(read_plan_file(path), request, text).plan
     framework = framework_of(resolved.cost.framework.name)
@@ -201,8 +203,8 @@ def _names_a_plan(path: Path) -> bool:
     return path.suffix.lower() == ".csv" or "schema_version" in read_text(path)
 
 
-def _of_text(text: str) -> Plan:
-    """A plan from fields of it.
+def _of_text(text: str, shardings: Collection[str]) -> Plan:
+    """A plan from fields of it; data ranks that are no shards have one of a framework's shardings.
 
     Raises:
         InputError: A field is none, given twice, or its value is no size or word.
@@ -223,7 +225,8 @@ def _of_text(text: str) -> Plan:
             raise InputError(f"resume-from: {name} is given twice")
         given[name] = _value(name, value)
     if "sharding" not in given:
-        given["sharding"] = "zero3" if int(given.get("fsdp", 1)) > 1 else "zero1"
+        replicas = "zero1" if "zero1" in shardings else "ddp"
+        given["sharding"] = "zero3" if int(given.get("fsdp", 1)) > 1 else replicas
         if int(given.get("dp", 1)) * int(given.get("fsdp", 1)) * int(given.get("cp", 1)) == 1:
             given["sharding"] = "ddp"
     return Plan(**given)  # type: ignore[arg-type]

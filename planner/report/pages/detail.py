@@ -14,6 +14,7 @@ from planner.plan import Plan
 from planner.question.resolved import Resolved
 from planner.report.charts.breakdown import breakdown_picture
 from planner.report.charts.explain import drawn, leaning_chart, steps_chart
+from planner.report.charts.goodput import goodput_picture
 from planner.report.charts.layout import layout_chart
 from planner.report.charts.memory import memory_picture
 from planner.report.charts.mesh import mesh_picture
@@ -23,6 +24,7 @@ from planner.report.drawing.chart import Chart, Picture
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.studies.ridgeline.of_plan import plan_ridgeline
+from planner.studies.run.kept import kept_of_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,8 @@ def detail_of(
     pictures += [_timeline(resolved, plan), _ridgeline(resolved, plan)]
     if answer.facts is not None and answer.facts.levels:
         pictures.append(_mesh(answer.facts, plan))
+    if answer.run is not None and answer.run.goodput is not None:
+        pictures += _goodput(resolved, plan)
     why = None if explained is None else explained.explained
     return PlanDetail(
         pictures=tuple(pictures),
@@ -217,3 +221,19 @@ def _mesh(facts: PlanFacts, plan: PlanResult) -> DetailPicture:
         lead="Which axis of the mesh crosses which level, and what each level carries in a step.",
         picture=mesh_picture(plan, facts),
     )
+
+
+def _goodput(resolved: Resolved, plan: PlanResult) -> list[DetailPicture]:
+    kept = kept_of_plan(resolved, plan)
+    if kept is None:
+        return []
+    return [
+        DetailPicture(
+            ident="goodput",
+            title="Goodput of the run",
+            lead="Which share of the time is work that counts, over the number of chips, with the "
+            "checkpoint and the step of this plan, beside runs that published it; and a simulated "
+            "day of the run.",
+            picture=goodput_picture(kept, (plan.chips,)),
+        )
+    ]

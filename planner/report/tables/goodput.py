@@ -10,11 +10,12 @@ from planner.base.units import (
     show_percent,
     show_seconds,
 )
-from planner.results.parts import Recovery, RunGoodput, TrainingRun
+from planner.results.parts import RunGoodput, TrainingRun
+from planner.results.recovery import Recovery
 
 ON_REQUEST = frozenset({
     "if nothing failed", "lost time", "failures", "chip-hours per failure", "checkpoints", "spares",
-    "from peers", "shrinks",
+    "from peers", "shrinks", "other plans",
 })  # fmt: skip
 """Rows that the one screen leaves out."""
 _DAY_S = 86400.0
@@ -73,13 +74,21 @@ def _unknown_rows(run: TrainingRun) -> list[tuple[str, str]]:
     if run.break_even_chip_hours is None:
         return []
     edge = plain(run.break_even_chip_hours)
-    return [
+    rows = [
         (
             "unknown",
             "goodput unknown: nobody published how often such chips fail (below 90 % where a "
             f"failure comes in less than {edge} chip-hours; --chip-hours-per-failure)",
         )
     ]
+    if (half := run.half_chips) is not None:
+        words = f"{half.chips:,} chips are as fast where one comes in {plain(half.chip_hours)}"
+        rows.append(("half of the chips", f"{words} chip-hours, and faster below"))
+    other = run.another_plan_chip_hours
+    words = "none of the front is faster at any rate"
+    if other is not None:
+        words = f"one of the front is faster below {plain(other)} chip-hours per failure"
+    return [*rows, ("other plans", words)]
 
 
 def _lost_words(found: RunGoodput) -> str:

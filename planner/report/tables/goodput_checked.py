@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from planner.base.units import plain, show_percent
-from planner.evidence.goodput.table import GoodputTables, LeftOut, Published, Simulated
+from planner.base.units import plain, show_count, show_percent, show_seconds
+from planner.evidence.goodput.published import Published
+from planner.evidence.goodput.table import GoodputTables, LeftOut, Simulated
 from planner.report.tables.validation_tables import NONE, Table
+
+UNKNOWN = "unknown"
+_RUN = ("run", "chips", "step", "predicted step", "step off by", "effective time", "predicted",
+        "off by", "if nothing failed", "what gives it", "not said", "source")  # fmt: skip
+_HOURS = ("run", "tokens", "says", "if nothing failed", "that is off by", "with failures",
+          "off by")  # fmt: skip
 
 
 def goodput_tables(found: GoodputTables) -> list[Table]:
@@ -13,8 +20,6 @@ def goodput_tables(found: GoodputTables) -> list[Table]:
     simulated = ("job", "chips", "closed form %", "simulated %", "+-", "off by %")
     sites = ("site", "counts", "failures", "chip-hours per failure", "80 %", "from the others",
              "inside", "source")  # fmt: skip
-    published = ("run", "chips", "effective time", "predicted", "if nothing failed",
-                 "chip-hours that give it", "not said", "source")  # fmt: skip
     return [
         (
             f"Goodput of {found.runs:,} simulated runs of 100 failures each, and as many failures "
@@ -27,7 +32,12 @@ def goodput_tables(found: GoodputTables) -> list[Table]:
             sites,
             [_site(row) for row in found.sites],
         ),
-        ("Published runs", published, [_published(row) for row in found.published]),
+        ("Published runs: steps and effective time", _RUN, [_run(row) for row in found.published]),
+        (
+            "Published runs: chip-hours of the tokens that they say, in millions",
+            _HOURS,
+            [_hours(row) for row in found.published if row.chip_hours is not None],
+        ),
     ]
 
 
@@ -56,14 +66,48 @@ def _site(row: LeftOut) -> list[str]:
     ]
 
 
-def _published(row: Published) -> list[str]:
+def _run(row: Published) -> list[str]:
     return [
         row.run,
         f"{row.chips:,}",
-        row.published or "unknown",
-        "unknown" if row.predicted is None else show_percent(row.predicted),
+        UNKNOWN if row.step_s is None else show_seconds(row.step_s),
+        NONE if row.step_predicted_s is None else show_seconds(row.step_predicted_s),
+        _change(row.step_error),
+        row.published or UNKNOWN,
+        UNKNOWN if row.predicted is None else show_percent(row.predicted),
+        NONE if row.share_error is None else f"{100 * row.share_error:+.1f} points",
         "100 %",
-        NONE if row.closes_the_gap is None else plain(row.closes_the_gap),
+        closing_words(row),
         row.missing,
         row.source,
     ]
+
+
+def closing_words(row: Published) -> str:
+    """What would have to be so for the effective time that a run says."""
+    if row.closes_the_gap is not None:
+        return f"{plain(row.closes_the_gap)} chip-hours per failure"
+    if row.closing_s is not None:
+        return f"{show_seconds(row.closing_s)} an interruption"
+    return NONE
+
+
+def _hours(row: Published) -> list[str]:
+    ideal, real = row.hours_errors
+    return [
+        row.run,
+        show_count(row.tokens or 0.0),
+        _millions(row.chip_hours),
+        _millions(row.hours_if_nothing_failed),
+        _change(ideal),
+        UNKNOWN if row.hours_predicted is None else _millions(row.hours_predicted),
+        _change(real),
+    ]
+
+
+def _millions(hours: float | None) -> str:
+    return NONE if hours is None else f"{hours / 1e6:.3f}"
+
+
+def _change(share: float | None) -> str:
+    return NONE if share is None else f"{100 * share:+.1f} %"

@@ -138,6 +138,7 @@ def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
         rows.append(("electricity", plain(run.electricity_cost, 4)))
     if run.co2_t is not None:
         rows.append(("CO2", f"{plain(run.co2_t, 4)} t"))
+    rows += [("at", words) for words in run.prices]
     return rows
 
 

@@ -94,15 +94,14 @@ def test_a_part_alone_explains_what_its_constant_did(path: str, part: str) -> No
     shipped, factor = load_calibration(), 1.15
     fields = {**FIELDS, "batch_tokens": 64 * 8192, "chips": 32}
     cost = resolve(request_from(fields), chips=32).cost
-    plan = Plan(fsdp=8, tp=4, sharding="zero3", recompute="full")
+    plan = Plan(fsdp=4, tp=8, sharding="zero3", recompute="full")
     run = planned_run("job", cost, plan)
     slower = with_values(shipped, {path: shipped.value(path) / factor})
     own, other = (float(RunSet.of([run]).predicted_s(one)[0]) for one in (shipped, slower))
     assert other > own
     found = {one.part: one for one in suspects_of(run, shipped, other / own)}
     assert sum(one.share for one in found.values()) == pytest.approx(1, abs=0.05)
-    if part in found:
-        assert found[part].factor == pytest.approx(factor, rel=0.03)
+    assert found[part].factor == pytest.approx(factor, rel=0.03)
     whole = found["the installation as a whole"]
     assert (whole.factor, whole.elasticity) == pytest.approx((other / own, 1), rel=1e-3)
 
@@ -219,6 +218,17 @@ TUNED = {
     "framework": "fsdp", "chips": 16,
 }  # fmt: skip
 SHARDED = Plan(fsdp=16, micro_batch=2, recompute="full", sharding="zero3")
+
+
+@each(("framework", "job", "plan"), [
+    ("fsdp", "dpo", SHARDED),
+    ("megatron", "lora", Plan(dp=16, recompute="full", sharding="zero1")),
+])  # fmt: skip
+def test_a_tuning_launched_another_way_is_recognized(framework: str, job: str, plan: Plan) -> None:
+    tuned = resolve(request_from({**TUNED, "framework": framework, "job": job}), chips=16)
+    own = predicted(tuned, replace(plan, recompute="none"))
+    found = look_alikes(tuned.cost, plan, float(own.step_time_s[0]), float(own.memory_bytes[0]))
+    assert "recompute none" in [one.change for one in found]
 
 
 @each(("pairs", "engine"), [(16, False), (16, True), (32, False)])

@@ -1,0 +1,1 @@
+"""Failure logs of one's own."""
