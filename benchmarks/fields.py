@@ -38,6 +38,7 @@ _TYPES = {
     "texts": "Several",
     "choices": "dict[str, Any]",
     "changes": "Mapping[str, Any] | Several",
+    "phases": "Sequence[Mapping[str, Any] | str] | str",
     "sizes": "Mapping[str, float | str] | str",
 }
 _HEAD = '''"""The fields of the question as types, for editors and type checkers.
@@ -48,7 +49,7 @@ Made by `python benchmarks/fields.py` from `planner.question.asked`; a test comp
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 FilePath = str | os.PathLike[str]
@@ -157,6 +158,7 @@ def _values(field: Asked, schema: Any) -> str:
         "changes": "`PATH=VALUE`, a list or a mapping",
         "choices": "values by field",
         "sizes": "numbers by name",
+        "phases": "a list of mappings or texts",
     }.get(field.kind)
     if kind is not None:
         return kind

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from planner.answers.explained import compare as compare
     from planner.answers.explained import explain as explain
     from planner.answers.exported import export_file as export_file
+    from planner.answers.run.outage import solve_down as solve_down
+    from planner.answers.run.phases import solve_phases as solve_phases
     from planner.answers.varying.vary import vary as vary
     from planner.collectives.questions.fronts import collective_front as collective_front
     from planner.plan import Plan as Plan
@@ -48,6 +50,8 @@ __all__ = [
     "feasible",
     "ridgelines",
     "solve",
+    "solve_down",
+    "solve_phases",
     "vary",
 ]
 
@@ -56,6 +60,8 @@ offer("export", "planner.answers.exported:export_result")
 
 _HOME = {
     "solve": "answers.api",
+    "solve_down": "answers.run.outage",
+    "solve_phases": "answers.run.phases",
     "vary": "answers.varying.vary",
     "evaluate": "answers.api",
     "explain": "answers.explained",

@@ -42,8 +42,9 @@ class Step:
                 "ridgelines": "ridgeline",
                 "collective_front": "collective synthesize",
             }.get(self.call, self.call)
-        if "--vary" in self.words:
-            return "vary"
+        for flag, kind in (("--vary", "vary"), ("--phases", "phases"), ("--down", "down")):
+            if flag in self.words:
+                return kind
         groups = ("rack", "collective", "models", "hardware")
         return " ".join(self.words[: 2 if self.words[0] in groups else 1])
 

@@ -53,7 +53,7 @@ from planner.question.kinds.running import (
     running_of,
     upkeep_of,
 )
-from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK
+from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, deadline_of
 from planner.question.request import Request
 from planner.question.run.prices import prices
 from planner.results.parts import RunGoodput, TrainingRun
@@ -220,7 +220,7 @@ def _against_deadline(run: TrainingRun, request: Request) -> TrainingRun:
     """With the chance to be within the deadline, where one is asked for."""
     if request.deadline is None:
         return run
-    most = request.within[0] / _DAY_S
+    most = deadline_of(request)[0] / _DAY_S
     run = replace(run, deadline_days=most)
     if run.days is None or run.days_low is None:
         return run

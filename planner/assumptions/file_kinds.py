@@ -40,7 +40,7 @@ KINDS: dict[str, Kind] = {
             "chips_exact axes fix clocks max_memory memory_margin max_power max_step_time min_mfu "
             "deadline budget max_run_energy time_limit train_tokens price_per_chip_hour "
             "electricity_price carbon_intensity mfu "
-            "torus_axes front_points runnable_in"
+            "torus_axes front_points runnable_in phases down"
         ),
         "planner solve takes it",
     ),

@@ -15,7 +15,7 @@ from planner.cli.output import number
 from planner.question.asked import BY_NAME, Asked
 
 _VALUES: dict[str, Any] = {"switch": bool | None, "texts": list[str] | None}
-_VALUES["choices"] = _VALUES["changes"] = _VALUES["texts"]
+_VALUES["choices"] = _VALUES["changes"] = _VALUES["phases"] = _VALUES["texts"]
 Command = Callable[..., None]
 
 

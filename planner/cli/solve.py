@@ -13,10 +13,9 @@ from planner.cli.options import OUTPUT, AsJson, Trace, option
 from planner.cli.showing import Quiet, ShowSolve, shown_sections
 from planner.cli.solve_files import Outputs
 from planner.cli.solving import answered
-from planner.cli.varying import varied
+from planner.cli.varying import batches_of, varied
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import JOB
-from planner.question.asked.usual import BATCH, RANGE
 from planner.report.section_names import SOLVE
 
 FEW = {field.name: field.few for field in BY_NAME.values() if field.few} | {
@@ -47,6 +46,10 @@ def solve(
             metavar="PATH=VALUE,...",
             complete=varied_paths,
         ),
+    ] = None,
+    batch_range: Annotated[
+        str | None,
+        option("Another name of --batch-tokens for a range, e.g. 4Mi..16Mi.", JOB, metavar="RANGE"),
     ] = None,
     output: Annotated[
         Path | None,
@@ -108,9 +111,8 @@ def solve(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
         --vary memory.bandwidth=0.5x,1x,2x,4x --plot hbm.svg
     """
-    if RANGE in (batch := str(asked.get(BATCH, ""))):
-        del asked[BATCH]
-        vary = [*(vary or []), f"{BATCH}={batch}"]
+    if batches := batches_of(asked, batch_range):
+        vary = [*(vary or []), batches]
     if vary:
         one = {"output": output, "pareto": pareto, "trace": trace, "show": show, "quiet": quiet}
         varied(job_file, asked, vary, plot, one, as_json=as_json)

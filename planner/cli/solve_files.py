@@ -77,11 +77,30 @@ class Outputs:
             if result.best is None and not (flag == "pareto" and result.front)
         ]
 
+    def numbered(self, number: int) -> Outputs:
+        """The same files with a number before their endings: `plan-2.yaml`."""
+
+        def of(path: Path) -> Path:
+            return path.with_name(f"{path.stem}-{number}{path.suffix}") if path.name else path
+
+        plan, plot, trace = (
+            None if p is None else of(p) for p in (self.plan, self.plot, self.trace)
+        )
+        return Outputs(plan=plan, pareto=tuple(map(of, self.pareto)), plot=plot, trace=trace)
+
     def write(self, request: Request, result: SolveResult) -> None:
         """Writes the files that were asked for: all of them or none; nothing without a plan.
 
         Raises:
             InputError: A file cannot be written, or the plan cannot be simulated.
+        """
+        write_all(self.texts(request, result))
+
+    def texts(self, request: Request, result: SolveResult) -> dict[Path, str | bytes]:
+        """What is written, by file.
+
+        Raises:
+            InputError: The plan cannot be simulated.
         """
         from planner.report.pages.front_file import writer_for  # noqa: PLC0415  (not for --help)
 
@@ -95,7 +114,7 @@ class Outputs:
             texts[self.plot] = _drawn(request, result, result.best, self.plot)
         if result.front:
             texts |= {path: writer_for(path)(result) for path in self.pareto}
-        write_all(texts)
+        return texts
 
 
 def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:

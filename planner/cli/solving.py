@@ -33,6 +33,11 @@ def answered(
     from planner.answers.api import solve_request  # noqa: PLC0415  (numpy; not for --help)
 
     request, origin = question_of(job_file, asked)
+    if request.phases or request.down is not None:
+        from planner.cli.running import answered_run  # noqa: PLC0415  (few ask)
+
+        answered_run(job_file, request, origin, outputs, sections, quiet=quiet, as_json=as_json)
+        return
     outputs.check(job_file, request)
     on_point = _say_point if not (as_json or quiet) and sys.stderr.isatty() else None
     with progress_bar(wanted=not (as_json or quiet)) as on_progress:
@@ -75,6 +80,11 @@ def question_of(job_file: Path | None, asked: dict[str, Any]) -> tuple[Request, 
     from planner.question.files.plan_file import read_job_file  # noqa: PLC0415  (not for --help)
     from planner.question.request import request_from  # noqa: PLC0415
 
+    if job_file is None and asked.get("down") is not None:
+        from planner.question.launch.resuming import of_plan_file  # noqa: PLC0415  (few ask)
+
+        if (found := of_plan_file(asked)) is not None:
+            return found
     fields, origin = dict[str, Any](), Origin(arguments=frozenset(asked), dashes=True)
     if job_file is not None:
         fields, text = read_job_file(job_file)
@@ -87,5 +97,7 @@ def _needed(fields: dict[str, Any]) -> tuple[str, ...]:
     """Chips, but of a question that says them otherwise or, over machines, may leave them open."""
     from planner.question.kinds.kind import OF_MACHINES  # noqa: PLC0415  (not for --help)
 
-    without = any(fields.get(name) is not None for name in (*OF_MACHINES, "pools", "chips_at_most"))
+    without = any(
+        fields.get(name) is not None for name in (*OF_MACHINES, "pools", "chips_at_most", "down")
+    )
     return () if without else ("chips",)

@@ -7,7 +7,34 @@ from typing import Any
 
 from planner.base.errors import InputError
 from planner.base.files import same_path
+from planner.base.messages import shown
 from planner.cli.output import print_json, progress_bar
+from planner.question.asked.usual import BATCH, RANGE
+
+
+def batches_of(asked: dict[str, Any], batch_range: str | None) -> str:
+    """The range of batches that a question asks for, as a field that is varied; empty: none.
+
+    Args:
+        asked: Fields of the question; that of the batch goes where it is a range.
+        batch_range: The same range by its other name.
+
+    Raises:
+        InputError: Both are given, or the range is none.
+    """
+    if batch_range is not None:
+        if BATCH in asked:
+            raise InputError("batch-range: batch-tokens says the batch; leave one of the two out")
+        if RANGE not in batch_range:
+            raise InputError(
+                f"batch-range: {shown(batch_range)} is one batch; give a range, e.g. 4Mi..16Mi, or "
+                "--batch-tokens"
+            )
+        asked[BATCH] = batch_range
+    if RANGE not in (batch := str(asked.get(BATCH, ""))):
+        return ""
+    del asked[BATCH]
+    return f"{BATCH}={batch}"
 
 
 def varied(

@@ -49,6 +49,30 @@ class Checkpoint:
             found["split"] = (plan.split,)
         return {**found, "sharding": self.into or (plan.sharding,)}
 
+    def refused(self, run: Plan, plan: Plan) -> tuple[str, ...]:
+        """What of a plan keeps the checkpoint of a run from loading into it; empty: it loads.
+
+        Args:
+            run: The plan of the run that saved it.
+            plan: The plan that is to load it.
+        """
+        kept = {name: values for name, values in self.kept(run).items() if name != "split"}
+        found = [
+            f"{name} {getattr(run, name)} to {getattr(plan, name)}"
+            for name, values in kept.items()
+            if str(getattr(plan, name)) not in values
+        ]
+        if self.keeps_layers(run) and not found and _dealt(run) != _dealt(plan):
+            found.append("the layers of stages")
+        if self.same_chips and run.chips != plan.chips:
+            found.append(f"chips {run.chips:,} to {plan.chips:,}")
+        return tuple(found)
+
+
+def _dealt(plan: Plan) -> object:
+    """What decides the layers of each stage, of plans with as many stages."""
+    return plan.split if plan.stages is None else tuple(stage.layers for stage in plan.stages)
+
 
 def checkpoint_of(framework: Framework, name: str | None, plan: Plan) -> Checkpoint:
     """The form in which a run saved its checkpoint: the one named, else the usual one of its plan.

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
@@ -24,7 +23,6 @@ from pydantic import (
 from planner.base.errors import InputError
 from planner.base.fields import Share, choice, choices, refusal
 from planner.base.messages import Attempts, Origin, misspelt, mistakes
-from planner.base.units import parse_within
 from planner.base.vocabulary import ANY, JOB_WORDS, LAYOUTS, OTHER_WORDS
 from planner.machine.degraded import degraded_schema, read_degraded
 from planner.machine.pool_text import pools_schema, read_pools
@@ -34,6 +32,7 @@ from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
 from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
 from planner.plan.choices import fix_schema
 from planner.question.asked import BY_NAME
+from planner.question.asked.examples import with_examples
 from planner.question.asked.named import filled
 from planner.question.asked.usual import OOM_RISK, RANGE
 from planner.question.asked.words import words_of
@@ -68,6 +67,8 @@ from planner.question.fixes import read_fixes
 from planner.question.kinds.lengths import lengths_schema, read_lengths
 from planner.question.kinds.rollouts import ROLLOUTS, training_part
 from planner.question.records import cluster_named, model_named, preset_of
+from planner.question.run.outage import PATTERN, read_down
+from planner.question.run.phases import phases_schema, read_phases
 from planner.question.run.prices import filled_prices, price_problems
 
 ARGUMENTS = Origin()
@@ -181,13 +182,6 @@ class Request(BaseModel):
             return bool(self.chips_exact)
         fewest, most = self.chip_range
         return fewest == most
-
-    @property
-    def within(self) -> tuple[float, float | None]:
-        """Seconds of the deadline, and the chance at which it has to be kept, if there are any."""
-        if isinstance(self.deadline, str):
-            return parse_within(self.deadline)
-        return (math.inf if self.deadline is None else self.deadline), None
 
     @property
     def oom_risk(self) -> float | None:
@@ -323,6 +317,14 @@ class Request(BaseModel):
     peer_covers: Share | None = _field("peer_covers")
     maintenance: Maintenance | None = _field("maintenance")
     while_down: bool | None = _field("while_down")
+    phases: Annotated[
+        tuple[str, ...], BeforeValidator(read_phases), WithJsonSchema(phases_schema())
+    ] = _field("phases")
+    down: Annotated[
+        str | None,
+        BeforeValidator(read_down),
+        WithJsonSchema({"type": "string", "pattern": PATTERN}),
+    ] = _field("down")
 
 
 def request_from(
@@ -357,7 +359,7 @@ def request_from(
     problems += [f"{origin.label([name])}: is missing" for name in needed if name not in there]
     if problems:
         lines = problems + unknown_names(values, origin)
-        raise InputError("\n".join(_with_examples(lines, origin)))
+        raise InputError("\n".join(with_examples(lines, origin)))
     return request
 
 
@@ -390,13 +392,3 @@ def unknown_names(values: Mapping[str, Any], origin: Origin) -> list[str]:
         if isinstance(given := values.get(name), str):
             tried.attempt(load, given)
     return tried.problems
-
-
-def _with_examples(lines: list[str], origin: Origin) -> list[str]:
-    """Lines about what is missing on a command line, with an example."""
-    examples = {
-        "model": "; name one, e.g. --model llama2-13b (planner models list)",
-        "chips": "; say how many chips to plan for, e.g. --chips 4096",
-    }
-    endings = {f"{origin.label([name])}: is missing": text for name, text in examples.items()}
-    return [line + endings.get(line, "") for line in lines] if origin.dashes else lines

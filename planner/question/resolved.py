@@ -22,7 +22,12 @@ from planner.network.synthesized.tables import NCCL
 from planner.question.asked.usual import COOLING
 from planner.question.changes.changed import NONE, Changes
 from planner.question.changes.resolving import assumptions_of, changed_records, with_powers
-from planner.question.checks import lengths_problems, placement_problems, problems_of
+from planner.question.checks import (
+    lengths_problems,
+    placement_problems,
+    problems_of,
+    without_constants,
+)
 from planner.question.defaults import (
     Defaults,
     batch_of,
@@ -49,6 +54,7 @@ from planner.question.records import (
     preset_of,
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
+from planner.question.run.phases import several_problems
 from planner.question.run.prices import filled_prices
 
 if TYPE_CHECKING:
@@ -130,7 +136,7 @@ def _without_effect(request: Request) -> list[str]:
             f"mfu: {request.mfu:g} has no effect under {_rates(preset_of(request.assumptions))}; "
             "use the assumptions roofline or leave it out"
         )
-    return lines + (_without_constants(request) if known else [])
+    return lines + (without_constants(request) if known else [])
 
 
 def _alone(request: Request) -> list[str]:
@@ -146,27 +152,6 @@ def _alone(request: Request) -> list[str]:
         lines.append(
             f"power-boundary: {request.power_boundary} has no effect without max-power; give that "
             "or leave it out"
-        )
-    return lines
-
-
-def _without_constants(request: Request) -> list[str]:
-    """Fields that mean nothing under assumptions without fitted constants, one line per field."""
-    lines, preset = [], preset_of(request.assumptions)
-    if request.calibration is not None and preset != "calibrated":
-        lines.append(
-            f"calibration: has no effect under {preset}, which has no fitted constants; use the "
-            "assumptions calibrated or leave it out"
-        )
-    if request.fp8_recipe is not None and preset != "calibrated":
-        lines.append(
-            f"fp8-recipe: {request.fp8_recipe} has no effect under {preset}, which counts no "
-            "casting; use the assumptions calibrated or leave it out"
-        )
-    if request.collectives not in (None, NCCL) and preset != "calibrated":
-        lines.append(
-            f"collectives: {request.collectives} has no effect under {preset}, which counts no "
-            "steps of collectives; use the assumptions calibrated or leave it out"
         )
     return lines
 
@@ -239,13 +224,15 @@ def on_chips(resolved: Resolved, chips: int) -> Resolved:
 
 
 def _check_one_kind(tried: Attempts, request: Request) -> None:
-    """Refuses pools of different chips.
+    """Refuses pools of different chips, and what is about more than one plan.
 
     Raises:
         InputError: There are some.
     """
+    tried.add(several_problems(request))
     if request.pools is not None:
         tried.add(["pools: this is about one kind of chips; planner solve and evaluate take pools"])
+    if tried.problems:
         raise tried.error()
 
 

@@ -9,6 +9,8 @@ from typing import Any
 from rich.console import RenderableType
 
 from planner.answers.explained import leaning_of
+from planner.answers.run.lost import DownResult
+from planner.answers.run.phased import PhasesResult
 from planner.answers.varying.result import VaryResult
 from planner.base.printable import formats
 from planner.explanation.answer import ExplainResult
@@ -16,9 +18,11 @@ from planner.explanation.comparison.answer import CompareResult
 from planner.report.pages.notebook import evaluate_html, plan_html, solve_html
 from planner.report.section_names import EVALUATE, SOLVE, sections_in
 from planner.report.tables.compare import compare_view
+from planner.report.tables.down import down_view
 from planner.report.tables.explain import explain_view
 from planner.report.tables.export import export_view
 from planner.report.tables.feasible import feasible_view
+from planner.report.tables.phases import phases_view
 from planner.report.tables.screen import evaluate_screen, solve_screen
 from planner.report.tables.sections import evaluate_view, solve_view
 from planner.report.tables.tables import text_of
@@ -65,3 +69,5 @@ _register(ExplainResult, explain_view)
 _register(CompareResult, compare_view)
 _register(ExportResult, export_view)
 _register(VaryResult, vary_view)
+_register(PhasesResult, phases_view)
+_register(DownResult, down_view)

@@ -1,51 +1,30 @@
 """A run that exists: the best plan that its checkpoint loads into, and what that gains."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from support.brute import Loads, brute_force_s
 from support.cases import each
 
 import planner
-from planner.answers.evaluation import limits_of, options_of
 from planner.answers.resuming import with_run_noted
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.units import show_seconds
-from planner.cost.evaluate import evaluate_table
 from planner.frameworks.registry import FRAMEWORKS, framework_of
-from planner.plan import ORDERS, SHARDINGS, Plan, PlanTable, Stage
+from planner.plan import SHARDINGS, Plan, PlanTable, Stage
 from planner.question.files.plan_text import plan_text
 from planner.question.launch.resuming import Resumed
 from planner.question.request import request_from
 from planner.question.resolved import resolve
-from planner.search.oracle.oracle import _whole_space
 
 SMALL: dict[str, Any] = {
     "model": "llama3-8b", "hardware": "h100-sxm5-80", "chips": 8, "batch_tokens": 2**17,
     "seq_len": 8192, "max_oom_risk": 1, "clocks": False,
 }  # fmt: skip
 ZERO1, ZERO2, ZERO3 = map(SHARDINGS.index, ("zero1", "zero2", "zero3"))
-Loads = Callable[[PlanTable], Any]
-
-
-def brute_force_s(fields: dict[str, Any], loads: Loads) -> float:
-    """The least step time of all plans in every order, of those that a checkpoint loads into."""
-    request = request_from(fields)
-    resolved = resolve(request)
-    model, options = resolved.cost, options_of(request, resolved.runners.targets)
-    plans = _whole_space(model, fields["chips"], options).plans
-    plans = plans.take(np.flatnonzero(loads(plans)))
-    best = np.inf
-    for order in options.orders(model.framework):
-        placed = replace(plans, order=np.full(len(plans), ORDERS.index(order)))
-        costs = evaluate_table(model, placed)
-        fits, _ = limits_of(request).memory(model, placed, costs.memory)
-        best = min(best, float(costs.step_time_s[fits].min(initial=np.inf)))
-    return best
 
 
 @each(("framework", "fields", "loads"), [

@@ -136,6 +136,7 @@ def by_flags(flags: tuple[str, ...]) -> Any:
 
 def test_the_table_of_fields_is_complete() -> None:
     instead = {"pools", "chips_at_most"}  # tests/cli/test_cli_pools.py and test_cli_chips.py
+    instead |= {"phases", "down"}  # tests/cli/test_cli_run.py
     assert set(FIELDS) | instead == set(Request.model_fields)
 
 

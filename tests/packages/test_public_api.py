@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
     "__version__", "collective_front", "compare", "evaluate", "explain", "export_file",
-    "feasible", "ridgelines", "solve", "vary",
+    "feasible", "ridgelines", "solve", "solve_down", "solve_phases", "vary",
 ]  # fmt: skip
 
 

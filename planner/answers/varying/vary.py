@@ -57,6 +57,7 @@ def vary_request(
 ) -> VaryResult:
     """`vary` for a validated request; `origin` names its fields in messages."""
     started = time.perf_counter()
+    _check_one_plan(request, origin)
     axes = axes_of(given, request, origin)
     combinations = list(product(*(axis.texts for axis in axes)))
     points = []
@@ -75,6 +76,20 @@ def vary_request(
         between=tuple(between),
         seconds=time.perf_counter() - started,
     )
+
+
+def _check_one_plan(request: Request, origin: Origin) -> None:
+    """Refuses what asks about more than one plan at each value.
+
+    Raises:
+        InputError: It does.
+    """
+    for name in ("phases", "down"):
+        if getattr(request, name):
+            raise InputError(
+                f"{origin.label([name])}: has no place beside vary, which asks about one plan at "
+                "each value; leave one of the two out"
+            )
 
 
 def _subject(request: Request, varied: Container[str]) -> str:

@@ -230,7 +230,7 @@ def _costs(asked: Sequence[Asked], factors: Sequence[float], *, same: bool) -> l
 def _run_costs(asked: Sequence[Asked]) -> list[Cost]:
     """Figures of whole training runs, where all plans have one."""
     runs = [one.evaluated.run for one in asked]
-    names = ("days", "energy_mwh", "cost", "electricity_cost", "co2_t")
+    names = ("days", "ideal_days", "energy_mwh", "cost", "electricity_cost", "co2_t")
     found = []
     for name in names:
         values = tuple(None if run is None else getattr(run, name) for run in runs)

@@ -9,6 +9,7 @@ begins in `job` or `search`; its type is a line of `Request`. Begin with `field`
 from planner.question.asked.field import Asked
 from planner.question.asked.job import JOB_FIELDS
 from planner.question.asked.recovery import PRICE_FIELDS, RECOVERY_FIELDS
+from planner.question.asked.run import RUN_FIELDS
 from planner.question.asked.search import SEARCH_FIELDS
 from planner.question.asked.upkeep import UPKEEP_FIELDS
 
@@ -18,7 +19,7 @@ __all__ = [
 ]  # fmt: skip
 
 ASKED: tuple[Asked, ...] = (
-    *JOB_FIELDS, *SEARCH_FIELDS, *PRICE_FIELDS, *UPKEEP_FIELDS, *RECOVERY_FIELDS,
+    *JOB_FIELDS, *SEARCH_FIELDS, *PRICE_FIELDS, *UPKEEP_FIELDS, *RECOVERY_FIELDS, *RUN_FIELDS,
 )  # fmt: skip
 """All fields, in the order of `planner solve --help`."""
 BY_NAME = {field.name: field for field in ASKED}

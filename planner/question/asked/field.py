@@ -9,14 +9,14 @@ from frozen_records import dataclass
 
 Kind = Literal[
     "word", "words", "name", "names", "path", "text", "whole", "wholes", "quantity", "share",
-    "number", "switch", "texts", "choices", "sizes", "changes",
+    "number", "switch", "texts", "choices", "sizes", "changes", "phases",
 ]  # fmt: skip
 """How a value is written.
 
 `word` is one of a closed set, `words` are several; `name` and `names` are of a set that packages
-add to; `path` is a name or the path of a file. `quantity` is a number or text with a unit; `texts`
-and `changes` may be given several times; `choices` are values by field of a plan, `sizes` numbers
-by name.
+add to; `path` is a name or the path of a file. `quantity` is a number or text with a unit; `texts`,
+`changes` and `phases` may be given several times; `choices` are values by field of a plan, `sizes`
+numbers by name.
 """
 
 JOB = "Job"
@@ -80,7 +80,7 @@ class Asked:
     @property
     def flag_help(self) -> str:
         """The help of the flag, with its default."""
-        notes = ["repeatable"] if self.kind in ("texts", "changes") else []
+        notes = ["repeatable"] if self.kind in ("texts", "changes", "phases") else []
         default = self.default_words
         if default and "(default: " not in self.help:
             notes.append(f"default: {default}")

@@ -8,6 +8,7 @@ from typing import Any
 from planner.question.asked import BY_NAME
 from planner.question.asked.field import Asked
 from planner.question.changes.texts import read_changes
+from planner.question.run.phases import read_phases
 
 
 def flags_of(fields: Mapping[str, Any]) -> list[str]:
@@ -31,6 +32,8 @@ def _flag(field: Asked, value: Any) -> list[str]:
         return [flag if value else flag.replace("--", "--no-", 1)]
     if field.kind == "changes":
         return [word for text in read_changes(value) for word in (flag, text)]
+    if field.kind == "phases":
+        return [word for text in read_phases(value) for word in (flag, text)]
     if field.kind in ("texts", "choices"):
         texts = _choices(value) if field.kind == "choices" else _several(value)
         return [word for text in texts for word in (flag, text)]

@@ -6,7 +6,7 @@ Made by `python benchmarks/fields.py` from `planner.question.asked`; a test comp
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 FilePath = str | os.PathLike[str]
@@ -269,6 +269,13 @@ class CommonFields(FeasibleFields, total=False):
     prices: Several | None
     """Published prices by name, of a chip-hour and of a kWh, e.g. aws-blocks-h100,eia-texas. They
     say their source and date, and fill price_per_chip_hour and electricity_price."""
+    phases: Sequence[Mapping[str, Any] | str] | str
+    """A phase of the run: its tokens and what else is its own, of batch_tokens, seq_len and chips,
+    e.g. 800e9,seq_len=131072; plan=same keeps the plan of the phase before. Each has its plan, and
+    days, energy and money are summed. A list of such texts, or of mappings. Default: one phase."""
+    down: str | None
+    """What the run of resume_from has just lost, e.g. 3nodes or 24chips: what to run on the rest,
+    and whether that pays against waiting for the repair."""
 
 
 class SolveFields(CommonFields, total=False):

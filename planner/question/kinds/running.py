@@ -17,7 +17,7 @@ from planner.cost.goodput.goodput import Pace, Upkeep
 from planner.cost.goodput.peers import PeerCopies
 from planner.cost.goodput.rates import HOUR_S, Rate, known, rate_of_chip, rate_of_site
 from planner.cost.goodput.runs import Running
-from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, WAIT
+from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, WAIT, deadline_of
 from planner.question.request import Request
 
 _KWH_J = 3.6e6
@@ -56,7 +56,7 @@ def running_of(request: Request, model: CostModel) -> Running:
         beside=request.checkpoint_writes != CHECKPOINT_WRITES[1],
         price_per_chip_s=None if price is None else price / HOUR_S,
         price_per_j=None if per_kwh is None else per_kwh / _KWH_J,
-        chance=request.within[1],
+        chance=deadline_of(request)[1],
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hardware_db import Cluster
 from planner.base.errors import InputError
-from planner.base.units import plural
+from planner.base.units import parse_within, plural
 from planner.base.vocabulary import CHECKPOINT_WRITES, ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.goodput.domains import NODE, domain_of
@@ -63,6 +64,13 @@ def rate_problems(request: Request) -> Iterator[str]:
             f"peer-covers: has no effect without checkpoint-writes {PEER_MEMORY}; give that or "
             "leave it out"
         )
+
+
+def deadline_of(request: Request) -> tuple[float, float | None]:
+    """Seconds of the deadline, and the chance at which it has to be kept, if there are any."""
+    if isinstance(request.deadline, str):
+        return parse_within(request.deadline)
+    return (math.inf if request.deadline is None else request.deadline), None
 
 
 def of_one_plan(request: Request) -> tuple[str, str] | None:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
 from planner.base.files import read_text
-from planner.base.messages import not_one_of, shown
+from planner.base.messages import Origin, not_one_of, shown
 from planner.base.vocabulary import LAYOUTS, MESH_AXES, SPLITS
 from planner.cost.stages.layout import stage_layers
 from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
@@ -27,6 +28,8 @@ from planner.question.resolved import Resolved
 
 _PART = re.compile(r"\s*([a-z_]+)\s*=\s*([A-Za-z0-9-]+)\s*")
 _PLANS = (".yaml", ".yml", ".json", ".csv")
+_OF_THE_WHOLE = ("train_tokens", "price_per_chip_hour", "electricity_price", "carbon_intensity")
+"""Fields of a plan file that are about the whole run, not about its next hours."""
 _CHOSEN = ("micro_batch", "recompute", "sharding", "sequence_parallel", "cp_mode", "schedule",
            "interleave", "split")  # fmt: skip
 
@@ -63,8 +66,7 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
     framework = framework_of(profile.name)
     if framework is None:
         raise InputError(f"resume-from: no form of checkpoint of {profile.name} is known")
-    plan = _plan(request, resolved)
-    _check_sizes(resolved, plan)
+    plan = run_of(request, resolved)
     checkpoint = checkpoint_of(framework, request.checkpoint, plan)
     if checkpoint.same_chips and plan.chips not in resolved.counts:
         raise InputError(
@@ -78,6 +80,37 @@ def resumed(request: Request, resolved: Resolved) -> Resumed:
         kept=_both(checkpoint.kept(plan), request.fix),
         assumed=_assumed(request.resume_from or "", plan),
     )
+
+
+def of_plan_file(fields: Mapping[str, Any]) -> tuple[Request, Origin] | None:
+    """A question about a run with the job of the plan file that runs, unless it names a model.
+
+    Args:
+        fields: As flags give them; they replace those of the file.
+
+    Raises:
+        InputError: The file is a plan that cannot be used.
+    """
+    text = fields.get("resume_from")
+    if "model" in fields or not isinstance(text, str) or _is_text(text):
+        return None
+    path = Path(text)
+    if path.suffix.lower() not in _PLANS[:2] or not _names_a_plan(path):
+        return None
+    found = read_plan_file(path, fields, flags=True)
+    dropped = {name: None for name in _OF_THE_WHOLE if name not in fields}
+    return found.request.model_copy(update=dropped), found.origin
+
+
+def run_of(request: Request, resolved: Resolved) -> Plan:
+    """The plan of the run that a question goes on from; arguments as of `resumed`.
+
+    Raises:
+        InputError: It cannot be read, or no run of the model has its sizes.
+    """
+    plan = _plan(request, resolved)
+    _check_sizes(resolved, plan)
+    return plan
 
 
 def _check_sizes(resolved: Resolved, plan: Plan) -> None:

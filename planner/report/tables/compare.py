@@ -46,6 +46,7 @@ _SHOWS: dict[str, tuple[str, Callable[[float], str]]] = {
     "memory_per_chip_bytes": ("memory per chip", show_bytes),
     "out_of_memory_probability": ("chance of running out", chance_words),
     "run_days": ("run: days", plain),
+    "run_ideal_days": ("run: days if nothing fails", plain),
     "run_energy_mwh": ("run: energy", lambda v: show_watt_hours(v * 1e6)),
     "run_cost": ("run: price", lambda v: plain(v, 4)),
     "run_electricity_cost": ("run: price of electricity", lambda v: plain(v, 4)),

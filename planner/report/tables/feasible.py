@@ -164,13 +164,13 @@ def _largest_table(rows: Sequence[Row]) -> RenderableType:
     return _columns(header, cells, _with_interval(rows, keep, 5))
 
 
-_GOODPUT = 7
-"""Its column in the table of deadlines."""
+_WITH_FAILURES = ("if nothing fails", "goodput")
+"""Columns of deadlines where it is known how often chips fail."""
 
 
 def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
-    header = ("model", "hardware", "tokens per step", "chips", "days", "step", "80 %",
-              "goodput", "plan")  # fmt: skip
+    header = ("model", "hardware", "tokens per step", "chips", "days", "if nothing fails", "step",
+              "80 %", "goodput", "plan")  # fmt: skip
     cells = [
         (
             row.model,
@@ -178,6 +178,7 @@ def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
             tokens_words(row.batch_tokens),
             _NONE if row.chips is None else f"{row.chips:,}",
             _NONE if row.days is None else plain(row.days),
+            _NONE if row.ideal_days is None else plain(row.ideal_days),
             _NONE if row.step_time_s is None else show_seconds(row.step_time_s),
             _interval(row),
             _NONE if row.goodput is None else show_percent(row.goodput),
@@ -187,10 +188,10 @@ def _deadline_table(rows: Sequence[DeadlineRow]) -> RenderableType:
         )
         for row in rows
     ]
-    right = ("tokens per step", "chips", "days", "step", "80 %", "goodput")
-    keep = _with_interval(rows, range(len(header)), 6)
+    right = ("tokens per step", "chips", "days", "if nothing fails", "step", "80 %", "goodput")
+    keep = _with_interval(rows, range(len(header)), header.index("80 %"))
     if all(row.goodput is None for row in rows):
-        keep = [column for column in keep if column != _GOODPUT]
+        keep = [column for column in keep if header[column] not in _WITH_FAILURES]
     return table(
         [header[i] for i in keep],
         [[line[i] for i in keep] for line in cells],

@@ -42,6 +42,11 @@ def deadline_rows(run: TrainingRun) -> list[tuple[str, str]]:
     return [("deadline", f"within {show_days(run.deadline_days)} with a chance of {chance}")]
 
 
+def days_only(run: TrainingRun) -> str:
+    """`61`, or `3 h`, without its interval; `-` where the run hardly ever ends."""
+    return "-" if run.days is None else _number(run.days, run.days)
+
+
 def _number(days: float, beside: float) -> str:
     """In days where the figure beside it is."""
     return plain(days) if beside >= 1 else show_seconds(days * _DAY_S)

@@ -18,11 +18,16 @@ from planner.base.units import (
     show_seconds,
     show_watts,
 )
+from planner.question.asked.usual import BATCH
+from planner.report.tables.goodput import days_only
 from planner.report.tables.tables import indented, section, spaced, table
+from planner.results.parts import TrainingRun
 from planner.results.plan import PlanResult
 from planner.results.words import choice_words, mesh_words
 
 _NUMBERS = ("step time", "tokens/s", "energy", "power", "memory")
+_OF_RUNS = ("steps", "days")
+"""What the tokens of a run add to them."""
 
 
 def vary_view(result: VaryResult) -> RenderableType:
@@ -49,22 +54,28 @@ def title_of(result: VaryResult) -> str:
 
 def _rows(result: VaryResult) -> RenderableType:
     axis, front = result.axes[0], result.front
+    runs = any(point.answer.run for point in result.points)
+    numbers = (*_NUMBERS, *(_OF_RUNS if runs else ()))
     rows = []
     for point in result.points:
-        cells = ("-",) * len(_NUMBERS) if point.best is None else _figures(point.best)
+        cells = (
+            ("-",) * len(numbers) if point.best is None else _figures(point.best, point.answer.run)
+        )
         row = (point.texts[0], result.letter(point), *cells, point.answer.status)
         rows.append((*row, "yes" if point in front else "no") if front else row)
-    header = (axis.name, "plan", *_NUMBERS, "proof", *(("front",) if front else ()))
-    return table(header, rows, right=(axis.name, *_NUMBERS), whole=header)
+    header = (axis.name, "plan", *numbers, "proof", *(("front",) if front else ()))
+    return table(header, rows, right=(axis.name, *numbers), whole=header)
 
 
-def _figures(best: PlanResult) -> tuple[str, ...]:
+def _figures(best: PlanResult, run: TrainingRun | None) -> tuple[str, ...]:
+    of_run = () if run is None else (show_count(run.steps), days_only(run))
     return (
         show_seconds(best.step_time_s),
         show_count(best.tokens_per_s),
         show_joules(best.energy_per_step_j),
         show_watts(best.power_per_chip_w * best.chips),
         show_bytes(best.memory_per_chip_bytes),
+        *of_run,
     )
 
 
@@ -151,6 +162,11 @@ def _notes(result: VaryResult) -> Iterator[str]:
         yield (
             "Front of time per token and batch: the batches of which no smaller one makes as many "
             "tokens a second. What a larger batch costs in steps to train is not counted."
+        )
+    if [axis.name for axis in result.axes] == [BATCH] and result.points[0].answer.run:
+        yield (
+            "Days are those of the same tokens in steps of each batch, tokens over batch, with "
+            "failures. That a model learns less from a token of a larger batch is not modelled."
         )
     unmeasured = [
         point for point in result.points
