@@ -29,6 +29,8 @@ HERE = Path(__file__).resolve().parents[1]
 _PLANNER = ("-m", "planner")
 _LARGE = ("solve", "--model", "llama3.1-405b", "--hardware", "dgx-h100-ndr", "--chips", "16384",
           "--batch-tokens", "16Mi")  # fmt: skip
+_CHIPS = (*_LARGE[:5], "--chips-at-most", *_LARGE[6:])
+_RUN = ("--train-tokens", "15.6e12", "--failure-site", "llama-3")
 _REPEATED = """
 import planner
 for _ in range(5):
@@ -55,6 +57,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "unit": ("-c", _UNIT),
     "solve": (*_PLANNER, "solve", "--model", "llama2-13b", "--chips", "4096"),
     "uniform": (*_PLANNER, *_LARGE),
+    "run": (*_PLANNER, *_LARGE, *_RUN),
+    "ranged": (*_PLANNER, *_CHIPS),
+    "days": (*_PLANNER, *_CHIPS, *_RUN, "--objective", "days"),
     "uneven": (*_PLANNER, *_LARGE, "--layout", "uneven"),
     "experts": (*_PLANNER, "solve", "--model", "deepseek-v3", "--hardware", "h100-sxm5-80",
                 "--chips", "2048", "--layout", "uneven"),

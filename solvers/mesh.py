@@ -114,7 +114,8 @@ def search_front(
     """The exact front of all candidates in all nodes, merged into `front`.
 
     Args:
-        corners: (b, q, d) lower corners of the nodes; -inf where nothing is known.
+        corners: (b, q, d) lower corners of the nodes; -inf where nothing is known, all inf where
+            nothing is.
         open_nodes: Evaluates the candidates of the given nodes (indices into `corners`).
         front: Points found so far; grows in place.
         batch: Nodes opened at a time.
@@ -163,9 +164,10 @@ def search_front(
 
 
 def _alive(front: RunningFront, corners: Corners) -> npt.NDArray[np.bool_]:
-    """(b,) nodes with a corner that no point of the front covers."""
+    """(b,) nodes with a corner that no point of the front covers, and that is somewhere."""
     nodes, each, objectives = corners.shape
-    hidden = front.hides(corners.reshape(nodes * each, objectives))
+    flat = corners.reshape(nodes * each, objectives)
+    hidden = front.hides(flat) | (flat == math.inf).all(axis=1)
     return np.asarray(~hidden.reshape(nodes, each).all(axis=1))
 
 

@@ -11,6 +11,7 @@ from frozen_records import dataclass
 from planner.answers.evaluation import training_run
 from planner.answers.notes.likely import spread_of
 from planner.answers.notes.power import power_words
+from planner.answers.notes.runs import run_words
 from planner.answers.notes.scope import Scope
 from planner.cost.communication.traffic import mfu_convention
 from planner.cost.context import CostModel
@@ -131,7 +132,11 @@ def with_plan(
         notes=replace(
             setting.notes,
             why=chosen.why,
-            caveats=(*chosen.scope.words, *power_words(setting.request, chosen.best)),
+            caveats=(
+                *chosen.scope.words,
+                *power_words(setting.request, chosen.best),
+                *run_words(setting.request, setting.model),
+            ),
             runs_in=chosen.scope.runs_in,
         ),
         run=training_run(setting.request, chosen.best, setting.model, chosen.front.plans),

@@ -21,6 +21,7 @@ from planner.plan.layout_text import parse_layout
 from planner.question.facility import under_limit
 from planner.question.files.plan_text import asked_of, job_of
 from planner.question.kinds.runners import named_targets
+from planner.question.kinds.upkeep import deadline_of
 from planner.question.options import SpaceOptions
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
@@ -111,6 +112,9 @@ def limits_of(request: Request) -> Limits:
         power_boundary=request.power_boundary,
         step_time_s=request.max_step_time,
         mfu=request.min_mfu,
+        run_s=None if request.deadline is None else deadline_of(request)[0],
+        run_money=request.budget,
+        run_energy_j=request.max_run_energy,
     )
 
 

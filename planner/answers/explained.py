@@ -30,7 +30,7 @@ from planner.plan import Plan
 from planner.question.asked.typed import ExplainFields
 from planner.question.chips_of_plan import check_request_chips
 from planner.question.files.plan_file import read_plan_file
-from planner.question.kinds.objectives import check_price
+from planner.question.kinds.objectives import check_price, check_run
 from planner.question.request import ARGUMENTS, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.results.result import SolveResult
@@ -98,6 +98,7 @@ def explain_plan(
         raise InputError(f"objective: {not_one_of(objective, OBJECTIVES)}")
     request = resolved.request
     check_price(request.price_per_chip_hour, (OBJECTIVES[objective],), ARGUMENTS)
+    check_run(request, (OBJECTIVES[objective],), ARGUMENTS)
     evaluated = evaluate_plan(resolved, plan, assumed)
     runs = tuple(dict.fromkeys((*targets_running(resolved, plan), *targets)))
     asked = options_of(request, runs)

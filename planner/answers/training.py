@@ -13,6 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
 
 from frozen_records import dataclass
 from planner.answers.whole_run.sizes import Smaller, smaller_sizes
@@ -20,7 +23,6 @@ from planner.answers.whole_run.thresholds import another_of, half_of
 from planner.answers.whole_run.writing import writing
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
-from planner.cost.energy.energy import standing_w
 from planner.cost.goodput.checkpoints import checkpoint_bytes, copied_bytes
 from planner.cost.goodput.domains import Domain
 from planner.cost.goodput.goodput import (
@@ -31,25 +33,35 @@ from planner.cost.goodput.goodput import (
     chips_at,
     goodput,
 )
-from planner.cost.goodput.rates import HOUR_S, Rate
+from planner.cost.goodput.rates import HOUR_S, Z_90, Rate
+from planner.cost.goodput.runs import (
+    kept_of,
+    money_of_chips,
+    money_of_energy,
+    run_costs,
+    spread_of_time,
+)
 from planner.cost.goodput.shrinking import shrinking
 from planner.cost.goodput.spares import CHANCE, spares_for
+from planner.objectives import RunCosts
+from planner.plan import PlanTable
 from planner.question.kinds.running import (
     failure_domain_of,
     no_peers,
     pace_of,
     peer_bytes,
     rate_of,
+    running_of,
     upkeep_of,
 )
-from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK
+from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, deadline_of
 from planner.question.request import Request
 from planner.question.run.prices import prices
 from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
 from planner.results.recovery import PeerRecovery, Recovery, Writing
 
-_DAY_S = 86400.0
+_DAY_S, _KWH_J, _MWH_J = 86400.0, 3.6e6, 3.6e9
 WANTED, HALF = 0.9, 0.5
 """Goodput of the break-even rate, and below which a run is warned of."""
 
@@ -71,24 +83,28 @@ def whole_run(
     """
     ideal = _ideal(request, result)
     if model is None:
-        return ideal
+        return _against_deadline(ideal, request)
+    if model.run is None:  # plans are not compared by it
+        model = replace(model, run=running_of(request, model))
     held, pace = _held(result), _pace(request, result, model)
     domain = failure_domain_of(request, model, result.chips)
     upkeep, rate = upkeep_of(request, domain), rate_of(request, model, result.chips)
     if rate is None:
         edge = break_even_s(WANTED, pace, upkeep)
         others = [_pace(request, one, model) for one in rivals if one.chips == result.chips]
-        return replace(
+        unsure = replace(
             ideal,
             break_even_chip_hours=None if edge is None else edge / HOUR_S,
             half_chips=half_of(model, result.plan, pace, upkeep),
             another_plan_chip_hours=another_of(pace, others, upkeep),
         )
+        return _against_deadline(unsure, request)
     smaller = smaller_sizes(model, result.plan, domain) if request.on_failure == SHRINK else None
     copied = float(copied_bytes(model, held))
     form = writing(model, result.plan, copied, result.host_memory_bytes, request.checkpoint)
     kept = _Kept(request, pace, upkeep, rate, domain, held, smaller, form)
-    return _with_failures(request, result, model, ideal, kept)
+    run = _with_failures(request, result, model, ideal, kept)
+    return _against_deadline(run, request)
 
 
 def _held(result: PlanResult) -> float:
@@ -131,35 +147,45 @@ def _ideal(request: Request, result: PlanResult) -> TrainingRun:
     steps = seconds / result.step_time_s
     share = _step_interval(result)
     days = seconds / _DAY_S
-    return _priced(
-        TrainingRun(
-            tokens=tokens,
-            steps=steps,
-            days=days,
-            days_low=None if share is None else days * share[0],
-            days_high=None if share is None else days * share[1],
-            ideal_days=days,
-            energy_mwh=steps * result.energy_per_step_j / 3.6e9,
-            facility_energy_mwh=steps * result.boundaries[-1].energy_j / 3.6e9,
-            cost=None,
-            electricity_cost=None,
-            co2_t=None,
-        ),
-        request,
-        result,
+    run = TrainingRun(
+        tokens=tokens,
+        steps=steps,
+        days=days,
+        days_low=None if share is None else days * share[0],
+        days_high=None if share is None else days * share[1],
+        ideal_days=days,
+        energy_mwh=None,
+        facility_energy_mwh=None,
+        cost=None,
+        electricity_cost=None,
+        co2_t=None,
     )
+    return _priced(run, request, result, seconds, steps * result.energy_per_step_j)
 
 
-def _priced(run: TrainingRun, request: Request, result: PlanResult) -> TrainingRun:
-    """With what its days and energy cost."""
+def _priced(
+    run: TrainingRun, request: Request, result: PlanResult, time_s: float, joules: float
+) -> TrainingRun:
+    """With its energy, and what days and energy cost.
+
+    Args:
+        run: The run.
+        request: The question, with its prices.
+        result: The plan.
+        time_s, joules: Wall time; energy of nodes and fabric.
+    """
     price, per_kwh = request.price_per_chip_hour, request.electricity_price
     carbon = request.carbon_intensity
-    days, mwh = run.days or 0.0, run.facility_energy_mwh or 0.0
+    facility_j = joules * result.boundaries[-1].energy_j / result.energy_per_step_j
+    cost = None if price is None else money_of_chips(price / HOUR_S, result.chips, time_s)
+    electricity = None if per_kwh is None else money_of_energy(per_kwh / _KWH_J, facility_j)
     return replace(
         run,
-        cost=None if price is None else price * result.chips * days * 24.0,
-        electricity_cost=None if per_kwh is None else per_kwh * mwh * 1e3,
-        co2_t=None if carbon is None else carbon * mwh * 1e-3,
+        energy_mwh=joules / _MWH_J,
+        facility_energy_mwh=facility_j / _MWH_J,
+        cost=None if cost is None else float(cost),
+        electricity_cost=None if electricity is None else float(electricity),
+        co2_t=None if carbon is None else carbon * facility_j / _KWH_J * 1e-6,
         prices=tuple(prices()[name].words for name in request.prices or ()),
     )
 
@@ -181,45 +207,59 @@ def _with_failures(
         return replace(ideal, days=None, days_low=None, days_high=None, energy_mwh=None,
                        facility_energy_mwh=None, cost=None, electricity_cost=None, co2_t=None,
                        goodput=_record(spent, kept, model, math.inf))  # fmt: skip
-    days = ideal.ideal_days / share
-    low, high = _interval(result, kept, share)
-    energy = _energy_over_ideal(result, model, spent)
+    costs = _costs(result, model, kept, spent)
+    time_s, (low, high) = float(costs.time_s), _interval(result, kept, share)
+    days = time_s / _DAY_S
     run = replace(
         ideal,
         days=days,
         days_low=days * low,
         days_high=days * high if math.isfinite(high) else None,
-        energy_mwh=(ideal.energy_mwh or 0.0) * energy,
-        facility_energy_mwh=(ideal.facility_energy_mwh or 0.0) * energy,
-        goodput=_record(spent, kept, model, days * _DAY_S),
+        goodput=_record(spent, kept, model, time_s),
     )
-    return _priced(run, request, result)
+    return _priced(run, request, result, time_s, float(costs.energy_j))
+
+
+def _against_deadline(run: TrainingRun, request: Request) -> TrainingRun:
+    """With the chance to be within the deadline, where one is asked for."""
+    if request.deadline is None:
+        return run
+    most = deadline_of(request)[0] / _DAY_S
+    run = replace(run, deadline_days=most)
+    if run.days is None or run.days_low is None:
+        return run
+    later = most >= run.days
+    end = run.days_high if later else run.days_low
+    wide = math.inf if end is None else abs(math.log(end / run.days))
+    if not wide:
+        return replace(run, deadline_chance=1.0 if later else 0.0)
+    chance = NormalDist().cdf(Z_90 * math.log(most / run.days) / wide)
+    return replace(run, deadline_chance=chance)
+
+
+def _costs(result: PlanResult, model: CostModel, kept: _Kept, spent: Goodput) -> RunCosts:
+    """What the run takes, as objectives have it."""
+    held = np.array([kept.held_bytes]), np.array([result.memory_per_chip_bytes])
+    needs = kept_of(model, PlanTable.from_plans([result.plan]), *held)
+    step = np.array([result.step_time_s]), np.array([result.energy_per_step_j])
+    return run_costs(model, needs, *step, spent).row(0)
 
 
 def _interval(result: PlanResult, kept: _Kept, share: float) -> tuple[float, float]:
     """Ends of the 80 % interval of the days over the days; the high one may be infinite."""
     ends = []
     steps = _step_interval(result) or (1.0, 1.0)
-    for of_step, theta in zip(steps, (kept.rate.high_s, kept.rate.low_s), strict=True):
+    sides = zip(steps, (kept.rate.high_s, kept.rate.low_s), (-1.0, 1.0), strict=True)
+    for of_step, theta, sign in sides:
         there = float(kept.spent(theta).work)
-        of_rate = share / there if there > 0.0 else math.inf
-        width = math.hypot(math.log(of_step), math.log(of_rate))
-        ends.append(math.exp(width if of_step >= 1.0 and of_rate >= 1.0 else -width))
+        wide = float(spread_of_time(of_step, share, there)) if there > 0.0 else math.inf
+        ends.append(math.exp(sign * wide))
     return ends[0], ends[1]
-
-
-def _energy_over_ideal(result: PlanResult, model: CostModel, spent: Goodput) -> float:
-    """Energy of the run over that of its steps alone."""
-    step_w = result.energy_per_step_j / result.step_time_s
-    waits = standing_w(model, result.chips) * result.chips / step_w
-    useful = float(spent.work / (spent.work + spent.stragglers))
-    busy = float(spent.work + spent.lost * useful)
-    return (busy + (1.0 - busy) * waits) / float(spent.work)
 
 
 def _record(spent: Goodput, kept: _Kept, model: CostModel, wall_s: float) -> RunGoodput:
     rate, pace, chips = kept.rate, kept.pace, int(kept.pace.chips)
-    domains = kept.upkeep.pulled(rate.theta_s, chips)
+    domains = float(kept.upkeep.pulled(rate.theta_s, chips))
     slow = float(pace.step_time_s) / (1.0 - kept.upkeep.straggler_loss)
     low, high = (float(kept.spent(at).work) for at in (rate.low_s, rate.high_s))
     share = float(spent.work)

@@ -38,7 +38,8 @@ KINDS: dict[str, Kind] = {
             "frozen_weights optimizer precision framework "
             "fp8_recipe era assumptions objective "
             "chips_exact axes fix clocks max_memory memory_margin max_power max_step_time min_mfu "
-            "time_limit train_tokens price_per_chip_hour electricity_price carbon_intensity mfu "
+            "deadline budget max_run_energy time_limit train_tokens price_per_chip_hour "
+            "electricity_price carbon_intensity mfu "
             "torus_axes front_points runnable_in phases down"
         ),
         "planner solve takes it",

@@ -112,6 +112,34 @@ def parse_watts(text: str, what: str = "power") -> float:
     return _scaled_up(value, scale, text, what)
 
 
+def parse_joules(text: str, what: str = "energy") -> float:
+    """Joules: `20GWh`, `500 MWh`, `72TJ`; a bare number is joules."""
+    value, unit = _split(text, what, "20GWh or 72TJ")
+    hours = unit.endswith("Wh")
+    scale = _DECIMAL.get(unit.removesuffix("Wh") if hours else unit.removesuffix("J"))
+    if scale is None:
+        raise InputError(f"{what}: unknown unit {shown(unit)} in {shown(text)}; write 20GWh")
+    return _scaled_up(value, scale * (3600.0 if hours else 1.0), text, what)
+
+
+def parse_within(text: str, what: str = "deadline") -> tuple[float, float | None]:
+    """Seconds, and the chance that they are enough: `60d`, `60d@90%`; None: of the mean time."""
+    time, at, chance = text.partition("@")
+    seconds = parse_seconds(time, what)
+    if not at:
+        return seconds, None
+    try:
+        share = parse_share(chance, what) if chance.strip().endswith("%") else float(chance)
+    except ValueError as error:
+        raise InputError(f"{what}: {shown(text)} has no chance after @; write 60d@90%") from error
+    if not 0 < share < 1:
+        raise InputError(
+            f"{what}: a chance of {shown(chance.strip())} is none; allowed: above 0 and below "
+            "100 %, e.g. 60d@90%"
+        )
+    return seconds, share
+
+
 def parse_mm2(text: str, what: str = "area") -> float:
     """Square millimetres: `5000`, `6.7e6`, `5000mm2`, `50cm^2`, `0.005m2`."""
     match = _AREA.match(text)
@@ -191,6 +219,7 @@ _SUFFIXES = {
     "area": f"({'|'.join(_MULTIPLES)}|(mm|cm|m)(2|\\^2|\u00b2))?",
     "bandwidth": f"({'|'.join(_MULTIPLES)})?(B|B/s)?",
     "watts": f"({'|'.join(unit for unit in _DECIMAL if unit)})?W?",
+    "joules": f"({'|'.join(unit for unit in _DECIMAL if unit)})?(Wh|J)?",
 }
 
 
@@ -198,7 +227,8 @@ def pattern_of(quantity: str) -> str:
     """The regular expression, as JSON Schema understands it, of text that is read as a number.
 
     Args:
-        quantity: count, bytes, seconds, share, area or watts; numbers below zero are left out.
+        quantity: count, bytes, seconds, share, area, watts or joules;
+            numbers below zero are left out.
     """
     number = r"\+?([0-9][0-9_]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
     return rf"^\s*{number}\s*{_SUFFIXES[quantity]}\s*$"
@@ -246,6 +276,13 @@ def show_seconds(value: float) -> str:
     if value >= 2 * 3600:
         return f"{plain(value / 3600)} h"
     return _scaled(value, "s", 4) if value < 999.95 else f"{value:,.0f} s"
+
+
+def show_days(value: float) -> str:
+    """`62.1 days`; below one in smaller units."""
+    if value < 1:
+        return show_seconds(value * 86400)
+    return f"{plain(value)} {'day' if plain(value) == '1' else 'days'}"
 
 
 def show_joules(value: float, digits: int = 4) -> str:

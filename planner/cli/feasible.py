@@ -75,7 +75,11 @@ def feasible(
     ] = None,
     deadline: Annotated[
         str | None,
-        option("The smallest chip count that trains --train-tokens within, e.g. 30d.", _QUESTION),
+        option(
+            "The smallest chip count that trains --train-tokens within, failures included, e.g. "
+            "30d, or 30d@90% for a chance.",
+            _QUESTION,
+        ),
     ] = None,
     train_tokens: Annotated[
         str | None, option("Tokens of the whole run, e.g. 2e12.", _QUESTION)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from planner.network.collectives import GroupCosts
 from planner.network.fabric import Fabric, Tables, build_fabric, no_tables
 from planner.network.placement import EXPERT_GROUPS, GROUPS, Mesh, segments
 from planner.plan import AXES, PlanTable
+
+if TYPE_CHECKING:  # few jobs ask for their whole run
+    from planner.cost.goodput.runs import Running
 
 
 def one_format(job: Job, assumptions: Assumptions) -> tuple[Job, Assumptions]:
@@ -58,6 +62,7 @@ class CostModel:
             else it follows from the placement.
         facility: What lies around the machines.
         clock_limit: Highest relative clock, which a power cap may lower.
+        run: The whole run that the job is, where its tokens are known.
         tables: Gives the synthesized collectives of a domain of the innermost level.
     """
 
@@ -69,6 +74,7 @@ class CostModel:
     torus_axes: FrozenMap[float] = field(default_factory=FrozenMap)
     facility: Facility = field(default_factory=default_facility)
     clock_limit: float = 1.0
+    run: Running | None = None
     tables: Tables = no_tables
     _fabrics: dict[int, Fabric] = field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from planner.cost.stages.recomputation import RecomputeGroup, recompute_groups
 from planner.cost.step import step_cost
 from planner.cost.terms import LayerTerms, StateTerms, layer_groups
 from planner.cost.vision.activations import tower_bytes
+from planner.objectives import RunCosts
 from planner.plan import AXES, COLUMNS, PlanTable
 
 _PER_LAYER = ("tp", "cp", "ep", "sequence_parallel", "cp_mode", "recompute", "offload")
@@ -45,12 +47,16 @@ _HELD = tuple(name for name in COLUMNS if name not in {"order", "clock"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Seconds per step, joules per step of all chips, bytes of the fullest chip, chips; (n,)."""
+    """Seconds per step, joules per step of all chips, bytes of the fullest chip, chips; (n,).
+
+    `runs` gives what the whole runs take, where an objective asks; None where the job has none.
+    """
 
     step_time_s: FloatArray
     energy_j: FloatArray
     memory_bytes: FloatArray
     chips: IntArray
+    runs: Callable[[], RunCosts | None] = field(repr=False, compare=False)
 
 
 def evaluate_table(
@@ -95,16 +101,40 @@ def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None 
     """
     if plans.stages is not None:
         x = evaluated(model, plans)
-        step, peak = x.step, x.memory.peak
+        step, peak, state = x.step, x.memory.peak, x.memory.state
     else:
         step = _timed_once(model, columns or columns_of(model, plans)).step
-        peak = _peak_once(model, plans)
+        peak, state = _held_once(model, plans)
+    time_s, energy_j = step.time[:, 0], step.energy[:, 0]
     return Totals(
-        step_time_s=step.time[:, 0],
-        energy_j=step.energy[:, 0],
+        step_time_s=time_s,
+        energy_j=energy_j,
         memory_bytes=peak,
         chips=plans.chips,
+        runs=lambda: runs_of(model, plans, time_s, energy_j, (state, peak)),
     )
+
+
+def runs_of(
+    model: CostModel,
+    plans: PlanTable,
+    step_time_s: FloatArray,
+    energy_j: FloatArray,
+    held: tuple[FloatArray, FloatArray],
+) -> RunCosts | None:
+    """What the whole runs of plans take, (n,) each; None where the job has none.
+
+    Args:
+        model: Job, machine and run.
+        plans: n plans.
+        step_time_s, energy_j: (n,) of a step.
+        held: (n,) bytes of weights and optimizer, and of all, on the fullest chip.
+    """
+    if model.run is None:
+        return None
+    from planner.cost.goodput.runs import kept_of, run_costs  # noqa: PLC0415  (few ask)
+
+    return run_costs(model, kept_of(model, plans, *held), step_time_s, energy_j)
 
 
 def step_times(model: CostModel, columns: Columns) -> FloatArray:
@@ -117,10 +147,11 @@ def step_times(model: CostModel, columns: Columns) -> FloatArray:
     return time
 
 
-def _peak_once(model: CostModel, plans: PlanTable) -> FloatArray:
-    """(n,) bytes of the fullest chip; placement and clock change nothing."""
+def _held_once(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
+    """(n,) bytes of the fullest chip, and of its state; placement and clock change nothing."""
     first, which = distinct([getattr(plans, name).astype(np.int64) for name in _HELD])
-    return memory_table(model, plans.take(first)).peak[which]
+    held = memory_table(model, plans.take(first))
+    return held.peak[which], held.state[which]
 
 
 class TimedPlans:

@@ -29,6 +29,7 @@ def values_of(objective: Objective, totals: Totals) -> FloatArray:
             energy_j=totals.energy_j,
             memory_bytes=totals.memory_bytes,
             chips=totals.chips.astype(np.float64),
+            run=totals.runs() if objective.of_run else None,
         )
     )
 

@@ -30,6 +30,9 @@ from planner.question.options import SpaceOptions
 from planner.results.plan import PlanResult
 from planner.search.limits import Limits
 
+_OF_RUNS = {"deadline": ("days", 86400.0), "budget": ("", 1.0), "run_energy": ("Wh", 3600.0)}
+"""By limit on the whole run, the unit in which it is told, and its size."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
@@ -116,6 +119,19 @@ def refusal_of(
     if limits.mfu is not None and result.mfu < limits.mfu:
         words = f"MFU: {show_percent(result.mfu)}, not allowed below {show_percent(limits.mfu)}"
         return Refusal(reason="MFU", words=words, needed=result.mfu, allowed=limits.mfu)
+    return _refusal_of_run(model, result, limits)
+
+
+def _refusal_of_run(model: CostModel, result: PlanResult, limits: Limits) -> Refusal | None:
+    """The limit on the whole run that forbids a plan, with its figures, or None."""
+    if not limits.on_run or result.run is None:
+        return None
+    for name, value in limits.run_values(model, result.run).items():
+        limit = limits.run_limits[name]
+        if not value <= limit:
+            unit, scale = _OF_RUNS[name]
+            words = f"{name.replace('_', ' ')}: {over(float(value) / scale, limit / scale, unit)}"
+            return Refusal(reason=name, words=words, needed=float(value), allowed=limit)
     return None
 
 

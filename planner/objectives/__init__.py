@@ -25,6 +25,12 @@ from planner.objectives.objective import (
 from planner.objectives.objective import (
     Objective as Objective,
 )
+from planner.objectives.objective import (
+    RunCosts as RunCosts,
+)
+from planner.objectives.registry import (
+    DAYS as DAYS,
+)
 from planner.objectives.registry import (
     ENERGY as ENERGY,
 )

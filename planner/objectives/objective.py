@@ -18,6 +18,28 @@ product of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunCosts:
+    """What the whole run of plans takes, failures included, or lower bounds of it.
+
+    Attributes:
+        time_s: Wall time; infinite: it hardly ever ends.
+        energy_j: Joules of nodes and fabric (PUE 1).
+        money: Of chips and, where that has a price, electricity; NaN without a price.
+        late_s: What the wall time stays within at the chance that a deadline asks for; NaN without.
+    """
+
+    time_s: FloatArray | float
+    energy_j: FloatArray | float
+    money: FloatArray | float = math.nan
+    late_s: FloatArray | float = math.nan
+
+    def row(self, at: int) -> RunCosts:
+        """Those of one of some plans."""
+        every = {name: getattr(self, name) for name in self.__slots__}
+        return RunCosts(**{name: float(figures[at]) for name, figures in every.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
     """What plans cost, or lower bounds of it: arrays of one shape, or single numbers.
 
@@ -26,12 +48,25 @@ class Costs:
         energy_j: Joules of a step, all chips together.
         memory_bytes: Of the fullest chip, without the reserve.
         chips: How many a plan uses.
+        run: What the whole run takes; None where no objective asks.
     """
 
     step_time_s: FloatArray | float
     energy_j: FloatArray | float
     memory_bytes: FloatArray | float = math.nan
     chips: FloatArray | float = math.nan
+    run: RunCosts | None = None
+
+    @property
+    def of_run(self) -> RunCosts:
+        """`run`, where an objective asks for it.
+
+        Raises:
+            ValueError: The tokens of the run are not known.
+        """
+        if self.run is None:
+            raise ValueError("the tokens of the whole run are not known")
+        return self.run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +113,16 @@ class Objective(ABC):
             error, and the times of two plans decide whether they tie.
         with_time: Whether a comparison by it also says which plan is faster.
         of_memory: Whether it is about memory, not about step time and energy.
+        of_run: Whether it is about the whole run: it reads `Costs.of_run`, so that a question needs
+            the tokens of the run.
         monotone: See above.
         over_chips: Whether fewer chips than there are may be better, so that their number is a
             decision where the question gives a range of them. So it has to be where `value`
             counts chips.
         front: Objectives of a front that holds its optimum, and of the one that is shown unless
-            the question has another: "time" first.
+            the question has another; what is fast first.
         has_price: Whether the price of a chip-hour changes it.
+        needs_price: Whether a question has to say what a chip-hour costs.
         needs_limit: Whether a question has to limit the time of a step: where nothing else ends
             what slower plans gain.
         uneven: What proves its least value over stages that differ, on exactly so many chips: one
@@ -102,10 +140,12 @@ class Objective(ABC):
     degree: int = 1
     with_time: bool = True
     of_memory: bool = False
+    of_run: bool = False
     monotone: bool = True
     over_chips: bool = False
     front: tuple[str, ...] = ("time", "energy")
     has_price: bool = False
+    needs_price: bool = False
     needs_limit: bool = False
     uneven: str = ""
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from planner.base.registry import Registry
+from planner.objectives.days import Days
 from planner.objectives.energy import Energy
 from planner.objectives.energy_delay import EnergyDelay
 from planner.objectives.memory import Memory
 from planner.objectives.money import Money
 from planner.objectives.objective import Objective
 from planner.objectives.power import Power
+from planner.objectives.run_energy import RunEnergy
+from planner.objectives.run_money import RunMoney
 from planner.objectives.step_time import StepTime
 
-TIME, ENERGY, MEMORY = StepTime(), Energy(), Memory()
+TIME, ENERGY, MEMORY, DAYS = StepTime(), Energy(), Memory(), Days()
 OBJECTIVES: Registry[Objective] = Registry(
-    "planner.objectives", Objective, (TIME, ENERGY, EnergyDelay(), MEMORY, Money(), Power())
+    "planner.objectives",
+    Objective,
+    (TIME, ENERGY, EnergyDelay(), MEMORY, Money(), Power(), DAYS, RunMoney(), RunEnergy()),
 )
 """By name."""
 FRONTS = (("time", "energy"), ("time", "energy", "memory"))

@@ -16,9 +16,12 @@ from planner.cost.kernels.shapes import shapes_of
 from planner.frameworks.registry import FRAMEWORKS
 from planner.frameworks.rules import PLACEMENT, Rule, applicable, demands_of, nearest_divisors
 from planner.frameworks.targets import Target
+from planner.network.synthesized.tables import NCCL
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import fixed_values
 from planner.plan.plan import NAMED
+from planner.question.records import preset_of
+from planner.question.request import Request
 
 # What a field needs beside it to mean anything.
 _BESIDE: dict[str, dict[str, int]] = {"schedule": {"pp": 2}, "split": {"pp": 2}}
@@ -133,3 +136,24 @@ def _experts(model: CostModel, ep: int) -> str | None:
         f"ep {ep} does not divide the {experts} experts of {model.job.model.name}; nearest: "
         f"{nearest_divisors(ep, experts)}"
     )
+
+
+def without_constants(request: Request) -> list[str]:
+    """Fields that mean nothing under assumptions without fitted constants, one line per field."""
+    lines, preset = [], preset_of(request.assumptions)
+    if request.calibration is not None and preset != "calibrated":
+        lines.append(
+            f"calibration: has no effect under {preset}, which has no fitted constants; use the "
+            "assumptions calibrated or leave it out"
+        )
+    if request.fp8_recipe is not None and preset != "calibrated":
+        lines.append(
+            f"fp8-recipe: {request.fp8_recipe} has no effect under {preset}, which counts no "
+            "casting; use the assumptions calibrated or leave it out"
+        )
+    if request.collectives not in (None, NCCL) and preset != "calibrated":
+        lines.append(
+            f"collectives: {request.collectives} has no effect under {preset}, which counts no "
+            "steps of collectives; use the assumptions calibrated or leave it out"
+        )
+    return lines

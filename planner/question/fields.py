@@ -36,10 +36,12 @@ from planner.base.units import (
     parse_bytes,
     parse_bytes_per_s,
     parse_count,
+    parse_joules,
     parse_mm2,
     parse_seconds,
     parse_watts,
     parse_whole,
+    parse_within,
     pattern_of,
 )
 from planner.base.vocabulary import LAYOUTS
@@ -105,6 +107,13 @@ Seconds = Annotated[
     float, _Positive, _reads(parse_seconds, "time"), number_schema("seconds", POSITIVE, "2s", 0.5)
 ]
 MOST_MARGIN = 1.0  # what a chip has
+Joules = Annotated[
+    float, _Positive, _reads(parse_joules, "energy"), number_schema("joules", POSITIVE, "20GWh")
+]
+Money = Annotated[
+    float, Field(gt=0, le=_LARGEST_AMOUNT, allow_inf_nan=False), _reads(parse_count, "money"),
+    number_schema("count", POSITIVE, "5M", 5e6),
+]  # fmt: skip
 Margin = Annotated[
     float,
     Field(gt=0, le=MOST_MARGIN, allow_inf_nan=False),
@@ -273,6 +282,26 @@ def _range_or_whole(value: Any, whole: Callable[[Any], int]) -> int | str:
     return most if fewest == most else f"{fewest}{RANGE}{most}"
 
 
+def _within(value: Any) -> Any:
+    """Seconds as the number that they are; with a chance the text."""
+    if not isinstance(value, str):
+        return plain(value)
+    try:
+        seconds, chance = parse_within(value, "time")
+    except InputError as error:
+        raise refusal(str(error).removeprefix("time: ")) from error
+    if not 0 < seconds <= _LARGEST:
+        raise refusal(f"{shown(value)} is no deadline; allowed: above 0 and up to {_LARGEST:g} s")
+    return seconds if chance is None else value.strip()
+
+
+Within = Annotated[
+    Annotated[float, _Positive] | str,
+    BeforeValidator(_within),
+    WithJsonSchema(
+        {"anyOf": [POSITIVE, {"type": "string"}], "examples": ["60d", "60d@90%", 5184000]}
+    ),
+]
 _AS_IT_IS = core_schema.plain_serializer_function_ser_schema(lambda chips: chips)
 _RANGE = f"512{RANGE}4096"
 ChipNumbers = Annotated[

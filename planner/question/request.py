@@ -32,6 +32,7 @@ from planner.machine.wiring import MACHINE_FIELDS, read_wirings, wirings_schema
 from planner.objectives import FRONTS, OBJECTIVES, Objective, fronts
 from planner.plan.choices import fix_schema
 from planner.question.asked import BY_NAME
+from planner.question.asked.examples import with_examples
 from planner.question.asked.named import filled
 from planner.question.asked.usual import OOM_RISK, RANGE
 from planner.question.asked.words import words_of
@@ -45,9 +46,11 @@ from planner.question.fields import (
     Dropped,
     FrontPoints,
     Images,
+    Joules,
     LayerLayout,
     Maintenance,
     Margin,
+    Money,
     NameOrPath,
     Pes,
     Pue,
@@ -57,6 +60,7 @@ from planner.question.fields import (
     TotalPes,
     Watts,
     Whole,
+    Within,
     range_of,
 )
 from planner.question.fixes import read_fixes
@@ -285,6 +289,9 @@ class Request(BaseModel):
     power_boundary: Annotated[str, _word("power_boundary")] = _field("power_boundary")
     max_step_time: Seconds | None = _field("max_step_time")
     min_mfu: Share | None = _field("min_mfu")
+    deadline: Within | None = _field("deadline")
+    budget: Money | None = _field("budget")
+    max_run_energy: Joules | None = _field("max_run_energy")
     time_limit: Seconds | None = _field("time_limit")
     train_tokens: Count | None = _field("train_tokens")
     price_per_chip_hour: Amount | None = _field("price_per_chip_hour")
@@ -350,7 +357,7 @@ def request_from(
     problems += [f"{origin.label([name])}: is missing" for name in needed if name not in there]
     if problems:
         lines = problems + unknown_names(values, origin)
-        raise InputError("\n".join(_with_examples(lines, origin)))
+        raise InputError("\n".join(with_examples(lines, origin)))
     return request
 
 
@@ -383,13 +390,3 @@ def unknown_names(values: Mapping[str, Any], origin: Origin) -> list[str]:
         if isinstance(given := values.get(name), str):
             tried.attempt(load, given)
     return tried.problems
-
-
-def _with_examples(lines: list[str], origin: Origin) -> list[str]:
-    """Lines about what is missing on a command line, with an example."""
-    examples = {
-        "model": "; name one, e.g. --model llama2-13b (planner models list)",
-        "chips": "; say how many chips to plan for, e.g. --chips 4096",
-    }
-    endings = {f"{origin.label([name])}: is missing": text for name, text in examples.items()}
-    return [line + endings.get(line, "") for line in lines] if origin.dashes else lines

@@ -22,7 +22,12 @@ from planner.network.synthesized.tables import NCCL
 from planner.question.asked.usual import COOLING
 from planner.question.changes.changed import NONE, Changes
 from planner.question.changes.resolving import assumptions_of, changed_records, with_powers
-from planner.question.checks import lengths_problems, placement_problems, problems_of
+from planner.question.checks import (
+    lengths_problems,
+    placement_problems,
+    problems_of,
+    without_constants,
+)
 from planner.question.defaults import (
     Defaults,
     batch_of,
@@ -40,7 +45,7 @@ from planner.question.kinds.adapters import target_problems, targets_in, tuning_
 from planner.question.kinds.images import image_problems
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
-from planner.question.kinds.upkeep import spares_problems, upkeep_problems
+from planner.question.kinds.upkeep import spares_problems, upkeep_problems, whole_run
 from planner.question.records import (
     cluster_named,
     local_named,
@@ -117,7 +122,7 @@ def _without_effect(request: Request) -> list[str]:
             f"mfu: {request.mfu:g} has no effect under {_rates(preset_of(request.assumptions))}; "
             "use the assumptions roofline or leave it out"
         )
-    return lines + (_without_constants(request) if known else [])
+    return lines + (without_constants(request) if known else [])
 
 
 def _alone(request: Request) -> list[str]:
@@ -133,27 +138,6 @@ def _alone(request: Request) -> list[str]:
         lines.append(
             f"power-boundary: {request.power_boundary} has no effect without max-power; give that "
             "or leave it out"
-        )
-    return lines
-
-
-def _without_constants(request: Request) -> list[str]:
-    """Fields that mean nothing under assumptions without fitted constants, one line per field."""
-    lines, preset = [], preset_of(request.assumptions)
-    if request.calibration is not None and preset != "calibrated":
-        lines.append(
-            f"calibration: has no effect under {preset}, which has no fitted constants; use the "
-            "assumptions calibrated or leave it out"
-        )
-    if request.fp8_recipe is not None and preset != "calibrated":
-        lines.append(
-            f"fp8-recipe: {request.fp8_recipe} has no effect under {preset}, which counts no "
-            "casting; use the assumptions calibrated or leave it out"
-        )
-    if request.collectives not in (None, NCCL) and preset != "calibrated":
-        lines.append(
-            f"collectives: {request.collectives} has no effect under {preset}, which counts no "
-            "steps of collectives; use the assumptions calibrated or leave it out"
         )
     return lines
 
@@ -294,6 +278,7 @@ def _as_run(tried: Attempts, request: Request, cost: CostModel, defaults: Defaul
         cost,
         facility=facility_of(request.pue, defaults),
         clock_limit=tried.needed(limit),
+        run=whole_run(request, cost),
         tables=no_tables if cost.assumptions.collectives == NCCL else table_of,
     )
 

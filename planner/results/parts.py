@@ -84,6 +84,8 @@ class TrainingRun:
         cost: Chips times hours times the price given, or None.
         electricity_cost: At the price per kWh given, of the facility's energy, or None.
         co2_t: Tonnes at the carbon intensity given, of the facility's energy, or None.
+        deadline_days, deadline_chance: The deadline that was asked for, and how likely the run is
+            to be within it by the interval of its days; None: none was, or there is no interval.
         goodput: Where the time goes; None where nobody published how often such chips fail.
         prices: Where published ones were asked for: their amounts, dates and sources, in words.
         break_even_chip_hours: Then: chip-hours per failure below which goodput is below 90 %.
@@ -104,6 +106,8 @@ class TrainingRun:
     cost: float | None
     electricity_cost: float | None
     co2_t: float | None
+    deadline_days: float | None = None
+    deadline_chance: float | None = None
     goodput: RunGoodput | None = None
     break_even_chip_hours: float | None = None
     half_chips: OtherChoice | None = None

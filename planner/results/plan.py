@@ -16,10 +16,11 @@ from planner.base.vocabulary import BOUNDARIES
 from planner.cost.breakdown import Breakdown
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.energy.boundaries import Boundary, boundaries_of_plans, boundary_fields, printed
+from planner.cost.evaluate import runs_of
 from planner.cost.intervals import ends_of
 from planner.cost.memory.risk import memory_risks, risk_word
 from planner.network.where import crossed_levels, torus_words
-from planner.objectives import Costs
+from planner.objectives import Costs, RunCosts
 from planner.plan import Plan, PlanTable
 from planner.question.files.plan_text import plan_fields
 from planner.results.parts import Machine
@@ -55,6 +56,7 @@ class PlanResult(Shown):
         micro_batches: Per step.
         machine: PEs and wirings, where those are a decision.
         share_tokens: What `micro_batch` counts where chips share tokens evenly, else 0 (sequences).
+        run: What the whole run takes with it, where its tokens are known.
         job: Of plans in answers of a search, the job as plan files hold it; else empty.
     """
 
@@ -86,6 +88,7 @@ class PlanResult(Shown):
     out_of_memory_probability: float = 0.0
     lacks_headroom: bool = False
     machine: Machine | None = None
+    run: RunCosts | None = field(default=None, repr=False)
     job: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -135,6 +138,7 @@ class PlanResult(Shown):
             energy_j=self.energy_per_step_j,
             memory_bytes=self.memory_per_chip_bytes,
             chips=self.chips,
+            run=self.run,
         )
 
     def _of(self, *names: str) -> dict[str, Any]:
@@ -183,6 +187,8 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     inside = boundaries_of_plans(plans, costs, ends)
     headline = [printed(found) for found in inside]
     chance, full = memory_risks(model, plans, costs.memory_per_chip_bytes)
+    held = (costs.memory.state, costs.memory_per_chip_bytes)
+    runs = runs_of(model, plans, costs.step_time_s, costs.energy.total, held)
     return [
         PlanResult(
             plan=plans.plan(row),
@@ -208,6 +214,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
             memory_bytes={**_row(costs.memory_parts, row), "reserve": reserve},
             communication_s=_row(costs.communication_s, row),
             boundaries=inside[row],
+            run=None if runs is None else runs.row(row),
             **_row(ends, row),
         )
         for row in range(len(plans))

@@ -170,9 +170,15 @@ class SolveResult(Shown):
         return tuple(one for name, one in named.items() if name not in (TIME.name, ENERGY.name))
 
     @property
+    def across(self) -> Objective:
+        """What is weighed on the front: the step time, or of whole runs what comes first."""
+        return next((one for one in self.compared if one.of_run), TIME)
+
+    @property
     def against(self) -> Objective:
-        """What the step time is weighed against on the front: the other axis of its picture."""
-        return next((one for one in self.compared if one.name != TIME.name), ENERGY)
+        """What that is weighed against: the other axis of the picture of the front."""
+        known = (TIME.name, self.across.name)
+        return next((one for one in self.compared if one.name not in known), ENERGY)
 
     @property
     def compared(self) -> tuple[Objective, ...]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import standing_w
-from planner.objectives import ENERGY, TIME, Bounds, Costs, Objective
+from planner.objectives import ENERGY, TIME, Bounds, Costs, Objective, RunCosts
 from planner.search.limits import Limits, by_count
+
+if TYPE_CHECKING:
+    from planner.cost.goodput.runs import Kept
 
 Columns = tuple[Objective, ...]
 BOTH: Columns = (TIME, ENERGY)
@@ -25,7 +29,7 @@ def points_of(columns: Columns, costs: Costs) -> FloatArray:
 def corners_of(
     columns: Columns, model: CostModel, limits: Limits, chips: IntArray, low: Costs
 ) -> FloatArray:
-    """(n, k, d) lower bounds of the objectives.
+    """(n, k, d) lower bounds of the objectives; inf where no whole run is within its limits.
 
     Args:
         columns: The objectives.
@@ -41,7 +45,38 @@ def corners_of(
             standing_w=by_count(chips, lambda n: n * standing_w(model, n))[:, None],
         )
     shape = np.shape(low.step_time_s)
-    return np.stack([np.broadcast_to(one.least(bounds), shape) for one in columns], axis=2)
+    least = np.stack([np.broadcast_to(one.least(bounds), shape) for one in columns], axis=2)
+    if limits.on_run and low.run is not None:
+        least[~limits.may_run(model, low.run)] = np.inf
+    return least
+
+
+def asks_run(columns: Columns, limits: Limits) -> bool:
+    """Whether what whole runs take is an objective, or limited."""
+    return limits.on_run or any(column.of_run for column in columns)
+
+
+def least_runs(
+    model: CostModel, kept: Kept | IntArray | None, times: FloatArray, energies: FloatArray
+) -> RunCosts | None:
+    """(n, k) what no whole runs go below; None where nothing is asked of these.
+
+    Args:
+        model: Job, machine and run.
+        kept: (n,) what they need, or the chips of plans of which no more is known.
+        times, energies: (n, k) lower bounds of a step.
+    """
+    if kept is None:
+        return None
+    from planner.cost.goodput.runs import (  # noqa: PLC0415  (few ask)
+        COLUMN,
+        Kept,
+        least_kept,
+        least_run_costs,
+    )
+
+    known = kept if isinstance(kept, Kept) else least_kept(model, kept)
+    return least_run_costs(model, known.at(COLUMN), times, energies)
 
 
 def proving(objective: Objective) -> Columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,11 @@ from planner.cost.energy.boundaries import PRINTED
 from planner.cost.energy.meter import Meter, below_fabric, meter_of
 from planner.cost.memory.memory import Memory
 from planner.cost.memory.risk import bytes_at_risk, memory_spread, spreads_of
+from planner.objectives import RunCosts
 from planner.plan import Plan, PlanTable
+
+_RUN_LIMITS = {"deadline": "run_s", "budget": "run_money", "run_energy": "run_energy_j"}
+"""Names of the limits on the whole run, and their fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +39,10 @@ class Limits:
         power_boundary: One of `planner.base.vocabulary.BOUNDARIES`.
         step_time_s: Of one step.
         mfu: Least model-FLOP utilization.
+        run_s: Of the whole run: its mean wall time, or what it stays within at the chance that
+            the model's run has.
+        run_money: Of the whole run.
+        run_energy_j: Of the whole run, the facility included.
     """
 
     memory_bytes: float | None = None
@@ -44,11 +53,20 @@ class Limits:
     power_boundary: str = PRINTED
     step_time_s: float | None = None
     mfu: float | None = None
+    run_s: float | None = None
+    run_money: float | None = None
+    run_energy_j: float | None = None
 
     @property
     def on_costs(self) -> bool:
-        """Whether time, power or utilization is limited."""
-        return not (self.step_time_s is None and self.power_w is None and self.mfu is None)
+        """Whether time, power, utilization or the whole run is limited."""
+        alone = self.step_time_s is None and self.power_w is None and self.mfu is None
+        return self.on_run or not alone
+
+    @property
+    def on_run(self) -> bool:
+        """Whether what the whole run takes is limited."""
+        return any(getattr(self, field) is not None for field in _RUN_LIMITS.values())
 
     @property
     def most_w(self) -> float:
@@ -57,7 +75,16 @@ class Limits:
 
     def without_costs(self) -> Limits:
         """The limit on memory alone."""
-        return replace(self, step_time_s=None, power_w=None, mfu=None)
+        return replace(self.without_run(), step_time_s=None, power_w=None, mfu=None)
+
+    def without_run(self) -> Limits:
+        """Those on a step alone."""
+        return replace(self, run_s=None, run_money=None, run_energy_j=None)
+
+    def without(self, name: str) -> Limits:
+        """All but one of `run_limits`."""
+        fields: dict[str, Any] = {_RUN_LIMITS[name]: None}
+        return replace(self, **fields)
 
     def chip_bytes(self, model: CostModel) -> float:
         """The limit on bytes per chip, of all plans the loosest."""
@@ -101,10 +128,23 @@ class Limits:
         return fits & host, {name: count for name, count in dropped.items() if count}
 
     def checks(
-        self, model: CostModel, times: FloatArray, energies: FloatArray, chips: FloatArray
+        self,
+        model: CostModel,
+        times: FloatArray,
+        energies: FloatArray,
+        chips: FloatArray,
+        run: RunCosts | None = None,
     ) -> dict[str, BoolArray]:
-        """(c,) which candidates obey each limit on time, power and utilization, by its name."""
+        """(c,) which candidates obey each limit on costs, by its name.
+
+        Args:
+            model: Job and machine.
+            times, energies, chips: (c,) of a step.
+            run: What the whole runs take, where that is asked for; one that never ends is none.
+        """
         found: dict[str, BoolArray] = {}
+        if run is not None:
+            found |= self._of_runs(model, run)
         if self.step_time_s is not None:
             found["step_time"] = times <= self.step_time_s
         if self.power_w is not None:
@@ -113,11 +153,48 @@ class Limits:
             found["mfu"] = model_flop(model) >= self.mfu * peak_flop_per_s(model) * chips * times
         return found
 
+    def _of_runs(self, model: CostModel, run: RunCosts) -> dict[str, BoolArray]:
+        """(c,) which runs end, and obey each limit on them."""
+        found = {"endless_run": np.asarray(np.isfinite(run.time_s))}
+        for name, values in self.run_values(model, run).items():
+            found[name] = np.asarray(values <= self.run_limits[name])
+        return found
+
+    @property
+    def run_limits(self) -> dict[str, float]:
+        """The limits on the whole run that are given, by name."""
+        every = {name: getattr(self, field) for name, field in _RUN_LIMITS.items()}
+        return {name: limit for name, limit in every.items() if limit is not None}
+
+    def may_run(self, model: CostModel, low: RunCosts) -> BoolArray:
+        """Whether runs may be within the limits on them of which lower bounds are known."""
+        likely = 0.5 if model.run is None else model.run.chance or 0.5
+        late = low.time_s if likely >= 0.5 else np.zeros_like(low.time_s)  # else it may end sooner
+        ok = np.ones(np.shape(low.time_s), dtype=np.bool_)
+        for name, values in self.run_values(model, replace(low, late_s=late)).items():
+            ok &= values <= self.run_limits[name]
+        return ok
+
+    def run_values(self, model: CostModel, run: RunCosts) -> dict[str, FloatArray]:
+        """(c,) what of whole runs is limited, by the name of the limit."""
+        timed = model.run is not None and model.run.chance is not None
+        every = {
+            "deadline": run.late_s if timed else run.time_s,
+            "budget": run.money,
+            "run_energy": model.facility.pue * np.asarray(run.energy_j),
+        }
+        return {name: np.asarray(every[name]) for name in self.run_limits}
+
     def costs(
-        self, model: CostModel, times: FloatArray, energies: FloatArray, chips: FloatArray
+        self,
+        model: CostModel,
+        times: FloatArray,
+        energies: FloatArray,
+        chips: FloatArray,
+        run: RunCosts | None = None,
     ) -> tuple[BoolArray | None, dict[str, int]]:
-        """(c,) candidates within the limits on time, power and utilization, and the dropped."""
-        checks = self.checks(model, times, energies, chips)
+        """(c,) candidates within the limits on costs, and the dropped; arguments of `checks`."""
+        checks = self.checks(model, times, energies, chips, run)
         if not checks:
             return None, {}
         allowed = np.ones(len(times), dtype=np.bool_)
@@ -169,9 +246,19 @@ class Limits:
         """(c,) whether lower bounds on time leave room for the limits on time and utilization."""
         timely = replace(self, power_w=None)
         ok = np.ones(np.broadcast_shapes(times.shape, chips.shape), dtype=np.bool_)
-        for check in timely.checks(model, times * (1 - 1e-9), times, chips).values():
+        soon = times * (1 - 1e-9)
+        for check in timely.checks(model, soon, times, chips).values():
             ok &= check
+        if self.on_run:
+            ok &= self.may_run(model, least_run(model, chips, soon))
         return ok
+
+
+def least_run(model: CostModel, chips: FloatArray, times: FloatArray) -> RunCosts:
+    """(c,) what no runs go below whose steps take at least so long."""
+    from planner.cost.goodput import runs  # noqa: PLC0415  (few ask)
+
+    return runs.least_run_costs(model, runs.least_kept(model, chips), times, np.zeros_like(times))
 
 
 def by_count(chips: IntArray | FloatArray, value: Callable[[int], float]) -> FloatArray:

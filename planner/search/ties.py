@@ -8,7 +8,8 @@ space. What differs by less than `SAME` counts as equal: the sums of two plans r
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray, among
 from planner.base.vocabulary import MESH_AXES
 from planner.cost.evaluate import evaluate_table
+from planner.objectives import Costs, Objective
 from planner.plan import COLUMNS, PlanTable
 from planner.search.columns import BOTH, Columns, column_of
 from planner.search.uniform.batch import Batch, OpenedBatch
-from planner.search.uniform.candidates import Candidates, Rows
+from planner.search.uniform.candidates import Rows
 from planner.search.uniform.engine import UniformSpace
 from planner.search.uniform.nodes import Nodes
 
@@ -37,6 +39,7 @@ class Ties:
         nodes: Its partial plans with their bounds.
         time_s, energy_j: Of the optimum.
         opened: Plans that were opened before, within the same limits.
+        runs: Of the optimum, by objective of the whole run that was searched for.
     """
 
     space: UniformSpace
@@ -44,6 +47,7 @@ class Ties:
     time_s: float
     energy_j: float
     opened: OpenedBatch | None = None
+    runs: Mapping[Objective, float] = field(default_factory=dict)
 
     def first(self, found: PlanTable) -> PlanTable:
         """The best of the plans that tie with `found`, a one-row table."""
@@ -52,7 +56,7 @@ class Ties:
         alive = np.flatnonzero(reach & (nodes.partial_plans.chips == found.chips[0]))
         if (opened := self.opened) is not None and among(alive, opened.nodes).all():
             return self._best_of(opened.batch, opened.corners, opened.on(alive), best)
-        space = replace(self.space, columns=BOTH, deadline=None)
+        space = replace(self.space, columns=(*BOTH, *self.runs), deadline=None)
         for start in range(0, len(alive), _PARTIAL_PLANS_AT_A_TIME):
             chosen = nodes.partial_plans.take(alive[start : start + _PARTIAL_PLANS_AT_A_TIME])
             if (batch := space.batch(chosen)) is not None:
@@ -63,7 +67,8 @@ class Ties:
     def _reach(self, corners: FloatArray, columns: Columns) -> np.ndarray:
         """(n,) where lower bounds leave room for the time and the energy of the optimum."""
         room = np.ones(corners.shape[:2], dtype=np.bool_)
-        for objective, value in zip(BOTH, (self.time_s, self.energy_j), strict=True):
+        steps = zip(BOTH, (self.time_s, self.energy_j), strict=True)
+        for objective, value in (*steps, *self.runs.items()):
             low = column_of(corners, columns, objective)
             if low is not None:
                 room &= low <= value * (1 + SAME)
@@ -77,7 +82,7 @@ class Ties:
         plans = plans[self._reach(corners[plans], batch.columns)]
         for start in range(0, len(plans), _PLANS_AT_A_TIME):
             rows = batch.candidates.expand(plans[start : start + _PLANS_AT_A_TIME])
-            row, clock = np.nonzero(self._tied(batch.candidates, rows))
+            row, clock = np.nonzero(self._tied(batch, rows))
             tied = replace(
                 batch.space.plans.take(rows.plan[row]),
                 order=batch.placements.order[rows.placement[row]],
@@ -87,15 +92,29 @@ class Ties:
             best = self._better(best, tied)
         return best
 
-    def _tied(self, candidates: Candidates, rows: Rows) -> np.ndarray:
-        """(r, k) candidates that take the time and the energy of the optimum, within the limits."""
+    def _tied(self, batch: Batch, rows: Rows) -> np.ndarray:
+        """(r, k) candidates that take the time and the energy of the optimum, within the limits.
+
+        And as much in the whole run, where that was searched for.
+        """
+        candidates = batch.candidates
+        assert candidates is not None
         cost, shape = candidates.costs(rows), (len(rows), len(candidates.clocks))
         times, energies = (np.broadcast_to(part, shape) for part in (cost.time, cost.energy))
         tied = np.isclose(times, self.time_s, rtol=SAME, atol=0.0)
         tied &= np.isclose(energies, self.energy_j, rtol=SAME, atol=0.0)
-        chips = np.repeat(candidates.chips[rows.plan], len(candidates.clocks))
+        plan = np.repeat(rows.plan, len(candidates.clocks))
+        costs = Costs(
+            step_time_s=times.ravel(),
+            energy_j=energies.ravel(),
+            chips=candidates.chips[plan],
+            run=batch.runs(plan, times.ravel(), energies.ravel()),
+        )
+        for objective, value in self.runs.items():
+            alike = np.isclose(objective.values(costs), value, rtol=SAME, atol=0.0)
+            tied &= alike.reshape(shape)
         allowed, _ = self.space.limits.costs(
-            self.space.model, times.ravel(), energies.ravel(), chips
+            self.space.model, times.ravel(), energies.ravel(), candidates.chips[plan], costs.run
         )
         return tied if allowed is None else tied & allowed.reshape(shape)
 

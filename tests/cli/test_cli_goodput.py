@@ -155,6 +155,27 @@ def test_fields_of_a_run_have_no_effect_without_one() -> None:
     assert all("has no effect without train-tokens" in line for line in lines)
 
 
+def test_a_deadline_with_a_chance_means_the_same_to_feasible_and_solve() -> None:
+    job = ("--model", "gpt3-1.3b", "--hardware", "dgx-h100-ndr", "--batch-tokens", "1Mi",
+           "--train-tokens", "1e12", "--failure-site", "rsc-1")  # fmt: skip
+    asked = ("--chips", "16,32", "--deadline")
+    (mean,) = planner("feasible", *job, *asked, "60d", "--json").document["deadlines"]
+    assert mean["chips"] == 16
+    tight = f"{1.02 * mean['days']:.4f}d@90%"
+    (sure,) = planner("feasible", *job, *asked, tight, "--json").document["deadlines"]
+    assert sure["chips"] == 32
+    assert "with a chance of 90 %" in sure["words"]
+    solve = ("solve", *job, "--no-clocks", "--chips-exact", "--deadline", tight, "--json")
+    missed = planner(*solve, "--chips", "16")
+    assert (missed.code, missed.document["diagnosis"]["constraint"]) == (3, "deadline")
+    run = planner(*solve, "--chips", "32").document["training_run"]
+    assert run["days"] == pytest.approx(sure["days"], rel=1e-9)
+    assert run["deadline_chance"] >= 0.9
+    roofline = ("--assumptions", "roofline", "--train-tokens", "1e12", *asked, "60d@90%")
+    (said,) = refused("feasible", *job[:4], *roofline)
+    assert said.startswith("deadline: has no chance under roofline")
+
+
 def test_a_deadline_counts_failures() -> None:
     job = ("--model", "gpt3-1.3b", "--hardware", "dgx-h100-ndr", "--chips", "32,64",
            "--deadline", "60d", "--train-tokens", "1e12")  # fmt: skip

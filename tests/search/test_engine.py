@@ -1,5 +1,6 @@
 """The bounded search finds what evaluating everything finds; its bounds are bounds."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -31,9 +32,17 @@ SEEDS = range(40)
 
 
 def everything(
-    model: CostModel, counts: tuple[int, ...], options: SpaceOptions, limits: Limits
+    model: CostModel,
+    counts: tuple[int, ...],
+    options: SpaceOptions,
+    limits: Limits,
+    costed: Callable[[CostModel, PlanTable], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """(c, 3) time, energy, memory of every candidate that fits, by direct evaluation."""
+    """(c, 3) time, energy, memory of every candidate that fits, by direct evaluation.
+
+    Or (c, d) what `costed` makes of plans.
+    """
+    costed = costed or totals
     meshes = enumerate_meshes(model, counts, options)
     space = cross_choices(model, cross_partial_plans(model, meshes, options), options)
     if len(space) == 0:
@@ -58,7 +67,7 @@ def everything(
         for part in np.array_split(every, len(every) // 16384 + 1):
             plans = table.take(part[:, 0].astype(np.int64))
             rows.append(
-                totals(model, replace(plans, order=part[:, 1].astype(np.int64), clock=part[:, 2]))
+                costed(model, replace(plans, order=part[:, 1].astype(np.int64), clock=part[:, 2]))
             )
     return np.vstack(rows) if rows else np.empty((0, 3))
 

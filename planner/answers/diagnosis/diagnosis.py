@@ -20,6 +20,10 @@ class Reasons(ABC):
     comes nearest, and remedies of `planner.search.infeasible` that were checked.
     """
 
+    def of_run(self) -> Diagnosis | None:
+        """That limits on the whole run leave no plan of those that the others leave."""
+        return None
+
     @abstractmethod
     def of_rules(self) -> Diagnosis | None:
         """That rules leave no plan, whatever its memory and costs; None where they leave some."""
@@ -35,7 +39,7 @@ class Reasons(ABC):
 
 def diagnose(reasons: Reasons) -> Diagnosis:
     """What forbids every plan of a space, of which it is proved that none fits."""
-    return reasons.of_rules() or reasons.of_memory() or reasons.of_costs()
+    return reasons.of_run() or reasons.of_rules() or reasons.of_memory() or reasons.of_costs()
 
 
 def unfinished(blamed: Sequence[str], excluded: str, sought: str) -> Diagnosis:

@@ -15,7 +15,8 @@ from planner.machine.variants import counts_within, use_of
 from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.driver import Driver
-from planner.search.infeasible.remedies import power_limit, rounded_up
+from planner.search.infeasible.numbers import rounded_up
+from planner.search.infeasible.remedies import power_limit
 from planner.search.machines.joint import Machines, MachinesFound
 from planner.search.machines.machines import Candidate
 from solvers.solution import Status

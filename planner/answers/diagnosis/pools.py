@@ -25,7 +25,8 @@ from planner.plan import Plan
 from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.search.infeasible.more_memory import enough_memory
-from planner.search.infeasible.remedies import first_few, rounded_up
+from planner.search.infeasible.numbers import rounded_up
+from planner.search.infeasible.remedies import first_few
 from planner.search.limits import Limits, model_flop, usable_bytes
 from planner.search.pools.pools import best_on_pools
 from planner.search.pools.shortage import ANY, lean_plan

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from frozen_records import dataclass
 from planner.answers.diagnosis.diagnosis import Reasons, less_used, slower, unfinished
+from planner.answers.diagnosis.run_limits import endless, run_limit
 from planner.base.units import show_bytes, show_percent, show_seconds, show_watts
 from planner.cost.context import CostModel
 from planner.cost.energy.boundaries import MEASURED
@@ -19,7 +20,7 @@ from planner.question.options import SpaceOptions
 from planner.results.parts import Diagnosis
 from planner.search.columns import BOTH
 from planner.search.deadline import OutOfTime
-from planner.search.driver import Found
+from planner.search.driver import Driver, Found
 from planner.search.infeasible.chunks import layers_in_chunks, unequal_chunks_alone
 from planner.search.infeasible.more_memory import more_memory
 from planner.search.infeasible.near_misses import NearMisses, Witness
@@ -85,9 +86,23 @@ class UniformReasons(Reasons):
         roomy = Limits(memory_bytes=float("inf"), host_bytes=float("inf"))
         return least_memory(replace(self.space, limits=roomy))
 
+    @cached_property
+    def seen(self) -> Found:
+        """The search that proved that nothing fits, where limits on the run hide nothing."""
+        if not self.searched.limits.on_run:
+            return self.found
+        return Driver().run(replace(self.space, limits=self.space.limits.without_run()))
+
     @property
     def _some_fit(self) -> bool:
-        return self.found.misses.fastest is not None
+        return self.seen.misses.fastest is not None or len(self.seen.points) > 0
+
+    def of_run(self) -> Diagnosis | None:
+        """Limits on the whole run leave no plan, of any number of chips that may be used."""
+        if not self.searched.limits.on_run:
+            return None
+        space = self.searched if self.searched.chips else self.space
+        return run_limit(space, _other_searches(self.space, self.chips))
 
     def of_rules(self) -> Diagnosis | None:
         """The job cannot run at all, or no plan obeys the rules."""
@@ -108,15 +123,17 @@ class UniformReasons(Reasons):
             return None
         if not _ended(self.leanest):
             return _unfinished(self.space.limits)
-        kept_out = _kept_out(self.space, self.chips, self.found)
+        kept_out = _kept_out(self.space, self.chips, self.seen)
         return _memory(self.space, self.chips, self.leanest.plans, kept_out)
 
     def of_costs(self) -> Diagnosis:
         """The plans that come nearest to the limits break one, or each another."""
-        misses = self.found.misses
+        misses = self.seen.misses
         fastest, coolest = misses.fastest, misses.coolest
         if fastest is None or coolest is None:
             raise ValueError("no plan fits in memory: no limit on costs is the reason")
+        if misses.endless:
+            return endless(self.space.model, self.chips)
         return _cost_limit(self.space, self.chips, misses, fastest, coolest)
 
 
@@ -367,7 +384,12 @@ def _other_searches(space: UniformSpace, chips: int) -> Iterator[str]:
     limits = space.limits
     yield from more_memory(space, chips)
     yield from other_options(space, chips)
-    if limits.step_time_s is not None:
+    if limits.step_time_s is not None or limits.run_s is not None:
         yield from more_chips(space, chips)
-    if limits.step_time_s is None or limits.power_w is not None or limits.mfu is not None:
+    if (
+        limits.step_time_s is None
+        or limits.on_run
+        or limits.power_w is not None
+        or limits.mfu is not None
+    ):
         yield from fewer_chips(space, chips)

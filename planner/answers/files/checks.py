@@ -314,12 +314,12 @@ def front_mistakes(points: Sequence[PlanResult], objectives: Sequence[str]) -> l
         points: As the front has them.
         objectives: What they are compared by.
     """
-    times = np.array([point.step_time_s for point in points])
-    late = np.flatnonzero(times[1:] < times[:-1] * (1 - _SAME))
-    lines = [f"front.{row + 2}: is faster than the plan before it" for row in late]
     costs = np.array(
         [[OBJECTIVES[name].value_of(point.costs) for name in objectives] for point in points]
     )
+    times = costs[:, 0]
+    late = np.flatnonzero(times[1:] < times[:-1] * (1 - _SAME))
+    lines = [f"front.{row + 2}: is faster than the plan before it" for row in late]
     one, other = costs[:, None, :], costs[None, :, :]
     beaten = np.all(other <= one, axis=2) & np.any(other < one * (1 - _SAME), axis=2)
     rows = np.flatnonzero(np.any(beaten, axis=1))

@@ -40,6 +40,7 @@ from planner.answers.files.documents import (
 from planner.answers.files.reevaluation import Rereading
 from planner.answers.notes.front import front_note, said_of_chips
 from planner.answers.notes.likely import against_first, spread_of
+from planner.answers.notes.runs import changes_along
 from planner.answers.notes.scope import scope_of, targets_running
 from planner.answers.notes.uneven import said_of_stages
 from planner.answers.simulated import simulated_facts
@@ -299,6 +300,7 @@ def _chosen(
     why, near = reasons(resolved, best, limits, options, request.minimized)
     front = tuple(best if best == point else point for point in points)
     note = front_note(resolved, best, len(front), proved=file.front.complete)
+    note += changes_along(front, file.front.objectives)
     if best.machine is not None:
         why = (*why, *use_words(model, budgets_of(request), best.chips))
         note = file.front.note

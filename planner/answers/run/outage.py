@@ -32,7 +32,7 @@ from planner.question.asked import UPKEEP
 from planner.question.asked.typed import SolveFields
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.kinds.running import upkeep_of
-from planner.question.kinds.upkeep import spares_problems, upkeep_problems
+from planner.question.kinds.upkeep import RUN_LIMITS, spares_problems, upkeep_problems
 from planner.question.launch.resuming import run_of
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
@@ -174,7 +174,7 @@ def _check(request: Request, origin: Origin) -> None:
     lines += [
         f"{name.replace('_', '-')}: has no effect with down, which is about the hours until a "
         "repair; leave it out"
-        for name in _OF_THE_WHOLE
+        for name in (*_OF_THE_WHOLE, *RUN_LIMITS)
         if getattr(request, name) is not None
     ]
     if request.chips_at_most is not None:

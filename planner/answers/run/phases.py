@@ -23,6 +23,7 @@ from planner.base.messages import Origin
 from planner.base.progress import Progress
 from planner.question.asked.typed import SolveFields
 from planner.question.kinds.kind import Kind, kind_of
+from planner.question.kinds.upkeep import RUN_LIMITS
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.run.phases import PLAN, fields_of
 from planner.results.certificate import Certificate
@@ -91,6 +92,11 @@ def _check(request: Request, origin: Origin) -> None:
     if (kind := kind_of(request)) in (Kind.POOLS, Kind.MACHINES):
         of = "pools" if kind is Kind.POOLS else "several machines"
         raise InputError(f"{label(['phases'])}: are planned on one machine, not on {of}")
+    if limits := [name for name in RUN_LIMITS if getattr(request, name) is not None]:
+        raise InputError(
+            f"{label(limits[:1])}: limits the whole run, whose phases are planned one by one; "
+            "leave it out"
+        )
     if request.down is not None:
         raise InputError(f"{label(['down'])}: is about one plan that runs; leave the phases out")
     same = any(PLAN in fields_of(phase) for phase in request.phases)
@@ -196,10 +202,16 @@ def _added(values: Sequence[float | None]) -> float | None:
 
 
 def _weighed(phases: Sequence[Phase], of: Callable[[Certificate], float | None]) -> float | None:
-    """A value of each step, summed over all steps; None where it has no sum, or one is missing."""
-    if phases[0].request.minimized.degree != 1:
+    """A value of each step, summed over all steps; None where it has no sum, or one is missing.
+
+    One of the whole run is that of all steps of a phase already.
+    """
+    minimized = phases[0].request.minimized
+    if minimized.degree != 1:
         return None
     values = [(of(phase.answer.certificate), phase.answer.run) for phase in phases]
+    if minimized.of_run:
+        return _added([value for value, _ in values])
     return _added([
         None if value is None or run is None else value * run.steps for value, run in values
     ])  # fmt: skip

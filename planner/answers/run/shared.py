@@ -38,6 +38,8 @@ def with_one_plan(phases: Sequence[Phase], numbers: str) -> list[Phase]:
     """
     plans = list(dict.fromkeys(plan for phase in phases for plan in _near(phase.answer)))
     steps = [phase.answer.run.steps if phase.answer.run else 0.0 for phase in phases]
+    if phases[0].request.minimized.of_run:  # and not of a step
+        steps = [1.0] * len(phases)
     totals = np.asarray(steps) @ np.stack([_values(phase.request, plans) for phase in phases])
     if not np.isfinite(totals.min()):
         raise InputError(

@@ -19,6 +19,7 @@ from planner.answers.building import (
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.machines import MachineReasons
 from planner.answers.notes.front import range_words
+from planner.answers.notes.runs import changes_along
 from planner.answers.spaces.uniform import certificate_of, chosen_of
 from planner.base.progress import Progress
 from planner.base.units import plural
@@ -155,7 +156,8 @@ def _with_machines(machines: Machines, found: MachinesFound, at: int, chosen: Ch
             plans=front,
             objectives=machines.request.front,
             complete=complete,
-            note=_note(machines, len(front), complete=complete),
+            note=_note(machines, len(front), complete=complete)
+            + changes_along(front, machines.request.front),
         ),
         top=tuple(
             replace(plan, result=replace(plan.result, machine=one.machine(plan.result.chips)))

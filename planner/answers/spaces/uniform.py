@@ -15,6 +15,7 @@ from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
 from planner.answers.notes.front import chips_left, front_note, less_energy, plans_on_fewer
 from planner.answers.notes.likely import against_first, likely_plans
+from planner.answers.notes.runs import changes_along
 from planner.answers.notes.scope import scope_of
 from planner.answers.spaces.lifted import lifted
 from planner.base.arrays import FloatArray
@@ -92,6 +93,8 @@ def _instead(resolved: Resolved, space: UniformSpace, proof: Found) -> UniformSp
     """
     if proof.status is not Status.INFEASIBLE or space.chips != resolved.counts:
         return None
+    if proof.misses.endless:
+        return None
     runs_some = not refused_jobs(space.model, space.chips[-1], space.options)
     if runs_some and (fewer := _most_with_plan(resolved, space)) is not None:
         return space.on(fewer)
@@ -165,6 +168,7 @@ def chosen_of(
     front = as_best(points, result, request.compared)
     complete = whole.status is Status.OPTIMAL
     note = front_note(resolved, result, len(front), proved=complete)
+    note += changes_along(front, request.front)
     why, neighbors = reasons(resolved, result, prover.limits, prover.options, minimized)
     wider = lifted(resolved, prover, minimized, named, result) if alone else []
     chips = [
@@ -236,6 +240,7 @@ def _first_of_ties(
     if Deadline(space.deadline).passed or space.last is None:
         return found
     counts = any(one.of_memory for one in (objective, *space.columns))
+    runs = {one: float(point[at]) for at, one in enumerate(columns) if one.of_run}
     time_s, energy_j = (column_of(point, columns, one) for one in BOTH)
     nodes, limits, opened = space.last, space.limits, space.first
     if counts or time_s is None or energy_j is None:
@@ -250,4 +255,5 @@ def _first_of_ties(
         time_s=float(time_s),
         energy_j=float(energy_j),
         opened=opened,
+        runs=runs,
     ).first(found)

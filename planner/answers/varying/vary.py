@@ -186,10 +186,11 @@ def _within(request: Request, axis: Axis, low: SolveResult, high: SolveResult) -
     """By which share another plan may be faster between two values at which one is best.
 
     The least step time T*(x) never rises with a rate, unless power is limited, of which a faster
-    chip takes more, or MFU, of which it has less. At x between a and b it is then at least T*(b),
-    and the plan that is best at both takes at most T*(a).
+    chip takes more, MFU, of which it has less, or what the run costs. At x between a and b it is
+    then at least T*(b), and the plan that is best at both takes at most T*(a).
     """
-    limits = (request.max_power, request.power_cap, request.min_mfu)
+    of_run = (request.budget, request.max_run_energy)
+    limits = (request.max_power, request.power_cap, request.min_mfu, *of_run)
     if any(limit is not None for limit in limits) or not axis.rises or request.objective != "time":
         return None
     if low.best is None or high.best is None or not low.status == high.status == "optimal":

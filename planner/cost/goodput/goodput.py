@@ -16,7 +16,13 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
 from planner.cost.goodput.peers import PeerCopies, Rhythm, best_rhythm
-from planner.cost.goodput.segments import Checkpointing, Interruptions, best_steps, shares
+from planner.cost.goodput.segments import (
+    Checkpointing,
+    Interruptions,
+    best_steps,
+    free_work_s,
+    shares,
+)
 from planner.cost.goodput.spares import waiting
 
 _HALVINGS = 60
@@ -49,16 +55,21 @@ class Upkeep:
     maintenance: float = 0.0
     while_down: bool = True
 
-    def pulled(self, theta_s: float, chips: int) -> float:
+    def pulled(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
         """Mean number of failure domains under repair, with enough spares."""
-        return self.node_share * self.repair_s * chips / theta_s
+        return np.divide(self.node_share * self.repair_s * np.asarray(chips), theta_s)
 
-    def interruptions(
-        self, theta_s: FloatArray | float, chips: FloatArray | float
-    ) -> Interruptions:
-        """What interrupts jobs of so many chips."""
+    def waits(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
+        """Share of the time in which jobs wait for spares."""
+        pulled = self.pulled(theta_s, chips)
+        if self.spares is None:
+            return np.zeros_like(pulled)
+        return waiting(pulled, self.spares // self.domain_nodes)
+
+    def interruptions(self, mtbf_s: FloatArray | float) -> Interruptions:
+        """What interrupts jobs that fail so often."""
         return Interruptions(
-            mtbf_s=np.divide(theta_s, chips),
+            mtbf_s=mtbf_s,
             detection_s=self.detection_s,
             restart_s=self.restart_s,
             while_down=self.while_down,
@@ -85,6 +96,26 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What of the goodput of plans does not depend on their steps; (n,) or numbers.
+
+    Attributes:
+        mtbf_s: Mean time between failures of the job.
+        free_work_s: Of `segments`.
+        waits: Share of the time in which it waits for spares.
+    """
+
+    mtbf_s: FloatArray
+    free_work_s: FloatArray
+    waits: FloatArray
+
+    @staticmethod
+    def of(mtbf_s: FloatArray, saved: Checkpointing, waits: FloatArray) -> Known:
+        """Of jobs that fail so often, with their checkpoints and waits."""
+        return Known(mtbf_s=mtbf_s, free_work_s=free_work_s(mtbf_s, saved.stall_s), waits=waits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Goodput:
     """(n,) where the wall time goes; the shares sum to 1.
 
@@ -96,6 +127,8 @@ class Goodput:
         steps_between: Steps between two checkpoints, or copies to a peer.
         store_every: How many of these the store takes one of.
         failures_per_s: Mean failures per second of wall time.
+        times: How often work is done in the mean: once, and again where it is lost; None: as the
+            shares say, which lose digits where work is little.
     """
 
     work: FloatArray
@@ -109,21 +142,26 @@ class Goodput:
     steps_between: FloatArray
     store_every: FloatArray
     failures_per_s: FloatArray
+    times: FloatArray | None = None
 
 
-def goodput(theta_s: FloatArray | float, pace: Pace, upkeep: Upkeep) -> Goodput:
+def goodput(
+    theta_s: FloatArray | float, pace: Pace, upkeep: Upkeep, known: Known | None = None
+) -> Goodput:
     """Where the time of runs goes with their best checkpoint interval.
 
     Args:
         theta_s: (n,) or a number: chip-seconds per failure.
         pace: The plans.
-        upkeep: How the run is kept going; a number of spares takes one theta and one chip count.
+        upkeep: How the run is kept going.
+        known: What of it does not depend on steps, where that was made before; then `theta_s` is
+            not read.
     """
-    rhythm = _rhythm(upkeep.interruptions(theta_s, pace.chips), pace, upkeep)
-    spent, waits = rhythm.shares, 0.0
-    if upkeep.spares is not None:
-        pulled = upkeep.pulled(float(np.max(theta_s)), int(np.max(pace.chips)))
-        waits = waiting(pulled, upkeep.spares // upkeep.domain_nodes)
+    if known is None:
+        mtbf = np.asarray(np.divide(theta_s, pace.chips))
+        known = Known.of(mtbf, pace.saved, upkeep.waits(theta_s, pace.chips))
+    rhythm = _rhythm(known, pace, upkeep)
+    spent, waits = rhythm.shares, known.waits
     there = 1.0 - upkeep.maintenance
     works, none = there * (1.0 - waits), np.zeros_like(spent.work)
     return Goodput(
@@ -138,15 +176,18 @@ def goodput(theta_s: FloatArray | float, pace: Pace, upkeep: Upkeep) -> Goodput:
         steps_between=rhythm.steps,
         store_every=rhythm.copies,
         failures_per_s=works * spent.failures_per_s,
+        times=spent.times,
     )
 
 
-def _rhythm(down: Interruptions, pace: Pace, upkeep: Upkeep) -> Rhythm:
+def _rhythm(known: Known, pace: Pace, upkeep: Upkeep) -> Rhythm:
     """How often plans save, and where the time goes of a machine that is there."""
+    down = upkeep.interruptions(known.mtbf_s)
     step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
     if pace.peers is not None:
         return best_rhythm(step, down, pace.saved, pace.peers)
-    between = np.minimum(best_steps(step, down, pace.saved), np.maximum(pace.steps, 1.0))
+    best = np.maximum(known.free_work_s, pace.saved.write_s)
+    between = np.minimum(best_steps(step, down, pace.saved, best), np.maximum(pace.steps, 1.0))
     spent = shares(between * step, down, pace.saved)
     return Rhythm(steps=between, copies=np.ones_like(between), shares=spent)
 

@@ -37,6 +37,7 @@ from planner.cost.goodput.segments import Checkpointing, Interruptions, Shares, 
 
 _AROUND = np.geomspace(0.05, 20.0, 61)
 _CLOSER = np.geomspace(0.9, 1.1, 21)
+_SHARES = ("work", "stalls", "down", "lost", "failures_per_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def best_rhythm(
     return Rhythm(
         steps=steps[..., 0],
         copies=copies[..., 0],
-        shares=Shares(**{name: getattr(shares, name)[..., 0] for name in Shares.__slots__}),
+        shares=Shares(**{name: getattr(shares, name)[..., 0] for name in _SHARES}),
     )
 
 

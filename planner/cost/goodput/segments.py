@@ -82,6 +82,8 @@ class Shares:
         down: Detection and restart.
         lost: Work that was done again.
         failures_per_s: Mean failures per second of wall time.
+        times: How often work is done in the mean: once, and again where it is lost; None: as the
+            shares say.
     """
 
     work: FloatArray
@@ -89,18 +91,27 @@ class Shares:
     down: FloatArray
     lost: FloatArray
     failures_per_s: FloatArray
+    times: FloatArray | None = None
 
 
 def best_steps(
-    step_time_s: FloatArray | float, down: Interruptions, saved: Checkpointing
+    step_time_s: FloatArray | float,
+    down: Interruptions,
+    saved: Checkpointing,
+    best_s: FloatArray | None = None,
 ) -> FloatArray:
     """(n,) whole steps between two checkpoints that make a run shortest.
 
     Wall time per step falls and then grows with their number, so that one of the two whole numbers
     around the best length is best. A job that never fails gives infinite: it needs no checkpoint.
+
+    Args:
+        step_time_s: (n,) or a number.
+        down, saved: Of the plans.
+        best_s: (n,) `best_work_s` of them, where it is known.
     """
     step = np.asarray(step_time_s, dtype=np.float64)
-    exact = best_work_s(down, saved) / step
+    exact = (best_work_s(down, saved) if best_s is None else best_s) / step
     least = np.maximum(np.ceil(np.asarray(saved.write_s) / step), 1.0)
     below, above = np.maximum(np.floor(exact), least), np.maximum(np.ceil(exact), least)
     with np.errstate(invalid="ignore"):
@@ -114,13 +125,18 @@ def best_work_s(down: Interruptions, saved: Checkpointing) -> FloatArray:
 
     Infinite for a job that never fails.
     """
-    mtbf, stall, write = np.broadcast_arrays(
-        *(np.asarray(one, dtype=np.float64) for one in (down.mtbf_s, saved.stall_s, saved.write_s))
+    best: FloatArray = np.maximum(free_work_s(down.mtbf_s, saved.stall_s), saved.write_s)
+    return best
+
+
+def free_work_s(mtbf_s: FloatArray | float, stall_s: FloatArray | float) -> FloatArray:
+    """(n,) the same where a checkpoint is written in no time; E / T falls up to it, then grows."""
+    mtbf, stall = np.broadcast_arrays(
+        *(np.asarray(one, dtype=np.float64) for one in (mtbf_s, stall_s))
     )
     fails = np.isfinite(mtbf)
     scale = np.where(fails, mtbf, 1.0)
-    best: FloatArray = np.maximum(np.where(fails, scale * _root(stall / scale), np.inf), write)
-    return best
+    return np.where(fails, scale * _root(stall / scale), np.inf)
 
 
 def _root(stall: FloatArray) -> FloatArray:
@@ -166,16 +182,20 @@ def shares(work_s: FloatArray | float, down: Interruptions, saved: Checkpointing
     mtbf = np.asarray(down.mtbf_s, dtype=np.float64)
     if down.while_down:
         rate, idle = 1.0 / mtbf, -np.expm1(-down.down_s / mtbf)
+        up = np.exp(-down.down_s / mtbf)
     else:
         rate = 1.0 / (mtbf + down.down_s)
-        idle = rate * down.down_s
+        idle, up = rate * down.down_s, np.where(np.isinf(mtbf), 1.0, rate * mtbf)
     with np.errstate(invalid="ignore"):
         work = np.where(np.isfinite(spent), np.divide(work_s, spent), 0.0)
     stalls = np.where(np.isfinite(spent), np.divide(saved.stall_s, spent), 0.0)
     never = np.isinf(np.add(work_s, 0.0)) & np.isinf(mtbf)
     work, stalls = np.where(never, 1.0, work), np.where(never, 0.0, stalls)
     lost = np.maximum(1.0 - work - stalls - idle, 0.0)
+    with np.errstate(invalid="ignore"):  # 1 + lost / work, which loses digits where work is little
+        times = np.divide(spent * up - saved.stall_s, work_s)
     return Shares(
         work=work, stalls=stalls, down=idle + np.zeros_like(work), lost=lost,
+        times=np.where(never, 1.0, times),
         failures_per_s=rate + np.zeros_like(work),
     )  # fmt: skip

@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from planner.base.arrays import FloatArray
+
 CHANCE = 0.99
 """That spares are enough at any time."""
 _MOST = 10_000
@@ -34,9 +38,15 @@ def spares_for(mean: float, chance: float = CHANCE) -> int:
     return count
 
 
-def waiting(mean: float, spares: int) -> float:
-    """Share of the time that a job with so many spares waits for one: Erlang's B(spares + 1, m)."""
-    blocked = 1.0
+def waiting(mean: FloatArray | float, spares: int) -> FloatArray:
+    """Share of the time that a job with so many spares waits for one: Erlang's B(spares + 1, m).
+
+    Args:
+        mean: (n,) or a number: m.
+        spares: Nodes that wait.
+    """
+    mean = np.asarray(mean, dtype=np.float64)
+    blocked = np.ones_like(mean)
     for servers in range(1, spares + 2):
         blocked = mean * blocked / (servers + mean * blocked)
     return blocked

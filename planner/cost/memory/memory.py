@@ -70,6 +70,13 @@ class Memory:
         return _row_max(self.total)
 
     @property
+    def state(self) -> FloatArray:
+        """(n,) bytes of weights and optimizer of the fullest stage."""
+        rows = np.arange(len(self.total))
+        held = self.parts["weights"] + self.parts["optimizer"]
+        return np.asarray(held[rows, self.binding_stage])
+
+    @property
     def binding_stage(self) -> IntArray:
         """(n,) index of the class that is fullest."""
         return np.asarray(np.argmax(self.total, axis=1))

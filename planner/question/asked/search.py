@@ -275,6 +275,33 @@ SEARCH_FIELDS = (
         kind="share",
     ),
     Asked(
+        name="deadline",
+        help=(
+            "Longest wall time of the whole run, failures included, e.g. 60d, or with a chance, "
+            "60d@90%"
+        ),
+        more="Of the mean time; with a chance of what it stays within at that chance",
+        panel=LIMITS,
+        kind="quantity",
+        unit="seconds",
+        page="goodput.md#how-many-chips",
+    ),
+    Asked(
+        name="budget",
+        help="Most money of the whole run, e.g. 5M: chip-hours, and priced electricity",
+        panel=LIMITS,
+        kind="quantity",
+        page="goodput.md#how-many-chips",
+    ),
+    Asked(
+        name="max_run_energy",
+        help="Most energy of the whole run with the facility, e.g. 20GWh",
+        panel=LIMITS,
+        kind="quantity",
+        unit="joules",
+        page="goodput.md#how-many-chips",
+    ),
+    Asked(
         name="power_cap",
         help="Power limit of each chip, e.g. 500W: lowers its clock",
         panel=POWER,
@@ -319,7 +346,9 @@ SEARCH_FIELDS = (
     Asked(
         name="electricity_price",
         help="Money per kWh: adds what the electricity of the run costs, the facility's included",
-        more="Beside the price of chip-hours; the objective money counts those alone",
+        more=(
+            "Beside the price of chip-hours; the objective money counts those alone, run-money both"
+        ),
         replacing="Money per kWh: adds what the electricity of the run costs",
         panel=RUN,
         kind="number",

@@ -183,8 +183,8 @@ class CommonFields(FeasibleFields, total=False):
     """How operands are scaled at fp8: delayed or current (by tensor) or blockwise. MXFP8 and NVFP4
     are precisions. Default: as the software does."""
     front: Several
-    """Objectives of the front: time,energy or time,energy,memory or time,money or time,power.
-    Default: that of the objective."""
+    """Objectives of the front: time,energy or time,energy,memory or time,money or time,power or
+    days,run-energy or days,run-money. Default: that of the objective."""
     chips_exact: bool | None
     """Plans use all of the chips that chips gives, or none is the answer; where budgets alone end
     their number, the most that they allow. Default: the most below, where none fits on all."""
@@ -243,6 +243,13 @@ class CommonFields(FeasibleFields, total=False):
     """Longest step, e.g. 2s. In seconds."""
     min_mfu: float | str | None
     """Least MFU, e.g. 0.4 or 40%."""
+    deadline: float | str | None
+    """Longest wall time of the whole run, failures included, e.g. 60d, or with a chance, 60d@90%.
+    Of the mean time; with a chance of what it stays within at that chance. In seconds."""
+    budget: float | str | None
+    """Most money of the whole run, e.g. 5M: chip-hours, and priced electricity."""
+    max_run_energy: float | str | None
+    """Most energy of the whole run with the facility, e.g. 20GWh. In joules."""
     power_cap: float | str | None
     """Power limit of each chip, e.g. 500W: lowers its clock. In watts. Default: rated power."""
     cooling: Cooling | None
@@ -256,7 +263,7 @@ class CommonFields(FeasibleFields, total=False):
     without it that counts chip-hours."""
     electricity_price: float | None
     """Money per kWh: adds what the electricity of the run costs, the facility's included. Beside
-    the price of chip-hours; the objective money counts those alone."""
+    the price of chip-hours; the objective money counts those alone, run-money both."""
     carbon_intensity: float | None
     """Grams of CO2 per kWh: adds the CO2 of the run."""
     prices: Several | None
@@ -277,8 +284,8 @@ class SolveFields(CommonFields, total=False):
     model: Required[FilePath]
     """Model name (planner models list) or YAML file."""
     objective: str
-    """What the best plan minimizes: time, energy, edp, memory, money or power. Energy and power are
-    those of nodes and fabric (PUE 1). Default: time."""
+    """What the best plan minimizes: time, energy, edp, memory, money, power, days, run-money or
+    run-energy. Energy and power are those of nodes and fabric (PUE 1). Default: time."""
 
 
 class EvaluateFields(CommonFields, total=False):
@@ -287,8 +294,8 @@ class EvaluateFields(CommonFields, total=False):
     model: FilePath
     """Model name (planner models list) or YAML file."""
     objective: str
-    """What the best plan minimizes: time, energy, edp, memory, money or power. Energy and power are
-    those of nodes and fabric (PUE 1). Default: time."""
+    """What the best plan minimizes: time, energy, edp, memory, money, power, days, run-money or
+    run-energy. Energy and power are those of nodes and fabric (PUE 1). Default: time."""
 
 
 class ExplainFields(CommonFields, total=False):

@@ -16,9 +16,11 @@ from planner.cost.goodput.domains import NODE, Domain, domain_of
 from planner.cost.goodput.goodput import Pace, Upkeep
 from planner.cost.goodput.peers import PeerCopies
 from planner.cost.goodput.rates import HOUR_S, Rate, known, rate_of_chip, rate_of_site
-from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, WAIT
+from planner.cost.goodput.runs import Running
+from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, WAIT, deadline_of
 from planner.question.request import Request
 
+_KWH_J = 3.6e6
 _COPIES = 4
 """In the memory of a host, of each rank: its own and a peer's, whole, and the next ones of both."""
 
@@ -37,6 +39,25 @@ def rate_given(request: Request, chips: int) -> Rate | None:
     if request.failure_site is not None:
         return rate_of_site(request.failure_site)
     return None
+
+
+def running_of(request: Request, model: CostModel) -> Running:
+    """The whole run of a question that has its tokens, whatever its plan."""
+    price, per_kwh = request.price_per_chip_hour, request.electricity_price
+    domain = NODE if request.failure_domain is None else request.failure_domain
+    return Running(
+        tokens=request.train_tokens or 0.0,
+        rate=None if request.mtbf is not None else rate_of(request, model, 1),
+        mtbf_s=request.mtbf,
+        upkeep=upkeep_of(request),
+        domain=domain,
+        store_bytes_per_s=request.checkpoint_store,
+        store_per_chip=known().quantities["usual.store_per_chip"].number,
+        beside=request.checkpoint_writes != CHECKPOINT_WRITES[1],
+        price_per_chip_s=None if price is None else price / HOUR_S,
+        price_per_j=None if per_kwh is None else per_kwh / _KWH_J,
+        chance=deadline_of(request)[1],
+    )
 
 
 def failure_domain_of(request: Request, model: CostModel, chips: int) -> Domain:

@@ -14,6 +14,7 @@ from planner.plan.layout_text import parse_layout
 from planner.question.asked.usual import FRONT_POINTS
 from planner.question.fields import ALL_POINTS
 from planner.question.kinds.kind import OF_MACHINES, Kind, kind_of
+from planner.question.kinds.upkeep import RUN_LIMITS
 from planner.question.request import Request
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
@@ -70,6 +71,7 @@ def _refused(request: Request) -> Iterator[str]:
     for name in request.front:
         if name not in FRONTS[0]:
             yield f"front: {name} is no objective of uneven pipelines; allowed: 'time, energy'"
+    yield from _of_runs(request)
     if request.offload:
         yield f"offload: no stage of layout uneven moves its state to the host; {_USE}"
     for name in OF_MACHINES:
@@ -84,6 +86,17 @@ def _refused(request: Request) -> Iterator[str]:
         )
     if request.layout not in LAYOUTS:
         yield from _of_chunks(request, parse_layout(request.layout))
+
+
+def _of_runs(request: Request) -> Iterator[str]:
+    """Limits on the whole run, of which the bounds of stages that differ say nothing."""
+    for name in RUN_LIMITS:
+        if getattr(request, name) is not None:
+            flag = name.replace("_", "-")
+            yield (
+                f"{flag}: is not searched where stages differ, whose bounds are of a step alone; "
+                "limit that with max-step-time, or use layout uniform"
+            )
 
 
 def _of_schedules(wanted: tuple[str, ...]) -> Iterator[str]:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from hardware_db import Cluster
 from planner.base.errors import InputError
-from planner.base.units import plural
+from planner.base.units import parse_within, plural
 from planner.base.vocabulary import CHECKPOINT_WRITES, ON_FAILURE
+from planner.cost.context import CostModel
 from planner.cost.goodput.domains import NODE, domain_of
 from planner.cost.goodput.rates import rate_of_site
 from planner.question.asked import BY_NAME, UPKEEP
 from planner.question.request import Request
 from planner.question.run.prices import chip_problems, filled_prices
 
+if TYPE_CHECKING:
+    from planner.cost.goodput.runs import Running
+
+RUN_LIMITS = ("deadline", "budget", "max_run_energy")
+"""Limits on the whole run."""
 PEER_MEMORY = CHECKPOINT_WRITES[2]
 _, WAIT, SHRINK = ON_FAILURE
 _RATES = ("mtbf", "chip_hours_per_failure", "failure_site")
@@ -21,8 +29,14 @@ _RATES = ("mtbf", "chip_hours_per_failure", "failure_site")
 
 def upkeep_problems(request: Request) -> Iterator[str]:
     """One line per field that has no effect, or says again what another one says."""
+    if request.budget is not None and request.price_per_chip_hour is None:
+        yield (
+            "budget: needs price-per-chip-hour, the money per chip and hour that the run costs; "
+            "give it, e.g. 2.5"
+        )
     if request.train_tokens is None:
-        given = [name for name in UPKEEP if getattr(request, name) is not None]
+        every = (*RUN_LIMITS, *UPKEEP)
+        given = [name for name in every if getattr(request, name) is not None]
         for name in (*given, *_unused_prices(request)):
             yield (
                 f"{_flag(name)}: has no effect without train-tokens, the tokens of the whole "
@@ -62,6 +76,29 @@ def rate_problems(request: Request) -> Iterator[str]:
             f"peer-covers: has no effect without checkpoint-writes {PEER_MEMORY}; give that or "
             "leave it out"
         )
+
+
+def deadline_of(request: Request) -> tuple[float, float | None]:
+    """Seconds of the deadline, and the chance at which it has to be kept, if there are any."""
+    if isinstance(request.deadline, str):
+        return parse_within(request.deadline)
+    return (math.inf if request.deadline is None else request.deadline), None
+
+
+def of_one_plan(request: Request) -> tuple[str, str] | None:
+    """The field, and its value, that is worked out for one plan alone; no bound is known of it."""
+    if request.checkpoint_writes == PEER_MEMORY:
+        return "checkpoint_writes", PEER_MEMORY
+    return ("on_failure", SHRINK) if request.on_failure == SHRINK else None
+
+
+def whole_run(request: Request, model: CostModel) -> Running | None:
+    """The whole run of a question, where its tokens are given and plans can be compared by it."""
+    if request.train_tokens is None or of_one_plan(request):
+        return None
+    from planner.question.kinds.running import running_of  # noqa: PLC0415  (few ask)
+
+    return running_of(request, model)
 
 
 def spares_problems(request: Request, cluster: Cluster, chips: int) -> Iterator[str]:

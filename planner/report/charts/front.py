@@ -72,11 +72,11 @@ def front_chart(result: SolveResult) -> Chart:
     near, far = _neighbors(result)
     points = [*result.front, *best_apart(result)]
     every = [*points, *(neighbor for _, neighbor in near)]
-    x = _scale("step time", [point.step_time_s for point in every], "s")
-    other = result.against
+    across, other = result.across, result.against
+    x = _scale(across.noun, [across.value_of(point.costs) for point in every], across.unit)
     y = _scale(other.noun, [other.value_of(point.costs) for point in every], other.unit)
     dots = [
-        *(_neighbor_dot(neighbor, cost, (x, y), other) for neighbor, cost in near),
+        *(_neighbor_dot(neighbor, cost, (x, y), (across, other)) for neighbor, cost in near),
         *_front_dots(result, points, x, y),
     ]
     marks: list[Mark] = [_staircase(result, x, y), *dots]
@@ -118,10 +118,10 @@ def _staircase(result: SolveResult, x: _Scale, y: _Scale) -> Line:
     for point in result.front:
         height = result.against.value_of(point.costs)
         if not steps or height < steps[-1][1]:
-            steps.append((point.step_time_s, height))
+            steps.append((result.across.value_of(point.costs), height))
     path = [(x.of(steps[0][0]), y.of(steps[0][1]))]
-    for step_time_s, height in steps[1:]:
-        right = x.of(step_time_s)
+    for value, height in steps[1:]:
+        right = x.of(value)
         path += [(right, path[-1][1]), (right, y.of(height))]
     return Line(points=tuple(path), tone=_POINT)
 
@@ -139,7 +139,7 @@ def _front_dots(
         tone, shape = (_BEST, "diamond") if apart else looks[at]
         dots.append(
             Dot(
-                x=x.of(point.step_time_s),
+                x=x.of(result.across.value_of(point.costs)),
                 y=y.of(result.against.value_of(point.costs)),
                 tone=_BEST if best and point.machine is None else tone,
                 shape=shape,
@@ -216,18 +216,20 @@ def _neighbors(result: SolveResult) -> tuple[list[tuple[Neighbor, PlanResult]], 
     for neighbor in result.candidates.neighbors:
         if neighbor.result is None or neighbor.result.plan in known:
             continue
-        if _is_near(neighbor.result, points, result.against):
+        if _is_near(neighbor.result, points, (result.across, result.against)):
             near.append((neighbor, neighbor.result))
         else:
             far += 1
     return near, far
 
 
-def _is_near(plan: PlanResult, points: Sequence[PlanResult], other: Objective) -> bool:
-    pairs = (
-        (plan.step_time_s, [point.step_time_s for point in points]),
-        (other.value_of(plan.costs), [other.value_of(point.costs) for point in points]),
-    )
+def _is_near(
+    plan: PlanResult, points: Sequence[PlanResult], axes: tuple[Objective, Objective]
+) -> bool:
+    pairs = [
+        (axis.value_of(plan.costs), [axis.value_of(point.costs) for point in points])
+        for axis in axes
+    ]
     for own, others in pairs:
         low, high = min(others), max(others)
         margin = max(_NEAR * (high - low), _NEAR_ONE * high)
@@ -242,13 +244,16 @@ def is_refused(neighbor: Neighbor) -> bool:
 
 
 def _neighbor_dot(
-    neighbor: Neighbor, cost: PlanResult, scales: tuple[_Scale, _Scale], other: Objective
+    neighbor: Neighbor,
+    cost: PlanResult,
+    scales: tuple[_Scale, _Scale],
+    axes: tuple[Objective, Objective],
 ) -> Dot:
-    x, y = scales
+    (x, y), (across, other) = scales, axes
     refused = is_refused(neighbor)
     tie = "; a tie: not to be told from the best plan" if neighbor.tie else ""
     return Dot(
-        x=x.of(cost.step_time_s),
+        x=x.of(across.value_of(cost.costs)),
         y=y.of(other.value_of(cost.costs)),
         tone=_REFUSED if refused else _NEAR_TONE,
         shape="cross" if refused else "wedge",
@@ -308,12 +313,12 @@ def _notes(result: SolveResult, far: int) -> tuple[str, ...]:
 def _description(result: SolveResult) -> str:
     """For people who do not see it: how many plans, from where to where, and the best one."""
     first, last = result.front[0], result.front[-1]
-    other = result.against
-    words = f"{plural(len(result.front), 'plan')} of step time against {other.noun}"
+    across, other = result.across, result.against
+    words = f"{plural(len(result.front), 'plan')} of {across.noun} against {other.noun}"
     if len(result.front) > 1:
         words += (
-            f", from {show_seconds(first.step_time_s)} and {other.shown(first.costs)}"
-            f" to {show_seconds(last.step_time_s)} and {other.shown(last.costs)}"
+            f", from {across.shown(first.costs)} and {other.shown(first.costs)}"
+            f" to {across.shown(last.costs)} and {other.shown(last.costs)}"
         )
     if result.best is None:
         return f"{words}."

@@ -125,21 +125,21 @@ def _plan(number: int, point: PlanResult | None, result: SolveResult) -> tuple[s
 
 
 def _plot(result: SolveResult, room: int) -> str:
-    """Time against the other axis; the best plan is drawn last, so that nothing covers it."""
+    """Both axes of the front; the best plan is drawn last, so that nothing covers it."""
     shown = [*result.front, *best_apart(result)]
     points = sorted(shown, key=lambda point: is_best(point, result))
-    times = [point.step_time_s for point in points]
-    other = result.against
+    across, other = result.across, result.against
+    times = [across.value_of(point.costs) for point in points]
     heights = [other.value_of(point.costs) for point in points]
     ends = other.show(min(heights)), other.show(max(heights))
     return scatter(
         times,
         heights,
         ["*" if is_best(point, result) else "o" for point in points],
-        x_label="step time",
+        x_label=across.noun,
         y_label=other.noun,
         legend="* best, o front",
-        x_ends=(show_seconds(min(times)), show_seconds(max(times))),
+        x_ends=(across.show(min(times)), across.show(max(times))),
         y_ends=ends,
         width=max(20, min(WIDTH, room - max(map(len, ends)) - 2)),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from planner.base.units import is_change, plural, show_change
-from planner.objectives import TIME
 from planner.report.tables.machine_marks import label_words
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
@@ -44,8 +43,8 @@ def _known(result: SolveResult) -> str:
 
 
 def _figures(point: PlanResult, first: PlanResult, result: SolveResult) -> tuple[str, ...]:
-    """The objectives, each beside its change against the fastest plan."""
-    objectives = (TIME, *(one for one in result.compared if one.name != TIME.name))
+    """The objectives, each beside its change against the first plan."""
+    objectives = (result.across, *(one for one in result.compared if one != result.across))
     cells: list[str] = []
     for one in objectives:
         value, least = one.value_of(point.costs), one.value_of(first.costs)

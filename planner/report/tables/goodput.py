@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from planner.base.units import plain, plural, show_bytes, show_percent, show_seconds
+from planner.base.units import (
+    plain,
+    plural,
+    show_bytes,
+    show_days,
+    show_percent,
+    show_seconds,
+)
 from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.recovery import Recovery
 
@@ -20,20 +27,24 @@ def days_words(run: TrainingRun) -> str:
     """`61 days (80 %: 57 to 66)`."""
     if run.days is None:
         return "hardly ever ends: failures come before the work between two checkpoints is done"
-    time = _days(run.days)
+    time = show_days(run.days)
     if run.days_low is None:
         return time
     high = "no end" if run.days_high is None else _number(run.days_high, run.days)
     return f"{time} (80 %: {_number(run.days_low, run.days)} to {high})"
 
 
+def deadline_rows(run: TrainingRun) -> list[tuple[str, str]]:
+    """How likely the run is to be within its deadline, as (name, words)."""
+    if run.deadline_days is None or run.deadline_chance is None:
+        return []
+    chance = show_percent(min(max(run.deadline_chance, 0.001), 0.999))
+    return [("deadline", f"within {show_days(run.deadline_days)} with a chance of {chance}")]
+
+
 def days_only(run: TrainingRun) -> str:
     """`61`, or `3 h`, without its interval; `-` where the run hardly ever ends."""
     return "-" if run.days is None else _number(run.days, run.days)
-
-
-def _days(days: float) -> str:
-    return f"{plain(days)} days" if days >= 1 else show_seconds(days * _DAY_S)
 
 
 def _number(days: float, beside: float) -> str:
@@ -51,7 +62,7 @@ def goodput_rows(run: TrainingRun) -> list[tuple[str, str]]:
     if found.chips_at_half is not None:
         goodput += f" (below 50 % above {plain(found.chips_at_half)} chips)"
     return [
-        ("if nothing failed", _days(run.ideal_days)),
+        ("if nothing failed", show_days(run.ideal_days)),
         ("goodput", goodput),
         ("lost time", _lost_words(found)),
         ("failures", _failure_words(found)),

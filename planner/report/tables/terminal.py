@@ -25,7 +25,7 @@ from planner.cost.memory.risk import risk_word
 from planner.report.tables.breakdown import breakdown_view
 from planner.report.tables.certificate import uneven_proof_words
 from planner.report.tables.fitted import Fitted
-from planner.report.tables.goodput import days_words, goodput_rows
+from planner.report.tables.goodput import days_words, deadline_rows, goodput_rows
 from planner.report.tables.likely import chance_words, with_interval
 from planner.report.tables.tables import ByWidth, indented, pairs, section, spaced, table
 from planner.results.gains import nothing_found_words
@@ -126,6 +126,7 @@ def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
         ("tokens", show_count(run.tokens)),
         ("steps", show_steps(run.steps)),
         ("time", days_words(run)),
+        *deadline_rows(run),
         *goodput_rows(run),
     ]
     if run.energy_mwh is not None and run.facility_energy_mwh is not None:

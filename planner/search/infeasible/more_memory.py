@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.cost.memory.risk import memory_risks
-from planner.search.infeasible.remedies import rounded_up
+from planner.search.infeasible.numbers import rounded_up
 from planner.search.limits import Limits, usable_bytes
 from planner.search.uniform.engine import UniformSpace, least_memory
 from solvers.solution import Status

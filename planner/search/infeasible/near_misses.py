@@ -6,14 +6,18 @@ costed. So when a search ends without a plan, these are the extremes over all of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 
 import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray
+from planner.cost.context import CostModel
 from planner.cost.energy.meter import Meter
+from planner.objectives import Costs, RunCosts
 from planner.plan import PlanTable
+from planner.search.limits import Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +26,7 @@ class Witness:
 
     Attributes:
         meter: Of the boundary at which power is limited.
+        run: What its whole run takes, where that is limited.
     """
 
     plan: PlanTable
@@ -29,6 +34,7 @@ class Witness:
     time_s: float
     energy_j: float
     meter: Meter = field(default_factory=Meter)
+    run: RunCosts | None = None
 
     @property
     def power_w(self) -> float:
@@ -45,12 +51,48 @@ class NearMisses:
         coolest: Least power.
         fastest_cool: Least time among those within the limit on power.
         coolest_fast: Least power among those within the limits on time and utilization.
+        endless: Whether runs are asked for, and none ends.
     """
 
     fastest: Witness | None = None
     coolest: Witness | None = None
     fastest_cool: Witness | None = None
     coolest_fast: Witness | None = None
+    endless: bool = False
+
+    def note(
+        self, model: CostModel, limits: Limits, costs: Costs, plan_at: Callable[[int], PlanTable]
+    ) -> None:
+        """Remembers candidates that come nearer to the limits than those before.
+
+        Args:
+            model: Job and machine.
+            limits: That none of them meets.
+            costs: (c,) what they cost.
+            plan_at: The one-row table of a candidate.
+        """
+        times, energies, chips = (
+            np.asarray(part) for part in (costs.step_time_s, costs.energy_j, costs.chips)
+        )
+        checks = limits.checks(model, times, energies, chips, costs.run)
+        powers = limits.shown_w(model, energies / times, chips)
+
+        def witness(row: int) -> Witness:
+            return Witness(
+                plan=plan_at(row),
+                chips=int(chips[row]),
+                time_s=float(times[row]),
+                energy_j=float(energies[row]),
+                meter=limits.meter(model, int(chips[row])),
+                run=None if costs.run is None else costs.run.row(row),
+            )
+
+        first = self.fastest is None
+        for name, row in self.better(times, powers, checks):
+            setattr(self, name, witness(row))
+        if costs.run is not None:
+            some = bool(np.isfinite(costs.run.time_s).any())
+            self.endless = (first or self.endless) and not some
 
     def better(
         self, times: FloatArray, powers: FloatArray, checks: dict[str, BoolArray]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import chain
 
 import numpy as np
@@ -33,6 +32,8 @@ from planner.question.options import SpaceOptions
 from planner.search.columns import BOTH, column_of
 from planner.search.deadline import NEVER, OutOfTime
 from planner.search.infeasible.near_misses import Witness
+from planner.search.infeasible.numbers import rounded_down, rounded_up
+from planner.search.infeasible.run_limits import column, looser_run
 from planner.search.limits import Limits, by_count, model_flop
 from planner.search.uniform.batch import Batch
 from planner.search.uniform.engine import UniformSpace
@@ -40,7 +41,6 @@ from planner.search.uniform.meshes import enumerate_meshes
 from planner.search.uniform.nodes import Nodes
 from planner.search.uniform.space import PartialPlans
 
-_DIGITS = 4
 _MOST = 4  # remedies
 _WATTS = ((1e6, "MW"), (1e3, "kW"), (1.0, "W"))
 _PARTIAL_PLANS_AT_A_TIME = 256
@@ -233,7 +233,11 @@ def _run_by(model: CostModel, framework: FrameworkProfile) -> CostModel:
     shipped = replace(given, collectives=model.assumptions.collectives)
     built = CostModel.build(job, model.cluster, shipped, model.torus_axes)
     return replace(
-        built, facility=model.facility, clock_limit=model.clock_limit, tables=model.tables
+        built,
+        facility=model.facility,
+        clock_limit=model.clock_limit,
+        tables=model.tables,
+        run=model.run,
     )
 
 
@@ -338,23 +342,28 @@ def looser_limits(model: CostModel, limits: Limits, witness: Witness) -> Iterato
     """The flags that allow a plan that exists, rounded to the side on which it stays allowed."""
     times, energies = np.array([witness.time_s]), np.array([witness.energy_j])
     chips = np.array([float(witness.chips)])
-    broken = [
-        name for name, ok in limits.checks(model, times, energies, chips).items() if not ok[0]
-    ]
+    run = column(witness.run)
+    checks = limits.checks(model, times, energies, chips, run)
+    broken = [name for name, ok in checks.items() if not ok[0]]
     flags, loose = [], limits
     if "step_time" in broken:
         text = rounded_up(witness.time_s)
         flags.append(f"--max-step-time {text}s")
         loose = replace(loose, step_time_s=float(text))
     if "mfu" in broken:
-        text = _rounded(_mfu(model, times, chips)[0], ROUND_FLOOR)
+        text = rounded_down(_mfu(model, times, chips)[0])
         flags.append(f"--min-mfu {text}")
         loose = replace(loose, mfu=float(text))
     if "power" in broken:
         text, watts = power_limit(witness.power_w)
         flags.append(f"--max-power {text}")
         loose = replace(loose, power_w=watts)
-    if flags and all(ok[0] for ok in loose.checks(model, times, energies, chips).values()):
+    for name in broken:
+        if run is not None and name in limits.run_limits:
+            looser = looser_run(model, loose, name, run)
+            flags.append(looser.flag)
+            loose = looser.limits
+    if flags and all(ok[0] for ok in loose.checks(model, times, energies, chips, run).values()):
         yield " ".join(flags)
 
 
@@ -367,26 +376,11 @@ def _mfu(model: CostModel, times: FloatArray, chips: FloatArray) -> FloatArray:
     return model_flop(model) / (times * chips * peak_flop_per_s(model))
 
 
-def rounded_up(value: float) -> str:
-    """The shortest plain number of a few digits that is not below a value.
-
-    >>> rounded_up(1.33612), rounded_up(0.00045671), rounded_up(6400.2)
-    ('1.337', '0.0004568', '6401')
-    """
-    return _rounded(value, ROUND_CEILING)
-
-
 def power_limit(power_w: float) -> tuple[str, float]:
     """A limit on power as it is typed, `34.57kW`, that is not below watts; and its own watts."""
     scale, unit = next((w for w in _WATTS if power_w >= w[0]), _WATTS[-1])
     text = rounded_up(power_w / scale)
     return text + unit, float(text) * scale
-
-
-def _rounded(value: float, mode: str) -> str:
-    exact = Decimal(value)
-    step = Decimal(1).scaleb(exact.adjusted() - _DIGITS + 1)
-    return f"{(exact / step).to_integral_value(rounding=mode) * step:f}"
 
 
 def first_few(*remedies: Iterator[str]) -> tuple[str, ...]:

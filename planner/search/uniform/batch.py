@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +14,12 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.cost.memory.offload import offloads_only_cost
 from planner.frameworks.rules import demands_of, offloads_allowed
-from planner.objectives import Costs
+from planner.objectives import Costs, RunCosts
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
-from planner.search.columns import BOTH, Columns, corners_of, points_of
+from planner.search.columns import BOTH, Columns, asks_run, corners_of, least_runs, points_of
 from planner.search.deadline import NEVER, Deadline
-from planner.search.infeasible.near_misses import NearMisses, Witness
+from planner.search.infeasible.near_misses import NearMisses
 from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, EVERY, NO_LAYOUTS
 from planner.search.runnable import fields_beside, runnable_placements, runnable_plans
@@ -26,6 +27,9 @@ from planner.search.uniform.candidates import Candidates
 from planner.search.uniform.space import PARTIAL_PLAN, PartialPlans, Space, cross_choices
 from planner.search.uniform.tables import Placements, build_placements
 from solvers.mesh import Opened
+
+if TYPE_CHECKING:
+    from planner.cost.goodput.runs import Kept
 
 CHUNK = 8192  # plans at a time: what memory and bounds need of them stays in the cache
 _MASKS_BY_SIZE = (1, 2, 4, 3, 5, 6, 7)
@@ -59,6 +63,7 @@ class Batch:
         clocks: (k,) relative clocks to try.
         candidates: Their costs; None where only memory matters.
         columns: What is minimized.
+        kept: What the whole runs of the plans need; None where nothing asks for these.
         misses: Grows by what comes near to limits that nothing has met yet; None: not kept.
     """
 
@@ -71,6 +76,7 @@ class Batch:
     clocks: FloatArray
     candidates: Candidates | None
     columns: Columns
+    kept: Kept | None = None
     misses: NearMisses | None = None
 
     @property
@@ -101,6 +107,7 @@ class Batch:
             energy_j=energies,
             memory_bytes=self.peak[:, None],
             chips=chips[:, None],
+            run=least_runs(self.model, self.kept, times, energies),
         )
         return corners_of(self.columns, self.model, self.limits, chips.astype(np.int64), low)
 
@@ -127,31 +134,25 @@ class Batch:
         times = np.broadcast_to(cost.time, shape).ravel()
         energies = np.broadcast_to(cost.energy, shape).ravel()
         chips = self.candidates.chips[plan]
-        allowed, dropped = self.limits.costs(self.model, times, energies, chips)
-        if self.misses is not None and allowed is not None and not allowed.any():
-            self._note_misses(self.misses, times, energies, labels)
         costs = Costs(
-            step_time_s=times, energy_j=energies, memory_bytes=self.peak[plan], chips=chips
-        )
+            step_time_s=times, energy_j=energies, memory_bytes=self.peak[plan], chips=chips,
+            run=self.runs(plan, times, energies),
+        )  # fmt: skip
+        allowed, dropped = self.limits.costs(self.model, times, energies, chips, costs.run)
+        if self.misses is not None and allowed is not None and not allowed.any():
+            self.misses.note(
+                self.model, self.limits, costs, lambda row: self.plan_at(*labels[row, 1:].tolist())
+            )
         points = points_of(self.columns, costs)
         return Opened(points=points, labels=labels, allowed=allowed, dropped=dropped)
 
-    def _note_misses(
-        self, misses: NearMisses, times: FloatArray, energies: FloatArray, labels: IntArray
-    ) -> None:
-        assert self.candidates is not None
-        chips = self.candidates.chips[labels[:, 1]]
-        checks = self.limits.checks(self.model, times, energies, chips)
-        powers = self.limits.shown_w(self.model, energies / times, chips)
-        for name, row in misses.better(times, powers, checks):
-            witness = Witness(
-                plan=self.plan_at(*labels[row, 1:].tolist()),
-                chips=int(chips[row]),
-                time_s=float(times[row]),
-                energy_j=float(energies[row]),
-                meter=self.limits.meter(self.model, int(chips[row])),
-            )
-            setattr(misses, name, witness)
+    def runs(self, plan: IntArray, times: FloatArray, energies: FloatArray) -> RunCosts | None:
+        """(c,) what the whole runs of candidates take; None where nothing asks for these."""
+        if self.kept is None:
+            return None
+        from planner.cost.goodput.runs import run_costs  # noqa: PLC0415  (few ask)
+
+        return run_costs(self.model, self.kept.at(plan), times, energies)
 
     def plan_at(self, plan: int, placement: int, clock: int) -> PlanTable:
         """The one-row table behind a label."""
@@ -260,7 +261,7 @@ def build_batch(
     """
     here = cross_choices(model, partial_plans, options)
     counts = dict(here.counts)
-    pays = limits.power_w is not None
+    pays = limits.power_w is not None or asks_run(columns, limits)  # less is copied to save it
     pays |= any(column.of_memory or not column.monotone for column in columns)
     pays = pays or not offloads_only_cost(model)
     logical, peak = _all_fitting(model, here, options, limits, counts, deadline, all_masks=pays)
@@ -284,11 +285,19 @@ def build_batch(
             clocks=clocks,
             candidates=Candidates.build(model, space, placements, clocks) if costed else None,
             columns=columns,
+            kept=_kept(model, space.plans) if asks_run(columns, limits) else None,
             misses=misses,
         )
     add_counts(tally.plans, counts)
     add_counts(tally.plans, {"kept": len(logical)})
     return batch
+
+
+def _kept(model: CostModel, plans: PlanTable) -> Kept:
+    """What the whole runs of plans need."""
+    from planner.cost.goodput.runs import kept_by  # noqa: PLC0415  (few ask)
+
+    return kept_by(model, plans)
 
 
 def _all_fitting(

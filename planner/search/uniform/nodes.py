@@ -17,7 +17,7 @@ from planner.cost.context import CostModel
 from planner.objectives import Costs
 from planner.plan import FULL, NO_RECOMPUTE, SELECTIVE
 from planner.question.options import SpaceOptions
-from planner.search.columns import Columns, corners_of
+from planner.search.columns import Columns, asks_run, corners_of, least_runs
 from planner.search.deadline import Deadline
 from planner.search.limits import Limits
 from planner.search.placements.groups import EFFICIENT, NO_LAYOUTS
@@ -162,7 +162,8 @@ def _nodes_on(
     else:
         low = _least_costs(model, partial_plans, least, clocks, options, deadline, ground)
         on = partial_plans.chips
-        corners = corners_of(columns, model, limits, on, _low(low, on))
+        runs = asks_run(columns, limits)
+        corners = corners_of(columns, model, limits, on, _low(model, low, on, runs=runs))
         made = Ground(
             model=model, chips=chips, options=options, clocks=clocks, meshes=meshes,
             partial_plans=partial_plans, least=least, low=low,
@@ -240,7 +241,7 @@ def _corners_with_memory(
     bounds = None
     if not all(column.of_memory for column in columns):
         bounds = _bounds(model, partial_plans, options, deadline)
-    chips = partial_plans.chips
+    chips, runs = partial_plans.chips, asks_run(columns, limits)
     parts = []
     for recompute in (NO_RECOMPUTE, SELECTIVE, FULL):
         deadline.check()
@@ -249,19 +250,28 @@ def _corners_with_memory(
             same = np.full(len(partial_plans.meshes), recompute)
             low = bounds.corners(same, clocks, deadline)
         held = partial_plan_bytes(model, partial_plans, recompute, offload=options.offload)
-        found = corners_of(columns, model, limits, chips, _low(low, chips, held))
+        found = corners_of(columns, model, limits, chips, _low(model, low, chips, held, runs=runs))
         found[least[partial_plans.mesh_id] > recompute] = np.inf
         parts.append(found)
     return np.concatenate(parts, axis=1)
 
 
-def _low(low: FloatArray, chips: IntArray, held: FloatArray | None = None) -> Costs:
-    """(n, k) lower bounds of every cost."""
+def _low(
+    model: CostModel,
+    low: FloatArray,
+    chips: IntArray,
+    held: FloatArray | None = None,
+    *,
+    runs: bool,
+) -> Costs:
+    """(n, k) lower bounds of every cost; those of whole runs only where they are asked for."""
+    time_s, energy_j = low[:, :, 0], low[:, :, 1]
     return Costs(
-        step_time_s=low[:, :, 0],
-        energy_j=low[:, :, 1],
+        step_time_s=time_s,
+        energy_j=energy_j,
         memory_bytes=np.nan if held is None else held[:, None],
         chips=chips.astype(np.float64)[:, None],
+        run=least_runs(model, chips if runs else None, time_s, energy_j),
     )
 
 

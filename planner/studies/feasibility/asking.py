@@ -152,7 +152,7 @@ def _answered(
     notes: list[tuple[str, str, str]] = []
     if goal and not batches:
         batches = (float(BATCH_TOKENS),)
-    asked = {**fields, "train_tokens": goal[1]} if goal else fields
+    asked = {**fields, "train_tokens": goal[1], "deadline": deadline} if goal else fields
     cases = _cases(model, hardware, chips, batches, asked, origin, notes, goal=bool(goal))
     if goal and strategies is not None and not cases[0].roofline:
         raise InputError(
@@ -347,13 +347,13 @@ def _largest(case: Case, strategy: Strategy, batch: float, on_progress: Progress
 def _deadlines(
     case: Case,
     chosen: Sequence[Strategy],
-    goal: tuple[float, float],
+    goal: tuple[tuple[float, float | None], float],
     on_progress: Progress | None,
 ) -> Iterator[DeadlineRow]:
     """The smallest count for each batch."""
-    seconds, tokens = goal
+    (seconds, chance), tokens = goal
     for batch in case.batches:
-        wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds)
+        wanted = Goal(batch_tokens=batch, train_tokens=tokens, deadline_s=seconds, chance=chance)
         yield smallest_count(
             case.model,
             chosen,

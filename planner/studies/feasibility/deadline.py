@@ -13,17 +13,18 @@ from planner.base.errors import InputError
 from planner.base.progress import Progress
 from planner.base.units import (
     parse_count,
-    parse_seconds,
+    parse_within,
     plain,
     show_count,
     show_percent,
     show_seconds,
 )
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.cost.goodput.goodput import goodput
+from planner.cost.goodput.runs import kept_by, run_costs, spent_of
 from planner.frameworks.targets import Target
-from planner.objectives import TIME
+from planner.objectives import DAYS, TIME
 from planner.plan import Plan, PlanTable
 from planner.question.kinds.running import failure_domain_of, pace_of, rate_of, upkeep_of
 from planner.question.kinds.upkeep import SHRINK
@@ -50,11 +51,13 @@ class Goal:
         batch_tokens: Tokens per step.
         train_tokens: Tokens of the run.
         deadline_s: Seconds of the run.
+        chance: That they are enough; None: the mean time is within them.
     """
 
     batch_tokens: float
     train_tokens: float
     deadline_s: float
+    chance: float | None = None
 
     @property
     def step_s(self) -> float:
@@ -72,17 +75,25 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class _Fast:
-    """A plan, with the share of the time that is work that counts; None: nobody knows."""
+    """A plan, with the share of the time that is work that counts; None: nobody knows.
+
+    `late` is the time that the run stays within at the chance of the deadline, over its mean time.
+    """
 
     step_s: float
     plan: Plan
     goodput: float | None = None
+    late: float = 1.0
 
     @property
     def wall_s(self) -> float:
         """Seconds of wall time per step; those of the step where goodput is not known."""
         share = 1.0 if self.goodput is None else self.goodput
         return self.step_s / share if share > 0.0 else np.inf
+
+    def meets(self, goal: Goal) -> bool:
+        """Whether it is within the deadline."""
+        return self.wall_s * self.late <= goal.step_s * _SAME
 
 
 def smallest_count(
@@ -119,6 +130,11 @@ def smallest_count(
             f"on-failure: {SHRINK} is worked out for one plan (planner solve, planner evaluate), "
             "not for counts of chips; allowed here: spare, wait"
         )
+    if goal.chance is not None and model.run is None and request is not None:
+        raise InputError(
+            "checkpoint-writes: copies with peers are worked out for one plan, without a chance of "
+            "a deadline; leave one of the two out"
+        )
     least = goal.least_chips(model)
     possible = sorted(n for n in counts if n * _SAME >= least)
     roofline = model.assumptions.token_granularity
@@ -135,9 +151,9 @@ def smallest_count(
         )
         if found is None:
             continue
-        if request is not None and not roofline:
+        if request is not None and model.run is None and not roofline:
             found = _with_failures(model, found, goal, request)
-        if found.wall_s <= goal.step_s * _SAME:
+        if found.meets(goal):
             return _met(model, chips, found, goal, tried)
         if fastest is None or found.wall_s < fastest[1]:
             fastest = (chips, found.wall_s)
@@ -173,19 +189,43 @@ def _by_search(
     *,
     offload: bool,
 ) -> _Fast | None:
-    """The fastest plan on so many chips, if one meets the deadline."""
+    """The plan on so many chips whose run is the shortest, if its steps alone meet the deadline.
+
+    Of a deadline with a chance another one where that meets it, and the shortest does not.
+    """
     sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
     bounded = replace(limits, step_time_s=goal.step_s)
     options = SpaceOptions(offload=offload, clocks=False, runnable_in=targets)
-    found = Driver().run(UniformSpace(model=sized, options=options, limits=bounded, chips=(chips,)))
+    space = UniformSpace(model=sized, options=options, limits=bounded, chips=(chips,))
+    if model.run is None:
+        found = Driver().run(space)
+        if len(found.points) == 0:
+            return None
+        best = optimum(found.points, found.bound, found.status, TIME)
+        return _Fast(best.value, found.plans.plan(best.row))
+    shortest = _shortest(space)
+    if shortest is None or shortest.meets(goal) or goal.chance is None:
+        return shortest
+    sure = replace(space, limits=replace(bounded, run_s=goal.deadline_s))
+    return _shortest(sure) or shortest
+
+
+def _shortest(space: UniformSpace) -> _Fast | None:
+    """The plan of a space whose run takes the fewest days; None: none fits."""
+    found = Driver().run(replace(space, columns=(DAYS,)))
     if len(found.points) == 0:
         return None
-    best = optimum(found.points, found.bound, found.status, TIME)
-    return _Fast(best.value, found.plans.plan(best.row))
+    model, plans = space.model, found.plans.take(np.array([0]))
+    totals, needs = evaluate_totals(model, plans), kept_by(model, plans)
+    costs = run_costs(model, needs, totals.step_time_s, totals.energy_j).row(0)
+    fails = model.run is not None and model.run.fails
+    share = float(spent_of(model, needs, totals.step_time_s).work[0]) if fails else None
+    late = 1.0 if np.isnan(costs.late_s) else float(costs.late_s) / float(costs.time_s)
+    return _Fast(float(totals.step_time_s[0]), plans.plan(0), share, late)
 
 
 def _with_failures(model: CostModel, found: _Fast, goal: Goal, request: Request) -> _Fast:
-    """A plan with its goodput."""
+    """A plan with its goodput, where plans are not compared by it."""
     rate = rate_of(request, model, found.plan.chips)
     if rate is None:
         return found
@@ -203,6 +243,9 @@ def _met(model: CostModel, chips: int, found: _Fast, goal: Goal, tried: int) -> 
     words = f"{chips:,} chips train {show_count(goal.train_tokens)} tokens in {plain(days)} days"
     if found.goodput is not None:
         words += f" at a goodput of {show_percent(found.goodput)}"
+    if goal.chance is not None:
+        late = plain(days * found.late)
+        words += f", within {late} days with a chance of {show_percent(goal.chance)}"
     plan = found.plan
     mesh = {axis: size for axis, size in plan.mesh.items() if size > 1}
     return DeadlineRow(
@@ -254,8 +297,8 @@ def _missed(
     )
 
 
-def goal_of(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
-    """Seconds and tokens of a run, or None without a deadline.
+def goal_of(deadline: Any, train_tokens: Any) -> tuple[tuple[float, float | None], float] | None:
+    """Seconds of a run with the chance that they are enough, and its tokens; None: no deadline.
 
     Raises:
         InputError: One is given without the other, or is not positive.
@@ -266,9 +309,9 @@ def goal_of(deadline: Any, train_tokens: Any) -> tuple[float, float] | None:
         raise InputError("train-tokens: has no effect without a deadline, e.g. --deadline 30d")
     if train_tokens is None:
         raise InputError("train-tokens: is missing; a deadline is for a run, e.g. 2e12 tokens")
-    seconds = parse_seconds(str(deadline), "deadline")
+    seconds, chance = parse_within(str(deadline), "deadline")
     tokens = parse_count(str(train_tokens), "train-tokens")
     for name, value in (("deadline", seconds), ("train-tokens", tokens)):
         if not value > 0:
             raise InputError(f"{name}: {value:.15g}: must be greater than 0")
-    return seconds, tokens
+    return (seconds, chance), tokens

@@ -70,7 +70,9 @@ def _row(kept: Kept, question: Question, chips: int) -> RunRow:
         checkpoint_every_s=kept.every_s(chips),
         checkpoint_stall_s=float(saved.stall_s),
         checkpoint_write_s=float(saved.write_s),
-        spares_wanted=spares_for(kept.upkeep.pulled(rate.theta_s, chips), question.spares_chance),
+        spares_wanted=spares_for(
+            float(kept.upkeep.pulled(rate.theta_s, chips)), question.spares_chance
+        ),
         simulated=simulated,
         simulated_error=error,
     )

@@ -11,6 +11,7 @@ from planner.base.messages import Origin, one_line
 from planner.cost.context import CostModel
 from planner.frameworks.registry import framework_of_preset
 from planner.question.asked import UPKEEP
+from planner.question.kinds.upkeep import deadline_of
 from planner.question.request import Request
 
 
@@ -40,6 +41,11 @@ def check_roofline(model: CostModel, request: Request, origin: Origin) -> None:
         raise InputError(
             f"{origin.label(given[:1])}: has no effect under {plain.name}, where nothing fails; "
             "leave it out, or use the assumptions calibrated"
+        )
+    if deadline_of(request)[1] is not None:
+        raise InputError(
+            f"{origin.label(['deadline'])}: has no chance under {plain.name}, whose times are "
+            "bounds and where nothing fails; leave it out, or use the assumptions calibrated"
         )
     own = framework_of_preset(plain.name)
     if own is not None and model.framework != own.profiles[0]:
