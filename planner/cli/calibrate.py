@@ -23,7 +23,7 @@ FEW = {
     "runs": "CSV of your training runs (repeatable).",
     "nccl": "Output of nccl-tests or rccl-tests.",
     "measurements": "Folder of planner measure, after it ran.",
-    "failures": "CSV of your jobs with what ended them: how often chips fail.",
+    "failures": "CSV of jobs with what ended each.",
     "gemm": "CSV or log of matrix multiplications.",
     "measure": "Measure the GPU of this machine.",
     "hardware": "What was measured (default: as logs and runs say).",

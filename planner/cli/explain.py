@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FEW = {
     "row": "",
     "source": "The file is a launch of any framework (auto), or of: {sources}.",
-    "objective": "",
+    "objective": "What plans are compared by: energy, money, ...",
     "hardware": "Another cluster or chip than the file's.",
     "plot": "",
     "trace": "Write its schedule, simulated: .json, .svg, .png, .html.",

@@ -130,8 +130,8 @@ def test_a_picture_never_costs_a_plan(command: str, plan_file: Path, other_file:
 def test_an_unknown_objective(plan_file: Path) -> None:
     (line,) = refused("explain", plan_file, "--objective", "tim")
     assert line == (
-        "objective: 'tim' is not one of time, energy, edp, memory, money, power; "
-        "did you mean 'time'?"
+        "objective: 'tim' is not one of time, energy, edp, memory, money, power, days, run-money, "
+        "run-energy; did you mean 'time'?"
     )
 
 

@@ -100,6 +100,7 @@ ALSO: dict[str, dict[str, Any]] = {  # what else the flags of a field set
     "power_boundary": {"max_power": 3000},
     **{name: {"train_tokens": 1e12} for name in (*PRICED, *OF_UPKEEP)},
     "peer_covers": {"train_tokens": 1e12, **PEERS},
+    "budget": {"train_tokens": 1e12, "price_per_chip_hour": 2.5},
     "fp8_recipe": {"precision": "fp8"},
     "lora_rank": {"job": "lora"},
     "adapter": {"job": "lora"},

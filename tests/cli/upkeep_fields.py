@@ -30,4 +30,10 @@ OF_UPKEEP: dict[str, tuple[Any, tuple[str, ...]]] = {
         ("--peer-covers", "90%", "--checkpoint-writes", "peer-memory", "--train-tokens", "1T"),
     ),
     "while_down": (False, ("--no-while-down", "--train-tokens", "1T")),
+    "deadline": (5184000, ("--deadline", "60d", "--train-tokens", "1T")),
+    "max_run_energy": (1.8e12, ("--max-run-energy", "500MWh", "--train-tokens", "1T")),
+    "budget": (
+        1e6,
+        ("--budget", "1M", "--price-per-chip-hour", "2.5", "--train-tokens", "1T"),
+    ),
 }
