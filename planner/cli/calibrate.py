@@ -122,7 +122,7 @@ def calibrate(
 ) -> None:
     """A local calibration from a few measurements of your own, and what it changed.
 
-    Constants start from the shipped ones and move as far as measurements outweigh them.
+    Constants start as shipped and move as far as measurements outweigh them.
 
     Use the file with --calibration in solve, evaluate and feasible.
 
