@@ -21,11 +21,11 @@ from planner.plan.layout_text import parse_layout
 from planner.question.facility import under_limit
 from planner.question.files.plan_text import asked_of, job_of
 from planner.question.kinds.runners import named_targets
-from planner.question.kinds.upkeep import deadline_of
 from planner.question.options import SpaceOptions
 from planner.question.provenance import job_fields, sources_of, versions
 from planner.question.request import Request
 from planner.question.resolved import Resolved
+from planner.question.run.upkeep import deadline_of
 from planner.results.parts import Notes, Question, TrainingRun
 from planner.results.plan import PlanResult, plan_results
 from planner.results.result import EvaluateResult
@@ -147,9 +147,9 @@ def training_run(
     model: CostModel | None,
     rivals: Sequence[PlanResult] = (),
 ) -> TrainingRun | None:
-    """The whole run whose tokens were given; arguments as of `planner.answers.training`."""
+    """The whole run whose tokens were given; arguments as of `planner.answers.run.training`."""
     if request.train_tokens is None:
         return None
-    from planner.answers.training import whole_run  # noqa: PLC0415  (few ask)
+    from planner.answers.run.training import whole_run  # noqa: PLC0415  (few ask)
 
     return whole_run(request, result, model, rivals)

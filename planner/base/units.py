@@ -122,22 +122,33 @@ def parse_joules(text: str, what: str = "energy") -> float:
     return _scaled_up(value, scale * (3600.0 if hours else 1.0), text, what)
 
 
+def parse_chance(text: str, what: str, example: str) -> float:
+    """A chance above 0 and below 1: `90%` or `0.9`.
+
+    Args:
+        text: As typed.
+        what: Names it in messages.
+        example: Of the whole text that it is in, for messages.
+    """
+    try:
+        share = parse_share(text, what) if text.strip().endswith("%") else float(text)
+    except ValueError as error:
+        raise InputError(f"{what}: {shown(text)} is not a chance; write {example}") from error
+    if not 0.0 < share < 1.0:
+        raise InputError(
+            f"{what}: a chance of {shown(text.strip())} is none; allowed: above 0 and below "
+            f"100 %, e.g. {example}"
+        )
+    return share
+
+
 def parse_within(text: str, what: str = "deadline") -> tuple[float, float | None]:
     """Seconds, and the chance that they are enough: `60d`, `60d@90%`; None: of the mean time."""
     time, at, chance = text.partition("@")
     seconds = parse_seconds(time, what)
     if not at:
         return seconds, None
-    try:
-        share = parse_share(chance, what) if chance.strip().endswith("%") else float(chance)
-    except ValueError as error:
-        raise InputError(f"{what}: {shown(text)} has no chance after @; write 60d@90%") from error
-    if not 0 < share < 1:
-        raise InputError(
-            f"{what}: a chance of {shown(chance.strip())} is none; allowed: above 0 and below "
-            "100 %, e.g. 60d@90%"
-        )
-    return seconds, share
+    return seconds, parse_chance(chance, what, "60d@90%")
 
 
 def parse_mm2(text: str, what: str = "area") -> float:

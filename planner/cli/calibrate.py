@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -142,15 +143,17 @@ def calibrate(
       planner solve --model llama3-70b --hardware h100-sxm5-80 --chips 512
         --calibration local.yaml
     """
-    from planner.evidence.calibration.asking import Question  # noqa: PLC0415  (numpy; not for --help)
+    from planner.assumptions.local_file import read_local  # noqa: PLC0415  (not for --help)
+    from planner.evidence.calibration.asking import Question  # noqa: PLC0415  (numpy)
 
     others = (runs, nccl, measurements, gemm, measure, quick, hardware, model, era, gpus, nodes)
     if failures:
-        _check_alone("failures", others)
+        if any(one not in (None, False) for one in others):
+            raise InputError("failures: is a question by itself; leave out the other options")
         _answer_failures(failures, output or _SITE, given=output is not None, as_json=as_json)
         return
     target = output or _DEFAULT
-    _check_target(target, given=output is not None)
+    _check_target(target, read_local, "local calibration", given=output is not None)
     if quick and not measure:
         raise InputError("quick: has no effect without --measure; leave it out")
     question = Question(
@@ -171,28 +174,13 @@ def calibrate(
         _answer(question, measured, target, as_json=as_json)
 
 
-def _check_alone(name: str, others: tuple[object, ...]) -> None:
-    """Refuses other measurements beside one that stands alone."""
-    if any(one not in (None, False) for one in others):
-        raise InputError(f"{name}: is a question by itself; leave out the other options")
-
-
 def _answer_failures(logs: list[Path], target: Path, *, given: bool, as_json: bool) -> None:
     """Counts failures, writes their rate, prints."""
-    from planner.base.files import check_writable, write_atomically  # noqa: PLC0415  (not for --help)
-    from planner.cost.goodput.own_site import names_own_site, read_own_site  # noqa: PLC0415
+    from planner.base.files import write_atomically  # noqa: PLC0415  (not for --help)
+    from planner.cost.goodput.own_site import read_own_site  # noqa: PLC0415
     from planner.evidence.failure_log.result import failure_rate, site_text  # noqa: PLC0415
 
-    if not names_own_site(str(target)):
-        raise InputError(f"output: {target}: must end in .yaml or .yml")
-    if not given and target.exists():
-        try:
-            read_own_site(str(target))
-        except InputError as error:
-            raise InputError(
-                f"output: {target} is there and is no failure rate; name a file with -o"
-            ) from error
-    check_writable(target)
+    _check_target(target, read_own_site, "failure rate", given=given)
     found = failure_rate(logs, target)
     write_atomically(target, site_text(found))
     if as_json:
@@ -204,14 +192,19 @@ def _answer_failures(logs: list[Path], target: Path, *, given: bool, as_json: bo
     print_view(failure_log_view(found))
 
 
-def _check_target(path: Path, *, given: bool) -> None:
+def _check_target(path: Path, read: Callable[[str], object], kind: str, *, given: bool) -> None:
     """Finds out before measuring that the file could not be written.
+
+    Args:
+        path: The file.
+        read: Reads one of its kind.
+        kind: What it is called.
+        given: Whether the name was given.
 
     Raises:
         InputError: It cannot, or the default name is another kind of file.
     """
-    from planner.assumptions.local_file import read_local  # noqa: PLC0415  (not for --help)
-    from planner.base.files import check_writable  # noqa: PLC0415
+    from planner.base.files import check_writable  # noqa: PLC0415  (not for --help)
 
     if not str(path).strip() or str(path) == ".":
         raise InputError("output: the name of the file is empty")
@@ -219,10 +212,10 @@ def _check_target(path: Path, *, given: bool) -> None:
         raise InputError(f"output: {path}: must end in .yaml or .yml")
     if not given and path.exists():
         try:
-            read_local(str(path))
+            read(str(path))
         except InputError as error:
             raise InputError(
-                f"output: {path} is there and is no local calibration; name a file with -o"
+                f"output: {path} is there and is no {kind}; name a file with -o"
             ) from error
     check_writable(path)
 

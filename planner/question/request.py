@@ -107,6 +107,13 @@ def _own_front(values: Mapping[str, Any]) -> dict[str, Any]:
     return {} if front == FRONTS[0] else {"front": front}
 
 
+def _own_objective(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The first objective of a front without the usual one, where the question has none."""
+    front = values.get("front")
+    first = next((own[0] for own in fronts() if own == front), FRONTS[0][0])
+    return {} if "objective" in values or first == FRONTS[0][0] else {"objective": first}
+
+
 def _of_job(values: Mapping[str, Any]) -> dict[str, Any]:
     """Fields that the word for a job says as well."""
     word = values.get("job")
@@ -156,7 +163,8 @@ class Request(BaseModel):
         lists = ("front", "axes", "scale", "runnable_in", "lora_targets", "prices")
         given = {name: _words(values[name]) for name in lists if name in values}
         priced = filled_prices(given.get("prices"))
-        return {**_own_front(values), **_of_job(values), **priced, **values, **given}
+        own = {**_own_front(values), **_own_objective({**values, **given})}
+        return {**own, **_of_job(values), **priced, **values, **given}
 
     @property
     def minimized(self) -> Objective:

@@ -45,7 +45,6 @@ from planner.question.kinds.adapters import target_problems, targets_in, tuning_
 from planner.question.kinds.images import image_problems
 from planner.question.kinds.lengths import lengths_in
 from planner.question.kinds.runners import Runners, named_targets, runners_of
-from planner.question.kinds.upkeep import spares_problems, upkeep_problems, whole_run
 from planner.question.records import (
     cluster_named,
     local_named,
@@ -55,6 +54,7 @@ from planner.question.records import (
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request
 from planner.question.run.phases import several_problems
+from planner.question.run.upkeep import spares_problems, upkeep_problems, whole_run
 
 if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration

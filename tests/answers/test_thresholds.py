@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from cli.command import planner
 
-from planner.answers.whole_run.thresholds import another_of, equal_days_s
+from planner.answers.run.thresholds import another_of, equal_days_s
 from planner.cost.goodput.goodput import Pace, Upkeep, goodput
 from planner.cost.goodput.segments import Checkpointing
 

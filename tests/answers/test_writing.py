@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.cases import each
 
-from planner.answers.whole_run.writing import writing
+from planner.answers.run.writing import writing
 from planner.cost.goodput.checkpoints import checkpoint_bytes
 from planner.frameworks.checkpoints import WRITERS
 from planner.frameworks.registry import every

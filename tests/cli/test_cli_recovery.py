@@ -10,14 +10,14 @@ from support.cases import each
 
 from cli.command import planner, refused
 from hardware_db import list_chips
-from planner.answers.whole_run.sizes import Smaller, ranks_of_domain, smaller_sizes
+from planner.answers.run.sizes import Smaller, ranks_of_domain, smaller_sizes
 from planner.base.vocabulary import PRICES
 from planner.cost.goodput.domains import domain_of
 from planner.plan import Plan
-from planner.question.kinds.running import no_peers
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 from planner.question.run.prices import prices
+from planner.question.run.running import no_peers
 
 JOB = ("--model", "gpt3-1.3b", "--hardware", "dgx-h100-ndr", "--chips", "64")
 RUN = ("--train-tokens", "1e12", "--mtbf", "3h")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from cli.command import planner
 
-from planner.cost.goodput.goodput import Pace, goodput
+from planner.cost.goodput.goodput import Pace, goodput, usual_upkeep
 from planner.cost.goodput.rates import HOUR_S, rate_of_site
 from planner.cost.goodput.segments import Checkpointing
-from planner.evidence.goodput.published import USUAL, published_rows
+from planner.evidence.goodput.published import published_rows
 from planner.evidence.goodput.table import CASES, goodput_tables
 
 
@@ -54,7 +54,7 @@ def test_effective_time_of_published_runs() -> None:
 
 def test_what_gives_the_effective_time_that_a_run_says() -> None:
     rows = {row.run: row for row in published_rows()}
-    usual = replace(USUAL, detection_s=0.0, restart_s=rows["OPT-175B"].closing_s or 0.0)
+    usual = replace(usual_upkeep(), detection_s=0.0, restart_s=rows["OPT-175B"].closing_s or 0.0)
     pace = Pace(chips=992, step_time_s=1.0, steps=math.inf,
                 saved=Checkpointing(stall_s=0.0, write_s=0.0))  # fmt: skip
     again = goodput(rate_of_site("opt-175b").theta_s, pace, usual).work
@@ -62,8 +62,8 @@ def test_what_gives_the_effective_time_that_a_run_says() -> None:
     automatic, manual = (rows[f"HLAT, {how} restarts"] for how in ("automatic", "manual"))
     theta = (automatic.closes_the_gap or 0.0) * HOUR_S
     there = replace(pace, chips=4_096)
-    assert float(goodput(theta, there, USUAL).work) == pytest.approx(0.9881, abs=1e-5)
-    by_hand = replace(USUAL, detection_s=0.0, restart_s=manual.closing_s or 0.0)
+    assert float(goodput(theta, there, usual_upkeep()).work) == pytest.approx(0.9881, abs=1e-5)
+    by_hand = replace(usual_upkeep(), detection_s=0.0, restart_s=manual.closing_s or 0.0)
     assert float(goodput(theta, there, by_hand).work) == pytest.approx(0.7783, abs=1e-5)
 
 

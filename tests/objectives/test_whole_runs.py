@@ -23,6 +23,7 @@ from planner.cost.goodput.runs import Kept, Running, kept_of, least_run_costs, r
 from planner.objectives import DAYS, OBJECTIVES, TIME, Objective
 from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
+from planner.question.request import request_from
 from planner.results.result import SolveResult
 from planner.search.driver import Driver
 from planner.search.limits import Limits
@@ -236,6 +237,15 @@ def test_a_front_of_days_against_money_over_chips_names_where_the_plan_changes()
     assert "Along it" in found.front.note
 
 
+def test_a_front_without_time_has_an_objective_of_its_own() -> None:
+    request = {"model": "gpt3-125m", "chips": 8, "train_tokens": 1e12, "price_per_chip_hour": 2.0}
+    asked = request_from({**request, "front": "days,run-money"})
+    assert asked.objective == "days"
+    assert request_from({**request, "front": "time,money"}).objective == "time"
+    named = request_from({**request, "front": ["days", "run-money"], "objective": "run-money"})
+    assert named.objective == "run-money"
+
+
 def test_limits_on_the_run_decide_the_plan_and_what_breaks_them_is_named() -> None:
     shortest, cheapest = solved("days"), solved("run-money", price_per_chip_hour=2.0)
     assert shortest.run is not None
@@ -297,7 +307,7 @@ def test_over_machines_the_fewest_days_equal_those_of_each_machine_alone() -> No
         ({"checkpoint_writes": "peer-memory"}, "checkpoint_writes: peer-memory is worked out for"),
         ({"on_failure": "shrink"}, "on_failure: shrink is worked out for one plan"),
         ({"deadline": "60d@100%"}, "a chance of '100%' is none"),
-        ({"deadline": "60d@maybe"}, "has no chance after @"),
+        ({"deadline": "60d@maybe"}, "'maybe' is not a chance; write 60d@90%"),
         ({"deadline": 0}, "greater than 0"),
         ({"max_run_energy": "3 bananas"}, "unknown unit 'bananas'"),
         ({"budget": "nan"}, "budget"),

@@ -1,4 +1,6 @@
-"""What is asked about a run as a whole: its phases, and what to do when nodes are down.
+"""What is answered about a run as a whole: its days, its phases, and nodes that are down.
 
-`phases` solves each phase and sums them up, `outage` weighs going on against waiting; begin there.
+`training` has the days, energy and money of one plan's run: begin there. `phases` solves each phase
+and sums them up, `outage` weighs going on against waiting; `sizes` and `thresholds` have what a job
+shrinks to and the failure rates that change a choice.
 """

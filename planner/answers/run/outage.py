@@ -31,12 +31,12 @@ from planner.plan import Plan
 from planner.question.asked import UPKEEP
 from planner.question.asked.typed import SolveFields
 from planner.question.kinds.kind import Kind, kind_of
-from planner.question.kinds.running import upkeep_of
-from planner.question.kinds.upkeep import RUN_LIMITS, spares_problems, upkeep_problems
 from planner.question.launch.resuming import run_of
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.resolved import Resolved, resolve
 from planner.question.run.outage import lost_of
+from planner.question.run.running import upkeep_of
+from planner.question.run.upkeep import RUN_LIMITS, spares_problems, upkeep_problems
 from planner.results.plan import PlanResult
 from planner.results.result import SolveResult
 

@@ -23,9 +23,9 @@ from planner.base.messages import Origin
 from planner.base.progress import Progress
 from planner.question.asked.typed import SolveFields
 from planner.question.kinds.kind import Kind, kind_of
-from planner.question.kinds.upkeep import RUN_LIMITS
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.run.phases import PLAN, fields_of
+from planner.question.run.upkeep import RUN_LIMITS
 from planner.results.certificate import Certificate
 from planner.results.parts import TrainingRun
 from planner.results.result import SolveResult

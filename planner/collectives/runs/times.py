@@ -14,6 +14,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
+from planner.base.bisection import turn
 from planner.base.errors import InputError
 from planner.collectives.machines.machine import Machine
 from planner.collectives.runs.program import Program, program_of
@@ -21,7 +22,6 @@ from planner.collectives.runs.simulate import check_size, run, times_s
 from solvers.collectives.schedule import Schedule
 
 _SAMPLES_PER_DECADE = 64
-_HALVINGS = 60
 _SAME = 1e-9
 
 
@@ -237,10 +237,10 @@ def _where(
     high: float,
 ) -> tuple[float, float]:
     """The size between two at which both take as long, by halving, and that time."""
-    for _ in range(_HALVINGS):
-        middle = np.array([(low + high) / 2])
-        if one(middle)[0] <= other(middle)[0]:
-            low = float(middle[0])
-        else:
-            high = float(middle[0])
-    return high, float(other(np.array([high]))[0])
+
+    def slower(size: float) -> bool:
+        at = np.array([size])
+        return bool(one(at)[0] > other(at)[0])
+
+    size = turn(slower, low, high)[1]
+    return size, float(other(np.array([size]))[0])

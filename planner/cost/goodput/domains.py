@@ -7,6 +7,8 @@ a switch has a port of every node below it. The sizes are those of the cluster's
 
 from __future__ import annotations
 
+import math
+
 from frozen_records import dataclass
 from hardware_db import Cluster, Level
 from planner.base.errors import InputError
@@ -60,11 +62,8 @@ def _size(cluster: Cluster, name: str) -> int | None:
 
 def _levels(cluster: Cluster) -> dict[str, Level]:
     """The levels of a cluster by the names that their domains have, those of a node left out."""
-    wide = [one for one in cluster.levels if (one.domain_chips or _MANY) > cluster.node_chips]
+    wide = [one for one in cluster.levels if (one.domain_chips or math.inf) > cluster.node_chips]
     racks = [one for one in wide if one.kind == "scale-up" and one.topology != "torus"]
     leaves = [one for one in wide if one.kind == "scale-out" and one.domain_chips]
     named = {RACK: racks[:1], RAIL: leaves[:1], **{one.name: [one] for one in wide}}
     return {name: levels[0] for name, levels in named.items() if levels}
-
-
-_MANY = 10**9

@@ -15,7 +15,9 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray
+from planner.base.bisection import turn
 from planner.cost.goodput.peers import PeerCopies, Rhythm, best_rhythm
+from planner.cost.goodput.rates import known as published
 from planner.cost.goodput.segments import (
     Checkpointing,
     Interruptions,
@@ -25,7 +27,6 @@ from planner.cost.goodput.segments import (
 )
 from planner.cost.goodput.spares import waiting
 
-_HALVINGS = 60
 _MOST_THETA_S = 1e18
 
 
@@ -74,6 +75,18 @@ class Upkeep:
             restart_s=self.restart_s,
             while_down=self.while_down,
         )
+
+
+def usual_upkeep() -> Upkeep:
+    """How a run is kept going where nobody says; `hardware_db/data/reference/failures.yaml`."""
+    detection, restart, share, repair = (
+        published().quantities[f"usual.{name}"].number
+        for name in ("detection", "restart", "node_share", "repair")
+    )
+    return Upkeep(
+        detection_s=detection, restart_s=restart, spares=None, straggler_loss=0.0,
+        node_share=share, repair_s=repair,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,12 +212,11 @@ def break_even_s(least: float, pace: Pace, upkeep: Upkeep) -> float | None:
     """
     if not float(goodput(_MOST_THETA_S, pace, upkeep).work) >= least:
         return None
-    low, high = 0.0, np.log(_MOST_THETA_S)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        enough = float(goodput(float(np.exp(middle)), pace, upkeep).work) >= least
-        low, high = (low, middle) if enough else (middle, high)
-    return float(np.exp(high))
+
+    def enough(log_theta: float) -> bool:
+        return float(goodput(float(np.exp(log_theta)), pace, upkeep).work) >= least
+
+    return float(np.exp(turn(enough, 0.0, np.log(_MOST_THETA_S))[1]))
 
 
 def chips_at(share: float, theta_s: float, pace: Pace, upkeep: Upkeep) -> float:
@@ -213,10 +225,9 @@ def chips_at(share: float, theta_s: float, pace: Pace, upkeep: Upkeep) -> float:
     Step, stall and write are those of the plan; enough spares, no stragglers.
     """
     ample = replace(upkeep, spares=None, straggler_loss=0.0, maintenance=0.0)
-    low, high = 0.0, float(np.log(_MOST_THETA_S))
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        at = replace(pace, chips=float(np.exp(middle)))
-        enough = float(goodput(theta_s, at, ample).work) >= share
-        low, high = (middle, high) if enough else (low, middle)
-    return float(np.exp(low))
+
+    def too_many(log_chips: float) -> bool:
+        at = replace(pace, chips=float(np.exp(log_chips)))
+        return not float(goodput(theta_s, at, ample).work) >= share
+
+    return float(np.exp(turn(too_many, 0.0, float(np.log(_MOST_THETA_S)))[0]))

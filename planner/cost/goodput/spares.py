@@ -10,6 +10,7 @@ servers, where the time that all are busy is Erlang's B(S + 1, m), whatever the 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from planner.base.arrays import FloatArray
 CHANCE = 0.99
 """That spares are enough at any time."""
 _MOST = 10_000
+_NOTHING = -80.0
+"""Logarithm of a chance that a sum near 1 no longer holds in double precision."""
 
 
 def spares_for(mean: float, chance: float = CHANCE) -> int:
@@ -27,11 +30,12 @@ def spares_for(mean: float, chance: float = CHANCE) -> int:
         mean: m: nodes under repair.
         chance: Below 1.
     """
-    if mean > _MOST:  # its normal law, rounded up
-        return math.ceil(mean + 2.4 * math.sqrt(mean))
+    if mean > _MOST:  # the normal law with its skew (Cornish and Fisher, 1938), rounded up
+        z = NormalDist().inv_cdf(chance)
+        return math.ceil(mean + z * math.sqrt(mean) + (z * z - 1.0) / 6.0)
     term, count = -mean, 0
     total = math.exp(term)
-    while total < chance:
+    while total < chance and (count < mean or term > _NOTHING):
         count += 1
         term += math.log(mean / count)
         total += math.exp(term)

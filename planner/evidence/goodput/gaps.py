@@ -39,6 +39,13 @@ def empirical(gaps_s: Sequence[float]) -> Gaps:
     return lambda random, n: random.choice(listed, n)
 
 
+def gaps_of(mean_s: float, shape: float = 1.0, gaps_s: Sequence[float] = ()) -> Gaps:
+    """The law of a mean and a shape, of which 1 is exponential; of a list where one is given."""
+    if gaps_s:
+        return empirical(gaps_s)
+    return exponential(mean_s) if shape == 1.0 else weibull(mean_s, shape)
+
+
 def read_gaps(path: Path) -> tuple[float, ...]:
     """The gaps of a text file, one a line: seconds, or with a unit such as `3.2h`; `#` comments.
 

@@ -14,8 +14,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from frozen_records import dataclass
+from planner.base.bisection import turn
 from planner.cost.evaluate import evaluate_table
-from planner.cost.goodput.goodput import Pace, Upkeep, break_even_s, goodput
+from planner.cost.goodput.goodput import Pace, break_even_s, goodput, usual_upkeep
 from planner.cost.goodput.rates import HOUR_S, rate_of_site
 from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.csvfile import published as rows_of
@@ -24,12 +25,7 @@ from planner.evidence.runs.rows import run_of
 from planner.evidence.validation.predicting import Constants
 from planner.plan import PlanTable
 
-USUAL = Upkeep(
-    detection_s=120.0, restart_s=600.0, spares=None, straggler_loss=0.0, node_share=0.5,
-    repair_s=72 * HOUR_S,
-)  # fmt: skip
 _LONGEST_S = 30 * 24 * HOUR_S
-_HALVINGS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +112,7 @@ def published_rows() -> tuple[Published, ...]:
 def _published(said: Said) -> Published:
     pace, predicted, step = _pace(said), None, _step_s(said)
     if said.site:
-        predicted = float(goodput(rate_of_site(said.site).theta_s, pace, USUAL).work)
+        predicted = float(goodput(rate_of_site(said.site).theta_s, pace, usual_upkeep()).work)
     theta, down = _closing(said, pace)
     return Published(
         run=said.run,
@@ -165,14 +161,13 @@ def _closing(said: Said, pace: Pace) -> tuple[float | None, float | None]:
         return None, None
     theta = _theta_s(said)
     if theta is None:
-        return break_even_s(said.share, pace, USUAL), None
-    low, high = 0.0, _LONGEST_S
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        kept = replace(USUAL, detection_s=0.0, restart_s=middle)
-        enough = float(goodput(theta, pace, kept).work) >= said.share
-        low, high = (middle, high) if enough else (low, middle)
-    return None, low
+        return break_even_s(said.share, pace, usual_upkeep()), None
+    upkeep, share = replace(usual_upkeep(), detection_s=0.0), said.share
+
+    def too_long(down_s: float) -> bool:
+        return not float(goodput(theta, pace, replace(upkeep, restart_s=down_s)).work) >= share
+
+    return None, turn(too_long, 0.0, _LONGEST_S)[0]
 
 
 def _theta_s(said: Said) -> float | None:

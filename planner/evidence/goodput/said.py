@@ -78,7 +78,8 @@ SAID = (
         tokens=15.6e12, chip_hours=30.84e6, site="llama-3", published="over 90 %",
         at_least=0.90,
         write_s=405e9 * 14 / 2e12,
-        missing="detection, restart, interval; its hours hold smaller batches and long sequences",
+        missing="detection, restart, interval; 8 chunks are inferred from its layers; its hours "
+        "hold smaller batches and long sequences",
         source="arXiv:2407.21783",
     ),
     Said(

@@ -18,6 +18,8 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.cost.goodput.goodput import Upkeep
+from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.goodput.gaps import Gaps
 
 FAILURES = 100
@@ -56,6 +58,33 @@ class Run:
     broken_share: float = 0.0
     broken_at_once: int = 1
     repair_s: float = 0.0
+
+
+def run_of(
+    upkeep: Upkeep, saved: Checkpointing, work_s: float, mtbf_s: float, gaps: Gaps, failures: int
+) -> Run:
+    """A job as the closed forms have it.
+
+    Args:
+        upkeep: How it is kept going; spares take the place of whole domains.
+        saved: What a checkpoint costs; numbers.
+        work_s: Work between two checkpoints.
+        mtbf_s: Mean time between failures.
+        gaps: Their law.
+        failures: Work of a run over that mean time.
+    """
+    return Run(
+        total_s=max(1.0, round(failures * mtbf_s / work_s)) * work_s,
+        work_s=work_s,
+        stall_s=float(saved.stall_s),
+        write_s=float(saved.write_s),
+        down_s=upkeep.detection_s + upkeep.restart_s,
+        gaps=gaps,
+        while_down=upkeep.while_down,
+        spares=None if upkeep.spares is None else upkeep.spares // upkeep.domain_nodes,
+        broken_share=upkeep.node_share,
+        repair_s=upkeep.repair_s,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,16 +9,16 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.base.progress import Progress
-from planner.cost.goodput.goodput import Goodput, Pace, goodput
+from planner.cost.goodput.goodput import Goodput, Pace, goodput, usual_upkeep
 from planner.cost.goodput.rates import HOUR_S, left_out, rate_of_site, sites
 from planner.cost.goodput.segments import Checkpointing
-from planner.evidence.goodput.gaps import Gaps, empirical, exponential, weibull
-from planner.evidence.goodput.published import USUAL, Published, published_rows
+from planner.evidence.goodput.gaps import Gaps, gaps_of
+from planner.evidence.goodput.published import Published, published_rows
 from planner.evidence.goodput.simulation import (
     FAILURES,
     FAILURES_WITH_REPAIRS,
-    Run,
     goodput_of,
+    run_of,
 )
 
 RUNS = 10_000
@@ -52,11 +52,14 @@ class Case:
     at_once: int = 1
     failures: int = FAILURES
 
+    @property
+    def saved(self) -> Checkpointing:
+        """What a checkpoint costs."""
+        return Checkpointing(stall_s=self.stall_s, write_s=self.write_s)
+
     def gaps(self, mean_s: float) -> Gaps:
         """Its law."""
-        if self.gap_list:
-            return empirical([mean_s * gap for gap in self.gap_list])
-        return exponential(mean_s) if self.shape == 1.0 else weibull(mean_s, self.shape)
+        return gaps_of(mean_s, self.shape, [mean_s * gap for gap in self.gap_list])
 
 
 CASES = (
@@ -170,18 +173,9 @@ def simulated_rows(
 def _simulated(case: Case, runs: int) -> Simulated:
     closed, work_s = _closed(case)
     mtbf = _THETA_S / case.chips
-    run = Run(
-        total_s=max(1.0, round(case.failures * mtbf / work_s)) * work_s,
-        work_s=work_s,
-        stall_s=case.stall_s,
-        write_s=case.write_s,
-        down_s=USUAL.detection_s + USUAL.restart_s,
-        gaps=case.gaps(mtbf),
-        spares=case.spares,
-        broken_share=USUAL.node_share,
-        broken_at_once=case.at_once,
-        repair_s=USUAL.repair_s,
-    )
+    upkeep = replace(usual_upkeep(), spares=case.spares)
+    run = run_of(upkeep, case.saved, work_s, mtbf, case.gaps(mtbf), case.failures)
+    run = replace(run, broken_at_once=case.at_once)
     mean, error = goodput_of(run, case.failures, runs)
     return Simulated(
         words=case.words, chips=case.chips, closed=float(closed.work), simulated=mean, error=error
@@ -190,9 +184,9 @@ def _simulated(case: Case, runs: int) -> Simulated:
 
 def _closed(case: Case) -> tuple[Goodput, float]:
     """Goodput with the best interval, and that interval in seconds of work."""
-    upkeep = replace(USUAL, spares=case.spares, node_share=USUAL.node_share * case.at_once)
-    saved = Checkpointing(stall_s=case.stall_s, write_s=case.write_s)
-    pace = Pace(chips=case.chips, step_time_s=1.0, steps=math.inf, saved=saved)
+    usual = usual_upkeep()
+    upkeep = replace(usual, spares=case.spares, node_share=usual.node_share * case.at_once)
+    pace = Pace(chips=case.chips, step_time_s=1.0, steps=math.inf, saved=case.saved)
     found = goodput(_THETA_S, pace, upkeep)
     return found, float(found.steps_between)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.objectives import Objective
-from planner.question.kinds.upkeep import RUN_LIMITS, of_one_plan
 from planner.question.request import Request
+from planner.question.run.upkeep import RUN_LIMITS, of_one_plan
 
 
 def check_objective(request: Request, origin: Origin) -> None:

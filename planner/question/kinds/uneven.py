@@ -14,8 +14,8 @@ from planner.plan.layout_text import parse_layout
 from planner.question.asked.usual import FRONT_POINTS
 from planner.question.fields import ALL_POINTS
 from planner.question.kinds.kind import OF_MACHINES, Kind, kind_of
-from planner.question.kinds.upkeep import RUN_LIMITS
 from planner.question.request import Request
+from planner.question.run.upkeep import RUN_LIMITS
 from planner.schedules import SCHEDULES, known_schedules, schedule_of
 
 UNIFORM, UNEVEN = LAYOUTS

@@ -1,4 +1,5 @@
-"""What questions say of a run as a whole: phases, prices, and what of its machine is down.
+"""What questions say of a run as a whole: phases, prices, upkeep, and what of its machine is down.
 
-`phases`, the published `prices` that it takes, and the `outage` of nodes or chips.
+`upkeep` checks the fields of failures and checkpoints, `running` gives what the cost model needs of
+them; `phases`, the published `prices` and the `outage` of nodes are fields of their own.
 """

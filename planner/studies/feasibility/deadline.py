@@ -26,10 +26,10 @@ from planner.cost.goodput.runs import kept_by, run_costs, spent_of
 from planner.frameworks.targets import Target
 from planner.objectives import DAYS, TIME
 from planner.plan import Plan, PlanTable
-from planner.question.kinds.running import failure_domain_of, pace_of, rate_of, upkeep_of
-from planner.question.kinds.upkeep import SHRINK
 from planner.question.options import SpaceOptions
 from planner.question.request import Request
+from planner.question.run.running import failure_domain_of, pace_of, rate_of, upkeep_of
+from planner.question.run.upkeep import SHRINK
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum

@@ -10,9 +10,10 @@ from frozen_records import dataclass
 from planner.cost.goodput.goodput import Goodput, Pace, Upkeep, goodput
 from planner.cost.goodput.rates import Rate, rate_of_unseen_site
 from planner.cost.goodput.segments import Checkpointing
-from planner.evidence.goodput.gaps import Gaps, empirical, exponential, weibull
-from planner.evidence.goodput.simulation import Run
-from planner.question.kinds.running import (
+from planner.evidence.goodput.gaps import gaps_of
+from planner.evidence.goodput.simulation import Run, run_of
+from planner.question.resolved import Resolved
+from planner.question.run.running import (
     failure_domain_of,
     pace_of,
     rate_given,
@@ -20,8 +21,7 @@ from planner.question.kinds.running import (
     store_of,
     upkeep_of,
 )
-from planner.question.kinds.upkeep import SHRINK
-from planner.question.resolved import Resolved
+from planner.question.run.upkeep import SHRINK
 from planner.results.plan import PlanResult
 from planner.studies.run.question import Law, Question
 
@@ -54,20 +54,10 @@ class Kept:
 
     def run(self, chips: int, law: Law, failures: int) -> Run:
         """The run as it is simulated; the work of so many failures if it never failed."""
-        mtbf, saved, upkeep = self.rate.theta_s / chips, self.pace(chips).saved, self.upkeep
-        work = self.every_s(chips)
-        return Run(
-            total_s=max(1.0, round(failures * mtbf / work)) * work,
-            work_s=work,
-            stall_s=float(saved.stall_s),
-            write_s=float(saved.write_s),
-            down_s=upkeep.detection_s + upkeep.restart_s,
-            gaps=_gaps(law, mtbf),
-            while_down=upkeep.while_down,
-            spares=None if upkeep.spares is None else upkeep.spares // upkeep.domain_nodes,
-            broken_share=upkeep.node_share,
-            repair_s=upkeep.repair_s,
-        )
+        mtbf = self.rate.theta_s / chips
+        gaps = gaps_of(mtbf, law.shape, law.gaps_s)
+        saved = self.pace(chips).saved
+        return run_of(self.upkeep, saved, self.every_s(chips), mtbf, gaps, failures)
 
     def ends(self, chips: int, law: Law) -> bool:
         """Whether it can be simulated, and its runs end before long.
@@ -80,12 +70,6 @@ class Kept:
         run = self.run(chips, law, 1)
         needed = run.work_s + run.stall_s + run.write_s + run.down_s
         return not law.gaps_s or max(law.gaps_s) > needed
-
-
-def _gaps(law: Law, mean_s: float) -> Gaps:
-    if law.gaps_s:
-        return empirical(law.gaps_s)
-    return exponential(mean_s) if law.shape == 1.0 else weibull(mean_s, law.shape)
 
 
 def kept_of(question: Question) -> Kept:

@@ -17,8 +17,8 @@ from planner.base.files import is_file
 from planner.base.messages import Origin, shown
 from planner.base.units import (
     parse_bytes,
+    parse_chance,
     parse_seconds,
-    parse_share,
     parse_whole,
     plural,
     texts_of,
@@ -27,8 +27,8 @@ from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.goodput.spares import CHANCE
 from planner.evidence.goodput.gaps import read_gaps
 from planner.question.asked import UPKEEP_ALONE
-from planner.question.kinds.upkeep import PEER_MEMORY, rate_problems
 from planner.question.request import Request, request_from
+from planner.question.run.upkeep import PEER_MEMORY, rate_problems
 
 NODE = 8
 """Chips of a node, where nobody says."""
@@ -222,25 +222,6 @@ def _positive(
     return read
 
 
-def _chance(given: Any) -> float:
-    text = str(given).strip()
-    value = parse_share(text, "spares-chance") if text.endswith("%") else _as_float(text)
-    if not 0.0 < value < 1.0:
-        raise InputError(
-            f"spares-chance: {shown(given)}: must be between 0 and 1, e.g. 0.99 or 99%"
-        )
-    return value
-
-
-def _as_float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise InputError(
-            f"spares-chance: {shown(text)} is not a number; write it like 0.99 or 99%"
-        ) from error
-
-
 def _law(given: Any) -> Law:
     """`exponential`, `weibull=0.7`, or the file of a list of gaps."""
     text = str(given)
@@ -276,7 +257,10 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "stall": ("stall_s", _positive("stall", parse_seconds, zero=True)),
     "checkpoint_bytes": ("checkpoint_bytes", _positive("checkpoint-bytes", parse_bytes)),
     "step_time": ("step_time_s", _positive("step-time", parse_seconds)),
-    "spares_chance": ("spares_chance", _chance),
+    "spares_chance": (
+        "spares_chance",
+        lambda given: parse_chance(str(given), "spares-chance", "99%"),
+    ),
     "simulate": ("law", _law),
     "runs": ("runs", lambda given: _count("runs", given, _MOST_RUNS)),
 }

@@ -53,9 +53,15 @@ def test_spares_at_a_chance_of_99_percent(nodes: int, spares: int) -> None:
 
 
 @pytest.mark.parametrize("mean", [1e-6, 0.3, 11.6, 800.0, 9_000.0, 5e5])
-def test_spares_are_the_quantile_of_poisson(mean: float) -> None:
-    exact = stats.poisson(mean).ppf(0.99)
-    assert exact <= spares_for(mean) <= exact + (0 if mean <= 1e4 else 0.1 * math.sqrt(mean))
+@pytest.mark.parametrize("chance", [0.5, 0.99, 0.9999])
+def test_spares_are_the_quantile_of_poisson(mean: float, chance: float) -> None:
+    exact = stats.poisson(mean).ppf(chance)
+    found = spares_for(mean, chance)
+    assert exact <= found <= exact + (0 if mean <= 1e4 else 1)
+
+
+def test_a_chance_that_no_sum_reaches_still_has_spares() -> None:
+    assert 11.6 < spares_for(11.6, math.nextafter(1.0, 0.0)) < 200
 
 
 def test_waiting_is_the_loss_of_erlang() -> None:

@@ -11,8 +11,8 @@ from planner.base.messages import Origin, one_line
 from planner.cost.context import CostModel
 from planner.frameworks.registry import framework_of_preset
 from planner.question.asked import UPKEEP
-from planner.question.kinds.upkeep import deadline_of
 from planner.question.request import Request
+from planner.question.run.upkeep import deadline_of
 
 
 def check_roofline(model: CostModel, request: Request, origin: Origin) -> None:

@@ -5,6 +5,8 @@ Figures and sources of what is usual: `hardware_db/data/reference/failures.yaml`
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from planner.base.arrays import FloatArray
@@ -13,12 +15,12 @@ from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.context import CostModel
 from planner.cost.goodput.checkpoints import checkpoint_bytes, checkpointing, copied_bytes
 from planner.cost.goodput.domains import NODE, Domain, domain_of
-from planner.cost.goodput.goodput import Pace, Upkeep
+from planner.cost.goodput.goodput import Pace, Upkeep, usual_upkeep
 from planner.cost.goodput.peers import PeerCopies
 from planner.cost.goodput.rates import HOUR_S, Rate, known, rate_of_chip, rate_of_site
 from planner.cost.goodput.runs import Running
-from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, WAIT, deadline_of
 from planner.question.request import Request
+from planner.question.run.upkeep import PEER_MEMORY, SHRINK, WAIT, deadline_of
 
 _KWH_J = 3.6e6
 _COPIES = 4
@@ -75,12 +77,12 @@ def upkeep_of(request: Request, domain: Domain | None = None) -> Upkeep:
         domain: What one failure takes out; None: a node.
     """
     spares = 0 if request.on_failure in (WAIT, SHRINK) else None
-    return Upkeep(
+    return replace(
+        usual_upkeep(),
         detection_s=_taken(request, "detection"),
         restart_s=_taken(request, "restart"),
         spares=spares if request.spares is None else request.spares,
         straggler_loss=request.straggler_loss or 0.0,
-        node_share=known().quantities["usual.node_share"].number,
         repair_s=_taken(request, "repair"),
         domain_nodes=1 if domain is None else domain.nodes,
         maintenance=request.maintenance or 0.0,

@@ -13,14 +13,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.answers.whole_run.sizes import step_time_of
+from planner.answers.run.sizes import step_time_of
+from planner.base.bisection import turn
 from planner.cost.context import CostModel
 from planner.cost.goodput.goodput import Pace, Upkeep, goodput
 from planner.cost.goodput.rates import HOUR_S
 from planner.plan import Plan
 from planner.results.recovery import OtherChoice
 
-_HALVINGS = 60
+_TRIED = 60
 _LEAST_S, _MOST_S = 1.0, 1e18
 
 
@@ -59,15 +60,12 @@ def equal_days_s(first: Pace, other: Pace, upkeep: Upkeep) -> float | None:
         return mine >= its
 
     low, high = math.log(_LEAST_S), math.log(_MOST_S)
-    steps = np.linspace(high, low, _HALVINGS)
+    steps = np.linspace(high, low, _TRIED)
     behind = next((at for at in steps if not ahead(math.exp(at))), None)
     if behind is None:
         return None
-    low, high = behind, behind + (steps[0] - steps[1])
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if ahead(math.exp(middle)) else (middle, high)
-    return math.exp(high)
+    end = behind + (steps[0] - steps[1])
+    return math.exp(turn(lambda at: ahead(math.exp(at)), behind, end)[1])
 
 
 def _speed(theta_s: float, pace: Pace, upkeep: Upkeep) -> float:

@@ -18,9 +18,9 @@ from statistics import NormalDist
 import numpy as np
 
 from frozen_records import dataclass
-from planner.answers.whole_run.sizes import Smaller, smaller_sizes
-from planner.answers.whole_run.thresholds import another_of, half_of
-from planner.answers.whole_run.writing import writing
+from planner.answers.run.sizes import Smaller, smaller_sizes
+from planner.answers.run.thresholds import another_of, half_of
+from planner.answers.run.writing import writing
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
 from planner.cost.goodput.checkpoints import checkpoint_bytes, copied_bytes
@@ -45,7 +45,9 @@ from planner.cost.goodput.shrinking import shrinking
 from planner.cost.goodput.spares import CHANCE, spares_for
 from planner.objectives import RunCosts
 from planner.plan import PlanTable
-from planner.question.kinds.running import (
+from planner.question.request import Request
+from planner.question.run.prices import prices
+from planner.question.run.running import (
     failure_domain_of,
     no_peers,
     pace_of,
@@ -54,9 +56,7 @@ from planner.question.kinds.running import (
     running_of,
     upkeep_of,
 )
-from planner.question.kinds.upkeep import PEER_MEMORY, SHRINK, deadline_of
-from planner.question.request import Request
-from planner.question.run.prices import prices
+from planner.question.run.upkeep import PEER_MEMORY, SHRINK, deadline_of
 from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.plan import PlanResult
 from planner.results.recovery import PeerRecovery, Recovery, Writing

@@ -96,7 +96,7 @@ def whole_run(request: Request, model: CostModel) -> Running | None:
     """The whole run of a question, where its tokens are given and plans can be compared by it."""
     if request.train_tokens is None or of_one_plan(request):
         return None
-    from planner.question.kinds.running import running_of  # noqa: PLC0415  (few ask)
+    from planner.question.run.running import running_of  # noqa: PLC0415  (few ask)
 
     return running_of(request, model)
 
