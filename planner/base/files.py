@@ -22,6 +22,13 @@ _BAD_PATHS = (OSError, ValueError)  # ValueError: a path with a NUL or half a ch
 _END = "..."  # the mark that ends a YAML document
 _WHOLE = "# whole only if its last line is three dots"
 
+YAML_SUFFIXES = (".yaml", ".yml")
+
+
+def names_a_file(value: object) -> bool:
+    """Whether a name is the path of a user's YAML file."""
+    return isinstance(value, str) and value.lower().endswith(YAML_SUFFIXES)
+
 
 def write_atomically(path: Path, text: str) -> None:
     """Writes a text file by way of a temporary one, so that it is never half there.

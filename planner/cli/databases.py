@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.base.errors import InputError
-from planner.base.files import check_writable, same_path, write_all
+from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, same_path, write_all
 from planner.base.messages import not_one_of
 from planner.base.units import plain
 from planner.base.version import SCHEMA_VERSION
@@ -114,8 +114,6 @@ def _write(field: str, name: str, output: Path, text_of: Callable[[str], str]) -
     Raises:
         InputError: There is no such record, or the file cannot be written.
     """
-    from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415  (not for --help)
-
     if not names_a_file(str(output)):
         raise InputError(f"output: {output}: a record is written as {' or '.join(YAML_SUFFIXES)}")
     if names_a_file(name) and same_path(output, Path(name)):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from planner.base.errors import InputError
-from planner.base.files import check_writable, same_path, write_all
+from planner.base.files import YAML_SUFFIXES, check_writable, names_a_file, same_path, write_all
 from planner.base.version import SCHEMA_VERSION
 from planner.cli.completing import changed_paths, one_of, only_in_shells
 from planner.cli.output import print_json
@@ -56,7 +56,6 @@ def new(
 
       planner solve --model llama3-70b --hardware my-chip.yaml --chips 512
     """
-    from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415  (not for --help)
     from strict_yaml.writing import dump  # noqa: PLC0415
 
     if not names_a_file(str(output)):
@@ -156,7 +155,6 @@ def _is_chip(like: str) -> bool:
     """Whether a name, or a file, is of a chip rather than of a cluster."""
     from hardware_db.likeness import is_cluster  # noqa: PLC0415  (not for --help)
     from hardware_db.loading import cluster_parts  # noqa: PLC0415
-    from planner.question.records import names_a_file  # noqa: PLC0415
 
     if names_a_file(like):
         from hardware_db.making import whole_file  # noqa: PLC0415
@@ -181,6 +179,4 @@ def _check_name(name: str, like: str) -> None:
 
 def _seen_from(like: str, folder: Path) -> str:
     """A name as it is; the path of a file as it is seen from a folder."""
-    from planner.question.records import names_a_file  # noqa: PLC0415  (not for --help)
-
     return os.path.relpath(like, folder) if names_a_file(like) else like

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.base.files import check_writable, path_as_text, same_path, write_all
+from planner.base.files import (
+    YAML_SUFFIXES,
+    check_writable,
+    names_a_file,
+    path_as_text,
+    same_path,
+    write_all,
+)
 from planner.base.messages import one_line
 from planner.cli.pages import page_about
 from planner.cli.tracing import check_trace_ending, trace_content
@@ -43,7 +50,6 @@ class Outputs:
             InputError: It cannot, with the flag.
         """
         from planner.question.kinds.pools import check_no_pictures  # noqa: PLC0415  (not for --help)
-        from planner.question.records import YAML_SUFFIXES, names_a_file  # noqa: PLC0415
         from planner.report.pages.front_file import writer_for  # noqa: PLC0415
         from planner.report.pages.picture_file import check_picture  # noqa: PLC0415
 
@@ -119,7 +125,7 @@ class Outputs:
 
 def _inputs(job_file: Path | None, request: Request) -> dict[str, Path]:
     """The user's own files that a question is read from, by what they are."""
-    from planner.question.records import FIELDS, names_a_file  # noqa: PLC0415  (not for --help)
+    from planner.question.records import FIELDS  # noqa: PLC0415  (not for --help)
 
     files = {} if job_file is None else {"job": job_file}
     named = {name: getattr(request, name) for name in FIELDS}

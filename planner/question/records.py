@@ -25,8 +25,10 @@ from planner.assumptions.rack_presets import rack_energy, rack_zero
 from planner.assumptions.software import era_on
 from planner.base.errors import InputError
 from planner.base.files import (
+    YAML_SUFFIXES,
     is_file,
     is_folder,
+    names_a_file,
     path_as_text,
     read_yaml,
     read_yaml_text,
@@ -39,7 +41,6 @@ from planner.base.messages import Origin, not_one_of, one_line
 if TYPE_CHECKING:
     from planner.assumptions.local_file import LocalCalibration
 
-YAML_SUFFIXES = (".yaml", ".yml")
 SNAPSHOT = "hf:"
 """What the path of a local snapshot of a Hugging Face repository may begin with."""
 # What the file that a field names may be: in words, and its kinds.
@@ -85,11 +86,6 @@ def portable(values: dict[str, Any], folder: Path | None = None) -> dict[str, An
         return str(path if home is None or home not in path.parents else path.relative_to(home))
 
     return _renamed(values, lambda value: path_as_text(seen(value)) if names_own(value) else value)
-
-
-def names_a_file(value: object) -> bool:
-    """Whether a name is the path of a user's file."""
-    return isinstance(value, str) and value.lower().endswith(YAML_SUFFIXES)
 
 
 def names_own(value: object, folder: Path | None = None) -> bool:

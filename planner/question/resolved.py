@@ -9,6 +9,7 @@ from frozen_records import dataclass
 from hardware_db import Chip, Cluster
 from models_db import Model
 from planner.assumptions.assumptions import PRESETS, Assumptions
+from planner.base.files import names_a_file
 from planner.base.messages import Attempts, Origin
 from planner.collectives.tables.tables import table_of
 from planner.cost.context import CostModel
@@ -49,7 +50,6 @@ from planner.question.records import (
     cluster_named,
     local_named,
     model_named,
-    names_a_file,
     preset_of,
 )
 from planner.question.request import ARGUMENTS, DEFAULT_HARDWARE, Request

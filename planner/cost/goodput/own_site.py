@@ -20,7 +20,6 @@ from planner.base.files import read_yaml_text
 from planner.base.messages import Origin, mistakes, one_line
 
 _HOUR_S = 3600.0
-_SUFFIXES = (".yaml", ".yml")
 
 
 def _day(value: Any) -> Any:
@@ -51,11 +50,6 @@ class OwnSite(_Strict):
     )
     causes: dict[str, int] = Field(default={}, description="How many by cause.")
     inputs: list[LogModel] = Field(default=[], description="What was counted.")
-
-
-def names_own_site(name: str) -> bool:
-    """Whether a name is the path of such a file."""
-    return name.lower().endswith(_SUFFIXES)
 
 
 def read_own_site(name: str) -> OwnSite:

@@ -25,9 +25,9 @@ from functools import lru_cache
 from frozen_records import dataclass
 from hardware_db import Reference, load_reference
 from planner.base.errors import InputError
+from planner.base.files import names_a_file
 from planner.base.messages import not_one_of, one_line
 from planner.base.units import plural
-from planner.cost.goodput.own_site import names_own_site, posterior_s, read_own_site
 
 HOUR_S = 3600.0
 Z_90 = 1.2815515655446004
@@ -117,7 +117,7 @@ def rate_of_site(name: str) -> Rate:
     Raises:
         InputError: There is no such site, or the file is none.
     """
-    if names_own_site(name):
+    if names_a_file(name):
         return _own_rate(name)
     if name not in sites():
         hint = "; your own is a file of planner calibrate --failures"
@@ -135,6 +135,8 @@ def rate_of_site(name: str) -> Rate:
 
 def _own_rate(name: str) -> Rate:
     """That of the failures in a file."""
+    from planner.cost.goodput.own_site import posterior_s, read_own_site  # noqa: PLC0415  (few ask)
+
     own = read_own_site(name)
     theta, low, high = posterior_s(own.failures, own.exposure_chip_hours * HOUR_S)
     words = f"that of {one_line(name)} ({plural(own.failures, 'failure')} of its own)"

@@ -11,12 +11,12 @@ from models_db import list_models
 from planner.assumptions.assumptions import PRECISIONS
 from planner.assumptions.optimizers import OPTIMIZERS as COSTED
 from planner.assumptions.software import ERAS
+from planner.base.files import names_a_file
 from planner.base.messages import did_you_mean, nearest, not_one_of, shown
 from planner.base.units import show_percent
 from planner.base.vocabulary import BOUNDARIES, COOLINGS
 from planner.evidence.runs.profiles import framework_fault
 from planner.evidence.runs.rows import JOBS, Run
-from planner.question.records import names_a_file
 
 NEEDED = ("hardware", "n_chips", "seq_len", "global_batch_seqs")
 STEP_TIME = "step_time_s"

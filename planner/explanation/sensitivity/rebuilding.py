@@ -10,10 +10,10 @@ from frozen_records import dataclass
 from hardware_db import Calibration, Chip, Level, load_calibration
 from planner.assumptions.assumptions import ORIGIN, Assumptions
 from planner.assumptions.overrides import with_constants
-from planner.base.files import read_yaml
+from planner.base.files import names_a_file, read_yaml
 from planner.cost.context import CostModel
 from planner.question.changes.leaves import ASSUMPTIONS
-from planner.question.records import assumptions_named, local_named, names_a_file, preset_of
+from planner.question.records import assumptions_named, local_named, preset_of
 from planner.question.resolved import Resolved
 
 if TYPE_CHECKING:

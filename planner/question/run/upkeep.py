@@ -11,8 +11,6 @@ from planner.base.errors import InputError
 from planner.base.units import parse_within, plural
 from planner.base.vocabulary import CHECKPOINT_WRITES, ON_FAILURE
 from planner.cost.context import CostModel
-from planner.cost.goodput.domains import NODE, domain_of
-from planner.cost.goodput.rates import rate_of_site
 from planner.question.asked import BY_NAME, UPKEEP
 from planner.question.request import Request
 from planner.question.run.prices import chip_problems, filled_prices
@@ -65,6 +63,8 @@ def rate_problems(request: Request) -> Iterator[str]:
     if len(rates) > 1:
         yield f"{rates[1]}: {rates[0]} says how often the job fails; leave one of the two out"
     if request.failure_site is not None:
+        from planner.cost.goodput.rates import rate_of_site  # noqa: PLC0415  (few ask)
+
         try:
             rate_of_site(request.failure_site)
         except InputError as error:
@@ -104,6 +104,10 @@ def whole_run(request: Request, model: CostModel) -> Running | None:
 def spares_problems(request: Request, cluster: Cluster, chips: int) -> Iterator[str]:
     """Prices of other chips; spares that are more than the nodes, or no whole failure domains."""
     yield from chip_problems(request.prices or (), cluster.chip.name)
+    if request.spares is None and request.failure_domain is None:
+        return
+    from planner.cost.goodput.domains import NODE, domain_of  # noqa: PLC0415  (few ask)
+
     nodes, spares = -(-chips // cluster.node_chips), request.spares or 0
     if spares > nodes:
         yield f"spares: {spares:,} is more than the {plural(nodes, 'node')} of the job"

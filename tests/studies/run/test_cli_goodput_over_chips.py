@@ -128,8 +128,9 @@ def test_a_restart_longer_than_the_time_between_failures_is_an_answer() -> None:
     ("--chips 64 --stall nan", "stall: "),
     ("--chips 64 --stall 5s --step-time 0", "step-time: '0': must be greater than 0"),
     ("--chips 64 --stall 5s --spares 9", "spares: 9 is more than the 8 nodes of the job"),
-    ("--chips 64 --stall 5s --spares-chance 100%", "spares-chance: a chance of '100%' is none; allowed: above 0 and below 100 %"),
-    ("--chips 64 --stall 5s --spares-chance sure", "spares-chance: 'sure' is not a chance; write 99%"),
+    ("--chips 64 --stall 5s --spares-chance 100%", "spares-chance: a chance of '100%' is none; "
+     "allowed: above 0 and below 100 %"),
+    ("--chips 64 --stall 5s --spares-chance sure", "spares-chance: 'sure' is not a chance; write"),
     ("--chips 64 --stall 5s --chip-hours-per-failure 0", "chip-hours-per-failure: 0: must be gr"),
     ("--chips 64 --stall 5s --failure-site meta", "failure-site: 'meta' is not one of llama-3"),
     ("--chips 64 --stall 5s --mtbf 3h --failure-site rsc-1", "failure-site: mtbf says how often"),

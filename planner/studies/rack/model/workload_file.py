@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from planner.assumptions.file_kinds import another_kind
 from planner.base.errors import InputError
 from planner.base.fields import refusal
-from planner.base.files import read_yaml_text
+from planner.base.files import YAML_SUFFIXES, read_yaml_text
 from planner.base.messages import Origin, did_you_mean, mistakes, not_one_of, one_line, shown
 from planner.studies.rack.model.workloads import WORKLOADS, Einsum, Workload, workload_named
 
-YAML_SUFFIXES = (".yaml", ".yml")
 _MOST = 10**12  # products of three sizes stay far within floating point
 _MOST_EINSUMS = 200
 _FORM = ConfigDict(extra="forbid", strict=True)
