@@ -56,7 +56,7 @@ def new(
 
       planner solve --model llama3-70b --hardware my-chip.yaml --chips 512
     """
-    from strict_yaml.writing import dump  # noqa: PLC0415
+    from strict_yaml.writing import dump  # noqa: PLC0415  (not for --help)
 
     if not names_a_file(str(output)):
         raise InputError(f"output: {output}: a file is written as {' or '.join(YAML_SUFFIXES)}")

@@ -140,7 +140,7 @@ def _check_target(output: Path | None, path: Path) -> None:
     Raises:
         InputError: The name says something else.
     """
-    from planner.base.files import YAML_SUFFIXES, names_a_file, same_path  # noqa: PLC0415
+    from planner.base.files import YAML_SUFFIXES, names_a_file, same_path  # noqa: PLC0415  (not for --help)
 
     if output is not None and not names_a_file(str(output)):
         raise InputError(f"output: {output}: must end in {' or '.join(YAML_SUFFIXES)}")
