@@ -22,7 +22,8 @@ from planner.base.units import (
 )
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
-from planner.objectives import OBJECTIVES
+from planner.cost.goodput.runs import run_of
+from planner.objectives import OBJECTIVES, Costs
 from planner.results.parts import Diagnosis
 from planner.results.words import join_words
 from planner.search.driver import Driver
@@ -73,7 +74,7 @@ def run_limit(space: UniformSpace, others: Iterator[str]) -> Diagnosis | None:
     return Diagnosis(
         constraint=" and ".join(blamed),
         explanation=f"{join_words(blamed)}: {head}{'; '.join(lines)}",
-        needed=found[first].value if first not in told else told[first].value,
+        needed=(found | told)[first].value,
         available=given[first],
         remedies=first_few(*near, others),
     )
@@ -104,14 +105,14 @@ def _least_of(space: UniformSpace, name: str, limits: Limits) -> _Least | None:
         return None
     plans = found.plans.take(np.array([0]))
     totals = evaluate_totals(model, plans)
-    runs = totals.runs()
-    assert runs is not None
+    times, energies = totals.step_time_s, totals.energy_j
+    runs = Costs(step_time_s=times, energy_j=energies, run=totals.runs()).of_run
     values = space.limits.run_values(model, runs)
     witness = Witness(
         plan=plans,
         chips=int(totals.chips[0]),
-        time_s=float(totals.step_time_s[0]),
-        energy_j=float(totals.energy_j[0]),
+        time_s=float(times[0]),
+        energy_j=float(energies[0]),
         meter=space.limits.meter(model, int(totals.chips[0])),
         run=runs.row(0),
     )
@@ -120,9 +121,9 @@ def _least_of(space: UniformSpace, name: str, limits: Limits) -> _Least | None:
 
 def endless(model: CostModel, chips: int) -> Diagnosis:
     """That no run ends: failures come before the work between two checkpoints is done."""
-    assert model.run is not None
-    mtbf = float(model.run.mtbf_of(np.array([float(chips)]))[0])
-    down = model.run.upkeep.detection_s + model.run.upkeep.restart_s
+    run = run_of(model)
+    mtbf = float(run.mtbf_of(np.array([float(chips)]))[0])
+    down = run.upkeep.detection_s + run.upkeep.restart_s
     return Diagnosis(
         constraint="run",
         explanation=(

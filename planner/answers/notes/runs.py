@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from planner.cost.context import CostModel
@@ -72,8 +72,7 @@ def _kind_words(plan: Plan) -> str:
     return " x ".join(words) or "data ranks alone"
 
 
-def _ends(values: Sequence[float], show: object) -> str:
+def _ends(values: Sequence[float], show: Callable[[float], str]) -> str:
     """One value, or the least and the most."""
-    assert callable(show)
     low, high = show(min(values)), show(max(values))
-    return str(low) if low == high else f"{low} to {high}"
+    return low if low == high else f"{low} to {high}"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from planner.base.arrays import FloatArray
 from planner.base.units import plain, plural, show_percent, show_seconds
 from planner.evidence.goodput.strip import DOWN, LOST, SAVE, WAIT, WORK, Span, strip_of
 from planner.report.drawing.chart import Area, Axis, Bar, Chart, Dot, Key, Line, Mark, Picture
@@ -88,12 +89,12 @@ def curve_chart(curve: Curve, marked: tuple[int, ...]) -> Chart:
     )  # fmt: skip
 
 
-def _points(curve: Curve, shares: np.ndarray) -> tuple[tuple[float, float], ...]:
+def _points(curve: Curve, shares: FloatArray) -> tuple[tuple[float, float], ...]:
     pairs = zip(curve.chips, shares, strict=True)
     return tuple((float(chips), 100.0 * float(share)) for chips, share in pairs)
 
 
-def _band(curve: Curve, low: np.ndarray, high: np.ndarray, tone: str, hatch: str) -> Area:
+def _band(curve: Curve, low: FloatArray, high: FloatArray, tone: str, hatch: str) -> Area:
     corners = _points(curve, high) + _points(curve, low)[::-1]
     return Area(corners=corners, tone=tone, hatch=hatch, detail="80 % interval of the failure rate")
 
@@ -127,7 +128,7 @@ def _shown(curve: Curve, marked: tuple[int, ...]) -> list[int]:
 
 
 def _row(curve: Curve, at: int) -> tuple[str, ...]:
-    def between(low: np.ndarray, high: np.ndarray) -> str:
+    def between(low: FloatArray, high: FloatArray) -> str:
         return f"{show_percent(float(low[at]))} to {show_percent(float(high[at]))}"
 
     return (
