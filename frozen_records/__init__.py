@@ -22,12 +22,13 @@ else:
     def dataclass(**options: bool) -> Callable[[type], type]:
         """`dataclasses.dataclass`; methods of a frozen class are compiled at their first call.
 
-        A class that is not frozen, or derived from a dataclass, is made by the standard library.
+        A class that is not frozen is made by the standard library; of a derived one, what refuses
+        changes is, since the library lets no class that can be changed derive from a frozen one.
         """
 
         def made(cls: type) -> type:
-            waits = options.get("frozen", False) and not hasattr(cls, "__dataclass_fields__")
-            return _late(cls, options) if waits else dataclasses.dataclass(**options)(cls)
+            late = options.get("frozen", False)
+            return _late(cls, options) if late else dataclasses.dataclass(**options)(cls)
 
         return made
 
@@ -46,9 +47,11 @@ def _late(cls: type, options: dict[str, bool]) -> type:
     ]
     for method in waiting:
         setattr(cls, method.name, method)
+    derived = hasattr(cls, "__dataclass_fields__")
     for name, function in (_OF_SLOTS if options.get("slots") else _OF_DICT).items():
-        setattr(cls, name, function)
-    plain = {**options, "frozen": False, **dict.fromkeys(_OPTION.values(), False)}
+        if not derived:
+            setattr(cls, name, function)
+    plain = {**options, "frozen": derived, **dict.fromkeys(_OPTION.values(), False)}
     made: Any = dataclasses.dataclass(**plain)(cls)
     made.__dataclass_params__.frozen = True  # so that a class derived from it has to be
     for method in waiting:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from hardware_db.making import (
     whole_named,
     with_default_cluster,
 )
-from hardware_db.reading import read_file, read_record, record_names
+from hardware_db.reading import DATA, read_file, read_record, record_names
 from strict_yaml.text import YamlText
 
 Name = str | Path
@@ -173,7 +172,7 @@ def record_text(name: Name) -> str:
         return dump(whole_file(Path(name)).data, leaves_in_flow=True, width=100)
     known = _known(name)
     folder = "clusters" if known in list_clusters() else "chips"
-    file = resources.files("hardware_db").joinpath("data", folder, f"{known}.yaml")
+    file = DATA.joinpath(folder, f"{known}.yaml")
     return file.read_text(encoding="utf-8")
 
 
@@ -200,10 +199,9 @@ def database_hash() -> str:
     import hashlib  # noqa: PLC0415  (only for fingerprints)
 
     digest = hashlib.sha256()
-    root = resources.files("hardware_db").joinpath("data")
     for folder in ("calibration", "chips", "clusters", "reference"):
         for name in record_names(folder):
-            content = root.joinpath(folder, f"{name}.yaml").read_bytes()
+            content = DATA.joinpath(folder, f"{name}.yaml").read_bytes()
             digest.update(f"{folder}/{name}:{len(content)}\n".encode())
             digest.update(content)
     return digest.hexdigest()[:16]

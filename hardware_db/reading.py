@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,8 @@ from hardware_db.errors import HardwareError, nearest
 from strict_yaml.errors import YamlError
 from strict_yaml.text import YamlText
 
+DATA = Path(__file__).with_name("data")
+"""Of the records that the package ships."""
 MAX_BYTES = 1024 * 1024
 _LIMITS = {"max_bytes": MAX_BYTES, "max_depth": 30}
 
@@ -19,14 +20,14 @@ _LIMITS = {"max_bytes": MAX_BYTES, "max_depth": 30}
 @functools.cache
 def record_names(folder: str) -> tuple[str, ...]:
     """Names of the records that the package ships in a folder of its data, sorted."""
-    entries = resources.files("hardware_db").joinpath("data", folder).iterdir()
+    entries = DATA.joinpath(folder).iterdir()
     names = (entry.name for entry in entries)
     return tuple(sorted(name[:-5] for name in names if name.endswith(".yaml")))
 
 
 def record_bytes(folder: str, name: str) -> bytes:
     """The file of a record, as it is shipped."""
-    return resources.files("hardware_db").joinpath("data", folder, f"{name}.yaml").read_bytes()
+    return DATA.joinpath(folder, f"{name}.yaml").read_bytes()
 
 
 def read_record(folder: str, name: object) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -30,6 +29,8 @@ def nearest(word: str, candidates: Iterable[str], count: int = 1) -> list[str]:
     Returns:
         Up to `count` candidates, best first; empty when nothing is similar.
     """
+    import difflib  # noqa: PLC0415  (only needed when something is wrong)
+
     return difflib.get_close_matches(word, sorted(set(candidates)), n=count, cutoff=0.6)
 
 

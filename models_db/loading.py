@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from models_db.schema import Count, CountOrZero, ModelRecord, ParameterCount, Tokens
 
 CONFIG = "config.json"
+_DATA = Path(__file__).with_name("data")
 _SUFFIXES = (".yaml", ".yml")
 _MOST_READ_BYTES = 10 * 2**20
 
@@ -38,7 +38,7 @@ _MOST_READ_BYTES = 10 * 2**20
 @functools.cache
 def shipped_names() -> tuple[str, ...]:
     """Names of the shipped model files, sorted."""
-    entries = (entry.name for entry in (resources.files("models_db") / "data").iterdir())
+    entries = (entry.name for entry in _DATA.iterdir())
     return tuple(sorted(name.removesuffix(".yaml") for name in entries if name.endswith(".yaml")))
 
 
@@ -48,7 +48,7 @@ def shipped_content(name: str) -> bytes:
     Args:
         name: one of `shipped_names()`.
     """
-    return (resources.files("models_db") / "data" / f"{name}.yaml").read_bytes()
+    return _DATA.joinpath(f"{name}.yaml").read_bytes()
 
 
 @functools.cache

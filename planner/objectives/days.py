@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frozen_records import dataclass
 from planner.base.units import show_days
 from planner.objectives.objective import Costs, Objective
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 _DAY_S = 86400.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Days(Objective):
     """Wall time of the run with the time that failures take.
 
@@ -22,16 +20,16 @@ class Days(Objective):
     Where nobody published how often chips fail, it is the time without failures.
     """
 
-    name: str = "days"
-    noun: str = "wall time of the run"
-    short: str = "days"
-    unit: str = "days"
-    more: str = "longer"
-    less: str = "shorter"
-    distinguished_by: str = "days"
-    of_run: bool = True
-    over_chips: bool = True
-    front: tuple[str, ...] = ("days", "run-energy")
+    name = "days"
+    noun = "wall time of the run"
+    short = "days"
+    unit = "days"
+    more = "longer"
+    less = "shorter"
+    distinguished_by = "days"
+    of_run = True
+    over_chips = True
+    front = ("days", "run-energy")
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Days."""

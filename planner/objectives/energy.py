@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frozen_records import dataclass
 from planner.base.units import show_joules
 from planner.objectives.objective import BY_ENERGY, Costs, Objective
 
@@ -12,18 +11,17 @@ if TYPE_CHECKING:
     from planner.base.arrays import FloatArray
 
 
-@dataclass(frozen=True, kw_only=True)
 class Energy(Objective):
     """Joules of a step, all chips together."""
 
-    name: str = "energy"
-    noun: str = "energy per step"
-    short: str = "energy"
-    unit: str = "J"
-    more: str = "more energy"
-    less: str = "less energy"
-    distinguished_by: str = "energies"
-    uneven: str = BY_ENERGY
+    name = "energy"
+    noun = "energy per step"
+    short = "energy"
+    unit = "J"
+    more = "more energy"
+    less = "less energy"
+    distinguished_by = "energies"
+    uneven = BY_ENERGY
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Joules."""

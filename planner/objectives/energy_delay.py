@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frozen_records import dataclass
 from planner.base.units import plain, show_joules, show_seconds
 from planner.objectives.objective import BY_PRODUCT, Costs, Objective
 
@@ -12,23 +11,22 @@ if TYPE_CHECKING:
     from planner.base.arrays import FloatArray
 
 
-@dataclass(frozen=True, kw_only=True)
 class EnergyDelay(Objective):
     """Joules of a step times its seconds.
 
     Horowitz, Indermaur and Gonzalez, "Low-power digital design", 1994.
     """
 
-    name: str = "edp"
-    noun: str = "energy-delay product"
-    short: str = "energy x time"
-    unit: str = "J s"
-    more: str = "more energy x time"
-    less: str = "less energy x time"
-    distinguished_by: str = "energy x time"
-    degree: int = 2
-    with_time: bool = False
-    uneven: str = BY_PRODUCT
+    name = "edp"
+    noun = "energy-delay product"
+    short = "energy x time"
+    unit = "J s"
+    more = "more energy x time"
+    less = "less energy x time"
+    distinguished_by = "energy x time"
+    degree = 2
+    with_time = False
+    uneven = BY_PRODUCT
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Joule-seconds."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frozen_records import dataclass
 from planner.base.units import show_bytes
 from planner.objectives.objective import Costs, Objective
 
@@ -12,18 +11,17 @@ if TYPE_CHECKING:
     from planner.base.arrays import FloatArray
 
 
-@dataclass(frozen=True, kw_only=True)
 class Memory(Objective):
     """Bytes of the fullest chip; of plans that hold as many the fastest is the best."""
 
-    name: str = "memory"
-    noun: str = "memory per chip"
-    short: str = "memory"
-    unit: str = "B"
-    more: str = "more memory"
-    less: str = "less memory"
-    degree: int = 0
-    of_memory: bool = True
+    name = "memory"
+    noun = "memory per chip"
+    short = "memory"
+    unit = "B"
+    more = "more memory"
+    less = "less memory"
+    degree = 0
+    of_memory = True
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Bytes."""

@@ -85,12 +85,11 @@ class Bounds:
     standing_w: FloatArray | float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Objective(ABC):
     """What a best plan has the least of.
 
-    To add one, write a subclass that gives the fields below their values and says in `value` what
-    it makes of the costs of plans. Nothing else of the planner has to change: the search, its
+    To add one, write a subclass that gives the attributes below their values and says in `value`
+    what it makes of the costs of plans. Nothing else of the planner has to change: the search, its
     proof, the front, explanations, comparisons, pictures and the command line ask the objective.
     Register an instance in `planner.objectives.registry`, or the class in an entry point of the
     group `planner.objectives` of your own package, under the same name.
@@ -148,6 +147,12 @@ class Objective(ABC):
     needs_price: bool = False
     needs_limit: bool = False
     uneven: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))
 
     @abstractmethod
     def value(self, costs: Costs) -> FloatArray | float:

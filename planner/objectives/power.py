@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frozen_records import dataclass
 from planner.base.units import show_watts
 from planner.objectives.objective import Bounds, Costs, Objective
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 _ROUNDED_DOWN = 1 - 1e-12
 
 
-@dataclass(frozen=True, kw_only=True)
 class Power(Objective):
     """Joules of a step over its seconds, all chips together, of nodes and fabric.
 
@@ -32,17 +30,17 @@ class Power(Objective):
     than T_longest.
     """
 
-    name: str = "power"
-    noun: str = "mean power"
-    short: str = "power"
-    unit: str = "W"
-    more: str = "more power"
-    less: str = "less power"
-    degree: int = 0
-    front: tuple[str, ...] = ("time", "power")
-    over_chips: bool = True
-    monotone: bool = False
-    needs_limit: bool = True
+    name = "power"
+    noun = "mean power"
+    short = "power"
+    unit = "W"
+    more = "more power"
+    less = "less power"
+    degree = 0
+    front = ("time", "power")
+    over_chips = True
+    monotone = False
+    needs_limit = True
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Watts."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frozen_records import dataclass
 from planner.base.units import show_watt_hours
 from planner.objectives.objective import Costs, Objective
 
@@ -15,23 +14,22 @@ _MWH_J = 3.6e9
 _MWH_WH = 1e6
 
 
-@dataclass(frozen=True, kw_only=True)
 class RunEnergy(Objective):
     """Energy of the run, all chips together, with work that is lost and time that is waited.
 
     That of nodes and fabric, as of a step: the facility adds its share to every plan alike.
     """
 
-    name: str = "run-energy"
-    noun: str = "energy of the run"
-    short: str = "energy/run"
-    unit: str = "MWh"
-    more: str = "more energy"
-    less: str = "less energy"
-    distinguished_by: str = "energies"
-    of_run: bool = True
-    over_chips: bool = True
-    front: tuple[str, ...] = ("days", "run-energy")
+    name = "run-energy"
+    noun = "energy of the run"
+    short = "energy/run"
+    unit = "MWh"
+    more = "more energy"
+    less = "less energy"
+    distinguished_by = "energies"
+    of_run = True
+    over_chips = True
+    front = ("days", "run-energy")
 
     def value(self, costs: Costs) -> FloatArray | float:
         """Megawatt-hours."""

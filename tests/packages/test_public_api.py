@@ -1,6 +1,7 @@
 """The public surface is pinned: adding a name is a decision, not an accident."""
 
 import ast
+import gc
 import inspect
 import re
 import tomllib
@@ -35,6 +36,18 @@ def test_every_name_is_there_and_documented(name: str) -> None:
         assert thing.count(".") == 2
     else:
         assert inspect.getdoc(thing)
+
+
+@each("collects", [True, False])
+def test_loading_leaves_the_collection_of_cycles_as_it_was(collects: bool) -> None:
+    was = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert planner.__getattr__("solve")
+        assert gc.isenabled() == collects
+        assert gc.get_freeze_count() == 0
+    finally:
+        (gc.enable if was else gc.disable)()
 
 
 @each("package", [planner, solvers, hardware_db, models_db])

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from hardware_db import Cluster, Level
@@ -84,7 +84,7 @@ def _made(level: Level, chips: int, on_progress: Progress | None) -> DomainTable
 @lru_cache(maxsize=1)
 def shipped() -> dict[str, DomainTable]:
     """The tables of this package, by wiring."""
-    file = resources.files("planner.collectives.tables").joinpath(SHIPPED, FILE)
+    file = Path(__file__).parent.joinpath(SHIPPED, FILE)
     tables = json.loads(file.read_text(encoding="utf-8"))["tables"]
     return {table["wiring"]: _read(table) for table in tables}
 

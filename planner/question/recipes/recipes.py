@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from statistics import median_low
 from typing import Any, TypeVar
 
@@ -131,6 +131,6 @@ def _projects(recipes: Sequence[Recipe]) -> tuple[str, ...]:
 
 
 def _content() -> dict[str, Any]:
-    file = resources.files("planner.question.recipes").joinpath("recipes.yaml")
+    file = Path(__file__).with_name("recipes.yaml")
     content: dict[str, Any] = load_shipped(file.read_bytes(), "planner/recipes")
     return content
