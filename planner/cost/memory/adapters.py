@@ -20,7 +20,7 @@ DORA_KEPT_BYTES = 4.0
 """Per output of a matrix with DoRA: what its product and its adapter gave, in 16 bits.
 
 Both are scaled by a trained magnitude. PEFT 0.21.2, tuners/lora/dora.py; counted there with hooks
-on saved tensors (`tests/frameworks/export/test_oracle_peft.py`).
+on saved tensors (`tests/frameworks/export/test_oracle_tuning.py`).
 """
 _DORA_MADE_BYTES = 6.0
 """Per element of a matrix while its norm is taken: B A, the same scaled, and its sum with W."""
