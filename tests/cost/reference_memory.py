@@ -348,10 +348,7 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     kept = trained * framework.weight_gradient_buffer * shapes
     kept += trained * framework.gradient_residue * parameters
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
-    if made_bytes(job) and layer:
-        kinds = set(job.model.layer_kinds)
-        pairs = [pair for kind in kinds for pair in layer_matrices(job.model, kind)]
-        kept += made_bytes(job) * max(rows * columns for rows, columns in pairs) / plan.tp
+    kept += made_bytes(job) / plan.tp if layer else 0.0
     if stage.sharding != "zero3":
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:

@@ -71,13 +71,27 @@ def kept_bytes(job: Job, kind: str, pairs: Sequence[tuple[int, int]]) -> float:
 
 
 def made_bytes(job: Job) -> float:
-    """Per element of a matrix that a product makes and drops."""
+    """Of the largest matrix that a product makes and drops; DoRA makes adapted ones anew."""
+    if job.kind != "lora":
+        return 0.0
     widened = 2 if job.frozen_weights != "16-bit" else 0
-    return widened + (_MADE if job.adapter == "dora" else 0) if job.kind == "lora" else 0
+    kinds = set(job.model.layer_kinds)
+
+    def largest(names: Sequence[str]) -> int:
+        pairs = [pair for kind in kinds for pair in layer_matrices(job.model, kind, names)]
+        return max(rows * columns for rows, columns in pairs)
+
+    made = float(widened * largest(()))
+    if job.adapter == "dora":
+        made = max(made, float((widened + _MADE) * largest(job.lora_targets)))
+    return made
 
 
-def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
-    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one."""
+def layer_matrices(model: Model, kind: str, names: Sequence[str] = ()) -> list[tuple[int, int]]:
+    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one.
+
+    With `names` those of them that bear one; latent attention bears all of q, k, v and o or none.
+    """
     h, heads, dim = model.hidden, model.heads, model.head_dim
     if model.attention.kind == "mla":
         latent, rope = model.attention.kv_lora_rank or 0, model.attention.qk_rope_head_dim or 0
@@ -85,13 +99,16 @@ def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
         q_rank = model.attention.q_lora_rank
         pairs = [(h, q_rank), (q_rank, heads * dim)] if q_rank else [(h, heads * dim)]
         pairs += [(h, latent + rope), (latent, heads * (dim - rope + value)), (heads * value, h)]
+        whole = "q" if {"q", "k", "v", "o"} <= {*names} else "latent"
+        named = [(whole, pair) for pair in pairs]
     else:
         kv = model.kv_heads * dim
-        pairs = [(h, heads * dim), (h, kv), (h, kv), (heads * dim, h)]
+        named = [("q", (h, heads * dim)), ("k", (h, kv)), ("v", (h, kv)), ("o", (heads * dim, h))]
     widths = [model.mlp.hidden or 0]
     if kind == "moe" and model.moe is not None:
         widths = [model.moe.expert_hidden] * model.moe.experts
         widths += [model.moe.shared_expert_hidden] * model.moe.shared_experts
     for width in widths:
-        pairs += [(h, width)] * (2 if model.mlp.gated else 1) + [(width, h)]
-    return pairs
+        ups = ("gate", "up") if model.mlp.gated else ("up",)
+        named += [(up, (h, width)) for up in ups] + [("down", (width, h))]
+    return [pair for name, pair in named if not names or name in names]

@@ -68,6 +68,22 @@ def test_what_peft_keeps_for_backward_is_counted(targets: tuple[str, ...]) -> No
         assert more == pytest.approx(LAYERS * tokens * expected, rel=1e-9)
 
 
+@each(("targets", "frozen"), [
+    (targets, frozen) for targets in (("k", "v"), ("q",), ("gate",), MATRICES)
+    for frozen in ("16-bit", "nf4")
+])  # fmt: skip
+def test_dora_makes_adapted_matrices_anew_alone(targets: tuple[str, ...], frozen: str) -> None:
+    """6 B an element of the largest of them; a product widens any that is quantized to 2 B."""
+    lora, dora = (tuned(lora_targets=targets, adapter=name, frozen_weights=frozen)
+                  for name in ("lora", "dora"))  # fmt: skip
+    adapted = max(inputs * outputs for inputs, outputs in (SIZES[name] for name in targets))
+    widened = 2 * (frozen != "16-bit")
+    made = max(widened * HIDDEN * WIDTH, (widened + 6) * adapted) - widened * HIDDEN * WIDTH
+    # gradients are made of all trained parameters, so of the magnitudes too
+    magnitudes = LAYERS * sum(SIZES[name][1] for name in targets)
+    assert part(dora, "buffers") - part(lora, "buffers") == pytest.approx(made, abs=8 * magnitudes)
+
+
 def test_only_adapted_matrices_cost_time() -> None:
     times = [step_s(tuned(lora_targets=targets)) for targets in TARGETS]
     assert times[0] < times[1] < times[3]

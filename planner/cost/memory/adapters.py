@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from frozen_records import dataclass
 from models_db import LayerKind, Model
 from planner.assumptions.optimizers import FROZEN, UNQUANTIZED
-from planner.base.vocabulary import ATTENTION_MATRICES
+from planner.base.vocabulary import ATTENTION_MATRICES, MATRICES
 from planner.cost.job import Job
 
 _MASK_BYTES, _COPY_BYTES = 1.0, 2.0
@@ -44,7 +44,11 @@ class Matrix:
 
 def adapted_matrices(job: Job, kind: LayerKind) -> Iterator[Matrix]:
     """The adapted matrices of one layer of a kind: every routed and each shared expert's too."""
-    model, targets = job.model, job.adapted
+    yield from _matrices(job.model, kind, job.adapted)
+
+
+def _matrices(model: Model, kind: LayerKind, targets: tuple[str, ...]) -> Iterator[Matrix]:
+    """Those of one layer of a kind that bear the names, of `planner.base.vocabulary.MATRICES`."""
     for inputs, outputs, count in _of_attention(model, targets):
         yield Matrix(inputs, outputs, count, count)
     ups = sum(name in targets for name in ("gate", "up")[0 if model.mlp.gated else 1 :])
@@ -113,14 +117,22 @@ def kept_beside(job: Job, *, moe: bool) -> float:
 
 
 def largest_made(job: Job) -> float:
-    """Elements of the largest matrix, times bytes, that a product makes anew and drops, tp of 1.
+    """Bytes of the largest matrix that a product makes anew and drops, tp of 1.
 
-    A product with quantized weights expands them to 16 bits; DoRA makes B A to take a norm.
+    A product with quantized weights expands them to 16 bits; DoRA makes B A to take a norm of an
+    adapted one.
     """
-    model = job.model
     if job.trains_all:
         return 0.0
-    widths = [kv for kv in (model.mlp.hidden, model.moe and model.moe.expert_hidden) if kv]
-    largest = model.hidden * max([model.heads * model.head_dim, *widths])
     widened = FROZEN[UNQUANTIZED] if job.widens else 0.0
-    return largest * (widened + (_DORA_MADE_BYTES if job.adapter == "dora" else 0.0))
+    made = widened * _largest(job.model, MATRICES)
+    if job.adapter != "dora":
+        return made
+    return max(made, (widened + _DORA_MADE_BYTES) * _largest(job.model, job.adapted))
+
+
+def _largest(model: Model, targets: tuple[str, ...]) -> int:
+    """Elements of the largest matrix of a layer that bears one of the names; 0 without one."""
+    kinds = set(model.layer_kinds)
+    every = [one for kind in kinds for one in _matrices(model, kind, targets)]
+    return max((one.inputs * one.outputs for one in every if one.count), default=0)
