@@ -20,7 +20,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import Energy, Inside, Phases, energy_inside, split_energy
 from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import LayerCost
-from planner.cost.memory.memory import MEMORY_PARTS, Memory
+from planner.cost.memory.memory import Memory
 from planner.cost.memory.parameters import trained_share
 from planner.cost.stages.layout import stage_tensors
 from planner.cost.stages.recomputation import RecomputeGroup
@@ -154,8 +154,6 @@ def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> B
     moved = moved or traffic(model, x.columns)
     tokens, needed, peak = _rates(model, x, phases)
     again = tokens * repeated_flop_per_token(model, x.columns)
-    binding = x.memory.binding_stage
-    rows = np.arange(len(time))
     return Breakdown(
         step_time_s=time,
         time_parts=time_parts(model, x),
@@ -164,7 +162,7 @@ def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> B
         power_per_chip_w=phases.total / time / chips,
         memory=x.memory,
         memory_per_chip_bytes=x.memory.peak,
-        memory_parts={name: x.memory.parts[name][rows, binding] for name in MEMORY_PARTS},
+        memory_parts=x.memory.fullest,
         host_memory_bytes=x.memory.host_peak,
         tokens_per_s=tokens,
         mfu=needed / peak,

@@ -70,11 +70,10 @@ class Memory:
         return _row_max(self.total)
 
     @property
-    def state(self) -> FloatArray:
-        """(n,) bytes of weights and optimizer of the fullest stage."""
-        rows = np.arange(len(self.total))
-        held = self.parts["weights"] + self.parts["optimizer"]
-        return np.asarray(held[rows, self.binding_stage])
+    def fullest(self) -> dict[str, FloatArray]:
+        """(n,) bytes of the fullest stage, by `MEMORY_PARTS`."""
+        rows, binding = np.arange(len(self.total)), self.binding_stage
+        return {name: self.parts[name][rows, binding] for name in MEMORY_PARTS}
 
     @property
     def binding_stage(self) -> IntArray:
