@@ -137,7 +137,7 @@ def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -
     if model.attention.kind != "mla":
         kv_heads = max(math.ceil(model.kv_heads / x.tp), 1)
         width = heads * model.head_dim + kv_heads * (model.head_dim + value)
-        linear.add(a, x.tokens, model.hidden, width, clock=x.clock)
+        linear.add(a, x.tokens, model.hidden, width, clock=x.clock, matrices=3)
         return
     attention = model.attention
     rank, rope = attention.kv_lora_rank or 0, attention.qk_rope_head_dim or 0
@@ -154,7 +154,7 @@ def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -
 
 def _mlp(a: Assumptions, model: Model, x: Where, linear: Linear, width: float) -> None:
     up = 2 if model.mlp.gated else 1
-    linear.add(a, x.tokens, model.hidden, up * width, clock=x.clock, of="mlp")
+    linear.add(a, x.tokens, model.hidden, up * width, clock=x.clock, of="mlp", matrices=up)
     linear.add(a, x.tokens, width, model.hidden, clock=x.clock, of="mlp")
 
 

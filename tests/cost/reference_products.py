@@ -37,7 +37,8 @@ class Linear:
     """Forward, input gradient and weight gradient of linear layers, summed.
 
     `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `adapted` the
-    three of products beside which an adapter may stand, of attention and of MLPs.
+    three of products beside which an adapter may stand, of attention and of MLPs, and the squares
+    of the inputs of each of its matrices.
     """
 
     forward: float = 0.0
@@ -47,7 +48,7 @@ class Linear:
     outputs: float = 0.0
     weights: float = 0.0
     adapted: dict[str, list[float]] = field(
-        default_factory=lambda: {"attention": [0.0] * 3, "mlp": [0.0] * 3}
+        default_factory=lambda: {"attention": [0.0] * 4, "mlp": [0.0] * 4}
     )
 
     def add(
@@ -62,14 +63,19 @@ class Linear:
         copies: float = 1.0,
         scale: float = 1.0,
         of: str = "attention",
+        matrices: int = 1,
     ) -> None:
-        """One more (tokens x inputs)(inputs x outputs), of attention, mlp, experts or router."""
+        """One more (tokens x inputs)(inputs x outputs), of attention, mlp, experts or router.
+
+        It may be of several `matrices` with the same inputs, side by side.
+        """
         if of != "router":
             self.inputs += copies * tokens * inputs
             self.outputs += copies * tokens * outputs
             self.weights += copies * inputs * outputs
         if of in self.adapted:
-            sizes = (tokens * inputs, tokens * outputs, inputs * outputs)
+            square = matrices * inputs * inputs
+            sizes = (tokens * inputs, tokens * outputs, inputs * outputs, square)
             self.adapted[of] = [x + y for x, y in zip(self.adapted[of], sizes, strict=True)]
         speed = a.matmul_flop_per_s if rate is None else rate
 

@@ -15,6 +15,7 @@ from planner.cost.job import Job
 _NORM = sum((2, 2 + 2, 2 + 2 + 2, 2))  # B A written; scaled; added to W; read for its norm
 _OUTPUT = sum((2 + 2, 2 + 2, 2 + 2 + 2))  # the product scaled; the adapter scaled; both added
 _KEPT = 2 + 2  # what the product and the adapter gave
+_IDENTITY = 2 + 2  # of PEFT and torchtune: written and read to make B A; 2 while B A is there
 _MADE = 2 + 2 + 2  # B A, the same scaled, its sum with W
 
 
@@ -36,10 +37,12 @@ def beside_s(a: Assumptions, job: Job, linear: Linear) -> tuple[float, float]:
     kinds = ("attention", "mlp") if a.adapts_mlp else ("attention",)
     moved = norms = 0.0
     for kind in kinds:
-        inputs, outputs, weights = linear.adapted[kind]
+        inputs, outputs, weights, squares = linear.adapted[kind]
         moved += a.adapter_bytes * (inputs + outputs) + (_OUTPUT * outputs if dora else 0)
         widened = a.widening_bytes if job.frozen_weights != "16-bit" else 0
-        norms += (_NORM + widened) * weights if dora else 0
+        if dora:
+            norms += (_NORM + widened) * weights
+            norms += _IDENTITY * squares if job.framework.adapter_identity else 0
     return a.elementwise * moved / a.memory_bytes_per_s, norms / a.memory_bytes_per_s
 
 
@@ -77,14 +80,15 @@ def made_bytes(job: Job) -> float:
     widened = 2 if job.frozen_weights != "16-bit" else 0
     kinds = set(job.model.layer_kinds)
 
-    def largest(names: Sequence[str]) -> int:
-        pairs = [pair for kind in kinds for pair in layer_matrices(job.model, kind, names)]
-        return max(rows * columns for rows, columns in pairs)
+    def pairs(names: Sequence[str]) -> list[tuple[int, int]]:
+        return [pair for kind in kinds for pair in layer_matrices(job.model, kind, names)]
 
-    made = float(widened * largest(()))
-    if job.adapter == "dora":
-        made = max(made, float((widened + _MADE) * largest(job.lora_targets)))
-    return made
+    made = max(widened * rows * columns for rows, columns in pairs(()))
+    if job.adapter != "dora":
+        return float(made)
+    square = 2 if job.framework.adapter_identity else 0
+    anew = [(widened + _MADE) * i * o + square * i * i for i, o in pairs(job.lora_targets)]
+    return float(max(made, *anew))
 
 
 def layer_matrices(model: Model, kind: str, names: Sequence[str] = ()) -> list[tuple[int, int]]:

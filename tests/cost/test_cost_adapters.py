@@ -73,12 +73,12 @@ def test_what_peft_keeps_for_backward_is_counted(targets: tuple[str, ...]) -> No
     for frozen in ("16-bit", "nf4")
 ])  # fmt: skip
 def test_dora_makes_adapted_matrices_anew_alone(targets: tuple[str, ...], frozen: str) -> None:
-    """6 B an element of the largest of them; a product widens any that is quantized to 2 B."""
+    """6 B an element of it and 2 B of an identity; a product widens any quantized one to 2 B."""
     lora, dora = (tuned(lora_targets=targets, adapter=name, frozen_weights=frozen)
                   for name in ("lora", "dora"))  # fmt: skip
-    adapted = max(inputs * outputs for inputs, outputs in (SIZES[name] for name in targets))
     widened = 2 * (frozen != "16-bit")
-    made = max(widened * HIDDEN * WIDTH, (widened + 6) * adapted) - widened * HIDDEN * WIDTH
+    anew = [(widened + 6) * i * o + 2 * i * i for i, o in (SIZES[name] for name in targets)]
+    made = max(0, *(one - widened * HIDDEN * WIDTH for one in anew))
     # gradients are made of all trained parameters, so of the magnitudes too
     magnitudes = LAYERS * sum(SIZES[name][1] for name in targets)
     assert part(dora, "buffers") - part(lora, "buffers") == pytest.approx(made, abs=8 * magnitudes)
@@ -102,6 +102,19 @@ def test_a_norm_with_each_forward_pass_costs_time() -> None:
     once, quantized = (replace(dora, job=replace(dora.job, frozen_weights=name))
                        for name in ("16-bit", "nf4"))  # fmt: skip
     assert step_s(quantized) > step_s(once)
+
+
+def test_dora_makes_its_product_of_an_identity_in_peft_alone() -> None:
+    """2 B of each element are written and read; Megatron-Bridge multiplies the factors."""
+    targets = ("q", "v", "down")
+    dora = tuned(lora_targets=targets, adapter="dora")
+    factors = replace(dora.job.framework, adapter_identity=False)
+    bare = replace(dora, job=replace(dora.job, framework=factors))
+    moved = 4 * LAYERS * sum(SIZES[name][0] ** 2 for name in targets)
+    rounds = dora.job.global_batch / (PLAN.dp * PLAN.micro_batch)
+    more = step_s(dora) - step_s(bare)
+    assert more == pytest.approx(rounds * moved / dora.assumptions.memory_bytes_per_s, rel=0.02)
+    assert not case_of(framework="megatron").job.framework.adapter_identity
 
 
 def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:

@@ -45,6 +45,7 @@ def case(model: str, framework: str, changes: dict[str, Any], **assumed: Any) ->
     ("megatron", {}),
     ("torchtitan", {"adapts_mlp": True, "hides_gather": False}),
     ("torchtitan", {"adapts_mlp": False, "hides_gather": True}),
+    ("fsdp", {"adapts_mlp": True}),
 ])  # fmt: skip
 def test_tuning_costs_what_the_reference_says(framework: str, assumed: dict[str, Any]) -> None:
     for model, plans in (("llama3-8b", DENSE), ("mixtral-8x7b", EXPERTS)):

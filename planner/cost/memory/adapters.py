@@ -24,6 +24,9 @@ on saved tensors (`tests/frameworks/export/test_oracle_tuning.py`).
 """
 _DORA_MADE_BYTES = 6.0
 """Per element of a matrix while its norm is taken: B A, the same scaled, and its sum with W."""
+_IDENTITY_BYTES = 2.0
+"""Per element of the identity that B A is made of, which autograd keeps as long as that; see
+`planner.cost.kernels.adapters`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +123,31 @@ def largest_made(job: Job) -> float:
     """Bytes of the largest matrix that a product makes anew and drops, tp of 1.
 
     A product with quantized weights expands them to 16 bits; DoRA makes B A to take a norm of an
-    adapted one.
+    adapted one, some frameworks of an identity.
     """
     if job.trains_all:
         return 0.0
     widened = FROZEN[UNQUANTIZED] if job.widens else 0.0
-    made = widened * _largest(job.model, MATRICES)
+    made = _largest_bytes(job.model, MATRICES, widened)
     if job.adapter != "dora":
         return made
-    return max(made, (widened + _DORA_MADE_BYTES) * _largest(job.model, job.adapted))
+    identity = _IDENTITY_BYTES if job.framework.adapter_identity else 0.0
+    norm = _largest_bytes(job.model, job.adapted, widened + _DORA_MADE_BYTES, identity)
+    return max(made, norm)
 
 
-def _largest(model: Model, targets: tuple[str, ...]) -> int:
-    """Elements of the largest matrix of a layer that bears one of the names; 0 without one."""
+def _largest_bytes(
+    model: Model, targets: tuple[str, ...], each: float, square: float = 0.0
+) -> float:
+    """Bytes beside the largest matrix of a layer that bears one of the names; 0 without one.
+
+    Args:
+        model: The model.
+        targets: The names.
+        each: Bytes per element of the matrix.
+        square: Bytes per element of a square matrix as wide as its inputs.
+    """
     kinds = set(model.layer_kinds)
-    every = [one for kind in kinds for one in _matrices(model, kind, targets)]
-    return max((one.inputs * one.outputs for one in every if one.count), default=0)
+    every = [one for kind in kinds for one in _matrices(model, kind, targets) if one.count]
+    sizes = [one.inputs * (each * one.outputs + square * one.inputs) for one in every]
+    return max(sizes, default=0.0)
