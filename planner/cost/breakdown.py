@@ -10,14 +10,10 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import Columns
 from planner.cost.communication.data_parallel import gathers_once, late_gather_s
-from planner.cost.communication.traffic import (
-    Traffic,
-    model_flop_per_token,
-    repeated_flop_per_token,
-    traffic,
-)
+from planner.cost.communication.traffic import Traffic, model_flop_per_token, traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import Energy, Inside, Phases, energy_inside, split_energy
+from planner.cost.kernels.executed import repeated_flop_per_token
 from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import LayerCost
 from planner.cost.memory.memory import Memory

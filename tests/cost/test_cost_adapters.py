@@ -8,11 +8,8 @@ from support.cases import each
 
 from cost.cases import Case, case_of
 from planner.base.vocabulary import MATRICES
-from planner.cost.communication.traffic import (
-    attention_flop_per_token,
-    flop_without_repeats,
-    model_flop_per_token,
-)
+from planner.cost.communication.traffic import attention_flop_per_token, model_flop_per_token
+from planner.cost.kernels.executed import flop_without_repeats
 from planner.cost.memory.adapters import adapter_parameters, kept_beside
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable

@@ -18,8 +18,8 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.communication.exchanges import ACTIVATION_BYTES, context_bytes, tensor_bytes
-from planner.cost.communication.traffic import elementwise_bytes, product_bytes, repeats
 from planner.cost.context import CostModel
+from planner.cost.kernels.executed import elementwise_bytes, product_bytes, repeats
 from planner.cost.kernels.flop import attention_flop_per_token
 from planner.cost.pieces import layer_at, layer_columns
 from planner.cost.stages.recomputation import RecomputeGroup

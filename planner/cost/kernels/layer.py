@@ -23,6 +23,7 @@ from planner.cost.communication.exchanges import (
     LayerInputs,
     context_exchange_s,
     expert_exchange_s,
+    exposed_context_s,
     tensor_exchange_s,
     tensor_wait_s,
 )
@@ -33,7 +34,7 @@ from planner.cost.kernels.passes import PassTimes
 from planner.cost.kernels.routing import busiest_rank
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
-from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
+from planner.plan import FULL, SELECTIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     formats, widened = _formats_s(a, operators, x), _widened_s(a, operators, x)
     sent = _sent_s(a, shapes, x, load if moe else None)
     tp = sent["tp"] * (1 - a.tp_overlap)
-    cp = _exposed_exchange_s(a, x, sent["cp"], core)
+    cp = exposed_context_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
     norms = weight_norms_s(a, shapes, operators, x)
     forward = PassTimes(
@@ -248,31 +249,6 @@ def _widened_s(
     every = [one for name, each in operators.items() if name != "router" for one in each]
     weights = reduce(np.add, [one.share * one.copies * one.inputs * one.outputs for one in every])
     return np.asarray(a.widening_bytes * weights / a.memory_bytes_per_s)
-
-
-def _exposed_exchange_s(
-    a: Assumptions, x: LayerInputs, sent: FloatArray, core: AttentionSeconds
-) -> tuple[FloatArray, FloatArray]:
-    """Exposed context-parallel exchange, forward and backward.
-
-    A ring hides behind up to 80 % of attention and is at least 10 % exposed; backward it takes
-    twice the bytes (gradients of keys and values travel too). Where keys and values are gathered at
-    once, that hides behind a cp-th of attention only. An all-to-all is not hidden.
-    """
-    if not np.any(x.cp > 1):
-        none = np.zeros_like(core.forward)
-        return none, none
-
-    def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
-        return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
-
-    if x.gathers_context:
-        forward = exposed(sent, core.forward / x.cp)
-        backward = exposed(sent, core.backward / x.cp) + exposed(sent, core.backward)
-    else:
-        forward, backward = exposed(sent, core.forward), exposed(2 * sent, core.backward)
-    switched = x.cp_mode == ALL_TO_ALL
-    return np.where(switched, sent, forward), np.where(switched, sent, backward)
 
 
 def _exposed_experts(a: Assumptions, one: PassTimes, shared: Halves | None) -> PassTimes:

@@ -1,6 +1,6 @@
 """The matrix multiplications of one layer and micro-batch on one chip, as shapes.
 
-`planner.cost.kernels.layer` asks for their seconds, `planner.cost.communication.traffic` for the
+`planner.cost.kernels.layer` asks for their seconds, `planner.cost.kernels.executed` for the
 bytes that they move.
 """
 

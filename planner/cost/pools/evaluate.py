@@ -21,18 +21,15 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Breakdown, Evaluated, breakdown, peak_flop_per_s
 from planner.cost.columns import Columns, columns_of
-from planner.cost.communication.traffic import (
-    Traffic,
-    flop_without_repeats,
-    group_bytes,
-    model_flop_per_token,
-    repeated_flop_per_token,
-    scores_flop_per_token,
-    traffic,
-)
+from planner.cost.communication.traffic import Traffic, group_bytes, model_flop_per_token, traffic
 from planner.cost.context import mesh_of
 from planner.cost.energy.energy import Energy, Phases, split_energy
 from planner.cost.evaluate import evaluated_columns
+from planner.cost.kernels.executed import (
+    flop_without_repeats,
+    repeated_flop_per_token,
+    scores_flop_per_token,
+)
 from planner.cost.memory.memory import Memory
 from planner.cost.pools.pools import (
     Pool,
