@@ -36,7 +36,8 @@ def gemm_s(
 class Linear:
     """Forward, input gradient and weight gradient of linear layers, summed.
 
-    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `adapted` the
+    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `matrices` are the
+    forward and input-gradient seconds of all but the router; `adapted` the
     three of products beside which an adapter may stand, of attention and of MLPs, and the squares
     of the inputs of each of its matrices.
     """
@@ -47,6 +48,7 @@ class Linear:
     inputs: float = 0.0
     outputs: float = 0.0
     weights: float = 0.0
+    matrices: tuple[float, float] = (0.0, 0.0)
     adapted: dict[str, list[float]] = field(
         default_factory=lambda: {"attention": [0.0] * 4, "mlp": [0.0] * 4}
     )
@@ -82,6 +84,9 @@ class Linear:
         def one(m: float, n: float, k: float) -> float:
             return scale * gemm_s(a, m, n, k, clock=clock, rate=speed, copies=copies)
 
-        self.forward += one(tokens, outputs, inputs)
-        self.input_grad += one(tokens, inputs, outputs)
+        ahead, back = one(tokens, outputs, inputs), one(tokens, inputs, outputs)
+        if of != "router":
+            self.matrices = self.matrices[0] + ahead, self.matrices[1] + back
+        self.forward += ahead
+        self.input_grad += back
         self.weight_grad += one(inputs, outputs, tokens)

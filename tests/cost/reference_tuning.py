@@ -46,8 +46,38 @@ def beside_s(a: Assumptions, job: Job, linear: Linear) -> tuple[float, float]:
     return a.elementwise * moved / a.memory_bytes_per_s, norms / a.memory_bytes_per_s
 
 
+def with_dropped(job: Job, linear: Linear) -> float:
+    """Adds what DoRA multiplies again with dropped inputs; forward seconds of that.
+
+    All matrices but routers are adapted. Source: Megatron-Bridge, peft/dora_layers.py, `forward`.
+    """
+    if not drops(job):
+        return 0.0
+    ahead, back = linear.matrices
+    linear.forward += ahead
+    linear.input_grad += back
+    return ahead
+
+
+def drops(job: Job) -> bool:
+    """Whether adapted matrices multiply inputs with and without what dropout takes away."""
+    return job.kind == "lora" and job.adapter == "dora" and job.lora_dropout > 0
+
+
+def dropped_parameters(job: Job, kind: str) -> int:
+    """Parameters of a layer that a token meets twice for that."""
+    if not drops(job):
+        return 0
+    sizes = [rows * columns for rows, columns in layer_matrices(job.model, kind)]
+    idle = 0
+    if kind == "moe" and job.model.moe is not None:
+        moe = job.model.moe
+        idle = (moe.experts - moe.experts_per_token) * job.model.expert_parameters
+    return sum(sizes) - idle
+
+
 def with_reference(
-    job: Job, ahead: dict[str, float], adapters: float, widened: float
+    job: Job, ahead: dict[str, float], adapters: float, widened: float, dropped: float
 ) -> dict[str, float]:
     """A forward pass by cause with that of the reference, which has no adapters.
 
@@ -55,8 +85,8 @@ def with_reference(
     """
     if not passes(job):
         return ahead
-    less = adapters + (widened if copies(job) else 0.0)
-    return {cause: 2 * part - (less if cause == "memory" else 0) for cause, part in ahead.items()}
+    less = {"memory": adapters + (widened if copies(job) else 0.0), "compute": dropped}
+    return {cause: 2 * part - less.get(cause, 0.0) for cause, part in ahead.items()}
 
 
 def kept_bytes(job: Job, kind: str, pairs: Sequence[tuple[int, int]]) -> float:

@@ -13,7 +13,7 @@ from cost.reference_memory import (
     trained_share,
 )
 from cost.reference_network import Net
-from cost.reference_tuning import copies, passes
+from cost.reference_tuning import copies, dropped_parameters, passes
 from hardware_db import Cluster
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -148,5 +148,6 @@ def executed_flop(job: Job, a: Assumptions, plan: Plan) -> float:
     runs = (3 if job.kind != "lora" else 2) + ref
     backward = 2.5 if a.fused_attention else 2.0
     tokens = job.global_batch * job.seq_len
+    matrices += sum(2 * 2 * dropped_parameters(job, kind) for kind in job.model.layer_kinds)
     computed = linear * runs + matrices + share * (attention * (1 + ref + backward) + scores)
     return tokens * computed

@@ -114,6 +114,33 @@ def test_dora_makes_its_product_of_an_identity_in_peft_alone() -> None:
     assert not case_of(framework="megatron").job.framework.adapter_identity
 
 
+@each("targets", TARGETS)
+def test_dropout_has_dora_multiply_adapted_matrices_twice(targets: tuple[str, ...]) -> None:
+    """Forward and for the gradients of inputs; not in a pass of a reference without adapters."""
+    plain, once = (tuned(lora_targets=targets, adapter="dora", **changes)
+                   for changes in ({}, {"reference": "adapters"}))  # fmt: skip
+    flop = 2 * LAYERS * sum(SIZES[name][0] * SIZES[name][1] for name in targets)
+    tokens, more = plain.job.batch_tokens, []
+    rows = PLAN.micro_batch * plain.job.seq_len
+    rounds = tokens / rows
+    for case in (plain, once):
+        drops = replace(case, job=replace(case.job, lora_dropout=0.1))
+        for plan, passes in ((PLAN, 2), (replace(PLAN, recompute="full"), 3)):
+            found = [one.run([plan]) for one in (case, drops)]
+            executed = float(found[1].flop[0] - found[0].flop[0])
+            assert executed == pytest.approx(passes * tokens * flop, rel=1e-9)
+            seconds = [float(one.time_parts["compute"][0]) for one in found]
+            more.append(seconds[1] - seconds[0])
+            fastest = executed / PLAN.dp / case.model.chip.peak_flop_per_s["bf16"]
+            assert fastest < more[-1] < 3 * fastest
+            moved = found[1].memory_traffic_bytes[0] - found[0].memory_traffic_bytes[0]
+            least = sum((SIZES[name][0] + rows) * SIZES[name][1] for name in targets)
+            assert moved > passes * LAYERS * case.assumptions.operand_bytes * rounds * least
+    assert more[:2] == pytest.approx(more[2:])
+    lora, dropping = (tuned(lora_targets=targets, lora_dropout=share) for share in (0.0, 0.1))
+    assert lora.run([PLAN]).flop == dropping.run([PLAN]).flop
+
+
 def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:
     wide, narrow = (
         [step_s(tuned(precision=precision, frozen_weights=frozen)) for frozen in ("16-bit", "fp8")]

@@ -12,7 +12,7 @@ from models_db import Recurrence, load_model
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.communication.traffic import model_flop_per_token
-from planner.cost.kernels.linears import Shares, layer_linears, product_flop
+from planner.cost.kernels.linears import Shares, layer_operators, product_flop
 from planner.cost.kernels.recurrence import Scan, delta_flop, scan_of, ssd_flop
 from planner.cost.kernels.shapes import WHOLE, shapes_of
 from planner.cost.memory.memory import activation_bytes
@@ -160,10 +160,10 @@ def test_linears_of_all_layers_multiply_the_parameters_that_they_have() -> None:
         shares = Shares(tokens=one, tp=one.astype(np.int64), ep=one.astype(np.int64))
         kinds = model.layer_kinds
         flop = sum(
-            kinds.count("moe" if moe else "dense")
-            * float(np.sum(product_flop(layer_linears(shapes, shares, moe=moe), 1.0)))
+            kinds.count("moe" if moe else "dense") * float(np.sum(product_flop(linears, 1.0)))
             for moe in (False, True)
             if ("moe" if moe else "dense") in kinds
+            for linears in layer_operators(shapes, shares, moe=moe).values()
         )
         head = 2.0 * model.vocab_size * model.hidden
         vectors = 2.0 * shapes.matmul_parameters - head - flop

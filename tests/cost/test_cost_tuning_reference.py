@@ -29,7 +29,7 @@ TUNED: tuple[dict[str, Any], ...] = (
 PAIRS: tuple[dict[str, Any], ...] = (
     {"kind": "finetune", "reference": "model"},
     {"kind": "finetune", "reference": "precomputed"},
-    {"kind": "lora", "reference": "adapters", "adapter": "dora"},
+    {"kind": "lora", "reference": "adapters", "adapter": "dora", "lora_dropout": 0.1},
     {"kind": "lora", "reference": "model", "frozen_weights": "nf4"},
     {"kind": "lora", "reference": "adapters", "frozen_weights": "nf4"},
 )

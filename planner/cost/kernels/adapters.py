@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray
 from planner.base.vocabulary import ATTENTION_MATRICES
 from planner.cost.communication.exchanges import LayerInputs
+from planner.cost.job import Job
 from planner.cost.kernels.linears import Linear
 from planner.cost.kernels.shapes import Shapes
 
@@ -66,6 +68,19 @@ def weight_norms_s(
     return np.asarray(moved / a.memory_bytes_per_s)
 
 
+def dropped_products(job: Job, shapes: Shapes, operators: dict[str, list[Linear]]) -> list[Linear]:
+    """Products of adapted matrices with dropped inputs, of DoRA with dropout; else none.
+
+    Forward and for the gradients of inputs; see `planner.cost.memory.adapters.dropped_elements`.
+    """
+    if job.trains_all or job.adapter != "dora" or not job.lora_dropout:
+        return []
+    return [
+        replace(one, outputs=share * one.outputs)
+        for one, share, _ in _of_targets(shapes, operators, _OPERATORS, job.adapted)
+    ]
+
+
 def _adapted(
     a: Assumptions, shapes: Shapes, operators: dict[str, list[Linear]], x: LayerInputs
 ) -> Iterator[tuple[Linear, float, int]]:
@@ -74,7 +89,7 @@ def _adapted(
     Where the job does not say which, they are those that runs of the era have them beside: no
     run that was fitted has any beside routed experts.
     """
-    names = _OPERATORS
+    names: tuple[str, ...] = _OPERATORS
     if not x.job.lora_targets:
         names = ("attention", "mlp", "shared experts") if a.adapts_mlp else ("attention",)
     return _of_targets(shapes, operators, names, x.job.adapted)

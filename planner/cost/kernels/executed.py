@@ -6,7 +6,7 @@ is said; (n, s) has a column per stage class.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import reduce
 
 import numpy as np
@@ -17,8 +17,14 @@ from planner.base.arrays import FloatArray, distinct
 from planner.cost.columns import Columns
 from planner.cost.communication.data_parallel import owned_parameters
 from planner.cost.context import CostModel
-from planner.cost.kernels.flop import attention_flop_per_token, other_flop, scan_flop_per_token
-from planner.cost.kernels.linears import Linear, Shares, layer_linears, pass_bytes
+from planner.cost.kernels.adapters import dropped_products
+from planner.cost.kernels.flop import (
+    attention_flop_per_token,
+    dropped_flop_per_token,
+    other_flop,
+    scan_flop_per_token,
+)
+from planner.cost.kernels.linears import Linear, Shares, layer_operators, pass_bytes
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
@@ -70,14 +76,15 @@ def repeated_flop_per_token(
         x: The plans.
         causal_share: Share of the scores that the kernels compute.
     """
-    dense, moe = model.shapes.dense_parameters, model.shapes.moe_parameters
-    one, shapes = model.job.model, model.shapes
+    one, shapes, dropped = model.job.model, model.shapes, dropped_flop_per_token(model.job)
+    dense, moe = 2.0 * shapes.dense_parameters, 2.0 * shapes.moe_parameters
+    dense, moe = dense + dropped[0], moe + dropped[1]
     scores = attention_flop_per_token(one, shapes) / one.layers
     scans = scan_flop_per_token(one, shapes)[0] / one.layers
 
     def of_group(group: RecomputeGroup) -> FloatArray:
         again = repeats(model, group)
-        linear = 2.0 * (group.dense * dense + group.moe * moe) * again.linear
+        linear = (group.dense * dense + group.moe * moe) * again.linear
         attention = causal_share * scores * (group.dense + group.moe) * again.attention
         if scans:
             attention = attention + scans * (group.dense + group.moe) * again.exchanges
@@ -97,6 +104,8 @@ def flop_without_repeats(model: CostModel) -> float:
     passes = (3.0 if model.job.trains_all else 2.0) + ref
     other, again, _ = other_flop(model.job, model.shapes)
     linear = 2.0 * model.shapes.matmul_parameters * passes
+    kinds, (dense, moe) = model.job.model.layer_kinds, dropped_flop_per_token(model.job)
+    linear += 2.0 * (kinds.count("dense") * dense + kinds.count("moe") * moe)
     return linear + scores_flop_per_token(model) + ((3.0 + ref) * other + again)
 
 
@@ -147,25 +156,35 @@ def product_bytes(model: CostModel, x: Columns) -> FloatArray:
     tp, ep = plans.tp[first, None], plans.ep[first, None]
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[first, None]
     shares = Shares(tokens=tokens, tp=tp, ep=ep)
-    linears = {
-        moe: layer_linears(shapes, shares, moe=moe)
-        for moe in (False, True)
-        if ("moe" if moe else "dense") in model.job.model.layer_kinds
-    }
+    linears = list(_products(model, shares))
     columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
     head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
-    every = [*(one for part in linears.values() for one in part), *([head] if shapes.vocab else [])]
+    every = [one for _, some, _ in linears for one in some] + ([head] if shapes.vocab else [])
     forward, gradients = pass_bytes(model.assumptions, every, trains_all=model.job.trains_all)
-    total, at, ahead = np.zeros(x.stages.count.shape), 0, 1 + model.job.reference_passes
-    for moe, some in linears.items():
+    total, at = np.zeros(x.stages.count.shape), 0
+    for moe, some, ahead in linears:
         own, at = slice(at, at + len(some)), at + len(some)
         once, again = (reduce(np.add, part[own])[rows] for part in (forward, gradients))
         for group in x.groups:
             moved = again + (ahead + repeats(model, group).linear) * once
             total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
     if shapes.vocab:
+        ahead = 1 + model.job.reference_passes
         total = total + x.stages.last * (ahead * forward[at] + gradients[at])[rows]
     return total
+
+
+def _products(model: CostModel, shares: Shares) -> Iterator[tuple[bool, list[Linear], int]]:
+    """Products of the kinds of layers, dense and with experts, and how often each goes forward."""
+    job, shapes = model.job, model.shapes
+    for moe in (False, True):
+        if ("moe" if moe else "dense") not in job.model.layer_kinds:
+            continue
+        operators = layer_operators(shapes, shares, moe=moe)
+        every = [one for linears in operators.values() for one in linears]
+        yield moe, every, 1 + job.reference_passes
+        if dropped := dropped_products(job, shapes, operators):
+            yield moe, dropped, 1
 
 
 def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:

@@ -27,7 +27,7 @@ from planner.cost.communication.exchanges import (
     tensor_exchange_s,
     tensor_wait_s,
 )
-from planner.cost.kernels.adapters import adapters_s, weight_norms_s
+from planner.cost.kernels.adapters import adapters_s, dropped_products, weight_norms_s
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.passes import PassTimes
@@ -89,7 +89,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     load = busiest_rank(a, shapes, x.tokens, x.tp, x.ep) if moe else 1.0
     shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep, load=load)
     operators = layer_operators(shapes, shares, moe=moe)
-    linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
+    linears, dropped = _products_s(a, shapes, operators, x)
     core = _attention_core(a, shapes, x, moe=moe)
     adapters = adapters_s(a, shapes, operators, x)
     memory = _elementwise_s(a, shapes, x, moe=moe) + adapters
@@ -118,7 +118,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if x.job.reference_passes:
-        forward += _reference(x, forward, adapters + norms, widened)
+        forward += _reference(x, forward, dropped, adapters + norms, widened)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
@@ -137,15 +137,32 @@ def _sent_s(
     return {"tp": tp + tensor_wait_s(a, x), "cp": context_exchange_s(shapes, x), "ep": ep}
 
 
+def _products_s(
+    a: Assumptions, shapes: Shapes, operators: dict[str, list[Linear]], x: LayerInputs
+) -> tuple[MatmulSeconds, FloatArray | float]:
+    """Seconds of all products, and those forward that DoRA adds with dropped inputs."""
+    linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
+    dropped = dropped_products(x.job, shapes, operators)
+    if not dropped:
+        return linears, 0.0
+    more = seconds(a, dropped, x.clock)
+    forward, input_grad = linears.forward + more.forward, linears.input_grad + more.input_grad
+    return replace(linears, forward=forward, input_grad=input_grad), more.forward
+
+
 def _reference(
-    x: LayerInputs, forward: PassTimes, adapters: FloatArray | float, widened: FloatArray | float
+    x: LayerInputs,
+    forward: PassTimes,
+    dropped: FloatArray | float,
+    adapters: FloatArray | float,
+    widened: FloatArray | float,
 ) -> PassTimes:
     """The forward pass of a reference model: that of the trained one without its adapters.
 
     A copy of its own has weights of 16 bits, which nothing widens (`planner.cost.memory.state`).
     """
     lacks = adapters + float(x.job.reference_copies) * widened
-    alike = replace(forward, memory=forward.memory - lacks)
+    alike = replace(forward, compute=forward.compute - dropped, memory=forward.memory - lacks)
     return alike.scaled(float(x.job.reference_passes))
 
 

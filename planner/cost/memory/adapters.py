@@ -104,6 +104,19 @@ def adapter_parameters(job: Job) -> int:
     )
 
 
+def dropped_elements(job: Job, kind: LayerKind) -> float:
+    """Elements that a token meets of the frozen matrices that DoRA multiplies twice in a layer.
+
+    With dropout an adapted matrix is multiplied with the inputs that are left as well as with all
+    of them, and both have gradients. Of an adapted one of Megatron-Bridge and PEFT; torchtune takes
+    the product of all inputs for both. Sources: PEFT 0.21.2, tuners/lora/variants.py,
+    `DoraLinearVariant.forward`, and dora.py; Megatron-Bridge, peft/dora_layers.py, `DoRALinear`.
+    """
+    if job.trains_all or job.adapter != "dora" or not job.lora_dropout:
+        return 0.0
+    return float(sum(one.crossed * one.inputs * one.outputs for one in adapted_matrices(job, kind)))
+
+
 def kept_beside(job: Job, *, moe: bool) -> float:
     """Bytes per token and layer, of all of tp, that backward needs for adapters beside the rest.
 
