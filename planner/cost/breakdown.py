@@ -15,7 +15,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import Energy, Inside, Phases, energy_inside, split_energy
 from planner.cost.kernels.executed import repeated_flop_per_token
 from planner.cost.kernels.layer import LayerTimes
-from planner.cost.layer_costs import LayerCost
+from planner.cost.layer_costs import EndCost, LayerCost
 from planner.cost.memory.memory import Memory
 from planner.cost.memory.parameters import trained_share
 from planner.cost.stages.layout import stage_tensors
@@ -240,6 +240,8 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
             one = shapes.blocks * _of_class(passes[axis] * seconds, which)
             parts[_CAUSES[axis]] += layers * one
         parts["data_parallel"] += layers * _of_class(cost.collective, which)
+    first = _of_class(x.columns.stages.first, which)
+    parts["tensor_parallel"] += first * inputs.ends.tower_sent[:, 0]
     m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
     parts = {name: turns * part for name, part in parts.items()}
     parts["data_parallel"] += _of_class(np.hstack([s.collective for s in x.stages]), which)
@@ -278,6 +280,18 @@ def _of_class(table: FloatArray, which: IntArray) -> FloatArray:
     return np.asarray(table[np.arange(len(which)), which if table.shape[1] > 1 else 0])
 
 
+def _ends_s(ends: EndCost) -> dict[str, FloatArray]:
+    """(n,) seconds of embedding and tower by `TIME_PARTS`, of those that they have."""
+    other = ends.tower_memory + ends.tower_tp + ends.tower_host
+    parts = {
+        "compute": ends.tower - other,
+        "memory_bound": ends.embedding - ends.tower + ends.tower_memory,
+        "tensor_parallel": ends.tower_tp,
+        "host": ends.tower_host,
+    }
+    return {name: part[:, 0] for name, part in parts.items()}
+
+
 def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
     """Seconds by cause as the slowest stage sees them; see `planner.cost.step`."""
     a, step, inputs = model.assumptions, x.step, x.inputs
@@ -301,9 +315,8 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
             parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
         exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
-    embedding = inputs.ends.embedding[:, 0] - inputs.ends.tower[:, 0]
-    parts["memory_bound"] += here(layout.first) * embedding
-    parts["compute"] += here(layout.first) * inputs.ends.tower[:, 0]
+    for name, seconds in _ends_s(inputs.ends).items():
+        parts[name] = parts[name] + here(layout.first) * seconds
     parts["compute"] += here(layout.last) * inputs.ends.head[:, 0]
     m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
     parts = {name: turns * part for name, part in parts.items()}

@@ -13,7 +13,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
-from planner.base.arrays import FloatArray, distinct
+from planner.base.arrays import FloatArray, IntArray, distinct
 from planner.cost.columns import Columns
 from planner.cost.communication.data_parallel import owned_parameters
 from planner.cost.context import CostModel
@@ -25,6 +25,7 @@ from planner.cost.kernels.flop import (
     scan_flop_per_token,
 )
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, pass_bytes
+from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import padded_vocab, trained_share
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.cost.terms import data_nets
@@ -50,10 +51,15 @@ class Repeats:
 
 def repeats(model: CostModel, group: RecomputeGroup) -> Repeats:
     """What is done again of the layers of a group; see `planner.cost.kernels.layer`."""
-    full = np.where(group.recompute == FULL, 1.0, 0.0)
-    some = np.where(group.recompute == SELECTIVE, 1.0, 0.0)
+    return repeats_of(model, model.shapes, group.recompute)
+
+
+def repeats_of(model: CostModel, shapes: Shapes, recompute: IntArray) -> Repeats:
+    """The same of layers of any shapes, by the code of their recomputation."""
+    full = np.where(recompute == FULL, 1.0, 0.0)
+    some = np.where(recompute == SELECTIVE, 1.0, 0.0)
     drops = model.framework.selective
-    share = {"half-matmuls": 0.5, "up-projections": model.shapes.up_share}.get(drops, 0.0)
+    share = {"half-matmuls": 0.5, "up-projections": shapes.up_share}.get(drops, 0.0)
     moves = float(drops != "core-attention")
     scores = float(not moves and not model.assumptions.fused_attention)
     return Repeats(
@@ -143,7 +149,12 @@ def memory_bytes(model: CostModel, x: Columns) -> FloatArray:
     elementwise = x.batch * job.seq_len * over_groups(x, of_group)
     owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
     state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
-    return products + elementwise + state
+    if not job.images:
+        return products + elementwise + state
+    from planner.cost.vision.moved import tower_moved_bytes  # noqa: PLC0415  (few jobs have one)
+
+    tower = x.rounds[:, 0] * chips * tower_moved_bytes(model, plans)
+    return products + elementwise + state + tower
 
 
 def product_bytes(model: CostModel, x: Columns) -> FloatArray:
@@ -190,16 +201,20 @@ def _products(model: CostModel, shares: Shares) -> Iterator[tuple[bool, list[Lin
 def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
     """Bytes per token of the element-wise work of a dense and of a mixture-of-experts layer."""
     a, shapes = model.assumptions, model.shapes
-    rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
-    row = shapes.hidden * (a.row_bytes * rows + a.tp_bytes)
-    made = [shapes.parts_of(moe=moe) for moe in (False, True)]
-    ffn = a.ffn_bytes * (1 + shapes.gated)
-    widths = (shapes.dense_width, shapes.active_width)
-    dense, moe = (
-        2 * a.elementwise * (parts.blocks / 2 * row + parts.feed_forward * (ffn * width))
-        for parts, width in zip(made, widths, strict=True)
-    )
+    copies = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
+    dense, moe = (layer_bytes(a, shapes, copies, moe=moe) for moe in (False, True))
     if shapes.scan:
+        made = [shapes.parts_of(moe=moe) for moe in (False, True)]
         of_scan = a.elementwise * shapes.scan.elementwise + shapes.scan.moved
         dense, moe = (x + p.recurrence * of_scan for x, p in zip((dense, moe), made, strict=True))
     return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.expert_io
+
+
+def layer_bytes(
+    a: Assumptions, shapes: Shapes, copies: FloatArray | IntArray, *, moe: bool
+) -> FloatArray:
+    """The same of a layer without scan and routing, where so many ranks have its rows whole."""
+    row = shapes.hidden * (a.row_bytes * copies + a.tp_bytes)
+    ffn = a.ffn_bytes * (1 + shapes.gated) * (shapes.active_width if moe else shapes.dense_width)
+    parts = shapes.parts_of(moe=moe)
+    return np.asarray(2 * a.elementwise * (parts.blocks / 2 * row + parts.feed_forward * ffn))

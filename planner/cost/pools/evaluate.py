@@ -30,6 +30,7 @@ from planner.cost.kernels.executed import (
     repeated_flop_per_token,
     scores_flop_per_token,
 )
+from planner.cost.layer_costs import OF_FIRST
 from planner.cost.memory.memory import Memory
 from planner.cost.pools.pools import (
     Pool,
@@ -142,12 +143,7 @@ def _joined(pools: Sequence[Pool], owner: IntArray, each: Sequence[Evaluated]) -
     standing = sum(pool.chips * standing_w(pool, total) for pool in pools) / total
     inputs = replace(
         each[0].inputs,
-        ends=replace(
-            last,
-            embedding=first.embedding,
-            tower=first.tower,
-            tower_backward=first.tower_backward,
-        ),
+        ends=replace(last, **{name: getattr(first, name) for name in OF_FIRST}),
         p2p=slowest_send_s(pools, each[0].columns.plans, [x.inputs.p2p for x in each]),
         standing_w=np.array([[standing]]),
     )
