@@ -9,7 +9,7 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import Columns
-from planner.cost.communication.data_parallel import gathers_once, late_gather_s
+from planner.cost.communication.data_parallel import Gathers, gathers_once, late_gather_s
 from planner.cost.communication.traffic import Traffic, model_flop_per_token, traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import Energy, Inside, Phases, energy_inside, split_energy
@@ -269,7 +269,7 @@ def _late_s(model: CostModel, x: Timed) -> FloatArray:
         stage_tensors(columns.stages),
         gathers_once(model.framework, columns.plans.pp[:, None]),
         trained_share(model.job),
-        model.job.reference_copies,
+        Gathers.of(model.job),
     )
     longest = np.argmax(np.hstack([stage.optimizer for stage in x.stages]), axis=1)
     return _of_class(seconds, longest)

@@ -2,9 +2,11 @@
 
 from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
+from cost.reference_frozen import gathered_bytes
 from cost.reference_layer import kv_heads_on_chip, places, tp_gathers
 from cost.reference_memory import (
     StageSpec,
+    ends_of,
     local_parameters,
     reduces_each_time,
     stage_parameters,
@@ -128,8 +130,11 @@ def _states(
         gradients = a.gradient_wire_bytes * share * count
         if spec.sharding == "zero3":
             whole = stays_unsharded(job, plan)
-            times = 1 + copies(job) if whole else (2 + passes(job)) * m
-            book.gather(shard, 2 * count, times * members)
+            own, own_bytes = 2 + passes(job) - copies(job), gathered_bytes(job) * count
+            if not prefix:  # embedding and head are not quantized
+                own_bytes += (2 - gathered_bytes(job)) * ends_of(job, plan, spec, local)
+            book.gather(shard, own_bytes, members * (1 if whole else own * m))
+            book.gather(shard, 2 * count, members * copies(job) * (1 if whole else m))
             book.gather(shard, gradients, members if whole else m * members)
             book.gather(replica, gradients / shard.size, 2 * reduced * members)
         elif spec.sharding == "ddp":

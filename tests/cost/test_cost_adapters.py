@@ -11,6 +11,7 @@ from planner.base.vocabulary import MATRICES
 from planner.cost.communication.traffic import attention_flop_per_token, model_flop_per_token
 from planner.cost.kernels.executed import flop_without_repeats
 from planner.cost.memory.adapters import adapter_parameters, kept_beside
+from planner.cost.memory.state import gathered_bytes
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
 
@@ -148,6 +149,28 @@ def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:
     )
     assert wide[1] > wide[0]
     assert narrow[1] == narrow[0]
+
+
+def test_quantized_weights_are_gathered_as_they_are_held() -> None:
+    """Zero3 sends the packed bytes of layers, in time as in memory; embedding and head in 16."""
+    plain, packed = (tuned(frozen_weights=name) for name in ("16-bit", "nf4"))
+    model = plain.job.model
+    ends = model.embedding_parameters + model.head_parameters + model.final_norm_parameters
+    gathers = 2 * plain.job.global_batch / (SHARDED.fsdp * SHARDED.micro_batch)
+    sent = gathers * 7 * (2 - gathered_bytes(packed.job)) * (model.total_parameters - ends)
+    wires = [sum(part[0] for part in one.run([SHARDED]).wire_bytes.values())
+             for one in (plain, packed)]  # fmt: skip
+    assert wires[0] - wires[1] == pytest.approx(sent, rel=1e-6)
+    seconds = [float(one.run([SHARDED]).communication_s["data_parallel"][0])
+               for one in (plain, packed)]  # fmt: skip
+    assert seconds[1] < 0.4 * seconds[0]
+    pair = replace(packed, job=replace(packed.job, reference="model"))
+    own = replace(packed, job=replace(packed.job, reference="adapters"))
+    copy, shared = (sum(part[0] for part in one.run([SHARDED]).wire_bytes.values()) - wires[1]
+                    for one in (pair, own))  # fmt: skip
+    held = gathered_bytes(packed.job) * (model.total_parameters - ends) + 2 * ends
+    for found, whole in ((copy, 2 * model.total_parameters), (shared, held)):
+        assert found == pytest.approx(gathers / 2 * 7 * whole, rel=1e-6)
 
 
 def test_adapters_of_routed_experts_cost_time_and_parameters() -> None:

@@ -18,6 +18,7 @@ from planner.base.arrays import FloatArray
 from planner.cost.columns import Columns
 from planner.cost.communication.data_parallel import (
     WEIGHT_BYTES,
+    Gathers,
     gathers_once,
     reduces_again,
     updated_bytes,
@@ -30,6 +31,7 @@ from planner.cost.kernels.executed import executed_flop, memory_bytes, over_grou
 from planner.cost.kernels.flop import attention_flop_per_token, other_flop
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.memory.parameters import trained_share
+from planner.cost.memory.state import end_parameters
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import ALL_TO_ALL, DDP, ZERO2, ZERO3, PlanTable
 
@@ -176,25 +178,27 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Gather volumes of weights and gradients by group (an all-reduce counts twice), all chips."""
     volumes = {}
     chips = x.plans.chips / x.plans.pp
-    share, ref = trained_share(model.job), model.job.reference_passes
+    share, sent = trained_share(model.job), Gathers.of(model.job)
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
-    gathers = np.where(kept, 1.0 + model.job.reference_copies, (2 + ref) * turns)
+    passes = np.where(kept, 1.0, turns * (sent.forward + 1))
+    weights = np.where(kept, sent.bytes_of(1), turns * sent.bytes_of(sent.forward + 1))
     scatters = np.where(kept, 1.0, turns)
     again = reduces_again(model.framework, x.plans.pp[:, None])
     reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
+    wider = (WEIGHT_BYTES - sent.weight_bytes) * end_parameters(x.plans, x.stages, x.local)
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
+        gathered = weights * parameters + (0.0 if prefix else passes * wider)
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
-        weights = WEIGHT_BYTES * parameters
         updated = share * updated_bytes(model.assumptions, x.sharding) * parameters
         plain = zero2_scatters * gradients + updated
         plain = np.where(x.sharding == DDP, reductions * gradients, plain)
         across = reductions * gradients / x.nets[f"{prefix}shard"].size
         for group, table in (
             ("data", np.where(zero3, 0.0, plain)),
-            ("shard", np.where(zero3, gathers * weights + scatters * gradients, 0.0)),
+            ("shard", np.where(zero3, gathered + scatters * gradients, 0.0)),
             ("replica", np.where(zero3, across, 0.0)),
         ):
             volumes[prefix + group] = chips * x.over_stages(table)

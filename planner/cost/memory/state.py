@@ -51,6 +51,17 @@ def frozen_bytes(job: Job) -> float:
     return max(job.framework.weight_bytes, FROZEN[job.frozen_weights])
 
 
+def gathered_bytes(job: Job) -> float:
+    """Bytes of a weight of a layer as zero3 gathers it: 16 bits, or those of a quantized one.
+
+    FSDP gathers what it holds: bitsandbytes packs weights of 4 bits into elements of the type that
+    `bnb_4bit_quant_storage` names (bitsandbytes 0.50.2, nn/modules.py, `Params4bit`; its page
+    https://huggingface.co/docs/bitsandbytes/main/en/fsdp_qlora), torchao's NF4Tensor hands over its
+    packed bytes and scales (dtypes/nf4tensor.py, `fsdp_pre_all_gather`). Scales count in both.
+    """
+    return FROZEN[UNQUANTIZED] if job.trains_all else min(FROZEN[UNQUANTIZED], frozen_bytes(job))
+
+
 def _weight_bytes(job: Job) -> tuple[float, float, float]:
     """Bytes of weights per parameter: of trained ones, of others, and more of those at the ends.
 
