@@ -122,6 +122,27 @@ def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
     assert _inverting(64) == pytest.approx(64**3 / 3, rel=1e-3)
 
 
+def test_backward_of_the_gated_delta_rule_multiplies_what_its_kernels_do() -> None:
+    """Every `tl.dot` of flash-linear-attention bc3b101, fla/ops, by its size in a chunk."""
+    chunk, key, width = 64, 96, 160
+    by_key, by_width, state, square = (
+        2 * chunk * key,
+        2 * chunk * width,
+        2 * key * width,
+        2 * chunk**2,
+    )
+    kernels = {
+        "recompute_w_u_fwd": by_key + by_width,
+        "chunk_gated_delta_rule_fwd_h": 2 * state,
+        "chunk_bwd_dv_local": by_key + by_width,
+        "chunk_gated_delta_rule_bwd_dhu": 3 * state,
+        "chunk_bwd_dqkwg": by_width + 3 * state + 2 * by_key,
+        "prepare_wy_repr_bwd": 2 * by_key + 2 * by_width + 2 * square + 3 * by_key,
+    }
+    flop, again = delta_flop(mixer("gated-delta", 1, width, 1, key, chunk))
+    assert 2 * flop + again == pytest.approx(sum(kernels.values()), rel=1e-12)
+
+
 def _projected(scan: Scan) -> float:
     return sum(2.0 * inputs * outputs for inputs, outputs in scan.projections)
 
