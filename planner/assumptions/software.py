@@ -221,6 +221,8 @@ class FrameworkProfile:
         name: As typed by the user.
         era: Default software era (key of `ERAS`).
         adapters_era: The same of jobs that train adapters; empty: no other.
+        adapter_identity: Whether DoRA makes the product of the factors of an adapter by sending an
+            identity through them.
         weight_bytes, gradient_bytes, optimizer_bytes: Per parameter, before sharding. Weights
             count what stays resident beside the optimizer's master copy.
         master_bytes: The part of `optimizer_bytes` that is a copy of the weights, not moments.
@@ -348,6 +350,7 @@ class FrameworkProfile:
     recomputes_alike: str = "all layers"
     optimizers: tuple[str, ...] = (ADAM,)
     adapters_era: str = ""
+    adapter_identity: bool = False
     remark: str = ""
     experts: ExpertSoftware | None = None
     fp8_recipe: str = ""

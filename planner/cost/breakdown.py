@@ -9,18 +9,14 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import Columns
-from planner.cost.communication.data_parallel import gathers_once, late_gather_s
-from planner.cost.communication.traffic import (
-    Traffic,
-    model_flop_per_token,
-    repeated_flop_per_token,
-    traffic,
-)
+from planner.cost.communication.data_parallel import Gathers, gathers_once, late_gather_s
+from planner.cost.communication.traffic import Traffic, model_flop_per_token, traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import Energy, Inside, Phases, energy_inside, split_energy
+from planner.cost.kernels.executed import repeated_flop_per_token
 from planner.cost.kernels.layer import LayerTimes
-from planner.cost.layer_costs import LayerCost
-from planner.cost.memory.memory import MEMORY_PARTS, Memory
+from planner.cost.layer_costs import EndCost, LayerCost
+from planner.cost.memory.memory import Memory
 from planner.cost.memory.parameters import trained_share
 from planner.cost.stages.layout import stage_tensors
 from planner.cost.stages.recomputation import RecomputeGroup
@@ -154,8 +150,6 @@ def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> B
     moved = moved or traffic(model, x.columns)
     tokens, needed, peak = _rates(model, x, phases)
     again = tokens * repeated_flop_per_token(model, x.columns)
-    binding = x.memory.binding_stage
-    rows = np.arange(len(time))
     return Breakdown(
         step_time_s=time,
         time_parts=time_parts(model, x),
@@ -164,7 +158,7 @@ def breakdown(model: CostModel, x: Evaluated, moved: Traffic | None = None) -> B
         power_per_chip_w=phases.total / time / chips,
         memory=x.memory,
         memory_per_chip_bytes=x.memory.peak,
-        memory_parts={name: x.memory.parts[name][rows, binding] for name in MEMORY_PARTS},
+        memory_parts=x.memory.fullest,
         host_memory_bytes=x.memory.host_peak,
         tokens_per_s=tokens,
         mfu=needed / peak,
@@ -246,6 +240,8 @@ def _communication_s(model: CostModel, x: Evaluated) -> dict[str, FloatArray]:
             one = shapes.blocks * _of_class(passes[axis] * seconds, which)
             parts[_CAUSES[axis]] += layers * one
         parts["data_parallel"] += layers * _of_class(cost.collective, which)
+    first = _of_class(x.columns.stages.first, which)
+    parts["tensor_parallel"] += first * inputs.ends.tower_sent[:, 0]
     m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
     parts = {name: turns * part for name, part in parts.items()}
     parts["data_parallel"] += _of_class(np.hstack([s.collective for s in x.stages]), which)
@@ -273,7 +269,7 @@ def _late_s(model: CostModel, x: Timed) -> FloatArray:
         stage_tensors(columns.stages),
         gathers_once(model.framework, columns.plans.pp[:, None]),
         trained_share(model.job),
-        model.job.reference_copies,
+        Gathers.of(model.job),
     )
     longest = np.argmax(np.hstack([stage.optimizer for stage in x.stages]), axis=1)
     return _of_class(seconds, longest)
@@ -282,6 +278,18 @@ def _late_s(model: CostModel, x: Timed) -> FloatArray:
 def _of_class(table: FloatArray, which: IntArray) -> FloatArray:
     """(n,) of a table per stage class, (n, s), or the same for all, (n, 1)."""
     return np.asarray(table[np.arange(len(which)), which if table.shape[1] > 1 else 0])
+
+
+def _ends_s(ends: EndCost) -> dict[str, FloatArray]:
+    """(n,) seconds of embedding and tower by `TIME_PARTS`, of those that they have."""
+    other = ends.tower_memory + ends.tower_tp + ends.tower_host
+    parts = {
+        "compute": ends.tower - other,
+        "memory_bound": ends.embedding - ends.tower + ends.tower_memory,
+        "tensor_parallel": ends.tower_tp,
+        "host": ends.tower_host,
+    }
+    return {name: part[:, 0] for name, part in parts.items()}
 
 
 def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
@@ -307,9 +315,8 @@ def time_parts(model: CostModel, x: Timed) -> dict[str, FloatArray]:
             parts["expert_parallel"] = parts["expert_parallel"] - layers * hidden
         exposed = np.maximum(here(cost.total) - plain - accumulate, 0.0)  # not rounding dust
         parts["data_parallel"] = parts["data_parallel"] + layers * exposed
-    embedding = inputs.ends.embedding[:, 0] - inputs.ends.tower[:, 0]
-    parts["memory_bound"] += here(layout.first) * embedding
-    parts["compute"] += here(layout.first) * inputs.ends.tower[:, 0]
+    for name, seconds in _ends_s(inputs.ends).items():
+        parts[name] = parts[name] + here(layout.first) * seconds
     parts["compute"] += here(layout.last) * inputs.ends.head[:, 0]
     m, turns = inputs.m[:, 0], inputs.rounds[:, 0]
     parts = {name: turns * part for name, part in parts.items()}

@@ -25,6 +25,7 @@ from planner.cost.memory.memory import (
     stage_parameters,
 )
 from planner.cost.memory.parameters import LocalParameters
+from planner.cost.memory.state import trained_bytes
 from planner.cost.pieces import (
     costs_of_layers,
     costs_of_stages,
@@ -101,17 +102,17 @@ def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None 
     """
     if plans.stages is not None:
         x = evaluated(model, plans)
-        step, peak, state = x.step, x.memory.peak, x.memory.state
+        step, peak, copied = x.step, x.memory.peak, trained_bytes(model.job, x.memory.fullest)
     else:
         step = _timed_once(model, columns or columns_of(model, plans)).step
-        peak, state = _held_once(model, plans)
+        peak, copied = _held_once(model, plans)
     time_s, energy_j = step.time[:, 0], step.energy[:, 0]
     return Totals(
         step_time_s=time_s,
         energy_j=energy_j,
         memory_bytes=peak,
         chips=plans.chips,
-        runs=lambda: runs_of(model, plans, time_s, energy_j, (state, peak)),
+        runs=lambda: runs_of(model, plans, time_s, energy_j, (copied, peak)),
     )
 
 
@@ -128,7 +129,7 @@ def runs_of(
         model: Job, machine and run.
         plans: n plans.
         step_time_s, energy_j: (n,) of a step.
-        held: (n,) bytes of weights and optimizer, and of all, on the fullest chip.
+        held: (n,) bytes of the fullest chip that a checkpoint takes, and all of them.
     """
     if model.run is None:
         return None
@@ -148,10 +149,10 @@ def step_times(model: CostModel, columns: Columns) -> FloatArray:
 
 
 def _held_once(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
-    """(n,) bytes of the fullest chip, and of its state; placement and clock change nothing."""
+    """(n,) bytes of the fullest chip, and of its checkpoint, whatever its placement and clock."""
     first, which = distinct([getattr(plans, name).astype(np.int64) for name in _HELD])
     held = memory_table(model, plans.take(first))
-    return held.peak[which], held.state[which]
+    return held.peak[which], trained_bytes(model.job, held.fullest)[which]
 
 
 class TimedPlans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, fields
 
 import numpy as np
 
@@ -44,6 +44,9 @@ class EndCost:
         head: Both passes; `head_backward` of it.
         head_weight_grad: The part of that which waits for nobody.
         tower: Both passes of the tower; `tower_backward` of it.
+        tower_memory, tower_tp, tower_host: By cause, as `planner.cost.kernels.layer.LayerTimes`
+            has it; the rest computes.
+        tower_sent: Seconds of the communication of both passes over tp, hidden or not.
     """
 
     embedding: FloatArray
@@ -52,3 +55,11 @@ class EndCost:
     head_weight_grad: FloatArray
     tower: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
     tower_backward: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+    tower_memory: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+    tower_tp: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+    tower_host: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+    tower_sent: FloatArray = field(default_factory=lambda: np.zeros((1, 1)))
+
+
+OF_FIRST = ("embedding", *(one.name for one in fields(EndCost) if one.name.startswith("tower")))
+"""Those of `EndCost` that the first stage has."""

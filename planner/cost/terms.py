@@ -16,6 +16,7 @@ from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import (
     DataNets,
+    Gathers,
     forward_gather_s,
     gathers_once,
     idle_backward_s,
@@ -265,13 +266,12 @@ def shard_terms(
         (local.dense_layer, np.zeros_like(local.dense_layer)),
         (local.moe_layer, local.experts),
     )
-    ref = model.job.reference_passes
+    sent = (m, once, again, trained_share, gathers := Gathers.of(model.job))
     dense, moe = (
-        layer_collective_s(a, nets, sharding, shared, experts, m, once, again, trained_share, ref)
-        for shared, experts in kinds
+        layer_collective_s(a, nets, sharding, shared, experts, *sent) for shared, experts in kinds
     )
     ahead_dense, ahead_moe = (
-        (1 + ref) * forward_gather_s(nets, sharding, shared, experts, once)
+        forward_gather_s(nets, sharding, shared, experts, once, gathers)
         if a.perfect_overlap
         else np.zeros((1, 1))
         for shared, experts in kinds
@@ -383,8 +383,7 @@ def state_terms(
     link, host = host_rates(model)
     there = moved / link + traffic / host
     on_host = offload & OFFLOAD_OPTIMIZER > 0
-    once = gathers_once(model.framework, pp)
-    kept = (once, trained_share, model.job.reference_copies)
+    kept = (gathers_once(model.framework, pp), trained_share, Gathers.of(model.job))
     late = late_gather_s(a, nets, sharding, dense, experts, tensors, *kept)
     return StateTerms(
         collective=step_collective_s(a, nets, sharding, dense, experts, *kept),

@@ -19,6 +19,7 @@ from planner.cost.energy.boundaries import Boundary, boundaries_of_plans, bounda
 from planner.cost.evaluate import runs_of
 from planner.cost.intervals import ends_of
 from planner.cost.memory.risk import memory_risks, risk_word
+from planner.cost.memory.state import trained_bytes
 from planner.network.where import crossed_levels, torus_words
 from planner.objectives import Costs, RunCosts
 from planner.plan import Plan, PlanTable
@@ -187,7 +188,7 @@ def plan_results(model: CostModel, plans: PlanTable, costs: Breakdown) -> list[P
     inside = boundaries_of_plans(plans, costs, ends)
     headline = [printed(found) for found in inside]
     chance, full = memory_risks(model, plans, costs.memory_per_chip_bytes)
-    held = (costs.memory.state, costs.memory_per_chip_bytes)
+    held = (trained_bytes(model.job, costs.memory_parts), costs.memory_per_chip_bytes)
     runs = runs_of(model, plans, costs.step_time_s, costs.energy.total, held)
     return [
         PlanResult(

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 from cost.reference_energy import joules, utilization
+from cost.reference_frozen import weights_s
 from cost.reference_layer import Layer, Where, latest, layer, p_norm
 from cost.reference_memory import (
     Local,
@@ -30,7 +31,7 @@ from cost.reference_memory import (
 )
 from cost.reference_network import Net, machine, nets
 from cost.reference_products import Linear
-from cost.reference_tuning import copies, passes
+from cost.reference_tuning import passes
 from hardware_db import Chip, Cluster
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -287,13 +288,12 @@ def _layer_collective(
     """zero3: two gathers and a scatter; for all micro-batches but one zero2: a scatter."""
     if stays_unsharded(job, plan) and spec.sharding == "zero3":
         return 0.0
-    wire, seconds = a.gradient_wire_bytes * trained_share(job), 0.0
-    earlier = (m - 1) / m
+    wire, seconds, earlier = a.gradient_wire_bytes * trained_share(job), 0.0, (m - 1) / m
     again = earlier if reduces_each_time(job, plan) else 0.0
     for prefix, count in (("", shared), ("expert_", experts))[: 2 if experts else 1]:
         data, shard, replica = (found[prefix + name] for name in ("data", "shard", "replica"))
         if spec.sharding == "zero3":
-            seconds += (2 + passes(job)) * shard.gather_s(2 * count) + shard.gather_s(wire * count)
+            seconds += weights_s(job, shard, count, 2) + shard.gather_s(wire * count)
             seconds += again * replica.reduce_s(wire * count / shard.size)
         if spec.sharding == "ddp":
             seconds += again * data.reduce_s(wire * count)
@@ -322,7 +322,7 @@ def _once_per_step(
         for prefix, count in (("", dense), ("expert_", experts)):
             net, wire = found[prefix + "shard"], a.gradient_wire_bytes * share * count
             if count:
-                weights = (1 + copies(job)) * net.gather_s(2 * count)
+                weights = weights_s(job, net, count, 1)
                 stage.reduction += net.gather_s(wire) + (weights if a.hides_gather else 0.0)
                 stage.late += 0.0 if a.hides_gather else weights
                 stage.reduction += 2 * (net.nodes() - 1) * a.bucket_hop_s * wire / a.bucket_bytes

@@ -8,7 +8,7 @@ from cost.reference_memory import (
     StageSpec,
     stages_of,
 )
-from cost.reference_tuning import passes
+from cost.reference_tuning import dropped_parameters, passes
 from hardware_db import Chip, Cluster
 from planner.cost.job import Job
 from planner.plan import Plan
@@ -89,6 +89,7 @@ def repeated_flop_per_token(job: Job, plan: Plan, *, fused: bool) -> tuple[float
     if model.moe is not None:
         idle = model.moe.experts - model.moe.experts_per_token
         active["moe"] -= idle * model.expert_parameters
+    active = {kind: count + dropped_parameters(job, kind) for kind, count in active.items()}
     linear = repeated = 0.0
     for spec in stages_of(plan, model):
         matrices = {"none": 0.0, "selective": 0.0, "full": 1.0}[spec.recompute]

@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 from cost.reference_network import Net
 from cost.reference_products import Linear
-from cost.reference_tuning import beside_s, passes, with_reference
+from cost.reference_tuning import beside_s, passes, with_dropped, with_reference
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -76,6 +76,7 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     core, core_back, scores, scores_back = _attention(a, job, x)
     memory = _elementwise(a, model, x, kind)
     adapters, norms = beside_s(a, job, linear)
+    dropped = with_dropped(job, linear)
     memory += adapters
     widened = 0.0
     if job.kind == "lora" and job.frozen_weights != "16-bit":
@@ -105,7 +106,7 @@ def layer(a: Assumptions, job: Job, kind: str, x: Where) -> Layer:
     for cause, again in _recomputed(a, job, x, ahead, linear, (core, scores, memory)).items():
         back[cause] += again
     experts = job.model.moe.experts / x.ep if kind == "moe" else 0.0
-    ahead = with_reference(job, ahead, adapters + norms, widened)
+    ahead = with_reference(job, ahead, adapters + norms, widened, dropped)
     return _hosted(a, x, experts, ahead, back, weight_grad, 1 + passes(job))
 
 
@@ -137,7 +138,7 @@ def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -
     if model.attention.kind != "mla":
         kv_heads = max(math.ceil(model.kv_heads / x.tp), 1)
         width = heads * model.head_dim + kv_heads * (model.head_dim + value)
-        linear.add(a, x.tokens, model.hidden, width, clock=x.clock)
+        linear.add(a, x.tokens, model.hidden, width, clock=x.clock, matrices=3)
         return
     attention = model.attention
     rank, rope = attention.kv_lora_rank or 0, attention.qk_rope_head_dim or 0
@@ -154,7 +155,7 @@ def _attention_linears(a: Assumptions, model: Model, x: Where, linear: Linear) -
 
 def _mlp(a: Assumptions, model: Model, x: Where, linear: Linear, width: float) -> None:
     up = 2 if model.mlp.gated else 1
-    linear.add(a, x.tokens, model.hidden, up * width, clock=x.clock, of="mlp")
+    linear.add(a, x.tokens, model.hidden, up * width, clock=x.clock, of="mlp", matrices=up)
     linear.add(a, x.tokens, width, model.hidden, clock=x.clock, of="mlp")
 
 

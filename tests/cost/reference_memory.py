@@ -9,7 +9,7 @@ al., arXiv:2401.10241, table 2 (micro-batches in flight); bytes per item are the
 import math
 from dataclasses import dataclass, replace
 
-from cost.reference_frozen import frozen_bytes
+from cost.reference_frozen import frozen_bytes, gathered_bytes
 from cost.reference_layer import kv_heads_on_chip
 from cost.reference_tuning import copies, kept_bytes, layer_matrices, made_bytes, passes
 from models_db import Model
@@ -138,10 +138,10 @@ def stages_of(plan: Plan, model: Model) -> list[StageSpec]:
 def stage_parameters(job: Job, plan: Plan, stage: StageSpec, local: Local) -> tuple[float, float]:
     """Dense and expert parameters of a stage; a tied table is stored once on a single stage."""
     dense = stage.dense * local.dense + stage.moe * local.moe
-    return dense + _ends(job, plan, stage, local), stage.moe * local.experts
+    return dense + ends_of(job, plan, stage, local), stage.moe * local.experts
 
 
-def _ends(job: Job, plan: Plan, stage: StageSpec, local: Local) -> float:
+def ends_of(job: Job, plan: Plan, stage: StageSpec, local: Local) -> float:
     """Embedding and head; tied and on the same stage they are one table."""
     held = local.embedding if stage.first else 0.0
     if stage.last:
@@ -263,7 +263,7 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
 
     weights = kept(framework.weight_bytes, 3)
     if job.kind == "lora":
-        frozen, ends = frozen_bytes(job), _ends(job, plan, stage, local)
+        frozen, ends = frozen_bytes(job), ends_of(job, plan, stage, local)
         split = shards if level >= 3 else (1.0, 1.0)
         rest = (dense - ends) / split[0] + experts / split[1]
         weights = frozen[0] * rest + frozen[1] * ends / split[0] + share * weights
@@ -276,7 +276,7 @@ def stage_memory(job: Job, plan: Plan, stage: StageSpec, *, fused: bool) -> dict
         own = {"muon": moments / 2, "lion": moments / 2, "adafactor": 0.0, "adam-bf16": 4.0}
         optimizer = share * kept(framework.master_bytes + own[job.optimizer], 1)
         if job.optimizer == "muon":
-            optimizer += share * moments / 2 * _ends(job, plan, stage, local) / split[0]
+            optimizer += share * moments / 2 * ends_of(job, plan, stage, local) / split[0]
     activations, streamed = _activations(job, plan, stage, m, fused=fused)
     logits = 0.0
     if stage.last:
@@ -348,22 +348,18 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
     kept = trained * framework.weight_gradient_buffer * shapes
     kept += trained * framework.gradient_residue * parameters
     kept += framework.embedding_residue * (local.embedding if stage.first else 0.0)
-    if made_bytes(job) and layer:
-        kinds = set(job.model.layer_kinds)
-        pairs = [pair for kind in kinds for pair in layer_matrices(job.model, kind)]
-        kept += made_bytes(job) * max(rows * columns for rows, columns in pairs) / plan.tp
+    kept += made_bytes(job) / plan.tp if layer else 0.0
     if stage.sharding != "zero3":
         return kept
     if framework.gathers_once_under_pp and plan.pp > 1:
         held = 2.0 * parameters
         if job.kind == "lora":
-            ends = _ends(job, plan, stage, local)
-            held = min(2.0, frozen_bytes(job)[0]) * (parameters - ends) + 2 * ends
+            ends = ends_of(job, plan, stage, local)
+            held = gathered_bytes(job) * (parameters - ends) + 2 * ends
         return kept + held + 2 * copies(job) * parameters + trained * 4 * parameters
     gradients = trained * framework.gradient_bytes * layer
     live = max(2 * layer, min(framework.live_parameters, job.model.total_parameters))
-    weight = min(2.0, frozen_bytes(job)[0]) if job.kind == "lora" else 2.0
-    return kept + weight * live + 2 * gradients + 2 * _ends(job, plan, stage, local)
+    return kept + gathered_bytes(job) * live + 2 * gradients + 2 * ends_of(job, plan, stage, local)
 
 
 def stays_unsharded(job: Job, plan: Plan) -> bool:

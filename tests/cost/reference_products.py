@@ -36,8 +36,10 @@ def gemm_s(
 class Linear:
     """Forward, input gradient and weight gradient of linear layers, summed.
 
-    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `adapted` the
-    three of products beside which an adapter may stand, of attention and of MLPs.
+    `inputs`, `outputs` and `weights` count elements of a pass, the router's not; `matrices` are the
+    forward and input-gradient seconds of all but the router; `adapted` the
+    three of products beside which an adapter may stand, of attention and of MLPs, and the squares
+    of the inputs of each of its matrices.
     """
 
     forward: float = 0.0
@@ -46,8 +48,9 @@ class Linear:
     inputs: float = 0.0
     outputs: float = 0.0
     weights: float = 0.0
+    matrices: tuple[float, float] = (0.0, 0.0)
     adapted: dict[str, list[float]] = field(
-        default_factory=lambda: {"attention": [0.0] * 3, "mlp": [0.0] * 3}
+        default_factory=lambda: {"attention": [0.0] * 4, "mlp": [0.0] * 4}
     )
 
     def add(
@@ -62,20 +65,28 @@ class Linear:
         copies: float = 1.0,
         scale: float = 1.0,
         of: str = "attention",
+        matrices: int = 1,
     ) -> None:
-        """One more (tokens x inputs)(inputs x outputs), of attention, mlp, experts or router."""
+        """One more (tokens x inputs)(inputs x outputs), of attention, mlp, experts or router.
+
+        It may be of several `matrices` with the same inputs, side by side.
+        """
         if of != "router":
             self.inputs += copies * tokens * inputs
             self.outputs += copies * tokens * outputs
             self.weights += copies * inputs * outputs
         if of in self.adapted:
-            sizes = (tokens * inputs, tokens * outputs, inputs * outputs)
+            square = matrices * inputs * inputs
+            sizes = (tokens * inputs, tokens * outputs, inputs * outputs, square)
             self.adapted[of] = [x + y for x, y in zip(self.adapted[of], sizes, strict=True)]
         speed = a.matmul_flop_per_s if rate is None else rate
 
         def one(m: float, n: float, k: float) -> float:
             return scale * gemm_s(a, m, n, k, clock=clock, rate=speed, copies=copies)
 
-        self.forward += one(tokens, outputs, inputs)
-        self.input_grad += one(tokens, inputs, outputs)
+        ahead, back = one(tokens, outputs, inputs), one(tokens, inputs, outputs)
+        if of != "router":
+            self.matrices = self.matrices[0] + ahead, self.matrices[1] + back
+        self.forward += ahead
+        self.input_grad += back
         self.weight_grad += one(inputs, outputs, tokens)

@@ -15,6 +15,7 @@ from planner.cost.job import Job
 _NORM = sum((2, 2 + 2, 2 + 2 + 2, 2))  # B A written; scaled; added to W; read for its norm
 _OUTPUT = sum((2 + 2, 2 + 2, 2 + 2 + 2))  # the product scaled; the adapter scaled; both added
 _KEPT = 2 + 2  # what the product and the adapter gave
+_IDENTITY = 2 + 2  # of PEFT and torchtune: written and read to make B A; 2 while B A is there
 _MADE = 2 + 2 + 2  # B A, the same scaled, its sum with W
 
 
@@ -36,15 +37,47 @@ def beside_s(a: Assumptions, job: Job, linear: Linear) -> tuple[float, float]:
     kinds = ("attention", "mlp") if a.adapts_mlp else ("attention",)
     moved = norms = 0.0
     for kind in kinds:
-        inputs, outputs, weights = linear.adapted[kind]
+        inputs, outputs, weights, squares = linear.adapted[kind]
         moved += a.adapter_bytes * (inputs + outputs) + (_OUTPUT * outputs if dora else 0)
         widened = a.widening_bytes if job.frozen_weights != "16-bit" else 0
-        norms += (_NORM + widened) * weights if dora else 0
+        if dora:
+            norms += (_NORM + widened) * weights
+            norms += _IDENTITY * squares if job.framework.adapter_identity else 0
     return a.elementwise * moved / a.memory_bytes_per_s, norms / a.memory_bytes_per_s
 
 
+def with_dropped(job: Job, linear: Linear) -> float:
+    """Adds what DoRA multiplies again with dropped inputs; forward seconds of that.
+
+    All matrices but routers are adapted. Source: Megatron-Bridge, peft/dora_layers.py, `forward`.
+    """
+    if not drops(job):
+        return 0.0
+    ahead, back = linear.matrices
+    linear.forward += ahead
+    linear.input_grad += back
+    return ahead
+
+
+def drops(job: Job) -> bool:
+    """Whether adapted matrices multiply inputs with and without what dropout takes away."""
+    return job.kind == "lora" and job.adapter == "dora" and job.lora_dropout > 0
+
+
+def dropped_parameters(job: Job, kind: str) -> int:
+    """Parameters of a layer that a token meets twice for that."""
+    if not drops(job):
+        return 0
+    sizes = [rows * columns for rows, columns in layer_matrices(job.model, kind)]
+    idle = 0
+    if kind == "moe" and job.model.moe is not None:
+        moe = job.model.moe
+        idle = (moe.experts - moe.experts_per_token) * job.model.expert_parameters
+    return sum(sizes) - idle
+
+
 def with_reference(
-    job: Job, ahead: dict[str, float], adapters: float, widened: float
+    job: Job, ahead: dict[str, float], adapters: float, widened: float, dropped: float
 ) -> dict[str, float]:
     """A forward pass by cause with that of the reference, which has no adapters.
 
@@ -52,8 +85,8 @@ def with_reference(
     """
     if not passes(job):
         return ahead
-    less = adapters + (widened if copies(job) else 0.0)
-    return {cause: 2 * part - (less if cause == "memory" else 0) for cause, part in ahead.items()}
+    less = {"memory": adapters + (widened if copies(job) else 0.0), "compute": dropped}
+    return {cause: 2 * part - less.get(cause, 0.0) for cause, part in ahead.items()}
 
 
 def kept_bytes(job: Job, kind: str, pairs: Sequence[tuple[int, int]]) -> float:
@@ -71,13 +104,28 @@ def kept_bytes(job: Job, kind: str, pairs: Sequence[tuple[int, int]]) -> float:
 
 
 def made_bytes(job: Job) -> float:
-    """Per element of a matrix that a product makes and drops."""
+    """Of the largest matrix that a product makes and drops; DoRA makes adapted ones anew."""
+    if job.kind != "lora":
+        return 0.0
     widened = 2 if job.frozen_weights != "16-bit" else 0
-    return widened + (_MADE if job.adapter == "dora" else 0) if job.kind == "lora" else 0
+    kinds = set(job.model.layer_kinds)
+
+    def pairs(names: Sequence[str]) -> list[tuple[int, int]]:
+        return [pair for kind in kinds for pair in layer_matrices(job.model, kind, names)]
+
+    made = max(widened * rows * columns for rows, columns in pairs(()))
+    if job.adapter != "dora":
+        return float(made)
+    square = 2 if job.framework.adapter_identity else 0
+    anew = [(widened + _MADE) * i * o + square * i * i for i, o in pairs(job.lora_targets)]
+    return float(max(made, *anew))
 
 
-def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
-    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one."""
+def layer_matrices(model: Model, kind: str, names: Sequence[str] = ()) -> list[tuple[int, int]]:
+    """Rows and columns of every matrix of attention and MLP of a layer, experts one by one.
+
+    With `names` those of them that bear one; latent attention bears all of q, k, v and o or none.
+    """
     h, heads, dim = model.hidden, model.heads, model.head_dim
     if model.attention.kind == "mla":
         latent, rope = model.attention.kv_lora_rank or 0, model.attention.qk_rope_head_dim or 0
@@ -85,13 +133,16 @@ def layer_matrices(model: Model, kind: str) -> list[tuple[int, int]]:
         q_rank = model.attention.q_lora_rank
         pairs = [(h, q_rank), (q_rank, heads * dim)] if q_rank else [(h, heads * dim)]
         pairs += [(h, latent + rope), (latent, heads * (dim - rope + value)), (heads * value, h)]
+        whole = "q" if {"q", "k", "v", "o"} <= {*names} else "latent"
+        named = [(whole, pair) for pair in pairs]
     else:
         kv = model.kv_heads * dim
-        pairs = [(h, heads * dim), (h, kv), (h, kv), (heads * dim, h)]
+        named = [("q", (h, heads * dim)), ("k", (h, kv)), ("v", (h, kv)), ("o", (heads * dim, h))]
     widths = [model.mlp.hidden or 0]
     if kind == "moe" and model.moe is not None:
         widths = [model.moe.expert_hidden] * model.moe.experts
         widths += [model.moe.shared_expert_hidden] * model.moe.shared_experts
     for width in widths:
-        pairs += [(h, width)] * (2 if model.mlp.gated else 1) + [(width, h)]
-    return pairs
+        ups = ("gate", "up") if model.mlp.gated else ("up",)
+        named += [(up, (h, width)) for up in ups] + [("down", (width, h))]
+    return [pair for name, pair in named if not names or name in names]

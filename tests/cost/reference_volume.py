@@ -2,9 +2,11 @@
 
 from cost.reference import groups
 from cost.reference_energy import forward_flop_per_token, repeated_flop_per_token
+from cost.reference_frozen import gathered_bytes
 from cost.reference_layer import kv_heads_on_chip, places, tp_gathers
 from cost.reference_memory import (
     StageSpec,
+    ends_of,
     local_parameters,
     reduces_each_time,
     stage_parameters,
@@ -13,7 +15,7 @@ from cost.reference_memory import (
     trained_share,
 )
 from cost.reference_network import Net
-from cost.reference_tuning import copies, passes
+from cost.reference_tuning import copies, dropped_parameters, passes
 from hardware_db import Cluster
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -128,8 +130,11 @@ def _states(
         gradients = a.gradient_wire_bytes * share * count
         if spec.sharding == "zero3":
             whole = stays_unsharded(job, plan)
-            times = 1 + copies(job) if whole else (2 + passes(job)) * m
-            book.gather(shard, 2 * count, times * members)
+            own, own_bytes = 2 + passes(job) - copies(job), gathered_bytes(job) * count
+            if not prefix:  # embedding and head are not quantized
+                own_bytes += (2 - gathered_bytes(job)) * ends_of(job, plan, spec, local)
+            book.gather(shard, own_bytes, members * (1 if whole else own * m))
+            book.gather(shard, 2 * count, members * copies(job) * (1 if whole else m))
             book.gather(shard, gradients, members if whole else m * members)
             book.gather(replica, gradients / shard.size, 2 * reduced * members)
         elif spec.sharding == "ddp":
@@ -148,5 +153,6 @@ def executed_flop(job: Job, a: Assumptions, plan: Plan) -> float:
     runs = (3 if job.kind != "lora" else 2) + ref
     backward = 2.5 if a.fused_attention else 2.0
     tokens = job.global_batch * job.seq_len
+    matrices += sum(2 * 2 * dropped_parameters(job, kind) for kind in job.model.layer_kinds)
     computed = linear * runs + matrices + share * (attention * (1 + ref + backward) + scores)
     return tokens * computed

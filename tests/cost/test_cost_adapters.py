@@ -8,12 +8,10 @@ from support.cases import each
 
 from cost.cases import Case, case_of
 from planner.base.vocabulary import MATRICES
-from planner.cost.communication.traffic import (
-    attention_flop_per_token,
-    flop_without_repeats,
-    model_flop_per_token,
-)
+from planner.cost.communication.traffic import attention_flop_per_token, model_flop_per_token
+from planner.cost.kernels.executed import flop_without_repeats
 from planner.cost.memory.adapters import adapter_parameters, kept_beside
+from planner.cost.memory.state import gathered_bytes
 from planner.frameworks.rules import violations
 from planner.plan import Plan, PlanTable
 
@@ -68,6 +66,22 @@ def test_what_peft_keeps_for_backward_is_counted(targets: tuple[str, ...]) -> No
         assert more == pytest.approx(LAYERS * tokens * expected, rel=1e-9)
 
 
+@each(("targets", "frozen"), [
+    (targets, frozen) for targets in (("k", "v"), ("q",), ("gate",), MATRICES)
+    for frozen in ("16-bit", "nf4")
+])  # fmt: skip
+def test_dora_makes_adapted_matrices_anew_alone(targets: tuple[str, ...], frozen: str) -> None:
+    """6 B an element of it and 2 B of an identity; a product widens any quantized one to 2 B."""
+    lora, dora = (tuned(lora_targets=targets, adapter=name, frozen_weights=frozen)
+                  for name in ("lora", "dora"))  # fmt: skip
+    widened = 2 * (frozen != "16-bit")
+    anew = [(widened + 6) * i * o + 2 * i * i for i, o in (SIZES[name] for name in targets)]
+    made = max(0, *(one - widened * HIDDEN * WIDTH for one in anew))
+    # gradients are made of all trained parameters, so of the magnitudes too
+    magnitudes = LAYERS * sum(SIZES[name][1] for name in targets)
+    assert part(dora, "buffers") - part(lora, "buffers") == pytest.approx(made, abs=8 * magnitudes)
+
+
 def test_only_adapted_matrices_cost_time() -> None:
     times = [step_s(tuned(lora_targets=targets)) for targets in TARGETS]
     assert times[0] < times[1] < times[3]
@@ -88,6 +102,46 @@ def test_a_norm_with_each_forward_pass_costs_time() -> None:
     assert step_s(quantized) > step_s(once)
 
 
+def test_dora_makes_its_product_of_an_identity_in_peft_alone() -> None:
+    """2 B of each element are written and read; Megatron-Bridge multiplies the factors."""
+    targets = ("q", "v", "down")
+    dora = tuned(lora_targets=targets, adapter="dora")
+    factors = replace(dora.job.framework, adapter_identity=False)
+    bare = replace(dora, job=replace(dora.job, framework=factors))
+    moved = 4 * LAYERS * sum(SIZES[name][0] ** 2 for name in targets)
+    rounds = dora.job.global_batch / (PLAN.dp * PLAN.micro_batch)
+    more = step_s(dora) - step_s(bare)
+    assert more == pytest.approx(rounds * moved / dora.assumptions.memory_bytes_per_s, rel=0.02)
+    assert not case_of(framework="megatron").job.framework.adapter_identity
+
+
+@each("targets", TARGETS)
+def test_dropout_has_dora_multiply_adapted_matrices_twice(targets: tuple[str, ...]) -> None:
+    """Forward and for the gradients of inputs; not in a pass of a reference without adapters."""
+    plain, once = (tuned(lora_targets=targets, adapter="dora", **changes)
+                   for changes in ({}, {"reference": "adapters"}))  # fmt: skip
+    flop = 2 * LAYERS * sum(SIZES[name][0] * SIZES[name][1] for name in targets)
+    tokens, more = plain.job.batch_tokens, []
+    rows = PLAN.micro_batch * plain.job.seq_len
+    rounds = tokens / rows
+    for case in (plain, once):
+        drops = replace(case, job=replace(case.job, lora_dropout=0.1))
+        for plan, passes in ((PLAN, 2), (replace(PLAN, recompute="full"), 3)):
+            found = [one.run([plan]) for one in (case, drops)]
+            executed = float(found[1].flop[0] - found[0].flop[0])
+            assert executed == pytest.approx(passes * tokens * flop, rel=1e-9)
+            seconds = [float(one.time_parts["compute"][0]) for one in found]
+            more.append(seconds[1] - seconds[0])
+            fastest = executed / PLAN.dp / case.model.chip.peak_flop_per_s["bf16"]
+            assert fastest < more[-1] < 3 * fastest
+            moved = found[1].memory_traffic_bytes[0] - found[0].memory_traffic_bytes[0]
+            least = sum((SIZES[name][0] + rows) * SIZES[name][1] for name in targets)
+            assert moved > passes * LAYERS * case.assumptions.operand_bytes * rounds * least
+    assert more[:2] == pytest.approx(more[2:])
+    lora, dropping = (tuned(lora_targets=targets, lora_dropout=share) for share in (0.0, 0.1))
+    assert lora.run([PLAN]).flop == dropping.run([PLAN]).flop
+
+
 def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:
     wide, narrow = (
         [step_s(tuned(precision=precision, frozen_weights=frozen)) for frozen in ("16-bit", "fp8")]
@@ -95,6 +149,28 @@ def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:
     )
     assert wide[1] > wide[0]
     assert narrow[1] == narrow[0]
+
+
+def test_quantized_weights_are_gathered_as_they_are_held() -> None:
+    """Zero3 sends the packed bytes of layers, in time as in memory; embedding and head in 16."""
+    plain, packed = (tuned(frozen_weights=name) for name in ("16-bit", "nf4"))
+    model = plain.job.model
+    ends = model.embedding_parameters + model.head_parameters + model.final_norm_parameters
+    gathers = 2 * plain.job.global_batch / (SHARDED.fsdp * SHARDED.micro_batch)
+    sent = gathers * 7 * (2 - gathered_bytes(packed.job)) * (model.total_parameters - ends)
+    wires = [sum(part[0] for part in one.run([SHARDED]).wire_bytes.values())
+             for one in (plain, packed)]  # fmt: skip
+    assert wires[0] - wires[1] == pytest.approx(sent, rel=1e-6)
+    seconds = [float(one.run([SHARDED]).communication_s["data_parallel"][0])
+               for one in (plain, packed)]  # fmt: skip
+    assert seconds[1] < 0.4 * seconds[0]
+    pair = replace(packed, job=replace(packed.job, reference="model"))
+    own = replace(packed, job=replace(packed.job, reference="adapters"))
+    copy, shared = (sum(part[0] for part in one.run([SHARDED]).wire_bytes.values()) - wires[1]
+                    for one in (pair, own))  # fmt: skip
+    held = gathered_bytes(packed.job) * (model.total_parameters - ends) + 2 * ends
+    for found, whole in ((copy, 2 * model.total_parameters), (shared, held)):
+        assert found == pytest.approx(gathers / 2 * 7 * whole, rel=1e-6)
 
 
 def test_adapters_of_routed_experts_cost_time_and_parameters() -> None:

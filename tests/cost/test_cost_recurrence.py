@@ -12,7 +12,7 @@ from models_db import Recurrence, load_model
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.communication.traffic import model_flop_per_token
-from planner.cost.kernels.linears import Shares, layer_linears, product_flop
+from planner.cost.kernels.linears import Shares, layer_operators, product_flop
 from planner.cost.kernels.recurrence import Scan, delta_flop, scan_of, ssd_flop
 from planner.cost.kernels.shapes import WHOLE, shapes_of
 from planner.cost.memory.memory import activation_bytes
@@ -122,6 +122,27 @@ def test_the_gated_delta_rule_takes_the_flop_that_its_chunks_multiply() -> None:
     assert _inverting(64) == pytest.approx(64**3 / 3, rel=1e-3)
 
 
+def test_backward_of_the_gated_delta_rule_multiplies_what_its_kernels_do() -> None:
+    """Every `tl.dot` of flash-linear-attention bc3b101, fla/ops, by its size in a chunk."""
+    chunk, key, width = 64, 96, 160
+    by_key, by_width, state, square = (
+        2 * chunk * key,
+        2 * chunk * width,
+        2 * key * width,
+        2 * chunk**2,
+    )
+    kernels = {
+        "recompute_w_u_fwd": by_key + by_width,
+        "chunk_gated_delta_rule_fwd_h": 2 * state,
+        "chunk_bwd_dv_local": by_key + by_width,
+        "chunk_gated_delta_rule_bwd_dhu": 3 * state,
+        "chunk_bwd_dqkwg": by_width + 3 * state + 2 * by_key,
+        "prepare_wy_repr_bwd": 2 * by_key + 2 * by_width + 2 * square + 3 * by_key,
+    }
+    flop, again = delta_flop(mixer("gated-delta", 1, width, 1, key, chunk))
+    assert 2 * flop + again == pytest.approx(sum(kernels.values()), rel=1e-12)
+
+
 def _projected(scan: Scan) -> float:
     return sum(2.0 * inputs * outputs for inputs, outputs in scan.projections)
 
@@ -160,10 +181,10 @@ def test_linears_of_all_layers_multiply_the_parameters_that_they_have() -> None:
         shares = Shares(tokens=one, tp=one.astype(np.int64), ep=one.astype(np.int64))
         kinds = model.layer_kinds
         flop = sum(
-            kinds.count("moe" if moe else "dense")
-            * float(np.sum(product_flop(layer_linears(shapes, shares, moe=moe), 1.0)))
+            kinds.count("moe" if moe else "dense") * float(np.sum(product_flop(linears, 1.0)))
             for moe in (False, True)
             if ("moe" if moe else "dense") in kinds
+            for linears in layer_operators(shapes, shares, moe=moe).values()
         )
         head = 2.0 * model.vocab_size * model.hidden
         vectors = 2.0 * shapes.matmul_parameters - head - flop

@@ -29,7 +29,7 @@ TUNED: tuple[dict[str, Any], ...] = (
 PAIRS: tuple[dict[str, Any], ...] = (
     {"kind": "finetune", "reference": "model"},
     {"kind": "finetune", "reference": "precomputed"},
-    {"kind": "lora", "reference": "adapters", "adapter": "dora"},
+    {"kind": "lora", "reference": "adapters", "adapter": "dora", "lora_dropout": 0.1},
     {"kind": "lora", "reference": "model", "frozen_weights": "nf4"},
     {"kind": "lora", "reference": "adapters", "frozen_weights": "nf4"},
 )
@@ -45,6 +45,7 @@ def case(model: str, framework: str, changes: dict[str, Any], **assumed: Any) ->
     ("megatron", {}),
     ("torchtitan", {"adapts_mlp": True, "hides_gather": False}),
     ("torchtitan", {"adapts_mlp": False, "hides_gather": True}),
+    ("fsdp", {"adapts_mlp": True}),
 ])  # fmt: skip
 def test_tuning_costs_what_the_reference_says(framework: str, assumed: dict[str, Any]) -> None:
     for model, plans in (("llama3-8b", DENSE), ("mixtral-8x7b", EXPERTS)):

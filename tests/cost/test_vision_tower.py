@@ -117,6 +117,47 @@ def test_its_time_is_on_the_first_stage_and_in_the_parts() -> None:
     assert kept.memory_per_chip_bytes[0] > costs.memory_per_chip_bytes[0]
 
 
+def test_its_time_is_printed_by_cause() -> None:
+    """Memory twice as fast takes half of what it bounds, and what tp sends is seen as such."""
+    plan = PlanTable.from_plans([Plan(tp=4, dp=2, micro_batch=2, sequence_parallel=False)])
+    found = [evaluate_table(model, plan) for model in (small(images=30), small(images=0))]
+    more = {name: float(found[0].time_parts[name][0] - found[1].time_parts[name][0])
+            for name in found[0].time_parts}  # fmt: skip
+    assert sum(more.values()) == pytest.approx(
+        float(found[0].step_time_s[0] - found[1].step_time_s[0])
+    )
+    for name in ("compute", "memory_bound", "tensor_parallel"):
+        assert more[name] > 0, name
+    model = small(images=30)
+    rate = model.assumptions.memory_bytes_per_s
+    rate = replace(model.assumptions, memory_bytes_per_s=2 * rate)
+    fast = evaluate_table(replace(model, assumptions=rate), plan)
+    assert fast.time_parts["memory_bound"][0] < 0.6 * found[0].time_parts["memory_bound"][0]
+    for one in found:
+        assert one.communication_s["tensor_parallel"] >= one.time_parts["tensor_parallel"]
+
+
+def test_bytes_that_its_kernels_move_by_hand() -> None:
+    """Three layers of width 256 over 256 patches, of plain MLPs of 512; pixels get no gradient."""
+    model, text = small(images=4), small(images=0)
+    plan = PlanTable.from_plans([Plan(dp=2, micro_batch=2, sharding="ddp")])
+    more = evaluate_table(model, plan).memory_traffic_bytes
+    more = float((more - evaluate_table(text, plan).memory_traffic_bytes)[0])
+    a, rows, images = model.assumptions, 8 * 256, 16 * 4
+
+    def once(rows: float, inputs: float, outputs: float) -> float:
+        return a.operand_bytes * (rows * (inputs + outputs) + inputs * outputs)
+
+    layer = 4 * sum(once(rows, i, o) for i, o in ((256, 768), (256, 256), (256, 512), (512, 256)))
+    pixels = 2 * once(rows, 1536, 256)
+    merger = 3 * (once(8 * 64, 1024, 1024) + once(8 * 64, 1024, 512))
+    products = images / 8 * (3 * layer + pixels + merger)
+    state = a.optimizer_traffic_bytes * TOWER.parameters(512) * 2
+    element = 2 * a.elementwise * (256 * (a.row_bytes + a.tp_bytes) + a.ffn_bytes * 512)
+    passes = 2 + a.elementwise_backward
+    assert more == pytest.approx(products + state + passes * images * 3 * 256 * element)
+
+
 def test_text_alone_costs_what_it_costs_without_a_tower() -> None:
     model = small(images=0)
     blind = replace(model, job=replace(model.job, model=replace(model.job.model, vision=None)))

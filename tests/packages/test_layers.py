@@ -321,6 +321,18 @@ def test_the_forbidden_words_would_be_found() -> None:
     assert all(_found_in(sample) for sample in samples)
 
 
+def test_files_of_tests_that_code_names_are_there() -> None:
+    there = {path.relative_to(ROOT).as_posix() for path in CODE}
+    named = re.compile(r"\btests/[\w/]+\.py")
+    texts = {path: path.read_text(encoding="utf-8") for path in MODULES}
+    assert {
+        (path.name, name)
+        for path, text in texts.items()
+        for name in named.findall(text)
+        if name not in there
+    } == set()
+
+
 PRIVATE_WORDS = {"told", "untold", "taking", "skeleton", "skeletons"}
 """Words that standard ones replaced; `docs/glossary.md` explains those that remain."""
 

@@ -23,7 +23,7 @@ from planner.answers.run.thresholds import another_of, half_of
 from planner.answers.run.writing import writing
 from planner.base.vocabulary import ON_FAILURE
 from planner.cost.context import CostModel
-from planner.cost.goodput.checkpoints import checkpoint_bytes, copied_bytes
+from planner.cost.goodput.checkpoints import checkpoint_bytes
 from planner.cost.goodput.domains import Domain
 from planner.cost.goodput.goodput import (
     Goodput,
@@ -43,6 +43,7 @@ from planner.cost.goodput.runs import (
 )
 from planner.cost.goodput.shrinking import shrinking
 from planner.cost.goodput.spares import CHANCE, spares_for
+from planner.cost.memory.state import trained_bytes
 from planner.objectives import RunCosts
 from planner.plan import PlanTable
 from planner.question.request import Request
@@ -86,7 +87,7 @@ def whole_run(
         return _against_deadline(ideal, request)
     if model.run is None:  # plans are not compared by it
         model = replace(model, run=running_of(request, model))
-    held, pace = _held(result), _pace(request, result, model)
+    copied, pace = _copied(result, model), _pace(request, result, model)
     domain = failure_domain_of(request, model, result.chips)
     upkeep, rate = upkeep_of(request, domain), rate_of(request, model, result.chips)
     if rate is None:
@@ -100,20 +101,19 @@ def whole_run(
         )
         return _against_deadline(unsure, request)
     smaller = smaller_sizes(model, result.plan, domain) if request.on_failure == SHRINK else None
-    copied = float(copied_bytes(model, held))
     form = writing(model, result.plan, copied, result.host_memory_bytes, request.checkpoint)
-    kept = _Kept(request, pace, upkeep, rate, domain, held, smaller, form)
+    kept = _Kept(request, pace, upkeep, rate, domain, copied, smaller, form)
     run = _with_failures(request, result, model, ideal, kept)
     return _against_deadline(run, request)
 
 
-def _held(result: PlanResult) -> float:
-    """Weights and optimizer on its fullest chip."""
-    return result.memory_bytes["weights"] + result.memory_bytes["optimizer"]
+def _copied(result: PlanResult, model: CostModel) -> float:
+    """What a checkpoint takes of its fullest chip."""
+    return float(trained_bytes(model.job, result.memory_bytes))
 
 
 def _pace(request: Request, result: PlanResult, model: CostModel) -> Pace:
-    return pace_of(request, model, result.chips, result.step_time_s, _held(result))
+    return pace_of(request, model, result.chips, result.step_time_s, _copied(result, model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class _Kept:
     upkeep: Upkeep
     rate: Rate
     domain: Domain
-    held_bytes: float
+    copied_bytes: float
     smaller: Smaller | str | None
     writing: Writing | None
 
@@ -239,7 +239,7 @@ def _against_deadline(run: TrainingRun, request: Request) -> TrainingRun:
 
 def _costs(result: PlanResult, model: CostModel, kept: _Kept, spent: Goodput) -> RunCosts:
     """What the run takes, as objectives have it."""
-    held = np.array([kept.held_bytes]), np.array([result.memory_per_chip_bytes])
+    held = np.array([kept.copied_bytes]), np.array([result.memory_per_chip_bytes])
     needs = kept_of(model, PlanTable.from_plans([result.plan]), *held)
     step = np.array([result.step_time_s]), np.array([result.energy_per_step_j])
     return run_costs(model, needs, *step, spent).row(0)
@@ -302,7 +302,7 @@ def _recovery(spent: Goodput, kept: _Kept, model: CostModel) -> Recovery:
         store_steps=int(spent.steps_between * spent.store_every),
         writing=kept.writing,
         peers=_peers(kept, model),
-        no_peers=no_peers(asked, model, chips, kept.held_bytes) if wanted else "",
+        no_peers=no_peers(asked, model, chips, kept.copied_bytes) if wanted else "",
         on_failure=asked.on_failure or ON_FAILURE[0],
         ranks=smaller.ranks if isinstance(smaller, Smaller) else (),
         not_shrunk=smaller if isinstance(smaller, str) else "",
@@ -323,5 +323,5 @@ def _peers(kept: _Kept, model: CostModel) -> PeerRecovery | None:
         covered=float(found.covered),
         restart_s=float(found.restart_s),
         write_s=float(found.write_s),
-        host_bytes=peer_bytes(model, kept.held_bytes),
+        host_bytes=peer_bytes(kept.copied_bytes),
     )

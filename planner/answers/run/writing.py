@@ -12,14 +12,14 @@ from planner.results.recovery import Writing
 
 
 def writing(
-    model: CostModel, plan: Plan, held_bytes: float, host_bytes: float, form: str | None
+    model: CostModel, plan: Plan, copied_bytes: float, host_bytes: float, form: str | None
 ) -> Writing | None:
     """Who writes the checkpoints of a plan; None: no form of its framework is known.
 
     Args:
         model: Job, cluster and framework.
         plan: The plan.
-        held_bytes: What its fullest rank copies.
+        copied_bytes: What its fullest rank copies.
         host_bytes: Of host memory per chip that is taken already.
         form: Of the checkpoint, as asked for; None: the usual one.
     """
@@ -34,7 +34,7 @@ def writing(
         return None
     ranks = _ranks(plan, found.writers)
     whole = checkpoint_bytes(model.job)
-    each = held_bytes if found.writers == SHARDS else whole / ranks
+    each = copied_bytes if found.writers == SHARDS else whole / ranks
     on_node = min(model.cluster.node_chips, ranks)
     return Writing(
         form=found.name,

@@ -10,7 +10,7 @@ from frozen_records import dataclass
 from planner.cost.breakdown import Evaluated
 from planner.cost.chakra.work import Message, at_stage
 from planner.cost.communication.data_parallel import (
-    WEIGHT_BYTES,
+    Gathers,
     gathers_once,
     owned_parameters,
     reduces_again,
@@ -101,7 +101,7 @@ def _bytes(
     a, share = model.assumptions, trained_share(model.job)
     new = at_stage(updated_bytes(a, x.columns.sharding), stage)
     return (
-        WEIGHT_BYTES * parameters,
+        Gathers.of(model.job).weight_bytes * parameters,
         a.gradient_wire_bytes * share * parameters,
         share * new * parameters,
     )

@@ -18,9 +18,9 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Evaluated
 from planner.cost.communication.exchanges import ACTIVATION_BYTES, context_bytes, tensor_bytes
-from planner.cost.communication.traffic import elementwise_bytes, product_bytes, repeats
 from planner.cost.context import CostModel
-from planner.cost.kernels.flop import attention_flop_per_token
+from planner.cost.kernels.executed import elementwise_bytes, product_bytes, repeats
+from planner.cost.kernels.flop import attention_flop_per_token, dropped_flop_per_token
 from planner.cost.pieces import layer_at, layer_columns
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import ALL_TO_ALL
@@ -186,6 +186,7 @@ def _layer(
     a, shapes, job = model.assumptions, model.shapes, model.job
     again, tokens = repeats(model, group), _tokens(model, x)
     linear = 2.0 * tokens * (shapes.moe_parameters if moe else shapes.dense_parameters)
+    linear += tokens * dropped_flop_per_token(job)[int(moe)]
     share = a.causal_share if a.fused_attention else 1.0
     scores = tokens * share * attention_flop_per_token(job.model, shapes) / job.model.layers
     back = 2.5 if a.fused_attention else 2.0

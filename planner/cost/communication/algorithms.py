@@ -13,7 +13,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.cost.columns import Columns, columns_of
-from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once, updated_bytes
+from planner.cost.communication.data_parallel import Gathers, gathers_once, updated_bytes
 from planner.cost.communication.exchanges import context_bytes, expert_bytes, tensor_bytes
 from planner.cost.context import CostModel, mesh_of
 from planner.cost.memory.parameters import trained_share
@@ -113,7 +113,7 @@ def _messages(model: CostModel, x: Columns) -> Iterator[tuple[str, str, str, flo
     yield from _of_layers(model, x)
     sharding, once = int(x.sharding[0, 0]), bool(gathers_once(model.framework, x.plans.pp)[0])
     wire = model.assumptions.gradient_wire_bytes * trained_share(model.job)
-    kinds = model.job.model.layer_kinds
+    weight, kinds = Gathers.of(model.job).weight_bytes, model.job.model.layer_kinds
     local = x.local.moe_layer if "moe" in kinds else x.local.dense_layer
     layer = (float(local[0, 0]), float(x.local.experts[0, 0]))
     whole = tuple(float(part[0, 0]) for part in x.parameters)
@@ -122,7 +122,7 @@ def _messages(model: CostModel, x: Columns) -> Iterator[tuple[str, str, str, flo
         stage = "of experts" if prefix else "of a stage"
         if sharding == ZERO3:
             each, part = (of_stage, stage) if once else (of_layer, words)
-            yield f"{prefix}shard", f"weights {part}", "all-gather", WEIGHT_BYTES * each
+            yield f"{prefix}shard", f"weights {part}", "all-gather", weight * each
             yield f"{prefix}shard", f"gradients {part}", "reduce-scatter", wire * each
             across = wire * of_stage / float(x.nets[f"{prefix}shard"].flat().size[0])
             yield f"{prefix}replica", f"gradients {stage}", "all-reduce", across

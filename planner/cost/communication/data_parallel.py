@@ -26,12 +26,14 @@ from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import BoolArray, FloatArray, IntArray
+from planner.cost.job import Job
 from planner.cost.kernels.compute import smooth_max
+from planner.cost.memory.state import gathered_bytes
 from planner.network.collectives import GroupCosts
 from planner.plan import DDP, ZERO1, ZERO2, ZERO3
 
 WEIGHT_BYTES = 2.0
-"""Of a gathered weight; `updated_bytes` has those of zero1."""
+"""Of a weight in 16 bits, as all are but quantized ones of layers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,39 @@ class DataNets:
     expert_shard: GroupCosts
     expert_replica: GroupCosts
     expert_data: GroupCosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathers:
+    """What zero3 gathers of the weights.
+
+    Attributes:
+        weight_bytes: Of a weight of the model that is trained.
+        forward: Forward passes over that: two where a reference has the same weights.
+        copies: Reference models of their own weights, in 16 bits, each with a forward pass.
+    """
+
+    weight_bytes: float
+    forward: int
+    copies: int
+
+    @staticmethod
+    def of(job: Job) -> Gathers:
+        """Those of a job."""
+        copies = job.reference_copies
+        forward = 1 + job.reference_passes - copies
+        return Gathers(weight_bytes=gathered_bytes(job), forward=forward, copies=copies)
+
+    def bytes_of(self, passes: int) -> float:
+        """Bytes per parameter in so many passes over the trained model, and one over each copy."""
+        return passes * self.weight_bytes + self.copies * WEIGHT_BYTES
+
+    def seconds(self, net: GroupCosts, parameters: FloatArray, passes: int) -> FloatArray:
+        """Seconds of the same, one gather after another."""
+        own = passes * net.gather_s(self.weight_bytes * parameters)
+        if not self.copies:
+            return own
+        return own + self.copies * net.gather_s(WEIGHT_BYTES * parameters)
 
 
 def updated_bytes(a: Assumptions, sharding: IntArray) -> FloatArray:
@@ -78,7 +113,7 @@ def layer_collective_s(
     once: BoolArray,
     again: BoolArray,
     trained_share: float,
-    reference: int = 0,
+    gathers: Gathers,
 ) -> FloatArray:
     """Seconds of the collectives of one layer and micro-batch, before overlap.
 
@@ -95,11 +130,11 @@ def layer_collective_s(
         once: Where zero3 gathers and reduces once per step instead, from `gathers_once`.
         again: Where replicas reduce with every micro-batch, from `reduces_again`.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
-        reference: Forward passes of a reference model, for which zero3 gathers again.
+        gathers: Of zero3: for each forward pass, and for the backward pass.
     """
-    gradients, gathers = a.gradient_wire_bytes * trained_share, 2 + reference
+    gradients = a.gradient_wire_bytes * trained_share
     zero3 = (
-        gathers * nets.shard.gather_s(WEIGHT_BYTES * dense)
+        gathers.seconds(nets.shard, dense, gathers.forward + 1)
         + nets.shard.gather_s(gradients * dense)
         + _with_experts(experts, nets.expert_shard, gradients, gathers)
     )
@@ -143,26 +178,32 @@ def _replicas_s(
 
 
 def forward_gather_s(
-    nets: DataNets, sharding: IntArray, dense: FloatArray, experts: FloatArray, once: BoolArray
+    nets: DataNets,
+    sharding: IntArray,
+    dense: FloatArray,
+    experts: FloatArray,
+    once: BoolArray,
+    gathers: Gathers,
 ) -> FloatArray:
-    """Seconds in which zero3 gathers the weights of a layer for its forward pass; 0 elsewhere.
+    """Seconds in which zero3 gathers the weights of a layer for forward passes; 0 elsewhere.
 
     Arguments as for `layer_collective_s`, of which this is a part.
     """
-    gathered = nets.shard.gather_s(WEIGHT_BYTES * dense)
+    gathered = gathers.seconds(nets.shard, dense, gathers.forward)
     if np.any(experts):
-        of_experts = nets.expert_shard.gather_s(WEIGHT_BYTES * experts)
+        of_experts = gathers.seconds(nets.expert_shard, experts, gathers.forward)
         gathered = gathered + np.where(experts > 0, of_experts, 0.0)
     return np.where((sharding == ZERO3) & ~once, gathered, 0.0)
 
 
 def _with_experts(
-    experts: FloatArray, net: GroupCosts, gradients: float, gathers: int
+    experts: FloatArray, net: GroupCosts, gradients: float, gathers: Gathers
 ) -> FloatArray:
     """The gathers and a scatter of the experts, 0 on layers without."""
     if not np.any(experts):
         return np.zeros_like(experts)
-    both = gathers * net.gather_s(WEIGHT_BYTES * experts) + net.gather_s(gradients * experts)
+    weights = gathers.seconds(net, experts, gathers.forward + 1)
+    both = weights + net.gather_s(gradients * experts)
     return np.where(experts > 0, both, 0.0)
 
 
@@ -201,7 +242,7 @@ def step_collective_s(
     experts: FloatArray,
     once: BoolArray,
     trained_share: float,
-    copies: int = 0,
+    gathers: Gathers,
 ) -> FloatArray:
     """Seconds of the collectives of one step, before overlap; 0 without parameters.
 
@@ -212,14 +253,14 @@ def step_collective_s(
         dense, experts: Parameters of the stage on the chip before data-parallel sharding.
         once: Where zero3 gathers and reduces once per step, from `gathers_once`.
         trained_share: Share of the parameters that get gradients (1 but for LoRA).
-        copies: Reference models that are held beside (`Job.reference_copies`).
+        gathers: Of zero3 that gathers once, for all passes.
     """
 
     def of(parameters: FloatArray, groups: tuple[GroupCosts, GroupCosts, GroupCosts]) -> FloatArray:
         seconds = _reduction_s(a, sharding, trained_share * parameters, groups)
         if np.any(once):
             _, _, shard = groups
-            whole = _gathered_once_s(a, shard, parameters, trained_share, copies)
+            whole = _gathered_once_s(a, shard, parameters, trained_share, gathers)
             seconds = seconds + np.where((sharding == ZERO3) & once, whole, 0.0)
         return np.where(parameters > 0, seconds, 0.0)
 
@@ -230,7 +271,11 @@ def step_collective_s(
 
 
 def _gathered_once_s(
-    a: Assumptions, shard: GroupCosts, parameters: FloatArray, trained_share: float, copies: int
+    a: Assumptions,
+    shard: GroupCosts,
+    parameters: FloatArray,
+    trained_share: float,
+    gathers: Gathers,
 ) -> FloatArray:
     """A reduce-scatter of the gradients within the shards, and the all-gathers of all weights.
 
@@ -239,7 +284,7 @@ def _gathered_once_s(
     gradients = a.gradient_wire_bytes * trained_share * parameters
     both = shard.gather_s(gradients)
     if a.hides_gather:
-        both = (1 + copies) * shard.gather_s(WEIGHT_BYTES * parameters) + both
+        both = gathers.seconds(shard, parameters, 1) + both
     return both + _hops_s(a, shard, gradients)
 
 
@@ -275,7 +320,7 @@ def late_gather_s(
     tensors: FloatArray,
     once: BoolArray,
     trained_share: float,
-    copies: int = 0,
+    gathers: Gathers,
 ) -> FloatArray:
     """Seconds in which weights are gathered once per step where nothing hides it.
 
@@ -285,7 +330,7 @@ def late_gather_s(
 
     Args:
         tensors: Parameter tensors of the stage.
-        a, nets, sharding, dense, experts, once, trained_share, copies: As for `step_collective_s`,
+        a, nets, sharding, dense, experts, once, trained_share, gathers: As for `step_collective_s`,
             of which this is a part where `hides_gather` is on.
     """
     none = np.zeros(np.broadcast(dense, sharding).shape)
@@ -296,7 +341,7 @@ def late_gather_s(
 
     def of(parameters: FloatArray, data: GroupCosts, shard: GroupCosts) -> FloatArray:
         updated = data.gather_s(updated_bytes(a, sharding) * trained_share * parameters)
-        whole = np.where(once, (1 + copies) * shard.gather_s(WEIGHT_BYTES * parameters), 0.0)
+        whole = np.where(once, gathers.seconds(shard, parameters, 1), 0.0)
         seconds = np.where(sharding == ZERO3, whole, np.where(sharding == DDP, 0.0, updated))
         return np.where(parameters > 0, seconds, 0.0)
 

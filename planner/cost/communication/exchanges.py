@@ -1,4 +1,4 @@
-"""Seconds of what a layer exchanges in its forward pass, hidden or not, by axis."""
+"""Seconds of what a layer exchanges in its forward pass, by axis; of context what is exposed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from frozen_records import dataclass
 from planner.assumptions.assumptions import Assumptions
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.job import Job
+from planner.cost.kernels.compute import AttentionSeconds
 from planner.cost.kernels.routing import sent_once
 from planner.cost.kernels.shapes import Shapes
 from planner.network.collectives import GroupCosts
@@ -117,6 +118,31 @@ def context_exchange_s(shapes: Shapes, x: LayerInputs) -> FloatArray:
     gathered, swapped = context_bytes(shapes, x.tokens, x.tp, x.cp)
     ring, swaps = x.cp_net.gather_s(gathered), x.cp_net.exchange_s(swapped)
     return np.where(x.cp_mode == ALL_TO_ALL, swaps, ring)
+
+
+def exposed_context_s(
+    a: Assumptions, x: LayerInputs, sent: FloatArray, core: AttentionSeconds
+) -> tuple[FloatArray, FloatArray]:
+    """Exposed context-parallel exchange, forward and backward.
+
+    A ring hides behind up to 80 % of attention and is at least 10 % exposed; backward it takes
+    twice the bytes (gradients of keys and values travel too). Where keys and values are gathered at
+    once, that hides behind a cp-th of attention only. An all-to-all is not hidden.
+    """
+    if not np.any(x.cp > 1):
+        none = np.zeros_like(core.forward)
+        return none, none
+
+    def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
+        return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
+
+    if x.gathers_context:
+        forward = exposed(sent, core.forward / x.cp)
+        backward = exposed(sent, core.backward / x.cp) + exposed(sent, core.backward)
+    else:
+        forward, backward = exposed(sent, core.forward), exposed(2 * sent, core.backward)
+    switched = x.cp_mode == ALL_TO_ALL
+    return np.where(switched, sent, forward), np.where(switched, sent, backward)
 
 
 def copies_sent(

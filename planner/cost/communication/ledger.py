@@ -22,7 +22,7 @@ import numpy as np
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.columns import columns_of
-from planner.cost.communication.data_parallel import WEIGHT_BYTES, updated_bytes
+from planner.cost.communication.data_parallel import Gathers, updated_bytes
 from planner.cost.communication.exchanges import ACTIVATION_BYTES
 from planner.cost.context import CostModel
 from planner.plan import DDP, ZERO3, PlanTable
@@ -80,7 +80,8 @@ def layer_ledger(
     x, a, shapes = columns_of(model, plans, batches), model.assumptions, model.shapes
     tokens = (plans.micro_batch * model.job.seq_len / plans.cp) * x.m[:, 0]
     parameters = x.local.dense_layer[:, 0] / shapes.blocks
-    weights, gradients = WEIGHT_BYTES * parameters, a.gradient_wire_bytes * parameters
+    weights = Gathers.of(model.job).weight_bytes * parameters
+    gradients = a.gradient_wire_bytes * parameters
     sharded = plans.sharding == ZERO3
     tensor = np.where(plans.tp > 1, shapes.tp_exchanges * ACTIVATION_BYTES * tokens, 0.0)
     tensor = tensor * shapes.hidden

@@ -7,20 +7,19 @@ shards. Arrays have shape (n,) where nothing else is said; (n, s) has a column p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 
 import numpy as np
 
 from frozen_records import dataclass
 from hardware_db import Cluster
 from planner.assumptions.assumptions import Assumptions
-from planner.base.arrays import FloatArray, distinct
+from planner.base.arrays import FloatArray
 from planner.cost.columns import Columns
 from planner.cost.communication.data_parallel import (
     WEIGHT_BYTES,
+    Gathers,
     gathers_once,
-    owned_parameters,
     reduces_again,
     updated_bytes,
 )
@@ -28,13 +27,13 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES, expert_crossi
 from planner.cost.communication.replicas import copied_bytes
 from planner.cost.context import CostModel
 from planner.cost.job import Job
-from planner.cost.kernels.flop import attention_flop_per_token, other_flop, scan_flop_per_token
-from planner.cost.kernels.linears import Linear, Shares, layer_linears, pass_bytes
+from planner.cost.kernels.executed import executed_flop, memory_bytes, over_groups, repeats
+from planner.cost.kernels.flop import attention_flop_per_token, other_flop
 from planner.cost.kernels.shapes import Shapes
-from planner.cost.memory.parameters import padded_vocab, trained_share
+from planner.cost.memory.parameters import trained_share
+from planner.cost.memory.state import end_parameters
 from planner.cost.stages.recomputation import RecomputeGroup
-from planner.cost.terms import data_nets
-from planner.plan import ALL_TO_ALL, DDP, FULL, SELECTIVE, ZERO2, ZERO3, PlanTable
+from planner.plan import ALL_TO_ALL, DDP, ZERO2, ZERO3, PlanTable
 
 MFU_CONVENTION = (
     "model FLOP per token = 6 x (active parameters without the input embedding) + "
@@ -99,175 +98,14 @@ def model_flop_per_token(job: Job, shapes: Shapes) -> float:
     return linear + (3.0 + ref) * (scores + other_flop(job, shapes)[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
-    """Share of a forward pass over layers that recomputation does again, (n, 1).
-
-    Attributes:
-        linear: Of the matrix multiplications.
-        attention: Of scores and values.
-        elementwise: Of the element-wise work.
-        exchanges: Of the communication.
-    """
-
-    linear: FloatArray
-    attention: FloatArray
-    elementwise: FloatArray
-    exchanges: FloatArray
-
-
-def repeats(model: CostModel, group: RecomputeGroup) -> Repeats:
-    """What is done again of the layers of a group; see `planner.cost.kernels.layer`."""
-    full = np.where(group.recompute == FULL, 1.0, 0.0)
-    some = np.where(group.recompute == SELECTIVE, 1.0, 0.0)
-    drops = model.framework.selective
-    share = {"half-matmuls": 0.5, "up-projections": model.shapes.up_share}.get(drops, 0.0)
-    moves = float(drops != "core-attention")
-    scores = float(not moves and not model.assumptions.fused_attention)
-    return Repeats(
-        linear=full + share * some,
-        attention=full + scores * some,
-        elementwise=full + moves * some,
-        exchanges=full,
-    )
-
-
-def repeated_flop_per_token(
-    model: CostModel, x: Columns, *, causal_share: float = 1.0
-) -> FloatArray:
-    """FLOP that recomputation adds per token: of layers only, the head is not recomputed.
-
-    Source: Korthikanti et al., arXiv:2205.05198, appendix A (hardware FLOP).
-
-    Args:
-        model: Job and framework.
-        x: The plans.
-        causal_share: Share of the scores that the kernels compute.
-    """
-    dense, moe = model.shapes.dense_parameters, model.shapes.moe_parameters
-    one, shapes = model.job.model, model.shapes
-    scores = attention_flop_per_token(one, shapes) / one.layers
-    scans = scan_flop_per_token(one, shapes)[0] / one.layers
-
-    def of_group(group: RecomputeGroup) -> FloatArray:
-        again = repeats(model, group)
-        linear = 2.0 * (group.dense * dense + group.moe * moe) * again.linear
-        attention = causal_share * scores * (group.dense + group.moe) * again.attention
-        if scans:
-            attention = attention + scans * (group.dense + group.moe) * again.exchanges
-        return linear + attention
-
-    return _over_groups(x, of_group) + other_flop(model.job, model.shapes)[2]
-
-
-def _over_groups(x: Columns, of_group: Callable[[RecomputeGroup], FloatArray]) -> FloatArray:
-    """(n,) sum over the layers of the model of a quantity of each group, (n, s)."""
-    return x.over_stages(reduce(np.add, [of_group(group) for group in x.groups])) / x.replicas
-
-
 def traffic(model: CostModel, x: Columns, *, wires: bool = True) -> Traffic:
     """The totals of every plan; without `wires`, as if nothing crossed a network."""
     none = (np.zeros(len(x.plans)),) * len(model.cluster.levels)
     return Traffic(
-        flop=_executed_flop(model, x),
-        memory_bytes=_memory_bytes(model, x),
+        flop=executed_flop(model, x),
+        memory_bytes=memory_bytes(model, x),
         wire_bytes=_wire_bytes(model, x) if wires else none,
     )
-
-
-def flop_without_repeats(model: CostModel) -> float:
-    """FLOP that one token takes where nothing is recomputed."""
-    ref = model.job.reference_passes
-    passes = (3.0 if model.job.trains_all else 2.0) + ref
-    other, again, _ = other_flop(model.job, model.shapes)
-    linear = 2.0 * model.shapes.matmul_parameters * passes
-    return linear + scores_flop_per_token(model) + ((3.0 + ref) * other + again)
-
-
-def scores_flop_per_token(model: CostModel) -> float:
-    """FLOP of scores and values of all layers in both passes that kernels compute per token."""
-    a = model.assumptions
-    attention = _share(a) * attention_flop_per_token(model.job.model, model.shapes)
-    backward = 2.5 if a.fused_attention else 2.0
-    return attention * (1 + model.job.reference_passes + backward)
-
-
-def _share(a: Assumptions) -> float:
-    """Share of the scores that kernels compute: the causal half where they skip the other."""
-    return a.causal_share if a.fused_attention else 1.0
-
-
-def _executed_flop(model: CostModel, x: Columns) -> FloatArray:
-    """FLOP of every pass, recomputation included."""
-    again = repeated_flop_per_token(model, x, causal_share=_share(model.assumptions))
-    return x.batch * model.job.seq_len * (flop_without_repeats(model) + again)
-
-
-def _memory_bytes(model: CostModel, x: Columns) -> FloatArray:
-    """Operands of the matrix multiplications, element-wise traffic, optimizer state."""
-    a, job, plans = model.assumptions, model.job, x.plans
-    chips = plans.chips / plans.pp
-    products = x.rounds[:, 0] * chips * x.over_stages(product_bytes(model, x))
-    dense, moe = elementwise_bytes(model, plans)
-    passes = 1 + job.reference_passes + a.elementwise_backward
-
-    def of_group(group: RecomputeGroup) -> FloatArray:
-        layers = group.dense * dense[:, None] + group.moe * moe[:, None]
-        return (passes + repeats(model, group).elementwise) * layers
-
-    elementwise = x.batch * job.seq_len * _over_groups(x, of_group)
-    owned = owned_parameters(data_nets(x.nets), x.sharding, *x.parameters)
-    state = a.optimizer_traffic_bytes * trained_share(job) * chips * x.over_stages(owned)
-    return products + elementwise + state
-
-
-def product_bytes(model: CostModel, x: Columns) -> FloatArray:
-    """(n, s) bytes of the matrix multiplications of a micro-batch on a chip of each stage class.
-
-    What the products move is computed once per combination of the columns that their sizes have.
-    """
-    shapes, plans = model.shapes, x.plans
-    first, rows = distinct([plans.micro_batch, plans.cp, plans.tp, plans.ep])
-    tp, ep = plans.tp[first, None], plans.ep[first, None]
-    tokens = (plans.micro_batch * model.job.seq_len / plans.cp)[first, None]
-    shares = Shares(tokens=tokens, tp=tp, ep=ep)
-    linears = {
-        moe: layer_linears(shapes, shares, moe=moe)
-        for moe in (False, True)
-        if ("moe" if moe else "dense") in model.job.model.layer_kinds
-    }
-    columns = padded_vocab(shapes.vocab, tp, model.vocab_multiple) / tp
-    head = Linear(tokens=tokens, inputs=shapes.hidden, outputs=columns)
-    every = [*(one for part in linears.values() for one in part), *([head] if shapes.vocab else [])]
-    forward, gradients = pass_bytes(model.assumptions, every, trains_all=model.job.trains_all)
-    total, at, ahead = np.zeros(x.stages.count.shape), 0, 1 + model.job.reference_passes
-    for moe, some in linears.items():
-        own, at = slice(at, at + len(some)), at + len(some)
-        once, again = (reduce(np.add, part[own])[rows] for part in (forward, gradients))
-        for group in x.groups:
-            moved = again + (ahead + repeats(model, group).linear) * once
-            total = total + shapes.blocks * (group.moe if moe else group.dense) * moved
-    if shapes.vocab:
-        total = total + x.stages.last * (ahead * forward[at] + gradients[at])[rows]
-    return total
-
-
-def elementwise_bytes(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
-    """Bytes per token of the element-wise work of a dense and of a mixture-of-experts layer."""
-    a, shapes = model.assumptions, model.shapes
-    rows = plans.tp / np.where(plans.sequence_parallel, plans.tp, 1)
-    row = shapes.hidden * (a.row_bytes * rows + a.tp_bytes)
-    made = [shapes.parts_of(moe=moe) for moe in (False, True)]
-    ffn = a.ffn_bytes * (1 + shapes.gated)
-    widths = (shapes.dense_width, shapes.active_width)
-    dense, moe = (
-        2 * a.elementwise * (parts.blocks / 2 * row + parts.feed_forward * (ffn * width))
-        for parts, width in zip(made, widths, strict=True)
-    )
-    if shapes.scan:
-        of_scan = a.elementwise * shapes.scan.elementwise + shapes.scan.moved
-        dense, moe = (x + p.recurrence * of_scan for x, p in zip((dense, moe), made, strict=True))
-    return dense, moe + a.routing_bytes * 2 * shapes.experts_per_token * shapes.expert_io
 
 
 def _wire_bytes(model: CostModel, x: Columns) -> tuple[FloatArray, ...]:
@@ -321,9 +159,9 @@ def _layer_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     def turns(group: RecomputeGroup) -> FloatArray:
         return (group.dense + group.moe) * (3.0 + ref + repeats(model, group).exchanges)
 
-    exchanged = _over_groups(x, exchanges)
+    exchanged = over_groups(x, exchanges)
     ring = np.where(plans.cp_mode == ALL_TO_ALL, 0.0, 1.0)
-    rings = ring * plans.cp * _over_groups(x, turns)
+    rings = ring * plans.cp * over_groups(x, turns)
     return {
         "tp": ACTIVATION_BYTES * _tokens(model, x) * shapes.hidden * exchanged,
         "cp": ACTIVATION_BYTES * _tokens(model, x) * _key_value_width(shapes, plans) * rings,
@@ -340,25 +178,27 @@ def _state_gathers(model: CostModel, x: Columns) -> dict[str, FloatArray]:
     """Gather volumes of weights and gradients by group (an all-reduce counts twice), all chips."""
     volumes = {}
     chips = x.plans.chips / x.plans.pp
-    share, ref = trained_share(model.job), model.job.reference_passes
+    share, sent = trained_share(model.job), Gathers.of(model.job)
     zero3 = x.sharding == ZERO3
     kept = gathers_once(model.framework, x.plans.pp[:, None])
     turns = x.rounds
-    gathers = np.where(kept, 1.0 + model.job.reference_copies, (2 + ref) * turns)
+    passes = np.where(kept, 1.0, turns * (sent.forward + 1))
+    weights = np.where(kept, sent.bytes_of(1), turns * sent.bytes_of(sent.forward + 1))
     scatters = np.where(kept, 1.0, turns)
     again = reduces_again(model.framework, x.plans.pp[:, None])
     reductions = 2 * np.where(again, turns, 1.0)  # of whole gradients
     zero2_scatters = np.where(x.sharding == ZERO2, turns, 1.0)
+    wider = (WEIGHT_BYTES - sent.weight_bytes) * end_parameters(x.plans, x.stages, x.local)
     for prefix, parameters in zip(("", "expert_"), x.parameters, strict=True):
+        gathered = weights * parameters + (0.0 if prefix else passes * wider)
         gradients = model.assumptions.gradient_wire_bytes * share * parameters
-        weights = WEIGHT_BYTES * parameters
         updated = share * updated_bytes(model.assumptions, x.sharding) * parameters
         plain = zero2_scatters * gradients + updated
         plain = np.where(x.sharding == DDP, reductions * gradients, plain)
         across = reductions * gradients / x.nets[f"{prefix}shard"].size
         for group, table in (
             ("data", np.where(zero3, 0.0, plain)),
-            ("shard", np.where(zero3, gathers * weights + scatters * gradients, 0.0)),
+            ("shard", np.where(zero3, gathered + scatters * gradients, 0.0)),
             ("replica", np.where(zero3, across, 0.0)),
         ):
             volumes[prefix + group] = chips * x.over_stages(table)
@@ -378,8 +218,8 @@ def _exchange_volumes(model: CostModel, x: Columns) -> dict[str, FloatArray]:
         return 2.0 + model.job.reference_passes + repeats(model, group).exchanges
 
     return {
-        "ep": 2 * routed * _over_groups(x, lambda group: group.moe * passes(group)),
-        "cp": swap * _over_groups(x, lambda group: (group.dense + group.moe) * passes(group)),
+        "ep": 2 * routed * over_groups(x, lambda group: group.moe * passes(group)),
+        "cp": swap * over_groups(x, lambda group: (group.dense + group.moe) * passes(group)),
     }
 
 

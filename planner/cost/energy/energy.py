@@ -25,10 +25,11 @@ from frozen_records import dataclass
 from hardware_db import Chip
 from planner.base.arrays import FloatArray
 from planner.base.vocabulary import BOUNDARIES
-from planner.cost.communication.traffic import Traffic, flop_without_repeats
+from planner.cost.communication.traffic import Traffic
 from planner.cost.context import CostModel
 from planner.cost.energy.clock import extra_w
 from planner.cost.energy.facility import Facility
+from planner.cost.kernels.executed import flop_without_repeats
 
 Z_80 = 1.2815515655446004
 """The 90 % quantile of the standard normal distribution: 80 % lie within plus and minus it."""

@@ -3,9 +3,9 @@
 A checkpoint holds each trained parameter once, as the job has it, with what the optimizer keeps of
 it. The store takes it in at one rate, however many ranks write.
 
-- Written beside the work: the job stops while each rank copies what it holds of weights and
-  optimizer to the memory of its host, at the chip's link there; what is on the host already is
-  not copied. The rank that is fullest decides. Replicas of it wait.
+- Written beside the work: the job stops while each rank copies what it holds of trained weights
+  and optimizer (`trained_bytes`) to the memory of its host, at the chip's link there; what is on
+  the host already is not copied. The rank that is fullest decides. Replicas of it wait.
 - Blocking: the job stops until the store has it all.
 """
 
@@ -33,14 +33,9 @@ def checkpoint_bytes(job: Job) -> float:
     return trained * (job.framework.weight_bytes + own) + ends * at_ends
 
 
-def copied_bytes(model: CostModel, held_bytes: FloatArray | float) -> FloatArray:
-    """(n,) what the fullest rank copies to its host, of the weights and optimizer that it holds."""
-    return np.asarray(held_bytes, dtype=np.float64) * trained_share(model.job)
-
-
 def checkpointing(
     model: CostModel,
-    held_bytes: FloatArray | float,
+    copied_bytes: FloatArray | float,
     store_bytes_per_s: FloatArray | float,
     *,
     beside: bool,
@@ -49,16 +44,15 @@ def checkpointing(
 
     Args:
         model: Job and chip.
-        held_bytes: (n,) weights and optimizer on the fullest chip.
+        copied_bytes: (n,) what the fullest chip copies, from `planner.cost.memory.state`.
         store_bytes_per_s: (n,) what the store takes in, of all ranks together.
         beside: Whether it is written beside the work, once it is on the host.
     """
     link = model.chip.host_link_bandwidth_bytes_per_s
     write = checkpoint_bytes(model.job) / np.asarray(store_bytes_per_s, dtype=np.float64)
-    copied = copied_bytes(model, held_bytes)
     if not link:  # nobody says how fast it would be copied
         return Checkpointing(stall_s=write, write_s=np.zeros_like(write))
-    copy = copied / link
+    copy = np.asarray(copied_bytes, dtype=np.float64) / link
     if beside:
         return Checkpointing(stall_s=copy, write_s=write)
     return Checkpointing(stall_s=np.maximum(copy, write), write_s=np.zeros_like(write))

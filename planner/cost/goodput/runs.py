@@ -37,6 +37,7 @@ from planner.cost.goodput.goodput import Goodput, Known, Pace, Upkeep, goodput
 from planner.cost.goodput.rates import Z_90, Rate
 from planner.cost.goodput.segments import wall_time_s
 from planner.cost.intervals import is_prediction, step_time_interval
+from planner.cost.memory.state import trained_bytes
 from planner.objectives import RunCosts
 from planner.plan import PlanTable
 
@@ -131,18 +132,18 @@ def _rows(known: Known, rows: IntArray | tuple[slice, None]) -> Known:
 
 
 def kept_of(
-    model: CostModel, plans: PlanTable, state_bytes: FloatArray, peak_bytes: FloatArray
+    model: CostModel, plans: PlanTable, copied_bytes: FloatArray, peak_bytes: FloatArray
 ) -> Kept:
     """What the runs of plans need.
 
     Args:
         model: Job, machine and run.
         plans: n plans.
-        state_bytes: (n,) weights and optimizer on the fullest chip.
+        copied_bytes: (n,) what a checkpoint takes of the fullest chip, from `trained_bytes`.
         peak_bytes: (n,) all that it holds.
     """
     run = run_of(model)
-    kept = _kept(model, plans.chips.astype(np.float64), state_bytes)
+    kept = _kept(model, plans.chips.astype(np.float64), copied_bytes)
     if run.chance is None or run.chance == _MIDDLE:
         return kept
     later = run.chance > _MIDDLE
@@ -162,12 +163,12 @@ def kept_of(
 
 def kept_by(model: CostModel, plans: PlanTable) -> Kept:
     """What the runs of plans need, from their memory; some plans at a time."""
-    state, peak = np.empty(len(plans)), np.empty(len(plans))
+    copied, peak = np.empty(len(plans)), np.empty(len(plans))
     for start in range(0, len(plans), _AT_A_TIME):
         at = np.arange(start, min(start + _AT_A_TIME, len(plans)))
         held = memory_table(model, plans.take(at))
-        state[at], peak[at] = held.state, held.peak
-    return kept_of(model, plans, state, peak)
+        copied[at], peak[at] = trained_bytes(model.job, held.fullest), held.peak
+    return kept_of(model, plans, copied, peak)
 
 
 def least_kept(model: CostModel, chips: IntArray | FloatArray) -> Kept:
@@ -175,10 +176,10 @@ def least_kept(model: CostModel, chips: IntArray | FloatArray) -> Kept:
     return _kept(model, chips.astype(np.float64), np.zeros(len(chips)))
 
 
-def _kept(model: CostModel, chips: FloatArray, state_bytes: FloatArray) -> Kept:
+def _kept(model: CostModel, chips: FloatArray, copied_bytes: FloatArray) -> Kept:
     run = run_of(model)
     store = run.store_bytes_per_s or run.store_per_chip * chips
-    saved = checkpointing(model, state_bytes, store + np.zeros(len(chips)), beside=run.beside)
+    saved = checkpointing(model, copied_bytes, store + np.zeros(len(chips)), beside=run.beside)
     counts, which = np.unique(chips, return_inverse=True)
     standing = np.array([count * standing_w(model, int(count)) for count in counts])
     steps, mtbf = run.tokens / model.job.batch_tokens, run.mtbf_of(chips)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from models_db import Model
 from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes
+from planner.cost.memory.adapters import dropped_elements
 from planner.cost.vision.tower import tower_flop_per_token
 
 
@@ -25,6 +26,14 @@ def scan_flop_per_token(model: Model, shapes: Shapes) -> tuple[float, float]:
         return 0.0, 0.0
     layers = sum(mixer in ("recurrence", "both") for mixer in model.mixers)
     return layers * shapes.scan.flop, layers * shapes.scan.again
+
+
+def dropped_flop_per_token(job: Job) -> tuple[float, float]:
+    """Forward FLOP per token of a dense layer, and of one with experts, that dropout adds to DoRA.
+
+    See `planner.cost.memory.adapters.dropped_elements`.
+    """
+    return 2.0 * dropped_elements(job, "dense"), 2.0 * dropped_elements(job, "moe")
 
 
 def other_flop(job: Job, shapes: Shapes) -> tuple[float, float, float]:

@@ -23,17 +23,18 @@ from planner.cost.communication.exchanges import (
     LayerInputs,
     context_exchange_s,
     expert_exchange_s,
+    exposed_context_s,
     tensor_exchange_s,
     tensor_wait_s,
 )
-from planner.cost.kernels.adapters import adapters_s, weight_norms_s
+from planner.cost.kernels.adapters import adapters_s, dropped_products, weight_norms_s
 from planner.cost.kernels.compute import AttentionSeconds, MatmulSeconds, attention_s, smooth_max
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, seconds
 from planner.cost.kernels.passes import PassTimes
 from planner.cost.kernels.routing import busiest_rank
 from planner.cost.kernels.shapes import Shapes
 from planner.cost.kernels.shared_experts import Halves, beside_shared_experts, shared_expert_s
-from planner.plan import ALL_TO_ALL, FULL, SELECTIVE
+from planner.plan import FULL, SELECTIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +89,14 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     load = busiest_rank(a, shapes, x.tokens, x.tp, x.ep) if moe else 1.0
     shares = Shares(tokens=x.tokens, tp=x.tp, ep=x.ep, load=load)
     operators = layer_operators(shapes, shares, moe=moe)
-    linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
+    linears, dropped = _products_s(a, shapes, operators, x)
     core = _attention_core(a, shapes, x, moe=moe)
     adapters = adapters_s(a, shapes, operators, x)
     memory = _elementwise_s(a, shapes, x, moe=moe) + adapters
     formats, widened = _formats_s(a, operators, x), _widened_s(a, operators, x)
     sent = _sent_s(a, shapes, x, load if moe else None)
     tp = sent["tp"] * (1 - a.tp_overlap)
-    cp = _exposed_exchange_s(a, x, sent["cp"], core)
+    cp = exposed_context_s(a, x, sent["cp"], core)
     weight_grad = linears.weight_grad * float(x.trains_all)
     norms = weight_norms_s(a, shapes, operators, x)
     forward = PassTimes(
@@ -117,7 +118,7 @@ def layer_times(a: Assumptions, shapes: Shapes, x: LayerInputs, *, moe: bool) ->
     forward, backward = map(partial(_exposed_experts, a), (forward, backward), beside)
     backward += _recomputation(a, shapes, x, forward, linears, core, memory)
     if x.job.reference_passes:
-        forward += _reference(x, forward, adapters + norms, widened)
+        forward += _reference(x, forward, dropped, adapters + norms, widened)
     if shapes.blocks != 1.0:
         forward, backward = forward.scaled(shapes.blocks), backward.scaled(shapes.blocks)
         weight_grad = weight_grad * shapes.blocks
@@ -136,15 +137,32 @@ def _sent_s(
     return {"tp": tp + tensor_wait_s(a, x), "cp": context_exchange_s(shapes, x), "ep": ep}
 
 
+def _products_s(
+    a: Assumptions, shapes: Shapes, operators: dict[str, list[Linear]], x: LayerInputs
+) -> tuple[MatmulSeconds, FloatArray | float]:
+    """Seconds of all products, and those forward that DoRA adds with dropped inputs."""
+    linears = seconds(a, [one for each in operators.values() for one in each], x.clock)
+    dropped = dropped_products(x.job, shapes, operators)
+    if not dropped:
+        return linears, 0.0
+    more = seconds(a, dropped, x.clock)
+    forward, input_grad = linears.forward + more.forward, linears.input_grad + more.input_grad
+    return replace(linears, forward=forward, input_grad=input_grad), more.forward
+
+
 def _reference(
-    x: LayerInputs, forward: PassTimes, adapters: FloatArray | float, widened: FloatArray | float
+    x: LayerInputs,
+    forward: PassTimes,
+    dropped: FloatArray | float,
+    adapters: FloatArray | float,
+    widened: FloatArray | float,
 ) -> PassTimes:
     """The forward pass of a reference model: that of the trained one without its adapters.
 
     A copy of its own has weights of 16 bits, which nothing widens (`planner.cost.memory.state`).
     """
     lacks = adapters + float(x.job.reference_copies) * widened
-    alike = replace(forward, memory=forward.memory - lacks)
+    alike = replace(forward, compute=forward.compute - dropped, memory=forward.memory - lacks)
     return alike.scaled(float(x.job.reference_passes))
 
 
@@ -248,31 +266,6 @@ def _widened_s(
     every = [one for name, each in operators.items() if name != "router" for one in each]
     weights = reduce(np.add, [one.share * one.copies * one.inputs * one.outputs for one in every])
     return np.asarray(a.widening_bytes * weights / a.memory_bytes_per_s)
-
-
-def _exposed_exchange_s(
-    a: Assumptions, x: LayerInputs, sent: FloatArray, core: AttentionSeconds
-) -> tuple[FloatArray, FloatArray]:
-    """Exposed context-parallel exchange, forward and backward.
-
-    A ring hides behind up to 80 % of attention and is at least 10 % exposed; backward it takes
-    twice the bytes (gradients of keys and values travel too). Where keys and values are gathered at
-    once, that hides behind a cp-th of attention only. An all-to-all is not hidden.
-    """
-    if not np.any(x.cp > 1):
-        none = np.zeros_like(core.forward)
-        return none, none
-
-    def exposed(cost: FloatArray, cover: FloatArray) -> FloatArray:
-        return np.maximum(cost - a.cp_overlap * cover, a.cp_least_exposed * cost)
-
-    if x.gathers_context:
-        forward = exposed(sent, core.forward / x.cp)
-        backward = exposed(sent, core.backward / x.cp) + exposed(sent, core.backward)
-    else:
-        forward, backward = exposed(sent, core.forward), exposed(2 * sent, core.backward)
-    switched = x.cp_mode == ALL_TO_ALL
-    return np.where(switched, sent, forward), np.where(switched, sent, backward)
 
 
 def _exposed_experts(a: Assumptions, one: PassTimes, shared: Halves | None) -> PassTimes:

@@ -1,6 +1,6 @@
 """The matrix multiplications of one layer and micro-batch on one chip, as shapes.
 
-`planner.cost.kernels.layer` asks for their seconds, `planner.cost.communication.traffic` for the
+`planner.cost.kernels.layer` asks for their seconds, `planner.cost.kernels.executed` for the
 bytes that they move.
 """
 
@@ -134,13 +134,8 @@ class Shares:
     load: FloatArray | float = 1.0
 
 
-def layer_linears(shapes: Shapes, x: Shares, *, moe: bool) -> list[Linear]:
-    """The linears of a dense or mixture-of-experts layer, attention's scores not among them."""
-    return [one for linears in layer_operators(shapes, x, moe=moe).values() for one in linears]
-
-
 def layer_operators(shapes: Shapes, x: Shares, *, moe: bool) -> dict[str, list[Linear]]:
-    """The same by operator.
+    """The linears of a dense or mixture-of-experts layer by operator, attention's scores not among.
 
     `mlp`, or `experts`, `router` and `shared experts`; the projections of `attention` if there are.
     """

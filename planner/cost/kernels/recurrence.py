@@ -110,14 +110,19 @@ def delta_flop(mixer: Recurrence) -> tuple[float, float]:
                           C^2 / 3 (the inverse T of a unit triangular matrix)
         states            2 K V three times (keys and queries with the state, keys with new values)
 
-    Backward makes T's products and the states again. Keys are repeated over the heads that they
-    serve. Sources: Yang et al. 2024, arXiv:2412.06464, section 3.3; arXiv:2406.06484, section 3.2;
-    flash-linear-attention, fla/ops/gated_delta_rule/chunk.py.
+    Backward makes T's products, the states, and keys with queries and with keys again, and takes
+    the gradient of the inverse by two products of 2 C^2 (in place of twice what the inverse took).
+    Keys are repeated over the heads that they serve. Sources: Yang et al. 2024, arXiv:2412.06464,
+    section 3.3; arXiv:2406.06484, section 3.2; flash-linear-attention bc3b101, fla/ops:
+    gated_delta_rule/chunk.py, `chunk_gated_delta_rule_bwd`; its wy_fast.py, `prepare_wy_repr_bwd`;
+    common/chunk_o.py, `chunk_bwd_dv_local`.
     """
     heads, chunk = mixer.heads, mixer.chunk
     key, value = mixer.key_dim, mixer.head_dim
-    within = 2.0 * chunk * (3 * key + 2 * value) + chunk * chunk / 3
-    again = 2.0 * chunk * (key + value) + 4.0 * key * value
+    inverse = chunk * chunk / 3
+    within = 2.0 * chunk * (3 * key + 2 * value) + inverse
+    again = 2.0 * chunk * (3 * key + value) + 4.0 * key * value
+    again += 4.0 * chunk * chunk - 2.0 * inverse
     return heads * (within + 6.0 * key * value), heads * again
 
 

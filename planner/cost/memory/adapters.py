@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from frozen_records import dataclass
 from models_db import LayerKind, Model
 from planner.assumptions.optimizers import FROZEN, UNQUANTIZED
-from planner.base.vocabulary import ATTENTION_MATRICES
+from planner.base.vocabulary import ATTENTION_MATRICES, MATRICES
 from planner.cost.job import Job
 
 _MASK_BYTES, _COPY_BYTES = 1.0, 2.0
@@ -20,10 +20,13 @@ DORA_KEPT_BYTES = 4.0
 """Per output of a matrix with DoRA: what its product and its adapter gave, in 16 bits.
 
 Both are scaled by a trained magnitude. PEFT 0.21.2, tuners/lora/dora.py; counted there with hooks
-on saved tensors (`tests/frameworks/export/test_oracle_peft.py`).
+on saved tensors (`tests/frameworks/export/test_oracle_tuning.py`).
 """
 _DORA_MADE_BYTES = 6.0
 """Per element of a matrix while its norm is taken: B A, the same scaled, and its sum with W."""
+_IDENTITY_BYTES = 2.0
+"""Per element of the identity that B A is made of, which autograd keeps as long as that; see
+`planner.cost.kernels.adapters`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,11 @@ class Matrix:
 
 def adapted_matrices(job: Job, kind: LayerKind) -> Iterator[Matrix]:
     """The adapted matrices of one layer of a kind: every routed and each shared expert's too."""
-    model, targets = job.model, job.adapted
+    yield from _matrices(job.model, kind, job.adapted)
+
+
+def _matrices(model: Model, kind: LayerKind, targets: tuple[str, ...]) -> Iterator[Matrix]:
+    """Those of one layer of a kind that bear the names, of `planner.base.vocabulary.MATRICES`."""
     for inputs, outputs, count in _of_attention(model, targets):
         yield Matrix(inputs, outputs, count, count)
     ups = sum(name in targets for name in ("gate", "up")[0 if model.mlp.gated else 1 :])
@@ -97,6 +104,19 @@ def adapter_parameters(job: Job) -> int:
     )
 
 
+def dropped_elements(job: Job, kind: LayerKind) -> float:
+    """Elements that a token meets of the frozen matrices that DoRA multiplies twice in a layer.
+
+    With dropout an adapted matrix is multiplied with the inputs that are left as well as with all
+    of them, and both have gradients. Of an adapted one of Megatron-Bridge and PEFT; torchtune takes
+    the product of all inputs for both. Sources: PEFT 0.21.2, tuners/lora/variants.py,
+    `DoraLinearVariant.forward`, and dora.py; Megatron-Bridge, peft/dora_layers.py, `DoRALinear`.
+    """
+    if job.trains_all or job.adapter != "dora" or not job.lora_dropout:
+        return 0.0
+    return float(sum(one.crossed * one.inputs * one.outputs for one in adapted_matrices(job, kind)))
+
+
 def kept_beside(job: Job, *, moe: bool) -> float:
     """Bytes per token and layer, of all of tp, that backward needs for adapters beside the rest.
 
@@ -113,14 +133,34 @@ def kept_beside(job: Job, *, moe: bool) -> float:
 
 
 def largest_made(job: Job) -> float:
-    """Elements of the largest matrix, times bytes, that a product makes anew and drops, tp of 1.
+    """Bytes of the largest matrix that a product makes anew and drops, tp of 1.
 
-    A product with quantized weights expands them to 16 bits; DoRA makes B A to take a norm.
+    A product with quantized weights expands them to 16 bits; DoRA makes B A to take a norm of an
+    adapted one, some frameworks of an identity.
     """
-    model = job.model
     if job.trains_all:
         return 0.0
-    widths = [kv for kv in (model.mlp.hidden, model.moe and model.moe.expert_hidden) if kv]
-    largest = model.hidden * max([model.heads * model.head_dim, *widths])
     widened = FROZEN[UNQUANTIZED] if job.widens else 0.0
-    return largest * (widened + (_DORA_MADE_BYTES if job.adapter == "dora" else 0.0))
+    made = _largest_bytes(job.model, MATRICES, widened)
+    if job.adapter != "dora":
+        return made
+    identity = _IDENTITY_BYTES if job.framework.adapter_identity else 0.0
+    norm = _largest_bytes(job.model, job.adapted, widened + _DORA_MADE_BYTES, identity)
+    return max(made, norm)
+
+
+def _largest_bytes(
+    model: Model, targets: tuple[str, ...], each: float, square: float = 0.0
+) -> float:
+    """Bytes beside the largest matrix of a layer that bears one of the names; 0 without one.
+
+    Args:
+        model: The model.
+        targets: The names.
+        each: Bytes per element of the matrix.
+        square: Bytes per element of a square matrix as wide as its inputs.
+    """
+    kinds = set(model.layer_kinds)
+    every = [one for kind in kinds for one in _matrices(model, kind, targets) if one.count]
+    sizes = [one.inputs * (each * one.outputs + square * one.inputs) for one in every]
+    return max(sizes, default=0.0)

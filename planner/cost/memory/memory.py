@@ -29,7 +29,7 @@ from planner.cost.memory.in_flight import saved_at_once
 from planner.cost.memory.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.memory.state import (
     end_parameters,
-    frozen_bytes,
+    gathered_bytes,
     offloaded,
     state_bytes,
     step_bytes,
@@ -70,11 +70,10 @@ class Memory:
         return _row_max(self.total)
 
     @property
-    def state(self) -> FloatArray:
-        """(n,) bytes of weights and optimizer of the fullest stage."""
-        rows = np.arange(len(self.total))
-        held = self.parts["weights"] + self.parts["optimizer"]
-        return np.asarray(held[rows, self.binding_stage])
+    def fullest(self) -> dict[str, FloatArray]:
+        """(n,) bytes of the fullest stage, by `MEMORY_PARTS`."""
+        rows, binding = np.arange(len(self.total)), self.binding_stage
+        return {name: self.parts[name][rows, binding] for name in MEMORY_PARTS}
 
     @property
     def binding_stage(self) -> IntArray:
@@ -344,7 +343,7 @@ def _buffers(
     shapes = np.where(stages.moe > 0, local.moe_layer + one_expert, dense)
     ends = end_parameters(plans, stages, local)
     ends = ends - stages.first * (local.tower - local.tower_gathered)
-    weight = 2.0 if job.trains_all else min(2.0, frozen_bytes(job))
+    weight = gathered_bytes(job)
     whole = weight + framework.gradient_bytes * share  # of a gathered parameter and its gradient
     layers = framework.gathered_layers * layer
     live = np.maximum(layers, min(framework.live_parameters, job.model.total_parameters))

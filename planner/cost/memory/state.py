@@ -6,6 +6,8 @@ arXiv:2101.06840, section 4.1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from planner.assumptions.optimizers import FROZEN, OPTIMIZERS, QUANTIZED, UNQUANTIZED
@@ -49,6 +51,46 @@ def frozen_bytes(job: Job) -> float:
     return max(job.framework.weight_bytes, FROZEN[job.frozen_weights])
 
 
+def gathered_bytes(job: Job) -> float:
+    """Bytes of a weight of a layer as zero3 gathers it: 16 bits, or those of a quantized one.
+
+    FSDP gathers what it holds: bitsandbytes packs weights of 4 bits into elements of the type that
+    `bnb_4bit_quant_storage` names (bitsandbytes 0.50.2, nn/modules.py, `Params4bit`; its page
+    https://huggingface.co/docs/bitsandbytes/main/en/fsdp_qlora), torchao's NF4Tensor hands over its
+    packed bytes and scales (dtypes/nf4tensor.py, `fsdp_pre_all_gather`). Scales count in both.
+    """
+    return FROZEN[UNQUANTIZED] if job.trains_all else min(FROZEN[UNQUANTIZED], frozen_bytes(job))
+
+
+def _weight_bytes(job: Job) -> tuple[float, float, float]:
+    """Bytes of weights per parameter: of trained ones, of others, and more of those at the ends.
+
+    Others are frozen ones and a reference model, which has 16 bits or more.
+    """
+    own = job.framework.weight_bytes
+    trained, beside = own, 0.0
+    if not job.trains_all:
+        trained, beside = own * trained_share(job), frozen_bytes(job)
+    beside += job.reference_copies * max(own, FROZEN[UNQUANTIZED])
+    return trained, beside, FROZEN[UNQUANTIZED] - frozen_bytes(job) if job.widens else 0.0
+
+
+def trained_bytes(job: Job, parts: Mapping[str, FloatArray | float]) -> FloatArray:
+    """(n,) bytes that a checkpoint takes of a chip: trained weights, and all of the optimizer.
+
+    Args:
+        job: What is trained.
+        parts: (n,) bytes of the chip by `planner.cost.memory.memory.MEMORY_PARTS`. Its weights are
+            trained in the share that those of the whole model have.
+    """
+    model = job.model
+    trained, beside, at_ends = _weight_bytes(job)
+    ends = at_ends * (model.embedding_parameters + model.head_parameters) / model.total_parameters
+    share = trained / (trained + beside + ends) if trained else 0.0
+    weights, optimizer = (np.asarray(parts[name]) for name in ("weights", "optimizer"))
+    return np.asarray(share * weights + optimizer, dtype=np.float64)
+
+
 def optimizer_bytes(job: Job) -> tuple[float, float]:
     """Bytes that the optimizer keeps per trained parameter: of all, and of the ends beside that."""
     framework, optimizer = job.framework, OPTIMIZERS[job.optimizer]
@@ -84,14 +126,10 @@ def state_bytes(
         return whole + beside * ends / z if beside else whole
 
     framework, share = job.framework, trained_share(job)
-    own_weight = framework.weight_bytes
-    weight = own_weight if job.trains_all else frozen_bytes(job) + own_weight * share
-    if job.reference_copies:  # which are not trained
-        weight = weight + job.reference_copies * max(own_weight, FROZEN[UNQUANTIZED])
-    ends_of_weight = FROZEN[UNQUANTIZED] - frozen_bytes(job) if job.widens else 0.0
     own, ends_of_optimizer = optimizer_bytes(job)
+    trained, beside, at_ends = _weight_bytes(job)
     return (
-        kept(weight, ZERO3, ends_of_weight),
+        kept(trained + beside, ZERO3, at_ends),
         kept(framework.gradient_bytes * share, ZERO2),
         kept(own * share, ZERO1, ends_of_optimizer * share),
     )

@@ -21,18 +21,16 @@ from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray
 from planner.cost.breakdown import Breakdown, Evaluated, breakdown, peak_flop_per_s
 from planner.cost.columns import Columns, columns_of
-from planner.cost.communication.traffic import (
-    Traffic,
-    flop_without_repeats,
-    group_bytes,
-    model_flop_per_token,
-    repeated_flop_per_token,
-    scores_flop_per_token,
-    traffic,
-)
+from planner.cost.communication.traffic import Traffic, group_bytes, model_flop_per_token, traffic
 from planner.cost.context import mesh_of
 from planner.cost.energy.energy import Energy, Phases, split_energy
 from planner.cost.evaluate import evaluated_columns
+from planner.cost.kernels.executed import (
+    flop_without_repeats,
+    repeated_flop_per_token,
+    scores_flop_per_token,
+)
+from planner.cost.layer_costs import OF_FIRST
 from planner.cost.memory.memory import Memory
 from planner.cost.pools.pools import (
     Pool,
@@ -145,12 +143,7 @@ def _joined(pools: Sequence[Pool], owner: IntArray, each: Sequence[Evaluated]) -
     standing = sum(pool.chips * standing_w(pool, total) for pool in pools) / total
     inputs = replace(
         each[0].inputs,
-        ends=replace(
-            last,
-            embedding=first.embedding,
-            tower=first.tower,
-            tower_backward=first.tower_backward,
-        ),
+        ends=replace(last, **{name: getattr(first, name) for name in OF_FIRST}),
         p2p=slowest_send_s(pools, each[0].columns.plans, [x.inputs.p2p for x in each]),
         standing_w=np.array([[standing]]),
     )

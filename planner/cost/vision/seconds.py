@@ -23,7 +23,7 @@ from planner.cost.vision.tower import (
     tower_shapes,
 )
 from planner.network.collectives import GroupCosts
-from planner.plan import RING
+from planner.plan import FULL, RING
 
 
 def end_costs(
@@ -45,8 +45,8 @@ def end_costs(
     ends, tower = end_terms(model, tp, tokens, clock), tower_of(model.job)
     if tower is None or net is None:
         return ends
-    both, back = tower_s(model, tower, tp, tokens, clock, net)
-    return replace(ends, embedding=ends.embedding + both, tower=both, tower_backward=back)
+    parts = tower_s(model, tower, tp, tokens, clock, net)
+    return replace(ends, embedding=ends.embedding + parts["tower"], **parts)
 
 
 def tower_s(
@@ -56,8 +56,8 @@ def tower_s(
     tokens: FloatArray,
     clock: FloatArray,
     net: GroupCosts,
-) -> tuple[FloatArray, FloatArray]:
-    """(n, k) seconds of both passes, and of the backward pass with what it computes again.
+) -> dict[str, FloatArray]:
+    """(n, k) seconds of both passes and of backward, by cause, as `EndCost` names them.
 
     Layers as in `planner.cost.kernels.layer`, with attention that is not causal; then patches and
     projector. What zero3 gathers of a tower for each micro-batch is not counted, as of the ends.
@@ -67,9 +67,19 @@ def tower_s(
     a = replace(model.assumptions, causal_share=1.0)
     x = _inputs(model, tp, images * tower.patches, clock, net)
     times = layer_times(a, tower_shapes(tower), x, moe=False)
-    ahead, back = _outside_s(a, model, tower, tp, images, clock, net)
+    ahead, back, sent = _outside_s(a, model, tower, tp, images, clock, net)
     backward = tower.layers * times.backward + back
-    return tower.layers * times.forward + ahead + backward, backward
+    parts = {name: tower.layers * times.parts[name] for name in ("memory", "tp", "host")}
+    again = float(model.job.tower_recompute == RECOMPUTES[FULL])
+    ways = 1 + model.job.reference_passes + a.tp_backward + again
+    return {
+        "tower": tower.layers * times.forward + ahead + backward,
+        "tower_backward": backward,
+        "tower_memory": parts["memory"],
+        "tower_tp": parts["tp"] + sent,
+        "tower_host": parts["host"],
+        "tower_sent": tower.layers * ways * times.sent["tp"] + sent,
+    }
 
 
 def _inputs(
@@ -103,13 +113,15 @@ def _outside_s(
     images: FloatArray,
     clock: FloatArray,
     net: GroupCosts,
-) -> tuple[FloatArray, FloatArray]:
-    """Seconds of each pass of patches and projector; pixels get no gradient.
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Seconds of each pass of patches and projector, and what of both is sent over tp.
 
-    A projector that tp divides exchanges its output forward, and its input's gradient backward.
+    Pixels get no gradient. A projector that tp divides exchanges its output forward, and its
+    input's gradient backward.
     """
     out = model.job.model.hidden
-    ahead = back = np.zeros(np.broadcast_shapes(images.shape, clock.shape))
+    ahead = back = sent = np.zeros(np.broadcast_shapes(images.shape, clock.shape))
+    runs = 1 + model.job.reference_passes
     for at, one in enumerate(projections(tower, out)):
         inputs = one.inputs / (tp if one.divided == "inputs" else 1.0)
         outputs = one.outputs / (tp if one.divided == "outputs" else 1.0)
@@ -118,6 +130,9 @@ def _outside_s(
         back = back + found.weight_grad + (found.input_grad if at else 0.0)
     if tower.projector_hidden:
         rows = ACTIVATION_BYTES * images * tower.tokens
-        ahead = ahead + net.reduce_s(rows * out)
-        back = back + net.reduce_s(rows * tower.merge**2 * tower.hidden)
-    return (1 + model.job.reference_passes) * ahead, back
+        forward, backward = (
+            net.reduce_s(rows * out),
+            net.reduce_s(rows * tower.merge**2 * tower.hidden),
+        )
+        ahead, back, sent = ahead + forward, back + backward, sent + runs * forward + backward
+    return runs * ahead, back, sent

@@ -8,6 +8,7 @@ FSDP = FrameworkProfile(
     name="fsdp",
     era="torch-fsdp",
     adapters_era="torch-eager",  # PEFT, TRL and Axolotl do not compile; published runs neither
+    adapter_identity=True,  # PEFT and torchtune; see planner/cost/kernels/adapters.py
     weight_bytes=2.0,
     gradient_bytes=2.0,
     optimizer_bytes=4.0,

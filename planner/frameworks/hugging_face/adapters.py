@@ -1,7 +1,7 @@
 """Adapters of a job in the words of Hugging Face PEFT, over models of transformers.
 
 Names of modules: transformers 5.23 models/*/modeling_*.py. Fields: PEFT 0.21.2
-tuners/lora/config.py. `tests/frameworks/export/test_oracle_peft.py` counts the parameters of the
+tuners/lora/config.py. `tests/frameworks/export/test_oracle_tuning.py` counts the parameters of the
 adapters that PEFT makes of them.
 """
 

@@ -13,7 +13,7 @@ from planner.base.arrays import FloatArray
 from planner.base.units import show_bytes
 from planner.base.vocabulary import CHECKPOINT_WRITES
 from planner.cost.context import CostModel
-from planner.cost.goodput.checkpoints import checkpoint_bytes, checkpointing, copied_bytes
+from planner.cost.goodput.checkpoints import checkpoint_bytes, checkpointing
 from planner.cost.goodput.domains import NODE, Domain, domain_of
 from planner.cost.goodput.goodput import Pace, Upkeep, usual_upkeep
 from planner.cost.goodput.peers import PeerCopies
@@ -103,7 +103,7 @@ def store_of(request: Request, chips: FloatArray | int) -> FloatArray:
 
 
 def pace_of(
-    request: Request, model: CostModel, chips: int, step_time_s: float, held_bytes: float
+    request: Request, model: CostModel, chips: int, step_time_s: float, copied_bytes: float
 ) -> Pace:
     """The work of one plan.
 
@@ -112,7 +112,7 @@ def pace_of(
         model: Job and chip.
         chips: Of the plan.
         step_time_s: Of the plan.
-        held_bytes: Weights and optimizer on its fullest chip.
+        copied_bytes: What a checkpoint takes of its fullest chip, from `trained_bytes`.
     """
     return Pace(
         chips=chips,
@@ -120,45 +120,44 @@ def pace_of(
         steps=(request.train_tokens or 0.0) / model.job.batch_tokens,
         saved=checkpointing(
             model,
-            held_bytes,
+            copied_bytes,
             store_of(request, chips),
             beside=request.checkpoint_writes != CHECKPOINT_WRITES[1],
         ),
-        peers=peers_of(request, model, chips, held_bytes),
+        peers=peers_of(request, model, chips, copied_bytes),
     )
 
 
 def peers_of(
-    request: Request, model: CostModel, chips: int, held_bytes: float
+    request: Request, model: CostModel, chips: int, copied_bytes: float
 ) -> PeerCopies | None:
     """Copies in the memory of peers, where the question wants them and the plan can have them.
 
     What the usual restart has of loading from the store is loaded from a peer instead.
     """
-    if request.checkpoint_writes != PEER_MEMORY or no_peers(request, model, chips, held_bytes):
+    if request.checkpoint_writes != PEER_MEMORY or no_peers(request, model, chips, copied_bytes):
         return None
-    copied = copied_bytes(model, held_bytes)
     network = scale_out(model)
     from_store = checkpoint_bytes(model.job) / float(store_of(request, chips))
     link = model.chip.host_link_bandwidth_bytes_per_s
-    back = copied / min(network, link)
+    back = copied_bytes / min(network, link)
     usual = known().quantities["usual.one_domain"].number
     return PeerCopies(
         covered=usual if request.peer_covers is None else request.peer_covers,
-        stall_s=copied / link,
-        write_s=copied / network,
+        stall_s=copied_bytes / link,
+        write_s=copied_bytes / network,
         restart_s=max(_taken(request, "restart") - from_store, 0.0) + back,
     )
 
 
-def no_peers(request: Request, model: CostModel, chips: int, held_bytes: float) -> str:
+def no_peers(request: Request, model: CostModel, chips: int, copied_bytes: float) -> str:
     """Why a plan cannot keep copies with peers; empty: it can."""
     domain = failure_domain_of(request, model, chips)
     if not domain.outside:
         return f"all {chips:,} chips are in one {domain.name}: no peer lies outside of what fails"
     if not model.chip.host_link_bandwidth_bytes_per_s or not scale_out(model):
         return f"the record of {model.cluster.name} does not say how fast a copy gets to a peer"
-    needed = peer_bytes(model, held_bytes)
+    needed = peer_bytes(copied_bytes)
     room = model.chip.host_memory_bytes
     if needed > room:
         return (
@@ -168,9 +167,9 @@ def no_peers(request: Request, model: CostModel, chips: int, held_bytes: float) 
     return ""
 
 
-def peer_bytes(model: CostModel, held_bytes: float) -> float:
+def peer_bytes(copied_bytes: float) -> float:
     """Bytes of host memory per chip that copies of peers and of their own take."""
-    return _COPIES * float(copied_bytes(model, held_bytes))
+    return _COPIES * copied_bytes
 
 
 def scale_out(model: CostModel) -> float:

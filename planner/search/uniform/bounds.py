@@ -24,7 +24,7 @@ import numpy as np
 
 from frozen_records import dataclass
 from planner.base.arrays import FloatArray, IntArray, distinct
-from planner.cost.communication.data_parallel import WEIGHT_BYTES, gathers_once
+from planner.cost.communication.data_parallel import Gathers, gathers_once
 from planner.cost.context import CostModel
 from planner.cost.energy.energy import least_component_j, running_w, standing_w
 from planner.cost.memory.parameters import trained_share
@@ -262,7 +262,8 @@ def _least_reduction_s(model: CostModel, columns: dict[str, IntArray]) -> FloatA
     local = model.local_parameters(columns["tp"], columns["ep"])
     layers = kinds.count("dense") * local.dense_layer + kinds.count("moe") * local.moe_layer
     stage = layers / columns["pp"]
-    weights, gradients = WEIGHT_BYTES * stage, a.gradient_wire_bytes * share * stage
+    weights = Gathers.of(model.job).weight_bytes * stage
+    gradients = a.gradient_wire_bytes * share * stage
     shard = _gather_s_per_byte(model, columns["chips"], columns["cp"] * columns["fsdp"])
     replica = _gather_s_per_byte(model, columns["chips"], columns["dp"])
     ranks = columns["cp"] * columns["fsdp"] * columns["dp"]

@@ -23,6 +23,7 @@ from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, evaluate_totals
 from planner.cost.goodput.goodput import goodput
 from planner.cost.goodput.runs import kept_by, run_costs, spent_of
+from planner.cost.memory.state import trained_bytes
 from planner.frameworks.targets import Target
 from planner.objectives import DAYS, TIME
 from planner.plan import Plan, PlanTable
@@ -231,8 +232,8 @@ def _with_failures(model: CostModel, found: _Fast, goal: Goal, request: Request)
         return found
     sized = with_batch(model, round(goal.batch_tokens / model.job.seq_len))
     parts = evaluate_table(sized, PlanTable.from_plans([found.plan])).memory_parts
-    held = float(parts["weights"][0] + parts["optimizer"][0])
-    pace = pace_of(request, sized, found.plan.chips, found.step_s, held)
+    copied = float(trained_bytes(sized.job, parts)[0])
+    pace = pace_of(request, sized, found.plan.chips, found.step_s, copied)
     upkeep = upkeep_of(request, failure_domain_of(request, model, found.plan.chips))
     return replace(found, goodput=float(goodput(rate.theta_s, pace, upkeep).work))
 

@@ -21,13 +21,9 @@ import numpy as np
 
 from planner.base.arrays import FloatArray
 from planner.cost.columns import columns_of
-from planner.cost.communication.traffic import (
-    carried_bytes,
-    elementwise_bytes,
-    group_bytes,
-    scores_flop_per_token,
-)
+from planner.cost.communication.traffic import carried_bytes, group_bytes
 from planner.cost.context import CostModel
+from planner.cost.kernels.executed import elementwise_bytes, scores_flop_per_token
 from planner.cost.kernels.linears import Linear, Shares, layer_operators, memory_bytes, product_flop
 from planner.cost.stages.layout import StageClasses
 from planner.plan import PlanTable

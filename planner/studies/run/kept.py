@@ -10,6 +10,7 @@ from frozen_records import dataclass
 from planner.cost.goodput.goodput import Goodput, Pace, Upkeep, goodput
 from planner.cost.goodput.rates import Rate, rate_of_unseen_site
 from planner.cost.goodput.segments import Checkpointing
+from planner.cost.memory.state import trained_bytes
 from planner.evidence.goodput.gaps import gaps_of
 from planner.evidence.goodput.simulation import Run, run_of
 from planner.question.resolved import Resolved
@@ -112,8 +113,8 @@ def kept_of_plan(resolved: Resolved, plan: PlanResult) -> Kept | None:
     rate = rate_of(request, model, plan.chips)
     if rate is None or request.on_failure == SHRINK:
         return None
-    held = plan.memory_bytes["weights"] + plan.memory_bytes["optimizer"]
-    pace = pace_of(request, model, plan.chips, plan.step_time_s, held)
+    copied = float(trained_bytes(model.job, plan.memory_bytes))
+    pace = pace_of(request, model, plan.chips, plan.step_time_s, copied)
     return Kept(
         upkeep=upkeep_of(request, failure_domain_of(request, model, plan.chips)),
         rate=rate,

@@ -8,11 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from support.cases import each
 
+from planner.cost.evaluate import memory_table
 from planner.cost.goodput.checkpoints import checkpoint_bytes, checkpointing
 from planner.cost.goodput.goodput import Pace, Upkeep, break_even_s, chips_at, goodput
 from planner.cost.goodput.segments import Checkpointing
 from planner.cost.goodput.spares import spares_for, waiting
+from planner.cost.memory.state import trained_bytes
+from planner.plan import Plan, PlanTable
 from planner.question.request import request_from
 from planner.question.resolved import resolve
 
@@ -105,3 +109,15 @@ def test_checkpoints_of_a_plan() -> None:
     assert (float(blocking.stall_s), float(blocking.write_s)) == (whole / 1e9, 0.0)
     adapters = resolve(request_from({**asked, "job": "lora"})).cost
     assert checkpoint_bytes(adapters.job) < 0.02 * whole
+
+
+@each("fields", [
+    {"job": "finetune"}, {"job": "dpo"}, {"job": "lora"}, {"job": "qlora"},
+    {"job": "lora", "reference": "model", "frozen_weights": "nf4"},
+])  # fmt: skip
+def test_a_checkpoint_copies_what_is_trained(fields: dict[str, str]) -> None:
+    """On one chip all of it: neither frozen weights nor those of a reference model."""
+    asked = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 8, "framework": "fsdp"}
+    model = resolve(request_from(asked | fields)).cost
+    parts = memory_table(model, PlanTable.from_plans([Plan(sharding="ddp", micro_batch=2)])).fullest
+    assert float(trained_bytes(model.job, parts)[0]) == pytest.approx(checkpoint_bytes(model.job))

@@ -113,22 +113,29 @@ def test_peft_makes_as_many_parameters(name: str, adapter: str, targets: tuple[s
     assert trained == adapter_parameters(job)
 
 
-def kept_bytes(**changes: Any) -> float:
-    """Bytes per token and layer that PyTorch keeps of a small llama with adapters of PEFT."""
+def small_llama(layers: int, **changes: Any) -> Any:
+    """A small llama with adapters of PEFT beside all matrices."""
     import torch  # noqa: PLC0415
     import transformers  # noqa: PLC0415
     from peft import LoraConfig, get_peft_model  # noqa: PLC0415
 
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        hidden_size=256, intermediate_size=704, num_hidden_layers=layers, vocab_size=256,
+        num_attention_heads=8, num_key_value_heads=4,
+    )  # fmt: skip
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+    adapters = LoraConfig(r=8, target_modules=modules, task_type="CAUSAL_LM", **changes)
+    return get_peft_model(model, adapters, autocast_adapter_dtype=False).train()
+
+
+def kept_bytes(**changes: Any) -> float:
+    """Bytes per token and layer that PyTorch keeps of a small llama with adapters of PEFT."""
+    import torch  # noqa: PLC0415
+
     def saved(layers: int, tokens: int) -> int:
-        torch.manual_seed(0)
-        config = transformers.LlamaConfig(
-            hidden_size=256, intermediate_size=704, num_hidden_layers=layers, vocab_size=256,
-            num_attention_heads=8, num_key_value_heads=4,
-        )  # fmt: skip
-        model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
-        modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-        adapters = LoraConfig(r=8, target_modules=modules, task_type="CAUSAL_LM", **changes)
-        model = get_peft_model(model, adapters, autocast_adapter_dtype=False).train()
+        model = small_llama(layers, **changes)
         own = {one.untyped_storage().data_ptr() for one in model.parameters()}
         kept: dict[int, Any] = {}
 
@@ -146,6 +153,29 @@ def kept_bytes(**changes: Any) -> float:
 
     few, many = (saved(4, tokens) - saved(2, tokens) for tokens in (128, 512))
     return (many - few) / 2 / (512 - 128)
+
+
+def executed_flop(tokens: int, **changes: Any) -> float:
+    """FLOP per layer that PyTorch counts in both passes over a small llama."""
+    import torch  # noqa: PLC0415
+    from torch.utils.flop_counter import FlopCounterMode  # noqa: PLC0415
+
+    counted = []
+    for layers in (2, 4):
+        model, ids = small_llama(layers, **changes), torch.zeros(1, tokens, dtype=torch.int64)
+        with FlopCounterMode(display=False) as counter:
+            model(input_ids=ids, labels=ids).loss.backward()
+        counted.append(counter.get_total_flops())
+    return (counted[1] - counted[0]) / 2
+
+
+@needs("peft", "transformers")
+def test_pytorch_counts_a_second_product_of_dora_with_dropout() -> None:
+    """Forward and for the gradients of inputs; of LoRA, and without dropout, there is none."""
+    elements = 2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 704
+    for dora, products in ((False, 0), (True, 2)):
+        few, many = (executed_flop(128, use_dora=dora, lora_dropout=share) for share in (0.0, 0.1))
+        assert many - few == products * 2 * 128 * elements
 
 
 @needs("peft", "transformers")

@@ -8,10 +8,11 @@ from support.cases import each
 
 from planner.base.errors import InputError
 from planner.base.units import show_percent
-from planner.cost.communication.traffic import flop_without_repeats, model_flop_per_token
+from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table
 from planner.cost.facts import plan_facts
+from planner.cost.kernels.executed import flop_without_repeats
 from planner.plan import Plan, PlanTable, Stage
 from planner.question.request import request_from
 from planner.question.resolved import resolve
