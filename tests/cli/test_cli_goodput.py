@@ -122,6 +122,13 @@ def test_failures_that_leave_no_time_are_an_answer(plan: Path) -> None:
     assert "hardly ever ends" in outcome.out
 
 
+@pytest.mark.parametrize("asked", [("--deadline", "100d"), ("--objective", "days")])
+def test_where_no_run_ends_that_is_the_reason(asked: tuple[str, ...]) -> None:
+    outcome = planner("solve", *JOB, *RUN, "--chip-hours-per-failure", "1e-9", *asked)
+    assert outcome.code == 3, outcome.err
+    assert "the run: none ever ends on" in outcome.out
+
+
 def test_one_line_on_the_screen_and_the_rest_on_request(plan: Path) -> None:
     screen = " ".join(planner("evaluate", plan, "--mtbf", "3h").out.split())
     for words in ("% goodput, checkpoint every", "spare nodes, ", "(80 %: "):
