@@ -172,8 +172,21 @@ def test_tables_say_what_binds() -> None:
     assert "gathering weights takes longer than computing below" in outcome.out
     outcome = planner("feasible", *ROOFLINE, "--deadline", "30d", "--train-tokens", "2e12")
     assert "The fewest chips for 2 T tokens within 30 d\n" in outcome.out
-    said = planner("feasible", "--model", "llama2-7b", "--hardware", "dgx-h100-ndr", "--chips", 64,
-                   "--batch-tokens", "4Mi", "--deadline", "30d@90%", "--train-tokens", "2e11").out  # fmt: skip
+    said = planner(
+        "feasible",
+        "--model",
+        "llama2-7b",
+        "--hardware",
+        "dgx-h100-ndr",
+        "--chips",
+        64,
+        "--batch-tokens",
+        "4Mi",
+        "--deadline",
+        "30d@90%",
+        "--train-tokens",
+        "2e11",
+    ).out
     assert re.search(
         r"\n  \d+ chips train 200 G tokens in [\d.]+ days at a goodput of [\d.]+ %, within [\d.]+ "
         r"days\s+with a chance of 90 %\.\n",
