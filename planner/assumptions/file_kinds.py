@@ -73,6 +73,30 @@ KINDS: dict[str, Kind] = {
         _telling("ridgelines degenerate counting knee points"),
         _PLOT.format("ridgeline"),
     ),
+    "phases": Kind(
+        "the answer of planner solve --phases",
+        _telling("subject status passages total"),
+        "planner report takes it",
+    ),
+    "outage": Kind(
+        "the answer of planner solve --down",
+        _telling("subject nodes covered left ways running returns pays"),
+        "planner report takes it",
+    ),
+    "goodput": Kind(
+        "the answer of planner goodput",
+        _telling("rows chip_hours_per_failure rate while_down spares_chance law runs"),
+        _PLOT.format("goodput"),
+    ),
+    "failure-log": Kind(
+        "the answer of planner calibrate --failures",
+        _telling("rows chip_hours all causes chips"),
+        "its -o writes a file that --failure-site takes",
+    ),
+    "validation": Kind(
+        "the answer of planner validate",
+        _telling("data goodput site_factors summary targets skipped skipped_rows"),
+    ),
     "feasibility": Kind(
         "the answer of planner feasible",
         _telling("question rows deadlines"),

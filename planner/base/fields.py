@@ -57,7 +57,7 @@ def as_number(value: Any) -> Any:
 def _percent(value: Any) -> Any:
     """A percentage, such as `40%`, as the share that it is; any other text is no number."""
     number = as_number(value)
-    text = isinstance(number, str) and _PERCENT.fullmatch(number)
+    text = isinstance(number, str) and _PERCENT.fullmatch(number.strip().removeprefix("-"))
     return parse_share(number, "share") if text else number
 
 

@@ -251,8 +251,16 @@ LEAST_CHANGE = 5e-5
 _SMALL = ((1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
 
 
+_UNCOUNTED = 1e15
+
+
 def plain(value: float, digits: int = 3) -> str:
-    """`12.3`, `0.0021`, `12,345`: so many digits, never fewer than the whole part has."""
+    """`12.3`, `0.0021`, `12,345`: so many digits, never fewer than the whole part has.
+
+    Where that would be a row of digits that nobody counts: `3.73e+25`, `5.59e-64`.
+    """
+    if abs(value) >= _UNCOUNTED or 0.0 < abs(value) < 1.0 / _UNCOUNTED:
+        return f"{value:.{digits}g}"
     if abs(value) >= 10.0**digits - 0.5:
         return f"{value:,.0f}"
     return f"{Decimal(f'{value:.{digits}g}'):f}"
@@ -263,6 +271,8 @@ def _scaled(value: float, unit: str, digits: int) -> str:
         return f"0 {unit}"
     for scale, prefix in _LARGE + _SMALL:
         if abs(value) >= scale * (1 - 0.5 * 10.0**-digits):
+            if abs(value) >= _UNCOUNTED * 1e9:  # beyond the largest prefix
+                return f"{value:.{digits}g} {unit}"
             return f"{plain(value / scale, digits)} {prefix}{unit}"
     return f"{value:.{digits}g} {unit}"
 
@@ -308,7 +318,7 @@ def show_watt_hours(value: float) -> str:
 
 def show_steps(value: float) -> str:
     """`476,837`, `0.000238`: below ten with the part of a step."""
-    return f"{value:,.0f}" if value >= 10 else _small(value, 3)
+    return plain(value, 2 if value < 99.5 else 3) if value >= 10 else _small(value, 3)
 
 
 def _small(value: float, digits: int) -> str:

@@ -11,7 +11,7 @@ from planner.base.errors import InputError
 from planner.base.files import check_writable, same_path, write_atomically
 from planner.cli.options import OUTPUT, AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.cli.pages import report_about
+from planner.cli.pages import report_in
 
 _STDIN = "-"
 _ENDINGS = (".html", ".htm")
@@ -21,8 +21,8 @@ def report(
     result: Annotated[
         Path,
         typer.Argument(
-            help="What `planner solve --json`, `planner evaluate --json`, `planner explain --json` "
-            "or `solve --pareto front.json` wrote; - reads standard input."
+            help="What `planner solve --json` (also with --phases or --down), `evaluate --json`, "
+            "`explain --json` or `solve --pareto front.json` wrote; - reads standard input."
         ),
     ],
     *,
@@ -54,16 +54,13 @@ def report(
     """
     target = output or (Path("report.html") if str(result) == _STDIN else _beside(result))
     _check_target(target, result)
-    from planner.answers.files.result_file import read_result  # noqa: PLC0415  (not for --help)
+    from planner.answers.files.result_file import read_document  # noqa: PLC0415  (not for --help)
     from planner.report.pages.report import page_of  # noqa: PLC0415  (numpy; not for --help)
 
     with progress_bar(wanted=not as_json, verb="drawing") as progress:
         if progress is not None:
             progress("the report", 0, 2)
-        read = read_result(result)
-        if progress is not None:
-            progress("the report", 1, 2)
-        view = report_about(read.answer, read.plan, read.resolved, read.objective)
+        kind, view = report_in(read_document(result), progress)
         page = page_of(view)
     write_atomically(target, page)
     if not as_json:
@@ -74,7 +71,7 @@ def report(
     fields = {
         "path": str(target),
         "bytes": len(page.encode("utf-8")),
-        "kind": read.kind,
+        "kind": kind,
         "title": view.title,
         "sections": [{"id": part.ident, "title": part.title} for part in view.sections],
     }

@@ -58,15 +58,18 @@ _LARGEST_AMOUNT = 1e12
 def _reads(
     parse: Callable[[str, str], float], what: str, of_number: Callable[[Any], Any] = plain
 ) -> BeforeValidator:
-    """Accepts text with a unit where a number is meant."""
+    """Accepts text with a unit where a number is meant; what is below 0 is told as it was typed."""
 
     def read(value: Any) -> Any:
         if not isinstance(value, str):
             return of_number(value)
         try:
-            return parse(value, what)
+            number = parse(value, what)
         except InputError as error:
             raise refusal(str(error).removeprefix(f"{what}: ")) from error
+        if number < 0.0 and value.strip()[-1:].isalpha():  # the limit is told in other units
+            raise refusal(f"{shown(value)}: must be greater than 0")
+        return number
 
     return BeforeValidator(read)
 
@@ -134,11 +137,14 @@ def _of_month(value: Any) -> Any:
     if not isinstance(value, str) or re.fullmatch(pattern_of("share"), value):
         return value
     try:
-        return parse_seconds(value, "time") / _MONTH_S if re.search("[a-z]", value) else value
+        share = parse_seconds(value, "time") / _MONTH_S if re.search("[a-z]", value) else value
     except InputError as error:
         raise refusal(
             f"{shown(value)} is no share of the time or hours a month: 2% or 15h"
         ) from error
+    if isinstance(share, float) and not 0.0 <= share < 1.0:
+        raise refusal(f"{shown(value)}: must be at least 0 and less than a month, which has 730 h")
+    return share
 
 
 Maintenance = Annotated[

@@ -1,5 +1,6 @@
 """`planner feasible` on the command line: its questions, its pictures, and what it refuses."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -170,7 +171,27 @@ def test_tables_say_what_binds() -> None:
     assert "fsdp comm." in outcome.out
     assert "gathering weights takes longer than computing below" in outcome.out
     outcome = planner("feasible", *ROOFLINE, "--deadline", "30d", "--train-tokens", "2e12")
-    assert "days" in outcome.out
+    assert "The fewest chips for 2 T tokens within 30 d\n" in outcome.out
+    said = planner(
+        "feasible",
+        "--model",
+        "llama2-7b",
+        "--hardware",
+        "dgx-h100-ndr",
+        "--chips",
+        64,
+        "--batch-tokens",
+        "4Mi",
+        "--deadline",
+        "30d@90%",
+        "--train-tokens",
+        "2e11",
+    ).out
+    assert re.search(
+        r"\n  \d+ chips train 200 G tokens in [\d.]+ days at a goodput of [\d.]+ %, within [\d.]+ "
+        r"days\s+with a chance of 90 %\.\n",
+        said,
+    )
 
 
 @pytest.mark.parametrize("name", ["three.svg", "three.html", "three.png"])

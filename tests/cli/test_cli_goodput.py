@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -115,17 +116,39 @@ def test_failures_that_leave_no_time_are_an_answer(plan: Path) -> None:
     run = run_of(plan, "--mtbf", "5min")
     assert run["goodput"]["share"] < 0.5
     assert run["goodput"]["chips_at_half"] < 64
+    screen = planner("evaluate", plan, "--mtbf", "5min").out
+    assert re.search(r"\n +Warning: goodput is below 50 % above [\d.]+ chips\.\n", screen)
     never = run_of(plan, "--mtbf", "0.5")
     assert never["days"] is never["energy_mwh"] is never["cost"] is None
     outcome = planner("evaluate", plan, "--mtbf", "0.5")
     assert outcome.code == 0
     assert "hardly ever ends" in outcome.out
+    assert "Warning: goodput is below 50 % on any number of chips." in outcome.out
+    long = planner("evaluate", plan, "--mtbf", "1h", "--restart", "10d").out
+    assert re.search(r"\nrun +\S+e\+\d+ days ", long)  # not a hundred digits
+    assert max(map(len, long.partition("\nrun ")[2].split())) < 60
+
+
+@pytest.mark.parametrize("asked", [("--deadline", "100d"), ("--objective", "days")])
+def test_where_no_run_ends_that_is_the_reason(asked: tuple[str, ...]) -> None:
+    outcome = planner("solve", *JOB, *RUN, "--chip-hours-per-failure", "1e-9", *asked)
+    assert outcome.code == 3, outcome.err
+    assert "the run: none ever ends on" in outcome.out
 
 
 def test_one_line_on_the_screen_and_the_rest_on_request(plan: Path) -> None:
-    screen = " ".join(planner("evaluate", plan, "--mtbf", "3h").out.split())
-    for words in ("% goodput, checkpoint every", "spare nodes, ", "(80 %: "):
-        assert words in screen
+    priced = ("--prices", "aws-blocks-h100", "--carbon-intensity", "400")
+    screen = planner("evaluate", plan, "--mtbf", "3h", *priced).out.split("\nrun ")[1]
+    days, size, *rest = [line.strip() for line in screen.splitlines()]
+    assert re.fullmatch(
+        r"[\d.]+ days \(80 %: [\d.]+ to [\d.]+\), [\d.]+ % goodput, checkpoint every [\d.]+ s, "
+        r"\d+ spare nodes",
+        days,
+    )
+    assert size.startswith("a failure every 3 h (the rate is as given), 1 T tokens, ")
+    assert rest[0].endswith(" t of CO2")
+    assert re.fullmatch(r"price [\d,]+ \(80 %: [\d,]+ to [\d,]+\) of chip-hours", rest[1])
+    assert rest[2].endswith("US East, 2024-12")
     assert "if nothing failed" not in screen
     whole = " ".join(planner("evaluate", plan, "--mtbf", "3h", "--show", "run").out.split())
     for words in ("if nothing failed", "detection and restart", "beside the work", "as given"):
@@ -134,7 +157,10 @@ def test_one_line_on_the_screen_and_the_rest_on_request(plan: Path) -> None:
 
 @pytest.mark.parametrize(("flags", "line"), [
     (("--mtbf", "0"), "mtbf: 0: must be greater than 0"),
-    (("--mtbf", "-3h"), "mtbf: -10800: must be greater than 0"),
+    (("--mtbf", "-3h"), "mtbf: '-3h': must be greater than 0"),
+    (("--straggler-loss", "-5%"), "straggler-loss: -0.05: must be at least 0"),
+    (("--maintenance", "800h"), "maintenance: '800h': must be at least 0 and less than a month"),
+    (("--checkpoint-store", "-1GB/s"), "checkpoint-store: '-1GB/s': must be greater than 0"),
     (("--chip-hours-per-failure", "nan"), "chip-hours-per-failure: "),
     (("--checkpoint-store", "0GB/s"), "checkpoint-store: 0: must be greater than 0"),
     (("--checkpoint-writes", "asynch"), "checkpoint-writes: 'asynch' is not one of async, "),

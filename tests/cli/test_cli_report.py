@@ -188,7 +188,7 @@ def test_a_field_of_the_question_is_named_as_it_stands_in_the_file(tmp_path: Pat
 
 
 def test_a_whole_training_run(tmp_path: Path) -> None:
-    answer = solve(*SMALL, "--train-tokens", "1e9", "--price-per-chip-hour", "4")
+    answer = solve(*SMALL, "--train-tokens", "1e9", "--prices", "aws-blocks-h100,eia-texas")
     assert "run" in sections(page_of(written(tmp_path, answer)))
 
 

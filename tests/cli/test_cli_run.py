@@ -164,7 +164,7 @@ def test_who_does_not_ask_sees_nothing_of_it() -> None:
     (at,) = [n for n, line in enumerate(lines) if line.startswith("run ")]
     end = next(n for n in range(at + 1, len(lines)) if not lines[n].startswith("  "))
     row = " ".join(" ".join(lines[at:end]).split())
-    for words in ("days (80 %: ", " goodput, ", "checkpoint every ", "spare nodes"):
+    for words in ("days (80 %: ", " goodput, ", "checkpoint every ", "spare node"):
         assert words in row
     left = [
         line for line in lines[:at] + lines[end:] if not line.startswith(("proof", "next", "  "))

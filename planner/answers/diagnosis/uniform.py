@@ -88,8 +88,8 @@ class UniformReasons(Reasons):
 
     @cached_property
     def seen(self) -> Found:
-        """The search that proved that nothing fits, where limits on the run hide nothing."""
-        if not self.searched.limits.on_run:
+        """The search that proved that nothing fits, where nothing about the run hides plans."""
+        if self.space.model.run is None:
             return self.found
         return Driver().run(replace(self.space, limits=self.space.limits.without_run()))
 
@@ -129,11 +129,11 @@ class UniformReasons(Reasons):
     def of_costs(self) -> Diagnosis:
         """The plans that come nearest to the limits break one, or each another."""
         misses = self.seen.misses
+        if misses.endless or len(self.seen.points):
+            return endless(self.space.model, self.chips)
         fastest, coolest = misses.fastest, misses.coolest
         if fastest is None or coolest is None:
             raise ValueError("no plan fits in memory: no limit on costs is the reason")
-        if misses.endless:
-            return endless(self.space.model, self.chips)
         return _cost_limit(self.space, self.chips, misses, fastest, coolest)
 
 

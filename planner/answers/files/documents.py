@@ -16,7 +16,7 @@ from planner.question.files.front_file import read_content
 from planner.question.files.result_layout import RESULT_VERSION, is_solved
 from planner.question.provenance import versions
 
-Kind = Literal["solve", "front", "evaluate"]
+Kind = Literal["solve", "front", "evaluate", "run"]
 STDIN = Path("-")
 _OF_FRONT = frozenset({"objectives", "complete", "front", "plan_job"})
 _OF_EVALUATE = frozenset({"breakdown", "fits", "mesh"})

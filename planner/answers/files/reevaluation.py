@@ -50,12 +50,17 @@ def _differ(name: str, one: Any, other: Any) -> Iterator[str]:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         yield from (f"{name}.{line}" for line in differences(one, other))
         yield from (f"{name}.{more}: is not of this answer" for more in one if more not in other)
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+    elif _both_rows(one, other) and len(one) == len(other):
         for at, (part, own) in enumerate(zip(one, other, strict=True), start=1):
             yield from _differ(f"{name}.{at}", part, own)
     elif not _same(one, other):
         theirs, mine = _apart(one, other)
         yield f"{name}: the file says {shown(theirs)}, its plan gives {shown(mine)}"
+
+
+def _both_rows(one: Any, other: Any) -> bool:
+    """Whether both are lists; what was not written down yet may be a tuple."""
+    return isinstance(one, list | tuple) and isinstance(other, list | tuple)
 
 
 def _apart(one: Any, other: Any) -> tuple[Any, Any]:

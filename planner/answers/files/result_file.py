@@ -88,12 +88,27 @@ class ResultFile:
     objective: str | None = None
 
 
-def read_result(path: Path) -> ResultFile:
-    """An answer of `solve`, its front, or of `evaluate` or `explain`; `-`: standard input.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A JSON object that was read.
+
+    Attributes:
+        path: Where it is; `-`: it came from another program.
+        name: What messages call it.
+        data, text: The object, and as it is written.
+    """
+
+    path: Path
+    name: str
+    data: dict[str, Any]
+    text: str
+
+
+def read_document(path: Path) -> Document:
+    """What a file holds; `-`: standard input.
 
     Raises:
-        InputError: It cannot be read, is no such answer or one of another version, or its plans
-            do not cost what it says; one line per mistake.
+        InputError: It cannot be read, or is no JSON object.
     """
     name = "standard input" if path == STDIN else str(path)
     content = _standard_input() if path == STDIN else read_bytes(path)
@@ -101,6 +116,19 @@ def read_result(path: Path) -> ResultFile:
         data, text = json_object(content, name)
     except InputError as error:
         raise of_another_kind(path, name) or error from error
+    return Document(path=path, name=name, data=data, text=text)
+
+
+def read_result(document: Document | Path) -> ResultFile:
+    """An answer of `solve`, its front, or of `evaluate` or `explain`; `-`: standard input.
+
+    Raises:
+        InputError: It cannot be read, is no such answer or one of another version, or its plans
+            do not cost what it says; one line per mistake.
+    """
+    if isinstance(document, Path):
+        document = read_document(document)
+    path, name, data, text = document.path, document.name, document.data, document.text
     kind = kind_of_document(data, name)
     check_versions(data, name, kind)
     check_seal(data, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
@@ -72,6 +73,7 @@ class DownResult(Shown):
 
     Attributes:
         subject: Model and machine, in words.
+        asked: The question, as a job file holds it.
         down: What is down, as it was asked.
         nodes: Nodes that are hit.
         spares: Spares that take their places.
@@ -91,6 +93,7 @@ class DownResult(Shown):
     """
 
     subject: str
+    asked: Mapping[str, Any] = field(repr=False)
     down: str
     chips: int
     left: int
@@ -146,5 +149,6 @@ class DownResult(Shown):
                 "others": [name for name, _ in self.others],
                 "ways": [way.to_dict() for way in self.ways],
                 "now": None if self.now is None else self.ways.index(self.now),
+                "asked": dict(self.asked),
             }
         )

@@ -30,6 +30,7 @@ from planner.objectives import TIME
 from planner.plan import Plan
 from planner.question.asked import UPKEEP
 from planner.question.asked.typed import SolveFields
+from planner.question.files.plan_text import asked_of
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.launch.resuming import run_of
 from planner.question.request import ARGUMENTS, Request, request_from
@@ -135,6 +136,7 @@ def _standing(
     passage = passage_of(run.framework, plan, plan, request.checkpoint)
     return run, DownResult(
         subject=_subject(whole, plan),
+        asked=asked_of(request),
         down=request.down or "",
         chips=plan.chips,
         left=left,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -122,6 +122,7 @@ class PhasesResult(Shown):
 
     Attributes:
         subject: Model and machine, in words.
+        asked: The question, as a job file holds it.
         phases: In order.
         passages: From each phase to the next; empty where one has no plan.
         total: Their sum; None where a phase has no plan.
@@ -129,6 +130,7 @@ class PhasesResult(Shown):
     """
 
     subject: str
+    asked: Mapping[str, Any] = field(repr=False)
     phases: tuple[Phase, ...]
     passages: tuple[Passage, ...] = ()
     total: Sum | None = None
@@ -167,5 +169,6 @@ class PhasesResult(Shown):
                 "passages": passages,
                 "total": None if self.total is None else self.total.to_dict(),
                 "seconds": self.seconds,
+                "asked": dict(self.asked),
             }
         )

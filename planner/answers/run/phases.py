@@ -22,6 +22,7 @@ from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import Progress
 from planner.question.asked.typed import SolveFields
+from planner.question.files.plan_text import asked_of
 from planner.question.kinds.kind import Kind, kind_of
 from planner.question.request import ARGUMENTS, Request, request_from
 from planner.question.run.phases import PLAN, fields_of
@@ -67,6 +68,7 @@ def solve_phases_request(
         phases = [phase for group in _groups(phases) for phase in group]
     return PhasesResult(
         subject=_subject(phases),
+        asked=asked_of(request),
         phases=tuple(phases),
         passages=tuple(_passages(phases)) if solved else (),
         total=_total(phases) if solved else None,

@@ -19,27 +19,22 @@ _HEADER = ("plan", "chips", "step time", "tokens/s", "goodput", "of the whole", 
 
 def down_line(result: DownResult) -> str:
     """The answer in a line."""
-    return f"{_verdict(result)}."
+    return f"{verdict(result)}."
 
 
 def down_view(result: DownResult) -> RenderableType:
     """What is down, the ways to go on with their arithmetic, and which of them pays."""
-    are = "is" if result.down.startswith("1 ") else "are"
-    left = f"{result.left:,} of {plural(result.chips, 'chip')} are left"
-    title = f"{result.subject}: {result.down} {are} down, {left}"
     blocks: list[Sequence[RenderableType]] = [
-        [Text(title), Text(f"{_verdict(result)}.")],
-        [pairs(_rows(result))],
+        [Text(title_of(result)), Text(f"{verdict(result)}.")],
+        [pairs(standing_rows(result))],
     ]
     if result.ways:
-        numbered = [*enumerate(result.ways)]
-        plans = [f"{_letter(at)}  {plan_line(way.best)}" for at, way in numbered]
-        sums = [line for at, way in numbered for line in _sums(result, way, _letter(at))]
+        plans = ["  ".join(row) for row in way_rows(result)]
         blocks.append([_table(result)])
         blocks.append([section("Best plans for what is left", indented(plans))])
-        blocks.append([section("Against waiting for the repair", indented(sums))])
-    if notes := [*_notes(result)]:
-        blocks.append([section("Notes", indented(notes))])
+        blocks.append([section("Against waiting for the repair", indented(sum_lines(result)))])
+    if lines := [*notes(result)]:
+        blocks.append([section("Notes", indented(lines))])
     return spaced(blocks)
 
 
@@ -47,7 +42,7 @@ def _letter(at: int) -> str:
     return chr(ord("A") + at)
 
 
-def _verdict(result: DownResult) -> str:
+def verdict(result: DownResult) -> str:
     """What to do, without a full stop."""
     wait = show_seconds(result.repair_s)
     if result.covered:
@@ -66,7 +61,7 @@ def _verdict(result: DownResult) -> str:
     )
 
 
-def _rows(result: DownResult) -> list[tuple[str, str]]:
+def standing_rows(result: DownResult) -> list[tuple[str, str]]:
     """The run, and what its outage costs."""
     running = result.running
     store, held = show_bytes(result.store_bytes_per_s), show_bytes(result.checkpoint_bytes)
@@ -86,12 +81,35 @@ def _rows(result: DownResult) -> list[tuple[str, str]]:
     ]
 
 
-def _table(result: DownResult) -> RenderableType:
+def way_cells(result: DownResult) -> tuple[list[str], list[list[str]]]:
+    """A row for each way to go on: names of the columns that say something, and their cells."""
     rows = [_row(way, _letter(at)) for at, way in enumerate(result.ways)]
     keep = [at for at in range(len(_HEADER)) if any(row[at] != _NONE for row in rows)]
     names = [_HEADER[at] for at in keep]
-    cells = [[row[at] for at in keep] for row in rows]
+    return names, [[row[at] for at in keep] for row in rows]
+
+
+def _table(result: DownResult) -> RenderableType:
+    names, cells = way_cells(result)
     return SplitTable(names, cells, by=("plan",), right=names[1:], whole=names)
+
+
+def way_rows(result: DownResult) -> list[tuple[str, str]]:
+    """The plans for what is left with their letters."""
+    return [(_letter(at), plan_line(way.best)) for at, way in enumerate(result.ways)]
+
+
+def sum_lines(result: DownResult) -> list[str]:
+    """The arithmetic of each way against waiting."""
+    ways = enumerate(result.ways)
+    return [line for at, way in ways for line in _sums(result, way, _letter(at))]
+
+
+def title_of(result: DownResult) -> str:
+    """What is down of what, in a line."""
+    are = "is" if result.down.startswith("1 ") else "are"
+    left = f"{result.left:,} of {plural(result.chips, 'chip')} are left"
+    return f"{result.subject}: {result.down} {are} down, {left}"
 
 
 def _row(way: Way, letter: str) -> tuple[str, ...]:
@@ -134,7 +152,8 @@ def _sums(result: DownResult, way: Way, letter: str) -> Iterator[str]:
     yield f"   an hour of repair more: {show_seconds(3600.0 * _of_whole(way))} more"
 
 
-def _notes(result: DownResult) -> Iterator[str]:
+def notes(result: DownResult) -> Iterator[str]:
+    """What is to be known beside, a line each."""
     if result.covered:
         return
     if result.spares:

@@ -26,7 +26,12 @@ def feasible_view(result: FeasibleResult) -> RenderableType:
         parts += [Text(_heading(result, rows[0]), style="bold"), _table(result, rows)]
         parts += [indented(_sentences(rows)), Text()]
     if result.deadlines:
-        parts += [_deadline_table(result.deadlines), Text()]
+        first, *_ = result.deadlines
+        goal = f"{show_count(first.train_tokens)} tokens within {show_seconds(first.deadline_s)}"
+        parts += [Text(f"The fewest chips for {goal}", style="bold")]
+        parts.append(_deadline_table(result.deadlines))
+        said = [f"{row.words}." for row in result.deadlines if row.plan is not None]
+        parts += [indented(said), Text()]
     if result.notes:
         parts.append(indented(result.notes, by=0))
     if result.defaults:

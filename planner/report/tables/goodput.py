@@ -13,11 +13,6 @@ from planner.base.units import (
 from planner.results.parts import RunGoodput, TrainingRun
 from planner.results.recovery import Recovery
 
-ON_REQUEST = frozenset({
-    "if nothing failed", "lost time", "failures", "chip-hours per failure", "checkpoints", "spares",
-    "from peers", "written", "shrinks", "other plans",
-})  # fmt: skip
-"""Rows that the one screen leaves out."""
 _DAY_S = 86400.0
 _FEW = 3
 _LEAST = 1e-7
@@ -52,6 +47,11 @@ def _number(days: float, beside: float) -> str:
     return plain(days) if beside >= 1 else show_seconds(days * _DAY_S)
 
 
+def half_words(chips: float) -> str:
+    """Where goodput is below one half: `above 3,201 chips`."""
+    return f"above {plain(chips)} chips" if chips > 1 else "on any number of chips"
+
+
 def goodput_rows(run: TrainingRun) -> list[tuple[str, str]]:
     """How much of the time counts and what takes the rest, as (name, words)."""
     found = run.goodput
@@ -60,7 +60,7 @@ def goodput_rows(run: TrainingRun) -> list[tuple[str, str]]:
     every = f"every {show_seconds(found.checkpoint_every_s)}"
     goodput = show_percent(found.share)
     if found.chips_at_half is not None:
-        goodput += f" (below 50 % above {plain(found.chips_at_half)} chips)"
+        goodput += f", below 50 % {half_words(found.chips_at_half)}"
     return [
         ("if nothing failed", show_days(run.ideal_days)),
         ("goodput", goodput),

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from planner.base.units import plain, show_percent, show_seconds
+from planner.report.tables.goodput import half_words
 from planner.report.tables.tables import SplitTable, indented, section
 from planner.studies.run.answer import RunResult, RunRow
 
@@ -54,7 +55,7 @@ def note_lines(result: RunResult) -> list[str]:
     if result.spares is not None:
         lines.append(f"Waiting: with {result.spares:,} of them.")
     if result.chips_at_half is not None:
-        lines.append(f"Warning: goodput is below 50 % above {plain(result.chips_at_half)} chips.")
+        lines.append(f"Warning: goodput is below 50 % {half_words(result.chips_at_half)}.")
     if result.law:
         lines.append(f"Simulated: {result.runs:,} runs, gaps between failures: {result.law}.")
         if any(row.simulated is None for row in result.rows):

@@ -13,7 +13,6 @@ from planner.objectives import OBJECTIVES
 from planner.report.tables.goodput import days_only, days_words
 from planner.report.tables.tables import SplitTable, indented, pairs, section, spaced
 from planner.report.tables.terminal import run_rows
-from planner.results.plan import PlanResult
 from planner.results.words import choice_words, mesh_words
 
 _NONE = "-"
@@ -29,37 +28,42 @@ def phases_line(result: PhasesResult) -> str:
     return f"{plural(len(result.phases), 'phase')}: {days_words(result.total.run)}"
 
 
+def title_of(result: PhasesResult) -> str:
+    """What was asked, in a line."""
+    return f"{result.subject}: a run of {plural(len(result.phases), 'phase')}"
+
+
 def phases_view(result: PhasesResult) -> RenderableType:
     """A row for each phase, their plans, their sum, and what loads into what."""
-    title = f"{result.subject}: a run of {plural(len(result.phases), 'phase')}"
-    blocks: list[Sequence[RenderableType]] = [[Text(title), _table(result)]]
+    blocks: list[Sequence[RenderableType]] = [[Text(title_of(result)), _table(result)]]
     if result.plans:
-        blocks.append([section("Plans", indented([*map(_plan_line, *_lettered(result))]))])
+        blocks.append([section("Plans", indented(["  ".join(row) for row in plan_rows(result)]))])
     if result.total is None:
         blocks.append([Text(f"{_no_plan(result)}.")])
         return spaced(blocks)
-    blocks.append([section("The whole run", pairs(_sum_rows(result, result.total)))])
+    blocks.append([section("The whole run", pairs(sum_rows(result, result.total)))])
     if result.passages:
-        found = (_passage_words(at, one) for at, one in enumerate(result.passages, start=1))
-        blocks.append([section("From phase to phase", indented([*found]))])
+        blocks.append([section("From phase to phase", indented(passage_lines(result)))])
     return spaced(blocks)
 
 
-def _lettered(result: PhasesResult) -> tuple[Sequence[str], Sequence[PlanResult]]:
+def plan_rows(result: PhasesResult) -> list[tuple[str, str]]:
     """The different plans with their letters."""
     letters = dict.fromkeys(result.letter(phase) for phase in result.phases if phase.best)
-    return [*letters], result.plans
+    words = (f"{mesh_words(best.plan)}; {choice_words(best.plan)}" for best in result.plans)
+    return [*zip(letters, words, strict=True)]
 
 
-def _plan_line(letter: str, best: PlanResult) -> str:
-    return f"{letter}  {mesh_words(best.plan)}; {choice_words(best.plan)}"
-
-
-def _table(result: PhasesResult) -> RenderableType:
+def phase_cells(result: PhasesResult) -> tuple[list[str], list[list[str]]]:
+    """A row for each phase: names of the columns that say something, and their cells."""
     rows = [_row(result, phase, at) for at, phase in enumerate(result.phases, start=1)]
     keep = [at for at in range(len(_HEADER)) if any(row[at] != _NONE for row in rows)]
     names = [_HEADER[at] for at in keep]
-    cells = [[row[at] for at in keep] for row in rows]
+    return names, [[row[at] for at in keep] for row in rows]
+
+
+def _table(result: PhasesResult) -> RenderableType:
+    names, cells = phase_cells(result)
     right = [name for name in names if name not in _WORDS]
     return SplitTable(names, cells, by=("phase",), right=right, whole=names)
 
@@ -90,7 +94,7 @@ def _no_plan(result: PhasesResult) -> str:
     return f"No plan fits phase {at} (proved): {phase.answer.diagnosis.explanation}"
 
 
-def _sum_rows(result: PhasesResult, total: Sum) -> list[tuple[str, str]]:
+def sum_rows(result: PhasesResult, total: Sum) -> list[tuple[str, str]]:
     """What all phases take, and how good that is."""
     rows = run_rows(total.run)
     if total.share is None:
@@ -118,6 +122,11 @@ def _proof_words(result: PhasesResult, total: Sum) -> str:
         f"at most {show_change(gap)} from the least sum of {least} over all steps: that of phases "
         "each with a best plan of its own"
     )
+
+
+def passage_lines(result: PhasesResult) -> list[str]:
+    """What loads into what, a line for each step from a phase to the next."""
+    return [_passage_words(at, one) for at, one in enumerate(result.passages, start=1)]
 
 
 def _passage_words(at: int, passage: Passage) -> str:

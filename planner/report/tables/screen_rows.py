@@ -22,10 +22,8 @@ from planner.cost.memory.risk import DOES_NOT_FIT, risk_word
 from planner.report.charts.breakdown import words_of
 from planner.report.tables.bar import bar, lettered
 from planner.report.tables.certificate import uneven_proof_words
-from planner.report.tables.goodput import ON_REQUEST
 from planner.report.tables.likely import chance_words, interval_words, with_interval
 from planner.report.tables.pools import alone_words
-from planner.report.tables.terminal import run_rows as figures_of
 from planner.results.parts import Notes, TrainingRun
 from planner.results.plan import PlanResult, RankedPlan
 from planner.results.result import SolveResult
@@ -38,18 +36,6 @@ _ASSUMED_LINES = 2
 GLUE = "\u00a0"
 """A blank at which no line ends."""
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[kMGTmun]?(?:B|s|J|W|Wh))(?!\w))")
-_IN_THE_RUN = {
-    "tokens": "{} tokens",
-    "steps": "{} steps",
-    "goodput": "{} goodput",
-    "checkpoint": "checkpoint {}",
-    "spare nodes": "{} spare nodes",
-    "with the facility": "{} with the facility",
-    "price": "price {} of chip-hours",
-    "electricity": "{} of electricity",
-    "CO2": "{} of CO2",
-}
-"""How a figure of the whole run stands in its line; the others stand alone."""
 _COUNTED = "nodes and fabric, not the facility (PUE 1)"
 
 
@@ -217,9 +203,9 @@ def run_rows(run: TrainingRun | None) -> list[Row]:
     """The whole training run."""
     if run is None:
         return []
-    shown = [(name, value) for name, value in figures_of(run) if name not in ON_REQUEST]
-    words = [_IN_THE_RUN.get(name, "{}").format(value) for name, value in shown]
-    return [("run", [", ".join(words)])]
+    from planner.report.tables.run_screen import run_lines  # noqa: PLC0415  (few ask)
+
+    return [("run", run_lines(run))]
 
 
 def assumed_row(defaults: Sequence[tuple[str, str, str]], room: int) -> Row:

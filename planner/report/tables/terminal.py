@@ -133,13 +133,22 @@ def run_rows(run: TrainingRun) -> list[tuple[str, str]]:
         rows.append(("energy", show_watt_hours(run.energy_mwh * 1e6)))
         rows.append(("with the facility", show_watt_hours(run.facility_energy_mwh * 1e6)))
     if run.cost is not None:
-        rows.append(("price", plain(run.cost, 4)))
+        rows.append(("price", _price_words(run, run.cost)))
     if run.electricity_cost is not None:
         rows.append(("electricity", plain(run.electricity_cost, 4)))
     if run.co2_t is not None:
         rows.append(("CO2", f"{plain(run.co2_t, 4)} t"))
     rows += [("at", words) for words in run.prices]
     return rows
+
+
+def _price_words(run: TrainingRun, cost: float) -> str:
+    """Money of the chip-hours, as sure as the days are."""
+    words = plain(cost, 4)
+    if run.days is None or run.days_low is None:
+        return words
+    high = "no end" if run.days_high is None else plain(cost * run.days_high / run.days, 4)
+    return f"{words} (80 %: {plain(cost * run.days_low / run.days, 4)} to {high})"
 
 
 def run_view(run: TrainingRun | None) -> list[RenderableType]:
