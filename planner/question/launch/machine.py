@@ -55,7 +55,8 @@ _REMARK = re.compile(
 )
 _GPUS = re.compile(r"(?m)\bhardware\s?[:=]\s?[\"']?gpu\b")
 _NPU = re.compile(
-    r"\b(?:ASCEND|HCCL)_\w+|\btorch_npu\b|\bmindspeed\w*|\bascend[/-]\S*|[=: \"'](?:ascend|npus?)\b",
+    r"\b(?:ASCEND|HCCL)_\w+|\btorch_npu\b|\bmindspeed\w*|\bascend[/-]\S*"
+    r"|[=: \"'](?:ascend|npus?)\b",
     re.IGNORECASE,
 )
 """What is in a launch on Huawei's NPUs alone."""
