@@ -20,6 +20,9 @@ Mixer = Literal["attention", "recurrence", "both", "none"]
 _MIXERS: dict[str, Mixer] = {"*": "attention", "M": "recurrence", "+": "both", ".": "none"}
 _FEED_FORWARDS: dict[str, FeedForward] = {"-": "dense", "E": "moe", ".": "none"}
 
+UNKNOWN_KEYS = "not read, and the count is wrong if a shape depends on them:"
+"""What the note of a model says before the keys of its config.json that nobody here knows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
@@ -86,6 +89,12 @@ class Model:
     published: Published
     quantities: Mapping[str, Quantity] = field(repr=False, compare=False)
     sources: Mapping[str, Source] = field(repr=False, compare=False)
+
+    @property
+    def unknown_keys(self) -> str:
+        """What its note says of keys of its config.json that nobody here knows, or ""."""
+        _, said, keys = self.note.partition(UNKNOWN_KEYS)
+        return f"{said}{keys}".rstrip(".")
 
     @property
     def embedding_parameters(self) -> int:

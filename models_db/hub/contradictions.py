@@ -8,6 +8,7 @@ from typing import Any
 
 from models_db.hub.around import Around
 from models_db.hub.fields import Fields, shown
+from models_db.hub.table import shaping_keys
 
 WITH_EXPERTS = (
     *("deepseek_v2", "deepseek_v3", "glm4_moe", "gpt_oss", "kimi_k2", "llama4_text", "mixtral"),
@@ -26,6 +27,7 @@ _CLASS = re.compile(
     r"(\w+?)(?:For[A-Z]\w*|LMHeadModel|DoubleHeadsModel|PreTrainedModel|TextModel|Model)"
 )
 _MOST_CLASSES = 8
+_MOST_TYPES = 3
 _SHOWN = 60
 # Types that share their code, and what Falcon's classes are called in its first files.
 _SHARED = {
@@ -59,6 +61,29 @@ def check_kind(fields: Fields, known: Iterable[str]) -> None:
                 f"{shown(fields.data[found])}, but {fields.model_type} has no {name}; "
                 f"a model_type that has is {', '.join(types)}",
             )
+
+
+def check_unread(fields: Fields, unread: Iterable[str]) -> None:
+    """Note a mistake for each key that shapes other types and that this one does not have.
+
+    Transformers passes over such a key, and code that comes with the weights may not.
+
+    Args:
+        fields: the keys.
+        unread: those that nobody read.
+    """
+    shaping = shaping_keys()
+    for key in sorted(unread):
+        value = fields.data[key]
+        if key not in shaping or (value == 1 and value is not True):
+            continue
+        named = [name for name in shaping[key] if name != fields.model_type]
+        types = ", ".join(named[:_MOST_TYPES]) + (", ..." if named[_MOST_TYPES:] else "")
+        fields.wrong(
+            key,
+            f"{shown(value)}, but {fields.model_type} has no such key, and shapes of {types} "
+            f"depend on it; take it out, or --as {fields.model_type} passes over it",
+        )
 
 
 def check_outside(

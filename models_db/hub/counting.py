@@ -8,7 +8,7 @@ from pathlib import Path
 from frozen_records import dataclass
 from models_db.errors import ModelError
 from models_db.hub.reading import Reading
-from models_db.model import Model
+from models_db.model import UNKNOWN_KEYS, Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +69,13 @@ class NotModelledError(ModelError):
 
 def model_parts(model: Model) -> dict[str, int]:
     """Parameters of a model by part; their sum is its total."""
-    kinds = model.layer_kinds
+    kinds, mixers = model.layer_kinds, model.mixers
+    attending = sum(mixer in ("attention", "both") for mixer in mixers)
+    recurring = sum(mixer in ("recurrence", "both") for mixer in mixers)
     parts = {
         "embedding": model.embedding_parameters + model.position_parameters,
-        "attention": model.layers * model.attention_parameters,
+        "attention": attending * model.attention_parameters,
+        "recurrences": recurring * model.recurrence_parameters,
         "norms": model.layers * model.norm_parameters
         + model.final_norm_parameters
         + model.embedding_norm_parameters,
@@ -88,6 +91,8 @@ def model_parts(model: Model) -> dict[str, int]:
 def reading_remarks(reading: Reading) -> tuple[str, ...]:
     """What a reader should know about a reading, one line each."""
     lines = []
+    if reading.unread:
+        lines.append(f"{UNKNOWN_KEYS} {', '.join(reading.unread)}")
     if reading.nested and reading.outer is None:
         lines.append("only the language model (text_config); its other parts are left out")
     elif reading.outer:
@@ -101,8 +106,6 @@ def reading_remarks(reading: Reading) -> tuple[str, ...]:
     if reading.parts is not None and reading.counted:
         parts = ", ".join(f"{name} {count:,}" for name, count in reading.counted.items())
         lines.append(f"parameters that no field of a record holds, and no cost: {parts}")
-    if reading.unread:
-        lines.append(f"not read, as their meaning is not known: {', '.join(reading.unread)}")
     if reading.quantized:
         lines.append(f"the weights are stored as {reading.quantized}; the record counts parameters")
     return tuple(lines)

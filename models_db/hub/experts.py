@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from models_db.hub.dense import QKV, base, biased, qwen_window
-from models_db.hub.fields import Fields, Number, derived
+from models_db.hub.fields import Fields, Number, derived, shown
 from models_db.hub.order import expert_order, listed_kinds, windows
 from models_db.hub.parts import Parts
 
@@ -258,10 +258,20 @@ def glm4_moe(fields: Fields) -> Parts:
 
 
 def after_dense(fields: Fields, layers: Number) -> tuple[Number, Number]:
-    """Dense layers first, then experts in every layer or every `moe_layer_freq`-th."""
+    """Dense layers first, then experts in every layer.
+
+    Published files have 1 as `moe_layer_freq`: the code beside the weights makes other layers
+    dense by it, and transformers passes over it.
+    """
     first = fields.count("first_k_dense_replace", least=0)["value"]
-    every = fields.count("moe_layer_freq")["value"] if fields.has("moe_layer_freq") else 1
-    kinds = [i >= first and i % every == 0 for i in range(layers["value"])]
+    every = fields.raw("moe_layer_freq")
+    fields.require(
+        every in (None, 1),
+        "moe_layer_freq",
+        f"{shown(every)}: transformers 5.23 passes over it, and DeepSeek's own code makes only "
+        "each such layer one of experts; allowed: 1",
+    )
+    kinds = [i >= first for i in range(layers["value"])]
     return expert_order(fields, kinds, "first_k_dense_replace")
 
 

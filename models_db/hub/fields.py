@@ -103,9 +103,7 @@ class Fields:
         elif not least <= value <= most:
             self.wrong(key, f"{shown(value)} is out of range; from {least} to {most:,}")
         else:
-            for other, said in given.items():
-                if said != value:
-                    self.wrong(other, f"{shown(said)}, but {key} is {value}")
+            self._agree(given, key)
             return number(value, unit)
         return number(max(least, 1), unit)
 
@@ -125,19 +123,32 @@ class Fields:
         note = f"{keys[0]} is absent; default of {self.model_type} in transformers 5.23"
         return number(int(default), unit, "assumed", note)
 
-    def flag(self, key: str) -> bool:
-        """A boolean; absent, the default of the class, which must have one; null is false."""
-        value = self.raw(key)
-        if self.null(key):
+    def flag(self, *keys: str) -> bool:
+        """A boolean under any of its spellings; null is false.
+
+        Absent it is the default of the class, which must have one. Two spellings with different
+        values are a mistake.
+        """
+        self.used.update(keys)
+        given = {key: self.data[key] for key in keys if self.data.get(key) is not None}
+        if self.null(*keys):
             return False
-        if value is None:
-            default = bool(self.defaults[key])
-            self.assumed[key] = str(default).lower()
+        if not given:
+            default = bool(self.defaults[keys[0]])
+            self.assumed[keys[0]] = str(default).lower()
             return default
+        key, value = next(iter(given.items()))
         if not isinstance(value, bool):
             self.wrong(key, f"{shown(value)} where true or false belongs")
             return False
+        self._agree(given, key)
         return value
+
+    def _agree(self, given: Mapping[str, Any], key: str) -> None:
+        """Notes a mistake for each spelling of a key with another value than it has."""
+        for other, said in given.items():
+            if said != given[key]:
+                self.wrong(other, f"{shown(said)}, but {key} is {shown(given[key])}")
 
     def ratio(self, key: str, default: float) -> float:
         """A number above 0, whole or not; absent, the default of the class."""

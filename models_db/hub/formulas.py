@@ -31,11 +31,18 @@ _COMPARED: dict[type, Callable[[Any, Any], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
+    ast.In: lambda a, b: a in (_numbered(b) if isinstance(a, int) else b),
+    ast.NotIn: lambda a, b: a not in (_numbered(b) if isinstance(a, int) else b),
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+
+
+def _numbered(whole: Any) -> Any:
+    """An object of JSON, whose keys are texts such as "05", by number; others as they are."""
+    if not isinstance(whole, dict):
+        return whole
+    return {int(key): value for key, value in whole.items() if key.isdecimal()}
 
 
 class FormulaError(Exception):
@@ -143,7 +150,8 @@ def _choice(node: ast.IfExp, look: Look) -> Any:
 
 
 def _place(node: ast.Subscript, look: Look) -> Any:
-    return _value(node.value, look)[_value(node.slice, look)]
+    whole, place = _value(node.value, look), _value(node.slice, look)
+    return _numbered(whole)[place] if isinstance(place, int) else whole[place]
 
 
 def _call(node: ast.Call, look: Look) -> Any:

@@ -18,7 +18,7 @@ from models_db.hub.jsonfile import parse_json
 from models_db.hub.reading import Reading, read_config
 from models_db.hub.weights import INDEX, Weights, missing_files, read_bytes, read_weights
 from models_db.loading import CONFIG, build_model, is_file, model_from_bytes
-from models_db.model import Model
+from models_db.model import UNKNOWN_KEYS, Model
 from strict_yaml.text import YamlText
 
 _LONGEST_NAME = 60
@@ -240,10 +240,11 @@ def _record(
 
 def _note(reading: Reading) -> dict[str, str]:
     """The note of a model file: what of the model is in none of its fields."""
-    if not reading.counted:
-        return {}
     parts = ", ".join(f"{name} {count:,}" for name, count in reading.counted.items())
-    return {"note": f"Parameters that no field here holds, and no cost: {parts}."}
+    said = [f"Parameters that no field here holds, and no cost: {parts}."] if parts else []
+    if reading.unread:
+        said.append(f"Keys of its config.json {UNKNOWN_KEYS} {', '.join(reading.unread)}.")
+    return {"note": " ".join(said)} if said else {}
 
 
 def _published(weights: Weights) -> dict[str, Any]:

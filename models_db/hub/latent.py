@@ -13,6 +13,10 @@ from models_db.hub.fields import Fields, Number, derived
 from models_db.hub.order import layer_count
 from models_db.hub.parts import Parts, sequence
 
+_OF_EXPERTS = (
+    *("first_k_dense_replace", "moe_layer_freq", "moe_intermediate_size", "num_experts_per_tok"),
+    *("n_shared_experts", "n_group", "topk_group"),
+)
 _DIMS = ("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 
 
@@ -65,7 +69,7 @@ def _deepseek(fields: Fields, *, router_bias: bool) -> Parts:
 def _with_experts(fields: Fields, parts: Parts, *, router_bias: bool) -> Parts:
     """Adds the experts, unless `n_routed_experts` is null."""
     if fields.null(*EXPERTS):
-        fields.raw("first_k_dense_replace", "moe_layer_freq", "moe_intermediate_size")
+        fields.raw(*_OF_EXPERTS)
         return parts
     order = after_dense(fields, parts.layers)
     expert = fields.count("moe_intermediate_size")

@@ -12,7 +12,12 @@ from models_db.hub import dense, experts, latent, older
 from models_db.hub.activations import activation_note
 from models_db.hub.around import Around, around_of, has_text, outer_scope
 from models_db.hub.class_defaults import CLASS_DEFAULTS
-from models_db.hub.contradictions import architecture_notes, check_kind, check_outside
+from models_db.hub.contradictions import (
+    architecture_notes,
+    check_kind,
+    check_outside,
+    check_unread,
+)
 from models_db.hub.decoders import decoder
 from models_db.hub.fields import Fields, shown
 from models_db.hub.known_keys import HARMLESS, OUTER
@@ -76,7 +81,6 @@ class Reading:
         nested: whether the model stands in `text_config`, beside other parts.
         quantized: how the weights are stored, such as "fp8", or "".
         dtype: type of the stored weights, such as "bfloat16", or "".
-        tied: whether embedding and head are one.
         notes: what is unusual for the type, one line each.
     """
 
@@ -92,7 +96,6 @@ class Reading:
     nested: bool
     quantized: str
     dtype: str
-    tied: bool
     notes: tuple[str, ...]
 
 
@@ -136,7 +139,6 @@ def read_config(data: Mapping[str, Any], origin: str, read_as: str | None = None
         nested=around.nested,
         quantized=_quantized(data, keys),
         dtype=_text(keys.get("torch_dtype") or keys.get("dtype") or data.get("torch_dtype")),
-        tied=bool(keys.get("tie_word_embeddings", defaults.get("tie_word_embeddings", False))),
         notes=tuple(notes),
     )
 
@@ -160,7 +162,9 @@ def _checks(
     if read_as is not None:
         said = data.get("model_type") if around.row is not None else fields.data.get("model_type")
         return [f"read as {read_as}, as asked; its model_type is {shown(said)}"]
-    check_kind(fields, scope.row.defaults)
+    check_kind(fields, scope.row.shaping_keys)
+    if not fields.mistakes and parts is not None and (around.key or not around.nested):
+        check_unread(fields, _own_unread(fields, scope))
     if around.key:
         alone = {*MODEL_TYPES, *(name for name in row_types() if not has_text(name))}
         check_outside(fields, data, around, alone)
@@ -186,16 +190,20 @@ def _assumed(scope: Scope, outer: Scope | None) -> dict[str, str]:
     }
 
 
+def _own_unread(fields: Fields, scope: Scope) -> set[str]:
+    """Keys of a language model that nobody here knows and that are not off."""
+    known = fields.used | HARMLESS | scope.row.known_keys
+    return {key for key, value in fields.data.items() if value and key not in known}
+
+
 def _unread(
     data: Mapping[str, Any], fields: Fields, scope: Scope, outer: Scope | None, around: Around
 ) -> tuple[str, ...]:
     """Keys that nobody here knows and that are not off."""
-    known = fields.used | HARMLESS | scope.row.known_keys
-    unread = {
-        f"{around.prefix}{key}" for key, value in fields.data.items() if value and key not in known
-    }
+    unread = {f"{around.prefix}{key}" for key in _own_unread(fields, scope)}
     unread |= set(scope.unread())
     if around.nested:
+        known = fields.used | HARMLESS | scope.row.known_keys
         inner = known | OUTER | {around.key}
         inner |= set() if outer is None else outer.fields.used | outer.row.known_keys
         unread |= {key for key in data if data[key] and key not in inner}
@@ -206,7 +214,9 @@ def _unread(
 def _merged(data: Mapping[str, Any], around: Around) -> dict[str, Any]:
     """The keys of a language model; whether embedding and head are one may stand outside."""
     key = "tie_word_embeddings"
-    tied = {} if data.get(key) is None else {key: data[key]}
+    others = () if around.row is None else around.row.spelled.get(key, ())
+    said = next((data[name] for name in (key, *others) if data.get(name) is not None), None)
+    tied = {} if said is None else {key: said}
     if around.row is not None and around.row.ties:
         return {**around.inner, key: around.row.defaults.get(key, False), **tied}
     return {**tied, **around.inner}

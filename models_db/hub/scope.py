@@ -167,13 +167,14 @@ class Scope:
         if key not in self.row.defaults:
             return fields.count(*keys)["value"]
         default = self.row.defaults[key]
+        said = next((name for name in keys if fields.has(name)), key)
         readers: dict[type, Callable[[], Any]] = {
-            bool: lambda: fields.flag(key),
+            bool: lambda: fields.flag(*keys),
             int: lambda: fields.count(*keys, least=min(0, default))["value"],
-            float: lambda: fields.ratio(key, default),
-            str: lambda: fields.text(key, "a text") or default,
-            dict: lambda: fields.part(key),
-            list: lambda: default if (found := fields.names(key)) is None else found,
+            float: lambda: fields.ratio(said, default),
+            str: lambda: fields.text(said, "a text") or default,
+            dict: lambda: fields.part(said),
+            list: lambda: default if (found := fields.names(said)) is None else found,
             type(None): lambda: self._number_or_none(key, keys),
         }
         return readers[type(default)]()
@@ -183,7 +184,7 @@ class Scope:
         if not self.fields.has(*keys):
             return None
         if key.startswith("is_"):
-            return self.fields.flag(key)
+            return self.fields.flag(*keys)
         return self.fields.count(*keys, least=0)["value"]
 
 

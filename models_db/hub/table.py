@@ -23,6 +23,7 @@ Formulas: see `formulas`. Shapes: modeling_<model_type>.py of transformers 5.23.
 from __future__ import annotations
 
 import functools
+import keyword
 import re
 from collections.abc import Mapping
 from importlib import resources
@@ -50,8 +51,15 @@ class Row:
 
     @property
     def known_keys(self) -> set[str]:
-        """Keys that need not be read: of configurations inside this one, and of no consequence."""
-        return {*(key for key, _ in self.inside.values()), *self.passes}
+        """Keys that need not be read: of configurations inside, of no consequence, of formulas."""
+        return {*(key for key, _ in self.inside.values()), *self.passes, *self.shaping_keys}
+
+    @property
+    def shaping_keys(self) -> set[str]:
+        """Keys that a shape of this type may depend on, in every spelling."""
+        refused = (condition for condition, _ in self.refused.values())
+        named = {*self.defaults, *_names(self.record), *_names(self.count), *_names([*refused])}
+        return named | {word for words in self.spelled.values() for word in words}
 
 
 EMPTY = Row(
@@ -84,6 +92,17 @@ def row_types() -> tuple[str, ...]:
     data = _data()
     names = sorted(name for name in data if not name.startswith("_"))
     return tuple(name for name in names if not _whole(name, data).get("part"))
+
+
+@functools.cache
+def shaping_keys() -> Mapping[str, tuple[str, ...]]:
+    """Keys that a shape of some type of the table depends on -> those types, sorted."""
+    found: dict[str, list[str]] = {}
+    for name in row_types():
+        row = row_of(name)
+        for key in row.shaping_keys if row is not None else ():
+            found.setdefault(key, []).append(name)
+    return {key: tuple(names) for key, names in found.items()}
 
 
 @functools.cache
@@ -151,6 +170,16 @@ def _row(data: Mapping[str, Any]) -> Row:
         part=bool(data.get("part")),
         ties=bool(data.get("ties")),
     )
+
+
+def _names(formulas: Any) -> set[str]:
+    """The names in formulas."""
+    if isinstance(formulas, Mapping):
+        return _names([*formulas.values()])
+    if isinstance(formulas, list):
+        return {name for formula in formulas for name in _names(formula)}
+    words = _NAME.findall(formulas) if isinstance(formulas, str) else ()
+    return {word for word in words if not keyword.iskeyword(word)}
 
 
 def _spelled_out(formulas: Any, let: Mapping[str, str]) -> Any:

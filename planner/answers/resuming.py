@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from planner.answers.evaluation import evaluate_plan
+from planner.answers.notes.caveats import not_launchable
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.units import show_percent, show_seconds
@@ -18,6 +19,7 @@ from planner.question.launch.resuming import Resumed, resumed
 from planner.question.request import Request
 from planner.question.resolved import resolve
 from planner.results.result import SolveResult
+from planner.results.words import RESUMED
 
 
 def narrowed(request: Request, origin: Origin) -> tuple[Request, Resumed]:
@@ -35,7 +37,10 @@ def narrowed(request: Request, origin: Origin) -> tuple[Request, Resumed]:
                 {"resume_from"},
             )
         )
-    found = resumed(request, resolve(request, origin))
+    resolved = resolve(request, origin)
+    found = resumed(request, resolved)
+    if lines := not_launchable(resolved.cost, found.plan):
+        raise InputError("\n".join(f"resume-from: {line}" for line, _ in lines))
     fields: dict[str, Any] = {"fix": dict(found.kept), "resume_from": None, "checkpoint": None}
     if found.checkpoint.same_chips:
         fields |= {"chips": found.plan.chips, "chips_at_most": None, "chips_exact": True}
@@ -71,20 +76,20 @@ def _gain(request: Request, origin: Origin, found: Resumed, result: SolveResult)
     try:
         own = evaluate_plan(resolve(request, origin, plan.chips), plan)
     except InputError as error:
-        yield f"the layout of the run cannot be kept: {str(error).splitlines()[0]}"
+        yield f"{RESUMED} cannot be kept: {str(error).splitlines()[0]}"
         return
     before = own.result.step_time_s
     assumed = _assumed_words(found)
     changes = list(_changes(plan, best.plan))
     if not changes:
-        yield f"the layout of the run is the best one that its checkpoint loads into{assumed}"
+        yield f"{RESUMED} is the best one that its checkpoint loads into{assumed}"
         return
     fits = "" if own.fits else ", which does not fit as it is"
     on = "" if plan.chips == best.chips else f" on its {plan.chips} chips"
     gain = 1 - best.step_time_s / before
     word = "less" if gain >= 0 else "more"
     yield (
-        f"the layout of the run takes {show_seconds(before)}{on}{fits}; this plan takes "
+        f"{RESUMED} takes {show_seconds(before)}{on}{fits}; this plan takes "
         f"{show_seconds(best.step_time_s)}, {show_percent(abs(gain))} {word}: "
         f"{', '.join(changes)}{assumed}"
     )

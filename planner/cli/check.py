@@ -196,10 +196,12 @@ def _text(log: Path) -> str:
     """A log, whatever bytes other programs wrote into it.
 
     Raises:
-        InputError: It is missing or far larger than the first steps of any run.
+        InputError: It is missing, compressed, or far larger than the first steps of any run.
     """
+    from planner.evidence.training_logs.log import text_in  # noqa: PLC0415  (not for --help)
+
     path = Path("/dev/stdin") if str(log) == "-" else log
-    return read_bytes(path, _LARGEST_BYTES).decode("utf-8", "replace")
+    return text_in(read_bytes(path, _LARGEST_BYTES), "standard input" if path != log else str(log))
 
 
 def follow(
@@ -218,13 +220,15 @@ def follow(
     """
     from planner.evidence.training_logs.log import ran_out  # noqa: PLC0415  (not for --help)
 
-    said = -1
+    said = ""
     while True:
-        text = _text(log) if log.exists() else ""
+        there = log.exists()
+        text = _text(log) if there else ""
         found = counted(text)
-        if found != said:
-            print(f"{found} of {enough} steps", file=sys.stderr, flush=True)
-            said = found
+        line = f"{found} of {enough} steps" if there else f"waiting: {log} is not there yet"
+        if line != said:
+            print(line, file=sys.stderr, flush=True)
+            said = line
         if found >= enough or ran_out(text):
             return
         wait(_EVERY_S)

@@ -26,6 +26,8 @@ from planner.plan.words import clock_words, recompute_words, sharding_words
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 
+RESUMED = "the layout of the run"
+"""How the sentence begins that says what a plan gains against the run that it goes on from."""
 _BOUNDARY = "Energy and power: node and fabric, IT side (PUE 1), where no other boundary is named"
 _INTERVALS = (
     "intervals hold 80 % (10 % to 90 % quantile): of power its own uncertainty, of energy also "

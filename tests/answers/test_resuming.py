@@ -160,6 +160,57 @@ def test_a_checkpoint_has_the_adapters_of_its_own_job(tmp_path: Path) -> None:
             planner.solve(**other, resume_from=str(path))
 
 
+def written(folder: Path, plan: Plan, name: str = "run.yaml", **change: Any) -> str:
+    """A plan file of the small job, with some fields of it changed."""
+    path = folder / name
+    path.write_text(plan_text(resolve(request_from({**SMALL, **change})), plan, []), "utf-8")
+    return str(path)
+
+
+def test_a_run_of_another_model_or_framework_is_refused(tmp_path: Path) -> None:
+    own = {**SMALL, "framework": "megatron"}
+    other = written(tmp_path, Plan(dp=8, sharding="ddp"), model="llama2-7b", framework="megatron")
+    said = "is a run of llama2-7b, and the question is about llama3-8b, whose weights are others"
+    with pytest.raises(InputError, match=said):
+        planner.solve(**own, resume_from=other)
+    path = written(tmp_path, Plan(fsdp=8, sharding="zero3"), framework="torchtitan")
+    with pytest.raises(InputError, match=r"is a run of torchtitan, .* give --framework torchtitan"):
+        planner.solve(**own, resume_from=path)
+    toml = tmp_path / "run.toml"
+    toml.write_text('[model]\nname = "llama3"\nflavor = "8B"\n[training]\nseq_len = 8192\n'
+                    "local_batch_size = 1\n[activation_checkpoint]\nmode = 'full'\n"
+                    "[parallelism]\ndata_parallel_shard_degree = 8\n",
+                    "utf-8")  # fmt: skip
+    with pytest.raises(InputError, match=r"is a launch of torchtitan, .* give --framework tor"):
+        planner.solve(**own, resume_from=str(toml))
+    assert planner.solve(**{**own, "framework": "torchtitan"}, resume_from=str(toml)).best
+
+
+def test_a_run_that_its_framework_cannot_have_had_is_refused(tmp_path: Path) -> None:
+    own = {**SMALL, "framework": "torchtitan"}
+    with pytest.raises(InputError, match=r"resume-from: .*torchtitan has no sharding 'zero2'"):
+        planner.solve(
+            **own,
+            resume_from=written(tmp_path, Plan(dp=8, sharding="zero2"), framework="torchtitan"),
+        )
+
+
+def test_data_ranks_that_a_text_leaves_out_are_those_of_the_chips() -> None:
+    asked = {**SMALL, "framework": "megatron"}
+    found, whole = (
+        planner.solve(**asked, resume_from=text) for text in ("tp=2,pp=2", "tp=2,pp=2,dp=2")
+    )
+    assert found.best is not None
+    assert whole.best is not None
+    assert found.best.plan == whole.best.plan
+    lines = [one for one in found.notes.caveats if one.startswith("the layout of the run")]
+    assert "assumed of the run, to be corrected in resume-from: dp=2, " in lines[0]
+    with pytest.raises(InputError, match="does not say dp, and the 8 chips of the question are no"):
+        planner.solve(**asked, resume_from="tp=16")
+    with pytest.raises(InputError, match="the question leaves the number of chips open; add it"):
+        planner.solve(**{**asked, "chips": None, "chips_at_most": 8}, resume_from="tp=2")
+
+
 @each(
     ("text", "line"),
     [

@@ -193,6 +193,53 @@ def test_a_printed_diff_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"The best of 1 change\n{diff}" in capsys.readouterr().out
 
 
+def test_a_diff_is_of_the_file_that_has_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script whose settings are in a TOML file; a tab ends a name with spaces, for `patch`."""
+    folder = tmp_path / "my runs"
+    folder.mkdir()
+    script, settings = folder / "run.sh", folder / "llama3_8b.toml"
+    script.write_text(
+        "CONFIG_FILE=${CONFIG_FILE:-./train_configs/llama3_8b.toml}\n"
+        "torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file ${CONFIG_FILE}\n",
+        encoding="utf-8",
+    )
+    settings.write_text(
+        '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\n'
+        "seq_len = 8192\n[parallelism]\ntensor_parallel_degree = 4\n"
+        '[activation_checkpoint]\nmode = "full"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    found = answer(script, "--from", "auto", "--improve")
+    better = found["launch"]["improvements"]["by_changes"]["1"][0]
+    name = "my runs/llama3_8b.toml\t"
+    assert better["diff"].startswith(f"--- {name}\n+++ {name}\n@@ ")
+    assert '-mode = "full"\n+mode = "none"\n' in better["diff"]
+    settings.write_text(settings.read_text().replace('"full"', '"none"').replace(
+        "[training]", "[training]\nglobal_batch_size = 2"))  # fmt: skip
+    assert answer(script, "--from", "auto")["step_time_s"] == better["step_time_s"]
+
+
+@pytest.mark.parametrize(
+    "words", ["export ASCEND_RT_VISIBLE_DEVICES=0,1", "export HCCL_CONNECT_TIMEOUT=7200",
+              "# eight NPUs", "import torch_npu"]
+)  # fmt: skip
+def test_a_launch_on_npus_is_costed_on_none_of_nvidias(tmp_path: Path, words: str) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(
+        f"{words}\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 40 --hidden-size 5120 "
+        "--num-attention-heads 40 --seq-length 2048 --bf16 --micro-batch-size 1\n",
+        encoding="utf-8",
+    )
+    outcome = planner("evaluate", path, "--from", "auto")
+    assert outcome.code == 2
+    assert "hardware: " in outcome.err
+    assert "an NPU, and not which; name it, e.g. --hardware ascend-910b" in outcome.err
+    assert answer(path, "--from", "auto", "--hardware", "dgx-a100-80-hdr")["step_time_s"] > 0
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

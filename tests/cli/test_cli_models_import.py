@@ -168,6 +168,13 @@ def test_what_has_no_cost_is_counted_by_parts(tmp_path: Path) -> None:
     assert line.endswith("the cost is not modelled: a recurrence in place of attention")
 
 
+def test_keys_that_nobody_knows_are_said_of_a_plan(config: Path) -> None:
+    config.write_text(json.dumps({**QWEN, "twist": 2}), encoding="utf-8")
+    said = planner("solve", "--model", config, *JOB, "--json").document["notes"]["caveats"]
+    line = "not read, and the count is wrong if a shape depends on them: twist"
+    assert any(line in one for one in said)
+
+
 def test_a_type_is_read_as_another(config: Path) -> None:
     config.write_text(json.dumps({**QWEN, "model_type": "qwn3", "twist": 2}), encoding="utf-8")
     [line] = refused("models", "import", config)
@@ -175,7 +182,9 @@ def test_a_type_is_read_as_another(config: Path) -> None:
     outcome = planner("models", "import", config, "--as", "qwen3")
     assert "8,190,735,360" in outcome.out
     assert "\nnote: read as qwen3, as asked; its model_type is the text 'qwn3'" in outcome.out
-    assert "\nnote: not read, as their meaning is not known: twist" in outcome.out
+    assert (
+        "\nnote: not read, and the count is wrong if a shape depends on them: twist" in outcome.out
+    )
     [line] = refused("models", "import", config, "--as", "qwn")
     assert "--as 'qwn' is no type that is read; the nearest is qwen" in line
 

@@ -9,6 +9,8 @@ from planner.cost.context import CostModel
 def unmodelled(model: CostModel) -> list[str]:
     """A line each; none for a transformer without a vision tower."""
     one, lines = model.job.model, []
+    if one.unknown_keys:
+        lines.append(f"model: keys of its config.json are {one.unknown_keys}")
     if one.recurrence is not None and model.shapes.scan is not None and model.shapes.scan.flop:
         lines.append(
             f"model: recurrences of kind {one.recurrence.kind} are timed as batched products, a "

@@ -21,7 +21,7 @@ import re
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _RATE = re.compile(
-    rf"global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}(?:e[+-]?\d+)?), "
+    rf"global_step=(\d+), RunningAvgSamplesPerSec=\S+, CurrSamplesPerSec=({NUMBER}), "
     r"MemAllocated=\S+GB, MaxMemAllocated=(\d+\.?\d*)GB"
 )
 _PIPELINE = re.compile(

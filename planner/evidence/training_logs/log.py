@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections.abc import Mapping
@@ -14,10 +15,18 @@ from planner.base.units import plural
 
 WARM_UP = 5
 """Steps at the beginning that do not count: compilation, autotuning, first collectives."""
-NUMBER = r"(?:-?\d+\.?\d*|nan|-?inf)"
+NUMBER = r"(?:-?\d+\.?\d*(?:e[+-]?\d+)?|nan|-?inf)"
 """A printed number; those that are no time of a step are told from lines that are of none."""
 _LEAST, _MOST = 1e-9, 1e9
 """Seconds of a step, or tokens or sequences per second, that can be meant."""
+_COMPRESSED = {
+    b"\x1f\x8b": ("gzip", "gunzip"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
+    b"\xfd7zXZ\0": ("xz", "unxz"),
+    b"BZh": ("bzip2", "bunzip2"),
+    b"PK\3\4": ("zip", "unzip"),
+}
+"""The first bytes of compressed files: of which kind, and what unpacks them."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -301,6 +310,23 @@ class Reading:
             loss_scale=self.loss_scale,
             stated=self.stated,
         )
+
+
+def text_in(content: bytes, label: str) -> str:
+    """The text of a log, in UTF-8 or, with its mark, UTF-16; other bytes become question marks.
+
+    Args:
+        content: The file.
+        label: What messages call it.
+
+    Raises:
+        InputError: It is compressed.
+    """
+    for mark, (kind, command) in _COMPRESSED.items():
+        if content.startswith(mark):
+            raise InputError(f"{label}: is compressed ({kind}); unpack it first: {command} {label}")
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if wide else "utf-8-sig", "replace")
 
 
 def plain_lines(text: str) -> list[str]:

@@ -25,7 +25,7 @@ from planner.evidence.training_logs.log import Reading, TrainingLog, number, pla
 
 _STEP = re.compile(
     r"(?<!validate )step:\s+(\d+)\s+loss:\s*(-?\d+\.?\d*|nan|-?inf)\b"
-    r".*?memory:\s*(\d+\.?\d*)GiB\(.*?\)\s+tps:\s+(-?\d[\d,]*|nan|-?inf)"
+    r".*?memory:\s*(\d+\.?\d*)GiB\(.*?\)\s+tps:\s+(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|nan|-?inf)"
 )
 _BEGINS = re.compile(r"Training starts at step (\d+)")
 _MESH = re.compile(

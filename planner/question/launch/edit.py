@@ -6,6 +6,7 @@ A change counts only where the changed text reads back as that plan and the same
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import unified_diff
@@ -15,12 +16,14 @@ from typing import Any
 from models_db import load_model
 from planner.base.errors import InputError
 from planner.frameworks.reading.edits import edited
+from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.registry import framework_of_target
 from planner.frameworks.targets import TARGETS
 from planner.plan import Plan
-from planner.question.launch.read import LaunchRead, launch_in, part_of, text_of
+from planner.question.launch.read import LaunchRead, file_beside, launch_in, part_of, text_of
 
 _CONTEXT = 1
+_SETTINGS = re.compile(r"[\w./-]+\.(?:toml|ya?ml)\b")
 _UNENDED = "\\ No newline at end of file"
 _FREE = ("split", "schedule", "order", "clock", "layout")
 """Fields of a plan that a reader names by rules of its own."""
@@ -51,30 +54,35 @@ def diff_to(
     if found is None:
         return "", "what the launch is of has no setting for it that is known here"
     settings, anchors = found
-    start, end = part_of(text, str(path).partition("::")[2])
+    file, _, function = str(path).partition("::")
+
+    def says(text: str, changed: Mapping[Path, str] | None = None) -> bool:
+        """Whether a text launches the other plan, of the same job."""
+        given = {"chips": plan.chips, **changes}
+        try:
+            found = launch_in(text, source, path, given, fixes, changed=changed)
+        except InputError:
+            return False
+        same = found.request.batch_tokens == read.request.batch_tokens
+        return same and _compared(found.plan) == _compared(plan)
+
+    start, end = part_of(text, function)
     for part in edited(text[start:end], settings, anchors):
-        new = text[:start] + part + text[end:]
-        if _says(read, plan, source, path, changes, fixes, new):
-            return _diff(text, new, path), ""
+        if says(new := text[:start] + part + text[end:]):
+            return _diff(text, new, Path(file)), ""
+    for place in _settings_beside(text, Path(file)):  # where a script has them in a file
+        own = text_of(place)
+        for new in edited(own, settings, anchors):
+            if says(text, {place: new}):
+                return _diff(own, new, place), ""
     return "", "no change of single lines reads back as this plan"
 
 
-def _says(
-    read: LaunchRead,
-    plan: Plan,
-    source: str,
-    path: Path,
-    changes: Mapping[str, Any],
-    fixes: Mapping[str, Iterable[str]],
-    text: str,
-) -> bool:
-    """Whether a text launches a plan of the same job."""
-    try:
-        found = launch_in(text, source, path, {"chips": plan.chips, **changes}, fixes)
-    except InputError:
-        return False
-    same = found.request.batch_tokens == read.request.batch_tokens
-    return same and _compared(found.plan) == _compared(plan)
+def _settings_beside(text: str, path: Path) -> list[Path]:
+    """The files of settings beside a script that it names."""
+    named = (found[0] for found in _SETTINGS.finditer(text)) if looks_like_shell(text) else ()
+    paths = (name for one in named for name in (one, one.rpartition("/")[2]))
+    return list(dict.fromkeys(place for name in paths if (place := file_beside(path, name))))
 
 
 def _compared(plan: Plan) -> Plan:
@@ -84,13 +92,17 @@ def _compared(plan: Plan) -> Plan:
 
 
 def _patched(path: Path) -> str:
-    """What `patch -p0` takes for a file: it refuses names outside of the folder it runs in."""
+    """What `patch -p0` takes for a file: it refuses names outside of the folder it runs in.
+
+    A tab ends a name with spaces.
+    """
     file, folder = path.resolve(), Path.cwd().resolve()
-    return str(file.relative_to(folder)) if file.is_relative_to(folder) else path.name
+    name = str(file.relative_to(folder)) if file.is_relative_to(folder) else path.name
+    return f"{name}\t" if " " in name else name
 
 
 def _diff(text: str, new: str, path: Path) -> str:
-    name = _patched(Path(str(path).partition("::")[0]))
+    name = _patched(path)
     lines = unified_diff(_lines(text), _lines(new), name, name, n=_CONTEXT)
     return "".join(line if line.endswith("\n") else f"{line}\n{_UNENDED}\n" for line in lines)
 

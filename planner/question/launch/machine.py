@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from planner.base.errors import InputError
 from planner.frameworks.reading.imported import Noted
 
 _CLUSTERS = {
@@ -42,6 +43,8 @@ _CLUSTERS = {
     "gaudi3": "gaudi3",
     "gaudi2": "gaudi2",
     "a3": "dgx-h100-ndr",
+    "910b": "ascend-910b",
+    "ascend910b": "ascend-910b",
 }
 """A word to the cluster that stands for machines of it; a3: Google Cloud's machines of 8 H100s."""
 _SMALLER = {"a100": (r"40 ?g", "dgx-a100-40-hdr"), "v100": (r"32 ?g", "v100-32gb-edr")}
@@ -51,6 +54,14 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 _GPUS = re.compile(r"(?m)\bhardware\s?[:=]\s?[\"']?gpu\b")
+_NPU = re.compile(
+    r"\b(?:ASCEND|HCCL)_\w+|\btorch_npu\b|\bmindspeed\w*|\bascend[/-]\S*"
+    r"|[=: \"'](?:ascend|npus?)\b",
+    re.IGNORECASE,
+)
+"""What is in a launch on Huawei's NPUs alone."""
+_NPU_CLUSTER = "ascend-910b"
+_SHOWN = 40
 _USUAL = {"google": "tpu-v5p"}
 """Maker of chips to the cluster that is taken where nothing says one."""
 _COMMON = "dgx-h100-ndr"
@@ -65,6 +76,9 @@ def machine_of(text: str, path: str, vendors: Sequence[str], called: str = "") -
         path: Its file.
         vendors: Makers of chips, in lower case, on which the framework is the usual one.
         called: The recipe in it, if it is one of several.
+
+    Raises:
+        InputError: It runs on an NPU and does not say which.
     """
     places = (
         ("the recipe's name", called),
@@ -79,6 +93,11 @@ def machine_of(text: str, path: str, vendors: Sequence[str], called: str = "") -
             around = low[max(0, match.start() - 12) : match.end() + 12]
             cluster = smaller if pattern and re.search(pattern, around) else _CLUSTERS[word]
             return Noted(name="hardware", value=cluster, reason=f"by {word} in {where}")
+    if npu := _NPU.search(text):
+        raise InputError(
+            f"{path}: hardware: {npu[0].strip()[:_SHOWN]} says that it runs on an NPU, and not "
+            f"which; name it, e.g. --hardware {_NPU_CLUSTER}"
+        )
     vendors = () if _GPUS.search(text) else vendors
     usual = next((_USUAL[vendor] for vendor in vendors if vendor in _USUAL), "")
     reason = "what the framework is run on most" if usual else "a common machine is taken"

@@ -100,8 +100,15 @@ def launch_in(
     fixes: Mapping[str, Iterable[str]] | None = None,
     *,
     flags: bool = False,
+    changed: Mapping[Path, str] | None = None,
 ) -> LaunchRead:
-    """The job and the plan of a text, None: of the file; see `read_launch`."""
+    """The job and the plan of a text, None: of the file; see `read_launch`.
+
+    Args:
+        text: The text, as if it stood in the file.
+        source, path, changes, fixes, flags: As of `read_launch`.
+        changed: Texts in place of those of files beside it.
+    """
     changes = dict(changes or {})
     origin = Origin(arguments=frozenset(changes), dashes=flags)
     _check_source(source, changes)
@@ -120,7 +127,7 @@ def launch_in(
         fix=fixed_fields(fixes or {}),
         model_of=models,
         seq_len=_whole("seq-len", changes.get("seq_len")),
-        beside=_beside(file),
+        beside=_beside(file, changed or {}),
         function=function,
         arguments=arguments,
         assumes=assumes,
@@ -131,7 +138,9 @@ def launch_in(
     if source not in (AUTO, imported.source):
         raise InputError(f"{name}: is a launch of {imported.source}; say --from {imported.source}")
     if assumes:
-        machine = machine_of(own, name, framework.vendors, function)
+        machine = None
+        if "hardware" not in changes:
+            machine = machine_of(own, name, framework.vendors, function)
         imported = _assumed(imported, changes, models, machine)
     job = {**imported.job, "model": named or imported.job["model"]}
     _check_said(job, changes, name)
@@ -162,12 +171,12 @@ def _models(named: str | None, name: str, words: str, *, assumes: bool) -> Model
 
 
 def _assumed(
-    imported: Imported, changes: Mapping[str, Any], models: ModelOf, machine: Noted
+    imported: Imported, changes: Mapping[str, Any], models: ModelOf, machine: Noted | None
 ) -> Imported:
     """A launch with what nobody said of its machine and its model."""
     noted, differing = noted_of(models)
     found, job = [*noted], dict(imported.job)
-    if "hardware" not in changes:
+    if machine is not None:
         job["hardware"] = machine.value
         found.append(machine)
     if differing:
@@ -229,18 +238,29 @@ def part_of(text: str, function: str) -> tuple[int, int]:
     return head.start(), after.start() if after else len(text)
 
 
-def _beside(path: Path) -> Beside:
-    """Reads files that a script names, below its own folder or beside it; None for others."""
+def file_beside(path: Path, named: str) -> Path | None:
+    """A file that a script names, below its own folder or beside it; None for others."""
     folder = path.parent.resolve()
+    if not named or "$" in named or named.startswith(("/", "~")):
+        return None
+    place = (folder / named).resolve()
+    return place if folder in place.parents and place.is_file() else None
+
+
+def _beside(path: Path, changed: Mapping[Path, str]) -> Beside:
+    """Reads files that a script names; see `file_beside`.
+
+    Args:
+        path: The script.
+        changed: Texts in place of those of some files.
+    """
 
     def text(named: str) -> str | None:
-        if not named or "$" in named or named.startswith(("/", "~")):
-            return None
-        place = (folder / named).resolve()
-        if folder not in place.parents or not place.is_file():
+        place = file_beside(path, named)
+        if place is None:
             return None
         try:
-            return _text(place, str(place))
+            return changed.get(place) or _text(place, str(place))
         except InputError:
             return None
 

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from frozen_records import dataclass
+from models_db import Model
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import Origin, not_one_of, shown
 from planner.base.vocabulary import LAYOUTS, MESH_AXES, SPLITS
 from planner.cost.stages.layout import stage_layers
 from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
-from planner.frameworks.registry import framework_of
-from planner.plan import Plan
+from planner.frameworks.recognition import recognized
+from planner.frameworks.registry import TARGETS, framework_of, framework_of_target
+from planner.frameworks.rules import broken
+from planner.plan import Plan, PlanTable
 from planner.plan.choices import says_something
 from planner.plan.layout_text import parse_layout
 from planner.plan.plan import NAMED
 from planner.question.checks import problems_of
 from planner.question.files.plan_file import PlanRead, read_plan_file
-from planner.question.launch.read import read_launch
+from planner.question.launch.read import read_launch, text_of
 from planner.question.request import Request
-from planner.question.resolved import Resolved
+from planner.question.resolved import Resolved, resolve
 
 _PART = re.compile(r"\s*([a-z_]+)\s*=\s*([A-Za-z0-9-]+)\s*")
 _PLANS = (".yaml", ".yml", ".json", ".csv")
@@ -110,6 +113,7 @@ def run_of(request: Request, resolved: Resolved) -> Plan:
     """
     plan = _plan(request, resolved)
     _check_sizes(resolved, plan)
+    _check_rules(resolved, plan, request.resume_from or "")
     return plan
 
 
@@ -122,6 +126,30 @@ def _check_sizes(resolved: Resolved, plan: Plan) -> None:
     own = {name: (str(getattr(plan, name)),) for name in ("tp", "cp", "ep")}
     if lines := problems_of(resolved.cost, own, None):
         raise InputError("\n".join(f"resume-from: {line.removeprefix('fix: ')}" for line in lines))
+
+
+def _check_rules(resolved: Resolved, plan: Plan, text: str) -> None:
+    """Refuses a run that its framework cannot have had, whatever the job and its batch.
+
+    A text of a plan is held to the rules about the fields that it gives.
+
+    Raises:
+        InputError: A line per rule.
+    """
+    found = broken(resolved.cost, PlanTable.from_plans([plan]), all_orders=True)
+    given = {*_given(text), "mesh"} if _is_text(text) else None
+    lines = [
+        f"resume-from: {line}"
+        for rule, line in found
+        if rule.framework != "any" and (given is None or rule.field in given)
+    ]
+    if lines:
+        raise InputError("\n".join(dict.fromkeys(lines)))
+
+
+def _given(text: str) -> set[str]:
+    """The fields that a text of a plan gives."""
+    return {part.partition("=")[0].strip() for part in text.split(",")}
 
 
 def _check_layers(request: Request, checkpoint: Checkpoint, plan: Plan) -> None:
@@ -168,20 +196,37 @@ def _plan(request: Request, resolved: Resolved) -> Plan:
         )
     path = Path(text)
     if _is_text(text):
-        return _with_split(
-            _of_text(text, resolved.cost.framework.shardings), resolved, given="split" in text
-        )
+        return _with_split(_of_text(text, request, resolved), resolved, given="split" in text)
     if path.suffix.lower() in _PLANS and _names_a_plan(path):
-        return _of_same_weights(read_plan_file(path), request, text).plan
-    framework = framework_of(resolved.cost.framework.name)
-    readable = [] if framework is None else [one for one in framework.targets if one.launches]
-    if not readable:
-        raise InputError(
-            f"resume-from: {shown(text)} is no plan file, and no launch of "
-            f"{resolved.cost.framework.name} is read; give its mesh, e.g. tp=4,pp=2,dp=8"
-        )
+        return _of_same_weights(read_plan_file(path), request, resolved, text).plan
     job = {"hardware": request.hardware, "model": request.model}
-    return read_launch(readable[0].name, path, job).plan
+    return read_launch(_source(resolved, path, text), path, job).plan
+
+
+def _source(resolved: Resolved, path: Path, text: str) -> str:
+    """The target whose launch a file is, which must be one of the framework of the question.
+
+    Raises:
+        InputError: It is a launch of another framework, or none of this one is read.
+    """
+    name = resolved.cost.framework.name
+    framework = framework_of(name)
+    readable = [] if framework is None else [one for one in framework.targets if one.launches]
+    try:
+        target = TARGETS[recognized(text_of(path), str(path))]
+    except InputError:  # of none that is known by its text: read as the question says
+        target = readable[0] if readable else None
+    if not readable or target is None:
+        raise InputError(
+            f"resume-from: {shown(text)} is no plan file, and no launch of {name} is read; give "
+            "its mesh, e.g. tp=4,pp=2,dp=8"
+        )
+    if framework_of_target(target) is not framework:
+        raise InputError(
+            f"resume-from: {shown(text)} is a launch of {target.name}, and the question is about "
+            f"{name}, which loads no checkpoint of that; give --framework {target.framework}"
+        )
+    return target.name if target.launches else readable[0].name
 
 
 def _is_text(text: str) -> bool:
@@ -193,13 +238,49 @@ def _assumed(text: str, plan: Plan) -> tuple[str, ...]:
     """Fields beside the mesh that decide the step time and that a text of a plan left out."""
     if not _is_text(text):
         return ()
-    given = {part.partition("=")[0].strip() for part in text.split(",")}
+    given = _given(text)
     free = [name for name in _CHOSEN if says_something(plan, name) and name not in given]
-    return tuple(free)
+    return (*(() if {"dp", "fsdp"} & given else ("dp",)), *free)
 
 
-def _of_same_weights(found: PlanRead, request: Request, text: str) -> PlanRead:
+def _of_same_weights(found: PlanRead, request: Request, resolved: Resolved, text: str) -> PlanRead:
     """The plan in a file, whose run trains the weights that the question does.
+
+    Raises:
+        InputError: It is a run of another model or framework, or one has adapters that the other
+            lacks.
+    """
+    of_run = resolve(found.request, found.origin, found.plan.chips).cost
+    _check_model(of_run.job.model, resolved.cost.job.model, text)
+    own, asked = of_run.framework.name, resolved.cost.framework.name
+    if framework_of(own) is not framework_of(asked):
+        raise InputError(
+            f"resume-from: {shown(text)} is a run of {own}, and the question is about {asked}, "
+            f"which loads no checkpoint of that; give --framework {own}"
+        )
+    return _of_same_adapters(found, request, text)
+
+
+def _check_model(run: Model, asked: Model, text: str) -> None:
+    """Refuses a run of another model: of another shape, whatever their names.
+
+    Raises:
+        InputError: It is one.
+    """
+    shapes = [
+        (one.total_parameters, one.layers, one.hidden, one.heads, one.kv_heads, one.vocab_size)
+        for one in (run, asked)
+    ]
+    if shapes[0] != shapes[1]:
+        raise InputError(
+            f"resume-from: {shown(text)} is a run of {run.name}, and the question is about "
+            f"{asked.name}, whose weights are others; give --model {run.name}, or leave "
+            "resume-from out"
+        )
+
+
+def _of_same_adapters(found: PlanRead, request: Request, text: str) -> PlanRead:
+    """The plan in a file, whose run has the adapters that the question has.
 
     Raises:
         InputError: One has adapters that the other lacks.
@@ -236,12 +317,15 @@ def _names_a_plan(path: Path) -> bool:
     return path.suffix.lower() == ".csv" or "schema_version" in read_text(path)
 
 
-def _of_text(text: str, shardings: Collection[str]) -> Plan:
+def _of_text(text: str, request: Request, resolved: Resolved) -> Plan:
     """A plan from fields of it; data ranks that are no shards have one of a framework's shardings.
+
+    Without data ranks it has as many as the chips of the question leave.
 
     Raises:
         InputError: A field is none, given twice, or its value is no size or word.
     """
+    shardings = resolved.cost.framework.shardings
     known = {one.name: one.type for one in fields(Plan)}
     allowed = (*MESH_AXES, *_CHOSEN)
     given: dict[str, int | str | bool] = {}
@@ -257,12 +341,33 @@ def _of_text(text: str, shardings: Collection[str]) -> Plan:
         if name in given:
             raise InputError(f"resume-from: {name} is given twice")
         given[name] = _value(name, value)
+    if not {"dp", "fsdp"} & set(given):
+        counts = () if request.chips is None else resolved.counts
+        given["dp"] = _data_ranks(Plan(**given).chips, text, counts)  # type: ignore[arg-type]
     if "sharding" not in given:
         replicas = "zero1" if "zero1" in shardings else "ddp"
         given["sharding"] = "zero3" if int(given.get("fsdp", 1)) > 1 else replicas
         if int(given.get("dp", 1)) * int(given.get("fsdp", 1)) * int(given.get("cp", 1)) == 1:
             given["sharding"] = "ddp"
     return Plan(**given)  # type: ignore[arg-type]
+
+
+def _data_ranks(chips: int, text: str, counts: Sequence[int]) -> int:
+    """How many data ranks of so many chips there are on those that a question may have.
+
+    Raises:
+        InputError: The question does not say how many chips, or they are no multiple.
+    """
+    if len(counts) == 1 and counts[0] % chips == 0:
+        return counts[0] // chips
+    why = (
+        f"the {counts[0]:,} chips of the question are no multiple of its {chips:,}"
+        if len(counts) == 1
+        else "the question leaves the number of chips open"
+    )
+    raise InputError(
+        f"resume-from: {text.strip()} does not say dp, and {why}; add it, e.g. {text.strip()},dp=2"
+    )
 
 
 def _value(name: str, text: str) -> int | str | bool:

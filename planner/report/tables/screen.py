@@ -26,6 +26,7 @@ from planner.report.tables.screen_rows import (
     objective_rows,
     proof_row,
     quiet_words,
+    resumed_row,
     run_rows,
     ties_row,
     wrapped,
@@ -70,7 +71,8 @@ def solve_rows(result: SolveResult, asking: Asking | None, room: int) -> Groups:
         return [[assumed_row(result.notes.defaults, room)], [*following, *more]]
     more = [more_row(("time", "why", "front"))] if asking is not None else []
     costs = [*cost_rows(result.best, result.notes, result.facts, room), *objective_rows(result)]
-    rows = [proof_row(result), *ties_row(result), *caveats_row(result), *run_rows(result.run)]
+    rows = [*resumed_row(result), proof_row(result), *ties_row(result), *caveats_row(result)]
+    rows += run_rows(result.run)
     left = [one for one in result.notes.defaults if one[0] not in SAID_OF_A_PLAN]
     rows += [(FRONT, front_lines(result, room)), assumed_row(left, room)]
     return [costs, rows, [*following, *more]]

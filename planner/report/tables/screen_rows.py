@@ -27,7 +27,7 @@ from planner.report.tables.pools import alone_words
 from planner.results.parts import Notes, TrainingRun
 from planner.results.plan import PlanResult, RankedPlan
 from planner.results.result import SolveResult
-from planner.results.words import choice_words, join_words, mesh_words, plan_line
+from planner.results.words import RESUMED, choice_words, join_words, mesh_words, plan_line
 
 Row = tuple[str, list[str]]
 SPENT = "time spent"
@@ -196,7 +196,14 @@ def _rival(number: int, ranked: RankedPlan) -> str:
 
 def caveats_row(result: SolveResult) -> list[Row]:
     """What must not be missed."""
-    return [("note", [*result.notes.caveats])] if result.notes.caveats else []
+    others = [line for line in result.notes.caveats if not line.startswith(RESUMED)]
+    return [("note", others)] if others else []
+
+
+def resumed_row(result: SolveResult) -> list[Row]:
+    """What a plan gains against the layout of the run that it goes on from."""
+    gain = [line for line in result.notes.caveats if line.startswith(RESUMED)]
+    return [("gain", gain)] if gain else []
 
 
 def run_rows(run: TrainingRun | None) -> list[Row]:

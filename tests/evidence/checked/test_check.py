@@ -1,5 +1,6 @@
 """`planner check`: the log of a run beside the prediction of its plan."""
 
+import gzip
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -306,6 +307,18 @@ def test_the_command(plan_file: Path, resolved: Resolved, tmp_path: Path) -> Non
     assert "cannot be followed" in refused(*flags, "-", "--watch")[0]
     assert "is the log file that is read" in refused(*flags, log, "-o", log)[0]
     assert "no such file" in refused(*flags, tmp_path / "none.log")[0]
+    for name, content, words in (
+        ("a.log.gz", gzip.compress(b"step"), "is compressed (gzip); unpack it first: gunzip "),
+        ("wide.log", "done\n".encode("utf-16"), "has no line that says how long a step took"),
+        ("zero.log", log_text(0.0).encode(), "time that can be meant: step 1 has 0"),
+        ("huge.log", log_text(1.0).replace(": 1000.0 |", ": 1e300 |").replace(
+            ": 30000.0 |", ": 1e300 |").encode(), "can be meant: step 1 has 1e+297"),
+    ):  # fmt: skip
+        (tmp_path / name).write_bytes(content)
+        (line,) = refused(*flags, tmp_path / name)
+        assert words in line
+    (tmp_path / "wide.log").write_bytes(log_text(9.0).encode("utf-16"))
+    assert planner(*flags, tmp_path / "wide.log", "--json").document["steps"]["last"] == 20
     (tmp_path / "empty.log").touch()
     assert refused(*flags, tmp_path / "empty.log")[0].endswith("empty.log: is empty")
 
@@ -324,7 +337,8 @@ def test_a_log_is_followed_until_it_has_enough(
     writer = grows()
     follow(log, lambda text: counted_steps(text, log), 7, lambda _: next(writer))
     assert next(writer, "ended") is None  # two more lines were not waited for
-    assert capsys.readouterr().err.split("\n")[:3] == [
+    assert capsys.readouterr().err.split("\n")[:4] == [
+        f"waiting: {log} is not there yet",
         "0 of 7 steps",
         "6 of 7 steps",
         "7 of 7 steps",

@@ -1,6 +1,8 @@
 """The reader against transformers: shapes of the model that it builds from the same file."""
 
+import inspect
 import json
+import re
 import runpy
 from collections.abc import Mapping
 from dataclasses import fields
@@ -15,6 +17,7 @@ from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
 from models_db.hub.class_defaults import CLASS_DEFAULTS
 from models_db.hub.contradictions import architecture_notes
 from models_db.hub.fields import Fields
+from models_db.hub.known_keys import HARMLESS
 from models_db.hub.table import row_of, row_types
 
 ROOT = Path(__file__).parents[3]
@@ -120,6 +123,7 @@ def test_defaults_are_those_of_the_class(model_type: str) -> None:
 
 # What a row has otherwise than its class: values that follow from other keys there.
 FOLLOWS = {
+    ("bailing_hybrid", "head_dim"),
     ("ernie4_5_moe", "moe_layer_end_index"),
     ("granitemoehybrid", "position_embedding_type"),
     ("nemotron_h", "hybrid_override_pattern"),
@@ -138,6 +142,22 @@ def test_defaults_of_rows_are_those_of_the_class(model_type: str) -> None:
         plain = isinstance(value, bool | int | float | str)
         if plain and key in declared and (model_type, key) not in FOLLOWS:
             assert declared[key] == value, key
+
+
+_TAKEN = re.compile(r'kwargs\.(?:pop|get)\(\s*"(\w+)"|"(\w+)" in kwargs')
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model_type", [name for name in row_types() if f"causal/{name}" in KEPT])
+def test_other_names_that_a_class_takes_are_known(model_type: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    row = row_of(model_type)
+    assert row is not None
+    declared = transformers.CONFIG_MAPPING[model_type]
+    known = row.known_keys | HARMLESS | {*KEPT[f"causal/{model_type}"].get("config", {})}
+    taken = {one or two for one, two in _TAKEN.findall(inspect.getsource(declared))}
+    other = {name for name, key in declared.attribute_map.items() if key in row.shaping_keys}
+    assert (taken | other) - known == set()
 
 
 @pytest.mark.oracle

@@ -184,6 +184,80 @@ def test_a_file_is_read_as_another_type_where_asked(tmp_path: Path) -> None:
     assert said.startswith("--as 'lama' is no type that is read; the nearest is llama; ")
 
 
+# Counts of transformers 5.23.0: its classes take other names of keys, and fill in lists of layers.
+OTHER_NAMES: list[tuple[str, dict[str, Any], int]] = [
+    ("qwen3_next", {"full_attention_interval": 3, "layer_types": "absent"}, 79_648_571_392),
+    ("qwen3_5_text", {"full_attention_interval": 2, "layer_types": "absent"}, 8_884_337_664),
+    ("nemotron_h", {"mamba_n_groups": 4, "n_groups": "absent"}, 1_964_156_296),
+    ("nemotron_h", {"mamba_d_conv": 2, "conv_kernel": "absent"}, 1_968_335_240),
+    ("nemotron_h", {"mamba_conv_bias": False, "use_conv_bias": "absent"}, 1_968_345_480),
+    ("nemotron_h", {"layer_types": ["mamba", "attention", "mlp"], "layers_block_type": "absent"},
+     1_401_497_984),
+    ("kimi_linear", {"n_shared_experts": 2, "num_shared_experts": "absent"}, 49_317_106_208),
+    ("kimi_linear", {"layer_types": "absent", "mlp_layer_types": "absent"}, 49_133_081_120),
+    ("bailing_hybrid", {"layer_group_size": 3, "layer_types": "absent"}, 124_196_622_208),
+    ("deepseek_v32", {"num_experts": 128, "n_routed_experts": "absent"}, 344_870_336_000),
+    ("lfm2", {"tie_embedding": False, "tie_word_embeddings": "absent"}, 3_109_379_840),
+    ("lfm2", {"layer_types": "absent", "full_attn_idxs": "absent"}, 2_705_497_600),
+    ("axk1", {"moe_layer_freq": 2, "mlp_layer_types": "absent"}, 275_839_695_488),
+    ("cohere2_moe", {"first_k_dense_replace": 2, "mlp_layer_types": "absent",
+                     "layer_types": "absent"}, 182_253_723_648),
+    ("glm_moe_dsa", {"index_topk_freq": 3, "indexer_types": "absent"}, 743_433_251_328),
+    ("beam", {"mlp_layer_types": "absent"}, 501_267_612_352),
+    ("hy_v3", {"mlp_layer_types": "absent"}, 295_033_543_488),
+    ("laguna", {"mlp_layer_types": "absent"}, 33_189_975_808),
+    ("glm4_moe_lite", {"mlp_layer_types": "absent"}, 29_943_393_920),
+    ("flint", {"mlp_only_layers": "absent"}, 39_785_287_456),
+    ("lfm3", {"layer_types": "absent"}, 1_728_801_536),
+    ("zamba", {"layers_block_type": "absent", "attn_layer_period": 4, "attn_layer_offset": 1},
+     7_315_164_160),
+    ("gemma4_text", {"layer_types": "absent", "per_layer_config": "absent", "global_head_dim": 128},
+     4_971_005_696),
+]  # fmt: skip
+
+
+@each(("name", "change", "count"), OTHER_NAMES)
+def test_keys_are_those_that_a_class_takes(
+    name: str, change: dict[str, Any], count: int, tmp_path: Path
+) -> None:
+    assert read(tmp_path, config(name, **change)).text_parameters == count
+
+
+@each(
+    ("name", "change", "line"),
+    [
+        ("nemotron_h", {"attention_head_dim": 64},
+         "attention_head_dim: transformers 5.23 makes heads of head_dim; state that"),
+        ("nemotron_h", {"mamba_n_groups": 4}, "mamba_n_groups: 4, but n_groups is 8"),
+        ("llama", {"full_attention_interval": 4},
+         "full_attention_interval: 4, but llama has no such key, and shapes of olmo_hybrid, "
+         "qwen3_5_moe_text, qwen3_5_text, ... depend on it; take it out, or --as llama passes "
+         "over it"),
+        ("mistral", {"attention_bias": True}, "attention_bias: true, but mistral has no such key"),
+        ("glm4_moe", {"moe_layer_freq": 2}, "moe_layer_freq: 2: transformers 5.23 passes over it"),
+        ("kimi_linear", {"tie_word_embeddings": True}, "tie_word_embeddings: true: its class"),
+        ("hy_v4", {"first_k_dense_replace": 2, "mlp_layer_types": "absent"},
+         "first_k_dense_replace: transformers 5.23 makes the first layer dense"),
+    ],
+)  # fmt: skip
+def test_keys_that_a_class_passes_over_are_refused(
+    name: str, change: dict[str, Any], line: str, tmp_path: Path
+) -> None:
+    data = config(name, **change)
+    if name == "nemotron_h" and "mamba_n_groups" in change:
+        data["n_groups"] = 8
+    assert refused(tmp_path, data).startswith(line)
+    if name in ("llama", "mistral"):  # and are passed over where that is asked for
+        assert read(tmp_path, data, name).text_parameters == KEPT[f"causal/{name}"]["count"]
+
+
+def test_parts_of_a_model_without_a_record_sum_to_its_count(tmp_path: Path) -> None:
+    found = read(tmp_path, config("lfm3"))  # with convolutions in place of attention
+    assert isinstance(found, Counted)
+    assert found.text_parameters == KEPT["causal/lfm3"]["count"]
+    assert found.parts["recurrences"] > 0
+
+
 CHANGES: list[tuple[str, dict[str, Any], str]] = [
     ("seed_oss", {"hidden_size": "absent"},
      "hidden_size: missing; a whole number of at least 1 belongs here"),
