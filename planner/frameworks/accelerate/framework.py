@@ -116,7 +116,7 @@ class Accelerate(Framework):
         """Launches by Accelerate, of programs that hold most of their settings themselves."""
         if not re.search(r"\baccelerate\s+launch\b", text):
             return ""
-        from planner.frameworks.reading.commands import started  # noqa: PLC0415  (only where no launch is known)
+        from planner.frameworks.reading.launchers import started  # noqa: PLC0415  (only where no launch is known)
 
         chips = started(text) or "N"
         return (

@@ -96,6 +96,12 @@ def test_overrides_of_a_file(place: str, tmp_path: Path) -> None:
     assert found.request.seq_len == 8192
 
 
+def test_a_file_of_settings_that_the_script_writes(tmp_path: Path) -> None:
+    document = f"cat > ./train_configs/a.toml <<EOF\n{SETTINGS}EOF\ntorchrun"
+    found = read(TRAIN.replace("torchrun", document), tmp_path)
+    assert (found.plan.chips, found.plan.tp, found.plan.fsdp) == (16, 8, 2)
+
+
 def test_a_file_of_settings_that_lies_elsewhere(tmp_path: Path) -> None:
     line = "'./train_configs/a.toml', which does not lie beside it; put it there, or give that file"
     with pytest.raises(InputError, match=re.escape(f"{line} with --chips 16")):
