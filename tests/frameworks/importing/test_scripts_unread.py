@@ -108,6 +108,11 @@ def test_a_file_of_settings_that_lies_elsewhere(tmp_path: Path) -> None:
         read(TRAIN, tmp_path)
 
 
+TRL = (
+    "N=8\naccelerate launch --config_file fsdp.yaml --num_processes $N trl/scripts/sft.py "
+    "--model_name_or_path Qwen/Qwen2.5-7B --max_length 4096 --per_device_train_batch_size 2 "
+    "--gradient_accumulation_steps=8 --use_peft --lora_r 16\n"
+)
 DEEPSPEED = "deepspeed --num_nodes 4 --num_gpus 8 train.py --deepspeed my/ds.json --bf16 True\n"
 
 
@@ -118,6 +123,22 @@ DEEPSPEED = "deepspeed --num_nodes 4 --num_gpus 8 train.py --deepspeed my/ds.jso
         (DEEPSPEED, "deepspeed", "is a script that starts a program with DeepSpeed"),
         ("torchrun t.py --deepspeed $A\n", "auto", "--from deepspeed ds_config.json"),
         ("accelerate launch --num_processes 16 --use_fsdp t.py\n", "auto", "--chips 16 --fix"),
+        (
+            TRL,
+            "auto",
+            "which is not read: what trl/scripts/sft.py does with its arguments stands in",
+        ),
+        (
+            TRL,
+            "auto",
+            "--framework fsdp --model Qwen/Qwen2.5-7B --job lora --lora-rank 16 --seq-len 4096",
+        ),
+        (
+            TRL,
+            "auto",
+            "--batch-tokens 524288 --hardware NAME --chips 8 --fix fsdp=8 --fix micro_batch=2",
+        ),
+        (TRL.replace("fsdp", "zero3"), "auto", "--framework deepspeed --model Qwen/Qwen2.5-7B"),
         ("python a.py trainer.num_nodes=4 model.x=1\n", "auto", "starts NeMo with overrides"),
         ("ls -l\n", "auto", "is not known as a launch of any of"),
     ],

@@ -41,6 +41,9 @@ RECIPE = "vanilla_gpt_pretrain_config"
 PROGRAM = "pretrain.py"
 RESULTS = "nemo_experiments"
 """The folder of the recipe, beside the program, that checkpoints are saved below."""
+_WEIGHTS = (
+    "a checkpoint of Megatron-Bridge, which AutoBridge.import_ckpt makes of published weights"
+)
 _PREFIX = "a prefix of .bin and .idx; random tokens without it"
 _RECIPES = {
     "delayed": "bf16_with_fp8_delayed_scaling_mixed",
@@ -105,7 +108,7 @@ def _overrides(launch: Launch, settings: Sequence[Setting]) -> tuple[TextFile, .
 
 def _weights(launch: Launch) -> tuple[str, str]:
     """The variable that names the weights beside which adapters stand, and what it is."""
-    return ("", "") if launch.cost.job.trains_all else ("MODEL", "the folder of the weights")
+    return ("", "") if launch.cost.job.trains_all else ("MODEL", _WEIGHTS)
 
 
 def all_settings(launch: Launch) -> list[Setting]:
