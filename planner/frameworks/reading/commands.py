@@ -18,7 +18,7 @@ from planner.frameworks.reading.shell.words import Lexer, apart
 _SCRIPT = re.compile(r".*\.py")
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")
 _STARTERS = ("torch.distributed.run", "torch.distributed.launch")
-_ARGUMENT = re.compile(r"\$\{?([1-9][0-9]?)\b")
+_ARGUMENT = re.compile(r"\$(?:([1-9])|\{([1-9][0-9]?)\})")
 _SHOWING = ("echo", "printf", "cat", "tee")
 _SOME = 4  # places that a note names
 _MANY = 200  # variables that are looked at for parts in one another
@@ -139,14 +139,14 @@ def _left_out(place: str, others: list[str]) -> Iterator[str]:
 
 
 def arguments_in(text: str) -> int:
-    """How many arguments a script takes, by the numbers of those that it names; 0: none."""
+    """How many arguments a script takes, by the numbers of those without a default; 0: none."""
     try:
         nodes = blocks(Lexer(text, "").statements(), "")
     except InputError:
         return 0
     parts = (part for one in statements_outside(nodes) for word in one.words for part in word)
-    found = (number for one in parts if one.expands for number in _ARGUMENT.findall(one.text))
-    return max(map(int, found), default=0)
+    found = (match for one in parts if one.expands for match in _ARGUMENT.findall(one.text))
+    return max((int(short or long) for short, long in found), default=0)
 
 
 def _without(text: str, known: Collection[str], program: str, notes: Sequence[str]) -> str:

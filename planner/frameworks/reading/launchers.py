@@ -14,7 +14,7 @@ _TASKS = ("--ntasks", "-n", "-np", "--num-processes")
 _GPUS = ("--gpus", "-G")
 _ALL = (*_PER_NODE, *_NODES, *_TASKS)
 _ONE_NODE = (
-    "torchrun", "deepspeed", "torch.distributed.run",
+    "torchrun", "tune", "deepspeed", "torch.distributed.run",
     "torch.distributed.launch",
 )  # fmt: skip
 """Launchers that start on one node where nothing says more, each of one process per chip."""

@@ -142,7 +142,7 @@ def test_chips_of_launchers_within_one_another(text: str, chips: int | None) -> 
     ("text", "count"),
     [
         ("f() { x $3; }\nf 1 2 3", 0),
-        ("case $2 in a) ;; esac", 2),
+        ("case $2 in a) A=${3:-4} ;; esac", 2),
         ('if [ -n "$1" ]; then A=${12}; fi', 12),
         ("awk '{print $2}' a", 0),
     ],
