@@ -148,3 +148,43 @@ def test_what_to_give_in_the_place_of_a_script(
 ) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         read(text, tmp_path, source=source)
+
+
+HF = (
+    "cat > ds.json <<EOF\n"
+    '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",'
+    ' "train_batch_size": "auto", "bf16": {"enabled": "auto"},'
+    ' "zero_optimization": {"stage": $Z}}\n'
+    "EOF\n"
+)
+RUN = (
+    "deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed ds.json --bf16 True "
+    "--model_name_or_path meta-llama/Meta-Llama-3-8B --model_max_length 2048 "
+    "--per_device_train_batch_size=4 --gradient_accumulation_steps 2 "
+    "--gradient_checkpointing True\n"
+)
+
+
+def started(text: str, folder: Path, name: str = "run.sh"):
+    (folder / name).write_text(text, encoding="utf-8")
+    return read_launch("auto", folder / name)
+
+
+def test_a_script_of_deepspeed_with_the_json_that_it_writes(tmp_path: Path) -> None:
+    found = started(f"Z=3\n{HF}{RUN}", tmp_path)
+    plan = found.plan
+    assert (plan.chips, plan.fsdp, plan.sharding, plan.micro_batch) == (16, 16, "zero3", 4)
+    assert (plan.recompute, found.request.precision, found.request.seq_len) == (
+        "full",
+        "bf16",
+        2048,
+    )
+    assert (found.request.model, found.request.batch_tokens) == ("llama3-8b", 4 * 2 * 16 * 2048)
+    document = HF.replace("$Z", "3").split("EOF\n")[1]
+    (tmp_path / "ds.json").write_text(document, encoding="utf-8")
+    assert started(RUN, tmp_path).plan == plan
+    twice = started(f"{RUN}{RUN.replace('--num_nodes 2', '--num_nodes 4')}", tmp_path)
+    assert twice.plan == plan
+    assert any("line 2: another launch is left out" in line for line in twice.imported.warnings)
+    with pytest.raises(InputError, match="--use_lora: trains adapters beside frozen weights"):
+        started(RUN.replace("--bf16", "--use_lora --bf16"), tmp_path)

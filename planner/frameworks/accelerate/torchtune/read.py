@@ -46,14 +46,7 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    command = None
-    if looks_like_shell(text) and is_command(text):
-        text, command = configured(text, asked)
-    launch = LaunchSettings(asked, yaml_settings(text, asked.name))
-    if command is not None:
-        launch.values = over(launch.values, command)
-        launch.warnings += command.notes
-        launch.changed = command.changed
+    launch, command = _opened(text, asked)
     _refuse_others(launch)
     name, trained = _model(launch)
     model = asked.model_of({}, None, name)
@@ -88,6 +81,16 @@ def read(text: str, asked: Asked) -> Imported:
         job["reference"] = "adapters" if trained["job"] == "lora" else "model"
     reasons = dict.fromkeys(launch.values, _REASON)
     return launch.imported("torchtune", plan, job, {}, reasons, ())
+
+
+def _opened(text: str, asked: Asked) -> tuple[LaunchSettings, TuneRun | None]:
+    """The settings of a file, or of the one that a script names with what its command says."""
+    if not (looks_like_shell(text) and is_command(text)):
+        return LaunchSettings(asked, yaml_settings(text, asked.name)), None
+    own, command = configured(text, asked)
+    settings = over(yaml_settings(own, asked.name), command)
+    launch = LaunchSettings(asked, settings, warnings=list(command.notes), changed=command.changed)
+    return launch, command
 
 
 def _refuse_others(launch: LaunchSettings) -> None:
