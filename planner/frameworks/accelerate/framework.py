@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -113,17 +112,10 @@ class Accelerate(Framework):
         return next((name for name, reader in readers if reader.is_launch(text)), "")
 
     def unread(self, text: str) -> str:
-        """Launches by Accelerate, of programs that hold most of their settings themselves."""
-        if not re.search(r"\baccelerate\s+launch\b", text):
-            return ""
-        from planner.frameworks.reading.commands import started  # noqa: PLC0415  (only where no launch is known)
+        """See `planner.frameworks.accelerate.scripts`."""
+        from planner.frameworks.accelerate.scripts import unread  # noqa: PLC0415  (only where no launch is known)
 
-        chips = started(text) or "N"
-        return (
-            "is a script of accelerate launch, whose program holds the model, the batch and the "
-            "lengths, so that it is not read; what such a run costs: planner solve --framework "
-            f"fsdp --model NAME --hardware NAME --chips {chips} --fix fsdp={chips}"
-        )
+        return unread(text)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """See `planner.frameworks.accelerate.checkpoints`."""

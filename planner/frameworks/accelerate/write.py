@@ -74,8 +74,17 @@ def export(launch: Launch) -> Export:
             needs=(WEIGHTS,) if _tunes(launch) else (),
             binding=binding(launch),
             results=_results(launch),
+            wants=_wants(launch),
+            ends=f"{STEPS} steps: STEPS in {SCRIPT}",
+            restarts=f"{SCRIPT} saves no state; accelerator.save_state and load_state do",
         ),
     )
+
+
+def _wants(launch: Launch) -> tuple[tuple[str, str], ...]:
+    """What a script that tunes weights reads."""
+    what = 'lines of JSON, each with a "text"; random tokens without it'
+    return (("DATA", what),) if _tunes(launch) else ()
 
 
 def _tunes(launch: Launch) -> bool:

@@ -62,7 +62,12 @@ class DeepSpeed(Framework):
         from planner.frameworks.deepspeed.read import read  # noqa: PLC0415  (only where one is read)
 
         if line := self.unread(text):
-            raise InputError(f"{asked.name}: {line}")
+            from planner.frameworks.deepspeed.launched import started_with  # noqa: PLC0415  (only for scripts)
+
+            found = started_with(text, asked)
+            if found is None:
+                raise InputError(f"{asked.name}: {line}")
+            return read(found.text, found.asked, called=found.model, warnings=found.warnings)
         return read(text, asked)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
@@ -72,10 +77,11 @@ class DeepSpeed(Framework):
         return DEEPSPEED_CHECKPOINTS
 
     def recognizes(self, text: str) -> str:
-        """JSON with a section or a batch of DeepSpeed's configuration."""
+        """JSON with a section or a batch of DeepSpeed, or a script that starts a program."""
         words = ('"zero_optimization"', '"train_micro_batch_size_per_gpu"', '"train_batch_size"')
         is_json = text.lstrip().startswith("{")
-        return "deepspeed" if is_json and any(word in text for word in words) else ""
+        found = is_json and any(word in text for word in words)
+        return "deepspeed" if found or self.unread(text) else ""
 
     def unread(self, text: str) -> str:
         """See `planner.frameworks.deepspeed.scripts`."""

@@ -37,12 +37,14 @@ _AUTOCAST = {
 """Names of formats in runtime/config.py (DtypeEnum); torch.autocast takes fp16 where none is."""
 
 
-def read(text: str, asked: Asked) -> Imported:
+def read(text: str, asked: Asked, *, called: str = "", warnings: tuple[str, ...] = ()) -> Imported:
     """The plan of a launch.
 
     Args:
         text: A JSON file.
         asked: What is asked beside it.
+        called: The name of the model, where a script says it.
+        warnings: What was left out of the script.
 
     Raises:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
@@ -50,10 +52,10 @@ def read(text: str, asked: Asked) -> Imported:
     """
     data, _ = json_object(text.encode("utf-8"), asked.name)
     settings = _settings(data)
-    launch = LaunchSettings(asked, settings)
+    launch = LaunchSettings(asked, settings, warnings=list(warnings))
     _check_kinds(launch, data)
     add_effects(launch)
-    model = asked.model_of({})
+    model = asked.model_of({}, None, called)
     sizes: dict[str, Any] = {axis: _axis(launch, axis, name) for axis, name in _FROM_CODE.items()}
     if model.moe is None and sizes["ep"] > 1:
         launch.wrong("expert_parallel.autoep_size", f"{model.name} has no experts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from planner.frameworks.reading.commands import started
+from planner.frameworks.reading.launchers import started
 
 _FLAG = r"--deepspeed(?:[_-]config(?:[_-]file)?)?[\s=]"
 _LAUNCHER = re.compile(rf"(?m)^\s*(?:[A-Z_]+=\S*\s+|srun\s.*)*deepspeed\s|{_FLAG}")

@@ -46,7 +46,11 @@ def export(launch: Launch) -> Export:
         ),
         command=_command(launch),
         lossy=tuple(_lossy(launch)),
-        start=HostStart(command=" ".join((*torchrun(launch), SCRIPT))),
+        start=HostStart(
+            command=" ".join((*torchrun(launch), SCRIPT)),
+            ends=f"{_STEPS} steps: STEPS in {SCRIPT}",
+            restarts=f"{SCRIPT} saves no checkpoint; engine.save_checkpoint and load_checkpoint do",
+        ),
     )
 
 

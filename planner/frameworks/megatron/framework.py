@@ -95,7 +95,11 @@ class Megatron(Framework):
         return "megatron" if is_launch(text) else ""
 
     def unread(self, text: str) -> str:
-        """Overrides of Hydra over a YAML file of NeMo 1."""
+        """Overrides of Hydra over a YAML file of NeMo 1, and recipes of NeMo 2."""
+        from planner.frameworks.megatron.dialects.nemo2 import unread  # noqa: PLC0415  (only where no launch is known)
+
+        if line := unread(text):
+            return line
         if not re.search(r"\b(trainer\.(num_nodes|devices)|model\.\w+_parallel_size)=", text):
             return ""
         return (

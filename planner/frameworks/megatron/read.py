@@ -54,7 +54,7 @@ def read(text: str, asked: Asked) -> Imported:
     """
     found = recipe_in(text, asked) or _arguments(text, asked)
     command = found.command
-    launch = LaunchSettings(asked, dict(found.settings))
+    launch = LaunchSettings(asked, dict(found.settings), changed=command.changed)
     launch.warnings += command.notes
     refuse_what_replaces(launch)
     dimensions = model_dimensions(launch) if found.states_model else {}

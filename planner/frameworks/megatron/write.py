@@ -12,6 +12,7 @@ from planner.frameworks.writing.export import Export, TextFile
 from planner.frameworks.writing.launch import Launch, Profiled
 from planner.frameworks.writing.texts import left_to_weights
 
+_STEPS = 100
 SOURCES = {
     "0.16": "core 0.16.1, 55ac708251 (2026-03-16)",
     "0.19": "core 0.19.0, 5be9626709 (2026-08-19)",
@@ -47,8 +48,18 @@ def export(launch: Launch) -> Export:
             *model_lost(launch),
             left_to_weights("Megatron-LM", flags_of_weights(launch)),
         ),
-        start=host_start("MEGATRON_HOME", f"the folder of Megatron-LM, {source}"),
+        start=host_start(
+            "MEGATRON_HOME",
+            f"the folder of Megatron-LM, {source}",
+            ends=f"{steps(launch)} steps: --train-iters in run.sh",
+            restarts="it saves no checkpoint; --save and --load of one folder go on from it",
+        ),
     )
+
+
+def steps(launch: Launch) -> int:
+    """After how many a run ends."""
+    return launch.profiled.steps if launch.profiled else _STEPS
 
 
 def all_groups(launch: Launch) -> tuple[Group, ...]:
@@ -63,7 +74,7 @@ def _run(launch: Launch) -> tuple[Group, ...]:
         name="TRAINING_ARGS",
         comments=("Placeholders: how long and how fast it learns is no matter of the plan.",),
         flags=(
-            flag("--train-iters", profiled.steps if profiled else 100),
+            flag("--train-iters", steps(launch)),
             flag("--lr", "1e-4"),
             flag("--clip-grad", "1.0"),
             flag("--eval-iters", 0),

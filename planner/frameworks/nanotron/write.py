@@ -56,6 +56,9 @@ def export(launch: Launch) -> Export:
             command=_command(launch, '"$NANOTRON_HOME/run_train.py"'),
             environment=(QUEUES,),
             needs=(("NANOTRON_HOME", f"the folder of nanotron, {source}"),),
+            ends=f"{_STEPS} steps: tokens.train_steps in {FILE}",
+            restarts="checkpoints.checkpoint_interval is above its steps; a lower one, and "
+            "resume_checkpoint_path, go on from the last checkpoint",
         ),
     )
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from frozen_records import dataclass
 from planner.base.errors import InputError
-from planner.frameworks.reading.settings import Beside, no_file
-from planner.frameworks.reading.shell_run import Shell, positional
-from planner.frameworks.reading.shell_words import apart
-from planner.frameworks.reading.slurm import chips_per_node, slurm_options
+from planner.frameworks.reading.launchers import chips_started, nodes_started
+from planner.frameworks.reading.settings import Asked, Beside, no_file
+from planner.frameworks.reading.shell.blocks import blocks, statements_outside
+from planner.frameworks.reading.shell.run import Shell
+from planner.frameworks.reading.shell.words import Lexer, apart
 
 _SCRIPT = re.compile(r".*\.py")
 _FLAG = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")
-_PER_NODE = ("--nproc-per-node", "--ntasks-per-node", "--gpus-per-node", "--num-gpus")
-_NODES = ("--nnodes", "--nodes", "-N", "--num-nodes")
-_TASKS = ("--ntasks", "-n", "-np", "--num-processes")
-_ALL = (*_PER_NODE, *_NODES, *_TASKS)
-_LARGEST = 1 << 20
+_STARTERS = ("torch.distributed.run", "torch.distributed.launch")
+_ARGUMENT = re.compile(r"\$(?:([1-9])|\{([1-9][0-9]?)\})")
+_SHOWING = ("echo", "printf", "cat", "tee")
+_SOME = 4  # places that a note names
+_MANY = 200  # variables that are looked at for parts in one another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +35,21 @@ class Command:
         notes: What of the text was left out, one line each.
         nodes: Nodes, where the launcher says them and not the chips of one.
         files: Texts that the script writes, by name.
+        changed: Variables that parts which are left out change, with where they stand.
     """
 
     words: list[str]
     chips: int | None = None
     nodes: int | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
     said: str = ""
     notes: tuple[str, ...] = ()
+
+    def file(self, path: str, asked: Asked) -> str | None:
+        """The text of a file that the script writes, or that lies beside it; None: neither."""
+        written = self.files.get(path, self.files.get(path.removeprefix("./")))
+        return asked.beside(path) if written is None else written
 
 
 def command_in(
@@ -68,34 +76,77 @@ def command_in(
     Raises:
         InputError: It has no flag of the program, or cannot be read.
     """
-    shell = Shell(name, variables={**positional(arguments)}, beside=beside).read(text)
-    candidates = [_flattened(words) for words in _joined(shell.commands)]
-    stored = [_flattened(_items(value)) for value in shell.variables.values()]
+    shell = Shell(name, arguments=list(arguments), beside=beside).read(text)
 
     def count(words: list[str]) -> int:
         return sum(word.partition("=")[0] in known for word in words)
 
-    best = max(candidates, key=count, default=[])
+    found = _candidates(shell)
+    if not any(count(words) for words, _ in found):
+        shell.read_uncalled()
+        found = _candidates(shell)
+    best, place = max(found, key=lambda one: count(one[0]), default=([], ""))
     if not count(best):
-        best = [word for words in stored if count(words) for word in words]
+        best = [word for words in _stored(shell) if count(words) for word in words]
     if not count(best):
         if shell.missing:
             raise InputError(f"{name}: starts {shell.missing[0]}, which does not lie beside it")
         raise InputError(f"{name}: {_without(text, known, program, shell.notes)}")
-    script = next((at for at, word in enumerate(best) if _SCRIPT.fullmatch(word)), None)
-    if script is None and "-m" in best[:40] and not best[0].startswith("-"):
-        script = best.index("-m", 0) + 1
-    launcher, words = (best[:script], best[script + 1 :]) if script is not None else ([], best)
-    chips, said = _chips(launcher, shell)
-    nodes = None if chips else _option(launcher + slurm_options(shell.comments), _NODES)
+    launcher, words = _divided(best)
+    others = [
+        at for one, at in found
+        if 2 * count(one) >= count(best) and _divided(one)[0] and _divided(one)[1] != words
+        and one[0] not in _SHOWING
+    ]  # fmt: skip
+    chips, said = chips_started(launcher, shell)
     return Command(
         words=words,
         chips=chips,
         said=said,
-        notes=tuple(shell.notes),
-        nodes=nodes,
+        notes=(*_left_out(place, others), *shell.notes),
+        nodes=None if chips else nodes_started(launcher, shell),
         files=shell.files,
+        changed=shell.changed,
     )
+
+
+def _candidates(shell: Shell) -> list[tuple[list[str], str]]:
+    """Commands with where they stand; those that only show text come last."""
+    found = [(_flattened(words), place) for words, place in _joined(shell)]
+    return sorted(found, key=lambda one: one[0][:1] and one[0][0] in _SHOWING)
+
+
+def _divided(words: list[str]) -> tuple[list[str], list[str]]:
+    """What starts a program, and the program's arguments."""
+    script = next((at for at, word in enumerate(words) if _SCRIPT.fullmatch(word)), None)
+    if script is None and "-m" in words[:40] and not words[0].startswith("-"):
+        script = words.index("-m") + 1
+        if words[script : script + 1] and words[script] in _STARTERS and "-m" in words[script:]:
+            script = words.index("-m", script) + 1
+    return ([], words) if script is None else (words[:script], words[script + 1 :])
+
+
+def _left_out(place: str, others: list[str]) -> Iterator[str]:
+    """What is said of further launches."""
+    places = [one for one in dict.fromkeys(others) if one != place]
+    if places:
+        what = "another launch is" if len(places) == 1 else "other launches are"
+        some = ", ".join(places[:_SOME]) + (", ..." if len(places) > _SOME else "")
+        yield (
+            f"{some}: {what} left out; what is read is that of {place}. To read another one, put "
+            "it into a script without the others"
+        )
+
+
+def arguments_in(text: str) -> int:
+    """How many arguments a script takes, by the numbers of those without a default; 0: none."""
+    try:
+        nodes = blocks(Lexer(text, "").statements(), "")
+    except InputError:
+        return 0
+    parts = (part for one in statements_outside(nodes) for word in one.words for part in word)
+    found = (match for one in parts if one.expands for match in _ARGUMENT.findall(one.text))
+    return max((int(short or long) for short, long in found), default=0)
 
 
 def _without(text: str, known: Collection[str], program: str, notes: Sequence[str]) -> str:
@@ -115,16 +166,24 @@ def _items(value: str | list[str]) -> list[str]:
     return apart(value) if isinstance(value, str) else value
 
 
-def _joined(commands: list[list[str]]) -> list[list[str]]:
+def _stored(shell: Shell) -> list[list[str]]:
+    """The words of variables, without those that are a part of another one."""
+    texts = [" ".join(_items(value)) for value in shell.variables.values()]
+    own = [text for text in texts if "--" in text]
+    whole = [one for one in own if not any(one != text and one in text for text in own[:_MANY])]
+    return [_flattened(apart(text)) for text in dict.fromkeys(whole)]
+
+
+def _joined(shell: Shell) -> list[tuple[list[str], str]]:
     """Commands, those that begin with a flag added to the one before that does."""
-    found: list[list[str]] = []
+    found: list[tuple[list[str], str]] = []
     loose = False
-    for words in commands:
+    for words, place in zip(shell.commands, shell.places, strict=True):
         bare = words[0].startswith("--")
         if bare and loose:
-            found[-1] = found[-1] + words
+            found[-1] = (found[-1][0] + words, found[-1][1])
         else:
-            found.append(words)
+            found.append((words, place))
         loose = bare
     return found
 
@@ -143,45 +202,3 @@ def _flattened(words: list[str]) -> list[str]:
         else:
             found.append(word)
     return found
-
-
-def started(text: str) -> int | None:
-    """Chips that a launcher in a script says, whatever the program; None: it says none."""
-    try:
-        shell = Shell("").read(text)
-    except InputError:
-        return None
-    launchers = (words for words in shell.commands if any(_named(word) in _ALL for word in words))
-    return _chips(next(launchers, []), shell)[0]
-
-
-def _chips(launcher: list[str], shell: Shell) -> tuple[int | None, str]:
-    """Processes that torchrun or Slurm starts, and what says so."""
-    slurm = slurm_options(shell.comments)
-    for words, said in ((launcher, "its launcher"), (launcher + slurm, "its Slurm options")):
-        per_node, nodes = _option(words, _PER_NODE), _option(words, _NODES)
-        if said == "its launcher" and not any(_named(word) in _NODES for word in words):
-            nodes = 1  # torchrun's default
-        if nodes and said != "its launcher" and not _option(launcher, _PER_NODE):
-            per_node = chips_per_node(words) or per_node
-        if per_node and nodes:
-            return per_node * nodes, f"{said}: {nodes} x {per_node}"
-        if tasks := _option(words, _TASKS):
-            return tasks, f"{said}: {tasks} tasks"
-    return None, ""
-
-
-def _option(words: list[str], names: tuple[str, ...]) -> int | None:
-    """The number that an option says, in either spelling; None: none."""
-    for at, word in enumerate(words):
-        _, equals, value = word.partition("=")
-        if _named(word) in names:
-            value = value if equals else words[at + 1] if at + 1 < len(words) else ""
-            if value.isdigit() and 0 < int(value[:9]) <= _LARGEST:
-                return int(value[:9])
-    return None
-
-
-def _named(word: str) -> str:
-    """The name of an option, in one spelling."""
-    return word.partition("=")[0].replace("_", "-")

@@ -7,7 +7,7 @@ anything else, loops and branches are left out with their line. `ast` parses; no
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -31,6 +31,7 @@ class PythonRecipe:
         notes: What was left out, one line each.
         bases: Functions and classes of other files that made what is changed, returned or handed
             on here.
+        computed: Dotted fields that are set to what is not known, with the line that says so.
     """
 
     name: str
@@ -39,6 +40,7 @@ class PythonRecipe:
     calls: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     bases: tuple[str, ...] = ()
+    computed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class _Reading:
     notes: list[str] = field(default_factory=list)
     made: dict[str, str] = field(default_factory=dict)
     bases: dict[str, None] = field(default_factory=dict)
+    computed: dict[str, str] = field(default_factory=dict)
     depth: int = 0
 
 
@@ -97,6 +100,7 @@ def python_recipe(text: str, name: str, function: str, returns: str) -> PythonRe
         calls=tuple(reading.calls),
         notes=tuple(reading.notes),
         bases=tuple(reading.bases),
+        computed=reading.computed,
     )
 
 
@@ -178,11 +182,50 @@ def _read_statement(reading: _Reading, statement: ast.stmt, names: dict[str, Any
         known, value = _plain(statement.test, names)
         if not known:
             reading.notes.append(f"line {statement.lineno}: an `if` that is not known is left out")
+            _forget(reading, statement, names)
             return
         _read_body(reading, statement.body if value else statement.orelse, names)
     elif isinstance(statement, ast.For | ast.While | ast.With | ast.Try):
         kind = type(statement).__name__.lower()
         reading.notes.append(f"line {statement.lineno}: `{kind}` and what is in it is left out")
+        _forget(reading, statement, names)
+    elif isinstance(statement, ast.AugAssign):
+        _read_change(reading, statement, names)
+
+
+def _forget(reading: _Reading, left_out: ast.stmt, names: dict[str, Any]) -> None:
+    """What a part that is left out sets is not known after it."""
+    for node in ast.walk(left_out):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AugAssign) else targets
+        for target in targets:
+            _leave_open(reading, target, left_out.lineno, names)
+
+
+def _leave_open(reading: _Reading, target: ast.expr, line: int, names: dict[str, Any]) -> None:
+    """A field or a name is not known from here on."""
+    path = _dotted(target)
+    inner = path.partition(".")[2]
+    names.pop(path, None)
+    if inner:
+        reading.values.pop(inner, None)
+        reading.computed[inner] = f"line {line}: {path} is computed, and left out"
+
+
+def _read_change(reading: _Reading, change: ast.AugAssign, names: dict[str, Any]) -> None:
+    """`cfg.x *= 2`, where what is changed is known."""
+    path = _dotted(change.target)
+    inner = path.partition(".")[2]
+    before = reading.values if inner else names
+    name = inner or path
+    both = ast.BinOp(ast.Name("before"), change.op, change.value)
+    known, value = _plain(both, {**names, "before": before[name]}) if name in before else (False, 0)
+    if known:
+        before[name] = value
+        return
+    _leave_open(reading, change.target, change.lineno, names)
+    if inner:
+        reading.notes.append(reading.computed[inner])
 
 
 def _read_assignment(
@@ -194,6 +237,8 @@ def _read_assignment(
         if path and not inner:
             reading.objects[path] = value
             reading.made[path] = _other_maker(reading, value)
+        elif inner and "." in inner:
+            _leave_open(reading, target, target.lineno, names)
         _read_call(reading, inner, value, names)
         return
     known, plain = _plain(value, names)
@@ -204,9 +249,10 @@ def _read_assignment(
     _add_base(reading, reading.made.get(path.partition(".")[0], ""))
     if known:
         reading.values[inner] = plain
+        reading.computed.pop(inner, None)
     else:
-        reading.values.pop(inner, None)
-        reading.notes.append(f"line {target.lineno}: {path} is computed, and left out")
+        _leave_open(reading, target, target.lineno, names)
+        reading.notes.append(reading.computed[inner])
 
 
 def _other_maker(reading: _Reading, call: ast.Call) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any, Protocol
@@ -126,6 +127,7 @@ class LaunchSettings:
         taken: Settings that were looked at.
         problems: What no plan says, as (field of the plan, line); "" where no `fix` helps.
         assumed, warnings: See `Imported`.
+        changed: See `planner.frameworks.reading.commands.Command`.
     """
 
     asked: Asked
@@ -134,6 +136,7 @@ class LaunchSettings:
     problems: list[tuple[str, str]] = field(default_factory=list)
     assumed: list[Noted] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    changed: Mapping[str, str] = field(default_factory=dict)
 
     def on(self, name: str) -> bool:
         """Whether a switch is given."""
@@ -158,9 +161,18 @@ class LaunchSettings:
         text = self.text(name)
         if text.isascii() and text.isdigit() and least <= int(text[:12]) <= LARGEST:
             return int(text[:12])
-        hint = ", which the text does not define" if "$" in text else ""
-        self.wrong(name, f"{shown(text)} is not a whole number from {least} to {LARGEST:,}{hint}")
+        allowed = f"is not a whole number from {least} to {LARGEST:,}"
+        self.wrong(name, f"{shown(text)} {allowed}{self._unclear(text)}")
         return default
+
+    def _unclear(self, text: str) -> str:
+        """Why a text holds a variable still."""
+        if "$" not in text:
+            return ""
+        for variable in re.findall(r"[A-Za-z_]\w*", text):
+            if place := self.changed.get(variable):
+                return f": {variable} is not known after what {place} leaves open"
+        return ", which the text does not define"
 
     def share(self, name: str, default: float) -> float:
         """The number that a setting says."""

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_COMMAND = re.compile(r"^\s*(torchrun|srun|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s", re.M)
+_COMMAND = re.compile(
+    r"^\s*(torchrun|srun|tune\s+run|\w+\s+launch|mpirun|python3?|xpk|pdsh)\s", re.M
+)
 _ARGUMENT = re.compile(r"^\s*--[a-z][\w-]+", re.M)
 
 

@@ -58,7 +58,7 @@ def read(text: str, asked: Asked) -> Imported:
     else:
         settings, command = settings_in(text, asked)
     newer = is_function or (bool(command.words) and not settings.pop(FILE, ()))
-    launch = LaunchSettings(asked, settings)
+    launch = LaunchSettings(asked, settings, changed=command.changed)
     launch.warnings += command.notes
     check_source(launch)
     launch.check()

@@ -45,7 +45,12 @@ def export(launch: Launch) -> Export:
         command=command,
         environment=(ALLOCATOR, *host_variables(launch)),
         lossy=losses(launch),
-        start=HostStart(command=command, environment=(ALLOCATOR,)),
+        start=HostStart(
+            command=command,
+            environment=(ALLOCATOR,),
+            ends="10,000 steps, torchtitan's default: training.steps",
+            restarts="checkpoint.enable is off; with it on, a run in the same folder goes on",
+        ),
     )
 
 

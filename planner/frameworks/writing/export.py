@@ -48,6 +48,9 @@ class HostStart:
             is not torchrun that starts them.
         results: The folder, beside the files, that the run leaves what it trained in; empty: it
             leaves nothing.
+        wants: Variables that the user may fill, each with what it is and what is done without it.
+        ends: After how many steps the run ends, with the setting that says so.
+        restarts: Why a second start begins at step 0, and what goes on from a checkpoint instead.
     """
 
     command: str
@@ -55,6 +58,9 @@ class HostStart:
     needs: tuple[tuple[str, str], ...] = ()
     binding: tuple[str, ...] = ()
     results: str = ""
+    wants: tuple[tuple[str, str], ...] = ()
+    ends: str = ""
+    restarts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from planner.base.units import plural
 from planner.cost.stages.layout import plan_chunks, stage_layers
 from planner.frameworks.framework import Framework
 from planner.frameworks.profiles import framework_named
+from planner.frameworks.reading.commands import arguments_in
 from planner.frameworks.reading.imported import Imported, Noted
 from planner.frameworks.reading.settings import (
     LARGEST,
@@ -220,11 +221,10 @@ def _imported(framework: Framework, text: str, asked: Asked, file: Path) -> Impo
 
 def _of_arguments(text: str, asked: Asked, file: Path) -> str:
     """A line that asks for the arguments of a script, where it takes some and has none."""
-    found = [int(one) for one in re.findall(r"(?m)^[^#\n]*=[\"']?\$\{?(\d{1,2})\b", text)]
-    if not found or asked.arguments or not looks_like_shell(text):
+    if asked.arguments or not looks_like_shell(text) or not (most := arguments_in(text)):
         return ""
     return (
-        f"{asked.name}: takes {plural(max(found), 'argument')}; give them behind its name, as in "
+        f"{asked.name}: takes {plural(most, 'argument')}; give them behind its name, as in "
         f"'{file.name}::ARGUMENT ...'\n"
     )
 

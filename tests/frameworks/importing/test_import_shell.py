@@ -8,7 +8,8 @@ from support.cases import each
 
 from planner.base.errors import InputError
 from planner.frameworks.reading.commands import command_in
-from planner.frameworks.reading.shell_run import Shell, whole_sum
+from planner.frameworks.reading.shell.run import Shell
+from planner.frameworks.reading.shell.values import whole_sum
 
 KNOWN = ("--lr", "--bf16", "--split", "--seed")
 
@@ -88,8 +89,9 @@ def test_unknown_conditions_and_loops_are_left_out_with_a_note() -> None:
     shell = Shell("run.sh").read(text)
     assert shell.variables == {"C": "3"}
     assert shell.notes == [
-        "line 1: an `if` whose condition is not known from the text is left out",
-        "line 6: `for` and what it repeats or chooses is left out",
+        "line 1: an `if` whose condition is not known from the text is left out; "
+        "A is not known after it",
+        "line 6: `for` and what it repeats or chooses is left out; B is not known after it",
     ]
 
 

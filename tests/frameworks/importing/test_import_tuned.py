@@ -1,5 +1,6 @@
 """Configurations of torchtune and Axolotl: what is exported reads back as the same plan and job."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -116,3 +117,43 @@ def test_a_script_gets_its_arguments_and_starts_another(tmp_path: Path) -> None:
     inner.unlink()
     with pytest.raises(InputError, match=r"is not known|starts inner\.sh"):
         read_launch("auto", Path(f"{outer}::2"))
+
+
+PUBLISHED = Path(__file__).parent / "published" / "torchtune-0.6.1"
+RUN = "tune run --nnodes 2 --nproc_per_node $N lora_finetune_distributed --config {} "
+
+
+def tuned(tmp_path: Path, text: str):
+    config = (PUBLISHED / "llama3_1-70B_lora.yaml.txt").read_text(encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(config, encoding="utf-8")
+    (tmp_path / "run.sh").write_text(f"N=8\n{text}\n", encoding="utf-8")
+    return read_launch("auto", tmp_path / "run.sh", {"seq_len": 4096})
+
+
+def test_a_command_of_torchtune_is_read_over_its_file(tmp_path: Path) -> None:
+    plain = tuned(tmp_path, RUN.format("mine.yaml"))
+    assert (plain.plan.chips, plain.plan.fsdp, plain.request.lora_rank) == (16, 16, 16)
+    over = "batch_size=4 model.lora_rank=32 model.lora_attn_modules='[q_proj,k_proj]' "
+    more = "gradient_accumulation_steps=2 enable_activation_checkpointing=False ~compile"
+    found = tuned(tmp_path, RUN.format("./mine.yaml") + over + more)
+    assert (found.plan.micro_batch, found.plan.recompute) == (4, "none")
+    assert (found.request.lora_rank, found.request.batch_tokens) == (32, 4 * 2 * 16 * 4096)
+    assert found.request.lora_targets[:2] == ("q", "k")
+    shown = tuned(
+        tmp_path,
+        RUN.format("mine.yaml") + "optimizer=torch.optim.AdamW\n" + RUN.format("mine.yaml"),
+    )
+    assert any("line 3: another launch is left out" in line for line in shown.imported.warnings)
+
+
+@each(
+    ("text", "line"),
+    [
+        (RUN.format("llama3_1/8B_lora"), "tune cp llama3_1/8B_lora 8B_lora.yaml copies one of"),
+        (RUN.format("mine.yaml") + "batch_size=$B", "'$B' is not a whole number"),
+        ("for i in 1 2; do\n  tune run x --config mine.yaml\ndone", "no command `tune run`"),
+    ],
+)
+def test_what_a_command_of_torchtune_lacks(text: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(line)):
+        tuned(tmp_path, text)

@@ -10,9 +10,10 @@ from planner.base.errors import InputError
 from planner.question.launch import read_launch
 
 GOLDEN = Path(__file__).parents[1] / "export" / "golden" / "torchtitan-0.2"
-CHANGED = "    cfg = llama3_70b_pretrain_config({})\n    cfg.model.tensor_model_parallel_size = 4\n"
+CHANGED = "    cfg = our_70b_pretrain_config({})\n    cfg.model.tensor_model_parallel_size = 4\n"
 BRIDGE = "from megatron.bridge.recipes.llama import llama3_70b_pretrain_config\n"
-ELSEWHERE = "builds on llama3_70b_pretrain_config, which stands in another file"
+KNOWN = CHANGED.replace("our_", "llama3_")
+ELSEWHERE = "builds on (our|llama3)_70b_pretrain_config, which stands in another file"
 
 
 def read(text: str, folder: Path, name: str = "launch", source: str = "auto"):
@@ -27,8 +28,9 @@ def read(text: str, folder: Path, name: str = "launch", source: str = "auto"):
         f"def mine():\n{CHANGED.format('')}    return cfg\n",
         f"def mine():\n{CHANGED.format('tensor_model_parallel_size=4')}    return cfg\n",
         "cfg = llama3_70b_pretrain_config(tensor_model_parallel_size=4)\npretrain(config=cfg)\n",
-        "def main():\n    cfg = llama3_70b_pretrain_config()\n    pretrain(cfg)\n\nmain()\n",
-        "def mine() -> ConfigContainer:\n    return llama3_70b_pretrain_config()\n",
+        f"def mine():\n{KNOWN.format('tensor_model_parallel_size=4')}    return cfg\n",
+        "def main():\n    cfg = our_70b_pretrain_config()\n    pretrain(cfg)\n\nmain()\n",
+        "def mine() -> ConfigContainer:\n    return our_70b_pretrain_config()\n",
     ],
 )
 def test_a_recipe_over_one_of_another_file(text: str, tmp_path: Path) -> None:
@@ -44,7 +46,7 @@ def test_a_program_that_imports_and_sets_nothing(tmp_path: Path) -> None:
 
 def test_a_recipe_over_one_of_the_same_file(tmp_path: Path) -> None:
     base = (
-        "def llama3_70b_pretrain_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
+        "def our_70b_pretrain_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
         "    cfg.model.pipeline_model_parallel_size = 4\n    return cfg\n\n"
     )
     text = f"{base}def mine():\n{CHANGED.format('')}    return cfg\n"
@@ -52,6 +54,37 @@ def test_a_recipe_over_one_of_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "recipes.py::mine"
     plan = read_launch("auto", path, {"model": "llama3-70b", "hardware": "dgx-h100-ndr"}).plan
     assert (plan.tp, plan.pp) == (4, 4)
+
+
+@each(
+    ("text", "changed"),
+    [
+        ("    return cfg\n", {}),
+        ("    cfg.model.pipeline_model_parallel_size *= 2\n    return cfg\n", None),
+        ("    cfg.train.micro_batch_size = 2\n    return cfg\n", {"micro_batch": 2}),
+        ("    cfg.train.micro_batch_size = size()\n    return cfg\n", None),
+        ("    if long:\n        cfg.model.context_parallel_size = 4\n    return cfg\n", None),
+        ("    x = 2\n    x *= 2\n    cfg.train.micro_batch_size = x\n", {"micro_batch": 4}),
+    ],
+)
+def test_a_recipe_over_a_named_one_of_the_framework(
+    text: str, changed: dict[str, int] | None, tmp_path: Path
+) -> None:
+    whole = f"{BRIDGE}def mine():\n{KNOWN.format('')}{text}    pretrain(cfg)\n"
+    (tmp_path / "mine.py").write_text(whole, encoding="utf-8")
+    if changed is None:
+        with pytest.raises(
+            InputError, match=r"line \d: cfg\.\w+\.\w+ is computed, and left out; write"
+        ):
+            read_launch("auto", tmp_path / "mine.py")
+        return
+    found = read_launch("auto", tmp_path / "mine.py")
+    plan = found.plan
+    # llama3_70b_pretrain_32gpu_h100_bf16_config: tp 4, pp 4 in 5 chunks, cp 2, 512 sequences
+    assert (plan.chips, plan.tp, plan.pp, plan.cp, plan.interleave) == (32, 4, 4, 2, 5)
+    assert plan.micro_batch == changed.get("micro_batch", 1)
+    assert (found.request.model, found.request.batch_tokens) == ("llama3-70b", 512 * 8192)
+    assert any(one.name == "llama3_70b_pretrain_config" for one in found.imported.assumed)
 
 
 def test_functions_that_do_not_say_what_they_return(tmp_path: Path) -> None:
@@ -96,12 +129,30 @@ def test_overrides_of_a_file(place: str, tmp_path: Path) -> None:
     assert found.request.seq_len == 8192
 
 
+def test_a_file_of_settings_that_the_script_writes(tmp_path: Path) -> None:
+    document = f"cat > ./train_configs/a.toml <<EOF\n{SETTINGS}EOF\ntorchrun"
+    found = read(TRAIN.replace("torchrun", document), tmp_path)
+    assert (found.plan.chips, found.plan.tp, found.plan.fsdp) == (16, 8, 2)
+
+
 def test_a_file_of_settings_that_lies_elsewhere(tmp_path: Path) -> None:
     line = "'./train_configs/a.toml', which does not lie beside it; put it there, or give that file"
     with pytest.raises(InputError, match=re.escape(f"{line} with --chips 16")):
         read(TRAIN, tmp_path)
 
 
+NEMO = (
+    "import nemo_run as run\nfrom nemo.collections import llm\n"
+    "recipe = llm.llama3_8b.pretrain_recipe(num_nodes=2, num_gpus_per_node=8)\n"
+    "recipe.trainer.strategy.tensor_model_parallel_size = 4\n"
+    "recipe.trainer.strategy.pipeline_model_parallel_size = stages()\n"
+    "recipe.data.micro_batch_size = 2\nrun.run(recipe)\n"
+)
+TRL = (
+    "N=8\naccelerate launch --config_file fsdp.yaml --num_processes $N trl/scripts/sft.py "
+    "--model_name_or_path Qwen/Qwen2.5-7B --max_length 4096 --per_device_train_batch_size 2 "
+    "--gradient_accumulation_steps=8 --use_peft --lora_r 16\n"
+)
 DEEPSPEED = "deepspeed --num_nodes 4 --num_gpus 8 train.py --deepspeed my/ds.json --bf16 True\n"
 
 
@@ -112,6 +163,33 @@ DEEPSPEED = "deepspeed --num_nodes 4 --num_gpus 8 train.py --deepspeed my/ds.jso
         (DEEPSPEED, "deepspeed", "is a script that starts a program with DeepSpeed"),
         ("torchrun t.py --deepspeed $A\n", "auto", "--from deepspeed ds_config.json"),
         ("accelerate launch --num_processes 16 --use_fsdp t.py\n", "auto", "--chips 16 --fix"),
+        (
+            TRL,
+            "auto",
+            "which is not read: what trl/scripts/sft.py does with its arguments stands in",
+        ),
+        (
+            TRL,
+            "auto",
+            "--framework fsdp --model Qwen/Qwen2.5-7B --job lora --lora-rank 16 --seq-len 4096",
+        ),
+        (
+            TRL,
+            "auto",
+            "--batch-tokens 524288 --hardware NAME --chips 8 --fix fsdp=8 --fix micro_batch=2",
+        ),
+        (TRL.replace("fsdp", "zero3"), "auto", "--framework deepspeed --model Qwen/Qwen2.5-7B"),
+        (
+            NEMO,
+            "auto",
+            "most of whose settings stand in llama3_8b.pretrain_recipe of NeMo, which is not",
+        ),
+        (NEMO, "auto", "--model llama3-8b --chips 16 --seq-len N --batch-tokens N --hardware NAME"),
+        (
+            NEMO,
+            "auto",
+            "is not read; line 5: recipe.trainer.strategy.pipeline_model_parallel_size is computed",
+        ),
         ("python a.py trainer.num_nodes=4 model.x=1\n", "auto", "starts NeMo with overrides"),
         ("ls -l\n", "auto", "is not known as a launch of any of"),
     ],
@@ -121,3 +199,43 @@ def test_what_to_give_in_the_place_of_a_script(
 ) -> None:
     with pytest.raises(InputError, match=re.escape(words)):
         read(text, tmp_path, source=source)
+
+
+HF = (
+    "cat > ds.json <<EOF\n"
+    '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",'
+    ' "train_batch_size": "auto", "bf16": {"enabled": "auto"},'
+    ' "zero_optimization": {"stage": $Z}}\n'
+    "EOF\n"
+)
+RUN = (
+    "deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed ds.json --bf16 True "
+    "--model_name_or_path meta-llama/Meta-Llama-3-8B --model_max_length 2048 "
+    "--per_device_train_batch_size=4 --gradient_accumulation_steps 2 "
+    "--gradient_checkpointing True\n"
+)
+
+
+def started(text: str, folder: Path, name: str = "run.sh"):
+    (folder / name).write_text(text, encoding="utf-8")
+    return read_launch("auto", folder / name)
+
+
+def test_a_script_of_deepspeed_with_the_json_that_it_writes(tmp_path: Path) -> None:
+    found = started(f"Z=3\n{HF}{RUN}", tmp_path)
+    plan = found.plan
+    assert (plan.chips, plan.fsdp, plan.sharding, plan.micro_batch) == (16, 16, "zero3", 4)
+    assert (plan.recompute, found.request.precision, found.request.seq_len) == (
+        "full",
+        "bf16",
+        2048,
+    )
+    assert (found.request.model, found.request.batch_tokens) == ("llama3-8b", 4 * 2 * 16 * 2048)
+    document = HF.replace("$Z", "3").split("EOF\n")[1]
+    (tmp_path / "ds.json").write_text(document, encoding="utf-8")
+    assert started(RUN, tmp_path).plan == plan
+    twice = started(f"{RUN}{RUN.replace('--num_nodes 2', '--num_nodes 4')}", tmp_path)
+    assert twice.plan == plan
+    assert any("line 2: another launch is left out" in line for line in twice.imported.warnings)
+    with pytest.raises(InputError, match="--use_lora: trains adapters beside frozen weights"):
+        started(RUN.replace("--bf16", "--use_lora --bf16"), tmp_path)

@@ -195,7 +195,8 @@ def start(
     if one.launcher == "kubernetes":
         script = documents(one)[0]["data"]["start.sh"]
         found = re.search(r"^MASTER_ADDR=(\S+)$", script, re.M)
-        assert len(hosts) == 1 or found[1] == "llama3-8b-32-hosts-0-0.llama3-8b-32"
+        name = documents(one)[1]["metadata"]["name"]
+        assert len(hosts) == 1 or found[1] == f"{name}-hosts-0-0.{name}"
         (folder / "start.sh").write_text(
             script.replace(found[1], hosts[0]) if len(hosts) > 1 else script
         )

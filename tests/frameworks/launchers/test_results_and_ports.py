@@ -28,8 +28,8 @@ def test_pods_leave_what_they_trained(target: str) -> None:
     kept = {mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] in claims}
     assert one.start is not None
     assert kept == {f"{container['workingDir']}/{one.start.results}"}
-    needed = {name for name, _ in one.start.needs}
-    assert "MODEL" in needed
+    needed = {name for name, _ in (*one.start.needs, *one.start.wants)}
+    assert {"MODEL", "DATA"} <= needed
     assert {variable["name"] for variable in container["env"]} == needed
     assert "YOUR_CLAIM is a PersistentVolumeClaim" in one.files[0].text
     pretrained = exported("megatron", "kubernetes").files[0].text

@@ -51,6 +51,9 @@ def export(launch: Launch) -> Export:
             needs=(WEIGHTS, ("DATA", f"the file that stands for {DATA}")),
             binding=beside_gpus(launch, "axolotl", '"$@" --numa-binding node'),
             results=RESULTS,
+            ends=f"{STEPS} steps: max_steps in {FILE}",
+            restarts=f"save_strategy is no; save_strategy steps, save_steps and "
+            f"auto_resume_from_checkpoints in {FILE} go on from the last checkpoint",
         ),
     )
 

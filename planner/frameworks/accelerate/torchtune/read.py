@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from planner.frameworks.accelerate.torchtune.commands import TuneRun, configured, is_command, over
 from planner.frameworks.accelerate.torchtune.models import MODELS
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of, data_ranks
+from planner.frameworks.reading.texts import looks_like_shell
 from planner.frameworks.reading.tuning import adapted, length_of, optimizer_named
 from planner.frameworks.reading.yaml_files import yaml_settings
 from planner.plan import Plan
@@ -28,8 +30,9 @@ _REASON = "no part of a plan"
 
 
 def is_launch(text: str) -> bool:
-    """Whether a text names components of torchtune."""
-    return bool(re.search(r"^ +_component_: *[\"']?torchtune\.", text, re.M))
+    """Whether a text names components of torchtune, or runs one of its recipes."""
+    own = re.search(r"^ +_component_: *[\"']?torchtune\.", text, re.M)
+    return bool(own or (looks_like_shell(text) and is_command(text)))
 
 
 def read(text: str, asked: Asked) -> Imported:
@@ -43,13 +46,13 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    launch = LaunchSettings(asked, yaml_settings(text, asked.name))
+    launch, command = _opened(text, asked)
     _refuse_others(launch)
     name, trained = _model(launch)
     model = asked.model_of({}, None, name)
     pairs = "DPO" in launch.text("loss._component_")
     length = length_of(launch, "tokenizer.max_seq_len")
-    ranks = _ranks(launch, text)
+    ranks = _ranks(launch, text, command)
     rows = launch.whole("batch_size", 1) * (2 if pairs else 1)
     steps = launch.whole("gradient_accumulation_steps", 1)
     sharding = "zero3" if ranks["fsdp"] > 1 else "ddp"
@@ -78,6 +81,16 @@ def read(text: str, asked: Asked) -> Imported:
         job["reference"] = "adapters" if trained["job"] == "lora" else "model"
     reasons = dict.fromkeys(launch.values, _REASON)
     return launch.imported("torchtune", plan, job, {}, reasons, ())
+
+
+def _opened(text: str, asked: Asked) -> tuple[LaunchSettings, TuneRun | None]:
+    """The settings of a file, or of the one that a script names with what its command says."""
+    if not (looks_like_shell(text) and is_command(text)):
+        return LaunchSettings(asked, yaml_settings(text, asked.name)), None
+    own, command = configured(text, asked)
+    settings = over(yaml_settings(own, asked.name), command)
+    launch = LaunchSettings(asked, settings, warnings=list(command.notes), changed=command.changed)
+    return launch, command
 
 
 def _refuse_others(launch: LaunchSettings) -> None:
@@ -117,10 +130,14 @@ def _model(launch: LaunchSettings) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _ranks(launch: LaunchSettings, text: str) -> dict[str, Any]:
-    """The mesh: what a remark says of `tune run`, else a node; shards take all that tp leaves."""
+def _ranks(launch: LaunchSettings, text: str, command: TuneRun | None) -> dict[str, Any]:
+    """The mesh: what `tune run` or a remark of it says, else a node; shards take what tp leaves."""
     tp = launch.fixed("tp", launch.whole("tensor_parallel_dim", 1))
     started = None
+    if command is not None:
+        chips = chips_of(launch, command.chips, command.said)
+        data = data_ranks(launch, chips, {"tp": tp})
+        return {"tp": tp, "fsdp": launch.fixed("fsdp", data), "dp": 1}
     if each := _PER_NODE.search(text):
         nodes = _NODES.search(text)
         started = int(each[1]) * (int(nodes[1]) if nodes else 1)

@@ -60,6 +60,9 @@ def export(launch: Launch) -> Export:
             ),
             binding=bound,
             results=RESULTS,
+            ends=f"{STEPS} steps: max_steps_per_epoch in {FILE}",
+            restarts=f"it saves at the end of an epoch; with resume_from_checkpoint in {FILE} it "
+            "goes on from there",
         ),
     )
 

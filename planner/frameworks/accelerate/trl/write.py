@@ -62,6 +62,8 @@ def export(launch: Launch) -> Export:
             needs=(WEIGHTS, ("DATA", "the data set, by its name or its folder")),
             binding=binding(launch),
             results=RESULTS,
+            ends=f"{STEPS} steps: max_steps in {FILE}",
+            restarts=f"save_strategy is no, and trl.scripts.{script} loads no checkpoint",
         ),
     )
 

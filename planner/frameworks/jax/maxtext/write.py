@@ -216,6 +216,8 @@ def _start(launch: Launch) -> HostStart:
         command=f"{_TRAIN} {FILE} {folders} steps={_STEPS}",
         environment=found if several else (),
         needs=needs,
+        ends=f"{_STEPS} steps: steps in the command",
+        restarts="enable_checkpointing is false; with true, a run of the same RUN_NAME goes on",
     )
 
 

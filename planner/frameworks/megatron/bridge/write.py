@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from planner.frameworks.megatron.bridge.adapters import adapters_lost, assigned, imported
 from planner.frameworks.megatron.bridge.derived import defaults, implied
 from planner.frameworks.megatron.bridge.keys import Setting, Value, settings_of
-from planner.frameworks.megatron.write import all_groups
+from planner.frameworks.megatron.write import all_groups, steps
 from planner.frameworks.megatron.writing.environment import environment
 from planner.frameworks.megatron.writing.flags import flag
 from planner.frameworks.megatron.writing.lost import lost_of
@@ -41,6 +41,10 @@ RECIPE = "vanilla_gpt_pretrain_config"
 PROGRAM = "pretrain.py"
 RESULTS = "nemo_experiments"
 """The folder of the recipe, beside the program, that checkpoints are saved below."""
+_WEIGHTS = (
+    "a checkpoint of Megatron-Bridge, which AutoBridge.import_ckpt makes of published weights"
+)
+_PREFIX = "a prefix of .bin and .idx; random tokens without it"
 _RECIPES = {
     "delayed": "bf16_with_fp8_delayed_scaling_mixed",
     "current": "bf16_with_fp8_current_scaling_mixed",
@@ -84,7 +88,14 @@ def export(launch: Launch) -> Export:
             *adapters_lost(launch),
             left_to_weights("Megatron-Bridge", _keys_of_weights(launch)),
         ),
-        start=host_start(*weights, results=RESULTS if weights[0] else ""),
+        start=host_start(
+            *weights,
+            results=RESULTS if weights[0] else "",
+            wants=(("DATA", _PREFIX),) if weights[0] else (),
+            ends=f"{steps(launch)} steps: cfg.train.train_iters in {PROGRAM}",
+            restarts=f"its recipe saves a checkpoint in {RESULTS} every 500 steps; a lower "
+            "cfg.checkpoint.save_interval goes on from the last",
+        ),
     )
 
 
@@ -97,7 +108,7 @@ def _overrides(launch: Launch, settings: Sequence[Setting]) -> tuple[TextFile, .
 
 def _weights(launch: Launch) -> tuple[str, str]:
     """The variable that names the weights beside which adapters stand, and what it is."""
-    return ("", "") if launch.cost.job.trains_all else ("MODEL", "the folder of the weights")
+    return ("", "") if launch.cost.job.trains_all else ("MODEL", _WEIGHTS)
 
 
 def all_settings(launch: Launch) -> list[Setting]:

@@ -7,9 +7,12 @@ Names and defaults: NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/recipes/comm
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.base.errors import InputError
+from planner.frameworks.megatron.dialects.bridge_recipes import COMMIT, recipe_named
 from planner.frameworks.megatron.dialects.recipe import ADAPTERS, Recipe, as_arguments
 from planner.frameworks.reading.commands import Command
 from planner.frameworks.reading.imported import Noted
@@ -60,7 +63,9 @@ def bridge(text: str, asked: Asked) -> Recipe:
     Raises:
         InputError: It is no recipe, or one that trains adapters.
     """
-    found = python_recipe(text, asked.name, asked.function, "ConfigContainer")
+    found, base = _with_base(
+        python_recipe(text, asked.name, asked.function, "ConfigContainer"), asked.name
+    )
     _refuse_others(found, asked.name)
     tunes = any(name == "_sft_common" for name, _ in found.calls)
     common = _TUNED if tunes else _COMMON
@@ -68,14 +73,17 @@ def bridge(text: str, asked: Asked) -> Recipe:
     values = {**common, **found.values}
     settings: dict[str, Any] = {}
     for name, value in values.items():
-        section, _, rest = name.partition(".")
-        if section in _SECTIONS and rest and "." not in rest and rest not in _DROPPED:
+        if _is_setting(name):
+            rest = name.partition(".")[2]
             settings[_RENAMED.get(rest, rest)] = _text(value)
     chips = _CHIPS.search(found.name)
-    assumed = tuple(
-        Noted(name=name, value=str(value), reason="the default of Megatron-Bridge's recipes")
-        for name, value in common.items()
-        if name not in own
+    assumed = (
+        tuple(
+            Noted(name=name, value=str(value), reason="the default of Megatron-Bridge's recipes")
+            for name, value in common.items()
+            if name not in own
+        )
+        + base
     )
     settings |= _formats(found, values) | _shape(values)
     model = _model_name(found)
@@ -93,6 +101,76 @@ def bridge(text: str, asked: Asked) -> Recipe:
         assumed=assumed,
         job={"job": "finetune"} if tunes else {},
     )
+
+
+def _outside(values: Mapping[str, Any], built: Collection[str]) -> dict[str, Any]:
+    """Values that are not of objects which are made anew."""
+    return {
+        name: value
+        for name, value in values.items()
+        if not any(name.startswith(f"{one}.") for one in built)
+    }
+
+
+def as_kept(recipe: PythonRecipe, left: Collection[str]) -> dict[str, Any]:
+    """What a plan follows from in a recipe, for those that change it.
+
+    Args:
+        recipe: It.
+        left: Arguments that have no part in a plan.
+    """
+    values = {
+        name: value
+        for name, value in recipe.values.items()
+        if _is_setting(name)
+        and _argument(name) not in left
+        and (isinstance(value, str | int | float) or (value is None and name in _COMMON))
+    }
+    calls = [[name, text] for name, text in recipe.calls if _counts(name, text)]
+    return {"values": values, "calls": calls}
+
+
+def _is_setting(name: str) -> bool:
+    """Whether an argument of Megatron-LM says what a field does, or what follows from it does."""
+    section, _, rest = name.partition(".")
+    return section in _SECTIONS and bool(rest) and "." not in rest and rest not in _DROPPED
+
+
+def _argument(name: str) -> str:
+    own = name.rpartition(".")[2]
+    return f"--{_RENAMED.get(own, own).replace('_', '-')}"
+
+
+def _counts(name: str, text: str) -> bool:
+    """Whether a call says the kind of job, the model or the formats."""
+    return name in ("_sft_common", "from_hf_pretrained") or "mixed" in name + text
+
+
+def _with_base(found: PythonRecipe, name: str) -> tuple[PythonRecipe, tuple[Noted, ...]]:
+    """A recipe with what the named one of Megatron-Bridge sets that it changes, and its name.
+
+    One that is called with arguments, which none of them takes, stays as it is.
+
+    Raises:
+        InputError: What it changes is computed.
+    """
+    others = [one for one in found.bases if _RECIPE.fullmatch(one) and one != _PLAIN]
+    known = recipe_named(others[0]) if len(others) == 1 else None
+    if known is None or any("." not in value for value in found.values):
+        return found, ()
+    full, row = known
+    if lines := [line for path, line in found.computed.items() if path in row["values"]]:
+        raise InputError("\n".join(f"{name}: {line}; write the value there" for line in lines))
+    calls = tuple((one, text) for one, text in row["calls"])
+    merged = replace(
+        found,
+        name=found.name if _CHIPS.search(found.name) else full,
+        values={**_outside(row["values"], found.built), **found.values},
+        calls=(*calls, *found.calls),
+        bases=tuple(one for one in found.bases if one != others[0]),
+    )
+    why = f"the recipe that is changed, as {COMMIT} has it"
+    return merged, (Noted(name=others[0], value=full, reason=why),)
 
 
 def _refuse_others(found: PythonRecipe, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from planner.base.messages import printable
 from planner.base.version import __version__
@@ -38,16 +39,16 @@ def launch_command(launch: Launch) -> str:
     return f"MASTER_ADDR=HOST_0 NODE_RANK=0..{launch.nodes - 1} bash {SCRIPT}"
 
 
-def host_start(home: str = "", what: str = "", results: str = "") -> HostStart:
+def host_start(home: str = "", what: str = "", **more: Any) -> HostStart:
     """What a host runs: the script, which has its environment and starts torchrun.
 
     Args:
         home: Variable that only the user can fill; empty: none.
         what: What it is.
-        results: The folder that the run leaves what it trained in; empty: none.
+        more: Further fields of `HostStart`.
     """
     needs = ((home, what),) if home else ()
-    return HostStart(command=f"bash {SCRIPT}", needs=needs, results=results)
+    return HostStart(command=f"bash {SCRIPT}", needs=needs, **more)
 
 
 def script_text(

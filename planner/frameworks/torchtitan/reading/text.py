@@ -46,7 +46,7 @@ def settings_in(text: str, asked: Asked) -> tuple[Settings, Command]:
     if not named:
         return settings, command
     path = named[-1]
-    found = asked.beside(path) or asked.beside(path.rpartition("/")[2])
+    found = command.file(path, asked) or command.file(path.rpartition("/")[2], asked)
     if found is None:
         chips = f" with --chips {command.chips}" if command.chips else ""
         raise InputError(

@@ -16,7 +16,7 @@ from planner.frameworks.writing.hosts import racks_of
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.launchers.devices import TPU, Device
 from planner.frameworks.writing.launchers.launcher import Job, Launched, Launcher
-from planner.frameworks.writing.launchers.names import job_name
+from planner.frameworks.writing.launchers.names import own_name
 from planner.frameworks.writing.launchers.slices import Slices, slices_of
 from planner.frameworks.writing.launchers.start import ALONE, levels_text, start_text
 from planner.frameworks.writing.texts import made_by
@@ -45,7 +45,7 @@ def write(job: Job) -> Launched:
     launch = job.launch
     slices = slices_of(launch) if job.device == TPU else None
     texts = {file.name: file.text for file in job.export.files} | {START: _start(job)}
-    documents = (config_map(launch, texts), job_set(job, slices))
+    documents = (config_map(job, texts), job_set(job, slices))
     head = "".join(f"# {line}\n" for line in _comments(job))
     text = head + "---\n".join(dump(one, width=96, blocks=True) for one in documents)
     lossy = list(_lossy(launch))
@@ -67,6 +67,7 @@ def _comments(job: Job) -> list[str]:
         made_by(job.launch),
         levels_text(job.launch),
         " ".join((f"{IMAGE} has the framework and its packages.", *needs)),
+        *(f"{name}, empty below, may name {what}." for name, what in job.start.wants),
         *_claimed(job),
         *([cards] if job.device.collectives and job.launch.nodes > 1 else []),
     ]
@@ -82,23 +83,24 @@ def _claimed(job: Job) -> list[str]:
 
 def _start(job: Job) -> str:
     """What a pod runs."""
-    which = ('NODE_RANK="${JOB_COMPLETION_INDEX:?is set by Kubernetes}"', _first(job.launch))
+    which = ('NODE_RANK="${JOB_COMPLETION_INDEX:?is set by Kubernetes}"', _first(job))
     usage = (f"What every host runs: {FILE} starts it.",)
     return start_text(job, which if job.launch.nodes > 1 else ALONE, usage)
 
 
-def _first(launch: Launch) -> str:
+def _first(job: Job) -> str:
     """Where the first pod is reached."""
-    name = job_name(launch)
+    name = own_name(job.launch, job.export)
     return f"MASTER_ADDR={name}-{HOSTS}-0-0.{name}"
 
 
-def config_map(launch: Launch, texts: dict[str, str]) -> dict[str, Any]:
-    """The files of a plan."""
+def config_map(job: Job, texts: dict[str, str]) -> dict[str, Any]:
+    """The files of a plan, which do not change below pods that are started again."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": f"{job_name(launch)}-plan"},
+        "metadata": {"name": f"{own_name(job.launch, job.export)}-plan"},
+        "immutable": True,
         "data": dict(texts),
     }
 
@@ -107,7 +109,7 @@ def job_set(job: Job, slices: Slices | None) -> dict[str, Any]:
     """The job: one job of as many pods as there are hosts, or one for each slice."""
     launch = job.launch
     exclusive = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-    metadata: dict[str, Any] = {"name": job_name(launch)}
+    metadata: dict[str, Any] = {"name": own_name(launch, job.export)}
     if slices is not None:
         metadata["annotations"] = {exclusive: "cloud.google.com/gke-nodepool"}
     hosts = launch.nodes if slices is None else slices.hosts
@@ -139,19 +141,20 @@ def pod(job: Job, slices: Slices | None) -> dict[str, Any]:
     """A host."""
     chips = job.launch.node_chips if slices is None else slices.host_chips
     volumes: dict[str, tuple[dict[str, Any], str]] = {
-        "plan": ({"configMap": {"name": f"{job_name(job.launch)}-plan"}}, _PLAN),
+        "plan": ({"configMap": {"name": f"{own_name(job.launch, job.export)}-plan"}}, _PLAN),
         "memory": ({"emptyDir": {"medium": "Memory"}}, "/dev/shm"),
         "scratch": ({"emptyDir": {}}, _SCRATCH),
     }
     if job.start.results:
         claim = {"persistentVolumeClaim": {"claimName": CLAIM}}
         volumes["results"] = (claim, f"{_SCRATCH}/{job.start.results}")
+    empty = ((name, "") for name, _ in job.start.wants)
     container: dict[str, Any] = {
         "name": "training",
         "image": IMAGE,
         "workingDir": _SCRATCH,
         "command": ["bash", "-c", f"cp {_PLAN}/* . && exec bash {START}"],
-        "env": [{"name": name, "value": value} for name, value in job.placeholders],
+        "env": [{"name": name, "value": value} for name, value in (*job.placeholders, *empty)],
         "resources": {"limits": {job.device.resource: chips}},
         "volumeMounts": [{"name": name, "mountPath": path} for name, (_, path) in volumes.items()],
     }
@@ -184,4 +187,10 @@ def _lossy(launch: Launch) -> list[Lost]:
     return [Lost("placement", reason)]
 
 
-KUBERNETES = Launcher(name="kubernetes", title="Kubernetes", refuses=refuses, write=write)
+KUBERNETES = Launcher(
+    name="kubernetes",
+    title="Kubernetes",
+    refuses=refuses,
+    write=write,
+    again=f"Kubernetes starts the job again up to {RESTARTS} times (maxRestarts),",
+)

@@ -61,9 +61,11 @@ class Launcher:
         title: As its authors write it.
         refuses: Why it starts nothing of a target on a device, in one line; empty: it does.
         write: What it writes for a job.
+        again: When it starts a job a second time, as a sentence begins.
     """
 
     name: str
     title: str
     refuses: Callable[[Target, Device], str]
     write: Callable[[Job], Launched]
+    again: str

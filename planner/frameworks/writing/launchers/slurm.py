@@ -150,4 +150,10 @@ def leaf_hosts(launch: Launch) -> int:
     return chips // launch.node_chips if chips else 0
 
 
-SLURM = Launcher(name="slurm", title="Slurm", refuses=refuses, write=write)
+SLURM = Launcher(
+    name="slurm",
+    title="Slurm",
+    refuses=refuses,
+    write=write,
+    again="Slurm starts the job again where a host fails (--requeue),",
+)

@@ -39,6 +39,7 @@ def start_text(job: Job, which: Sequence[str], usage: Sequence[str]) -> str:
         f'export NODE_RANK MASTER_ADDR MASTER_PORT="${{MASTER_PORT:-{PORT}}}" '
         f"NNODES={job.launch.nodes}",
         needs_text(job),
+        "\n".join(f'[[ -n "${{{name}:-}}" ]] || unset {name}' for name, _ in job.start.wants),
         _NCCL.format(library=job.device.collectives) if job.device.collectives else "",
         _binding(job),
         "\n".join(f'export {name}="{value}"' for name, value in job.start.environment),

@@ -11,7 +11,7 @@ from planner.base.errors import InputError
 from planner.base.messages import not_one_of
 from planner.base.vocabulary import LAUNCHERS as NAMES
 from planner.frameworks.framework import Target
-from planner.frameworks.writing.export import Export
+from planner.frameworks.writing.export import Export, Lost
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.launchers.devices import NVIDIA, TPU, Device, device_of
 from planner.frameworks.writing.launchers.kubernetes import KUBERNETES
@@ -74,6 +74,15 @@ def started(targets: Iterable[Target]) -> tuple[Started, ...]:
     )
 
 
+def _ends(job: Job, launcher: Launcher) -> tuple[Lost, ...]:
+    """When the run ends, and what becomes of one that is started again."""
+    start = job.start
+    return (
+        Lost("steps", f"the run ends after {start.ends}"),
+        Lost("restart", f"{launcher.again} at step 0: {start.restarts}"),
+    )
+
+
 def launched(launcher: Launcher, target: Target, launch: Launch, export: Export) -> Export:
     """An export with what starts it on all hosts, in front of its own files.
 
@@ -97,6 +106,6 @@ def launched(launcher: Launcher, target: Target, launch: Launch, export: Export)
         files=(*written.files, *export.files),
         command=written.command,
         environment=written.environment,
-        lossy=(*export.lossy, *written.lossy),
+        lossy=(*export.lossy, *written.lossy, *_ends(job, launcher)),
         launcher=launcher.name,
     )

@@ -48,4 +48,10 @@ def write(job: Job) -> Launched:
     )
 
 
-TORCHRUN = Launcher(name="torchrun", title="torchrun", refuses=refuses, write=write)
+TORCHRUN = Launcher(
+    name="torchrun",
+    title="torchrun",
+    refuses=refuses,
+    write=write,
+    again="typed a second time, the job begins",
+)

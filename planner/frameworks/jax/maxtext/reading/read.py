@@ -84,7 +84,7 @@ def read(text: str, asked: Asked) -> Imported:
             line each.
     """
     values, command = _settings(text, asked)
-    launch = LaunchSettings(asked, values)
+    launch = LaunchSettings(asked, values, changed=command.changed)
     launch.warnings += command.notes
     name = launch.text("model_name", "default")
     model = asked.model_of(_dimensions(launch, name), None, _OWN.get(name, name))
@@ -131,25 +131,25 @@ def _settings(text: str, asked: Asked) -> tuple[dict[str, tuple[str, ...]], Comm
         words = (word.partition("=") for word in command.words)
         given = [(name, value) for name, equals, value in words if equals and name.isidentifier()]
         over = {name: (value,) for name, value in given}
-        under, notes = _under(command.words, over, asked)
+        under, notes = _under(command, over, asked)
         return {**under, **over}, replace(command, notes=(*command.notes, *notes))
     return yaml_settings(text, asked.name), Command(words=[])
 
 
 def _under(
-    words: list[str], over: Mapping[str, object], asked: Asked
+    command: Command, over: Mapping[str, object], asked: Asked
 ) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     """The settings of the file that a command names, if that is not base.yml itself.
 
     Raises:
         InputError: The file is not there, and the command does not say the model.
     """
-    path = next((word for word in words if _CONFIGURATION.fullmatch(word)), "")
+    path = next((word for word in command.words if _CONFIGURATION.fullmatch(word)), "")
     own = path.rpartition("/")[2]
     if own in ("", "base.yml"):
         return {}, ()
     places = (path.rpartition("}")[2].lstrip("/\"'"), own)
-    text = next((found for one in places if (found := asked.beside(one))), None)
+    text = next((found for one in places if (found := command.file(one, asked))), None)
     if text is not None:
         return yaml_settings(text, own), ()
     if not over.keys() & {"model_name", "base_emb_dim"}:

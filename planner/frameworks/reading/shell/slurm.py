@@ -18,13 +18,12 @@ def slurm_options(comments: Iterable[str]) -> list[str]:
     return [word for line in lines for word in line.split("#")[0].split()]
 
 
-def slurm_variables(comments: Iterable[str]) -> dict[str, str]:
-    """Variables that Slurm sets in the job, as far as the lines say them.
+def slurm_variables(words: list[str]) -> dict[str, str]:
+    """Variables that Slurm sets in the job, as far as its options say them.
 
-    >>> slurm_variables(["SBATCH --nodes=4", "SBATCH --gres=gpu:8"])
+    >>> slurm_variables(["--nodes=4", "--gres=gpu:8"])
     {'SLURM_NNODES': '4', 'SLURM_JOB_NUM_NODES': '4', 'SLURM_GPUS_ON_NODE': '8'}
     """
-    words = slurm_options(comments)
     found: dict[str, str] = {}
     if nodes := value_of(words, _NODES):
         found |= {"SLURM_NNODES": nodes, "SLURM_JOB_NUM_NODES": nodes}

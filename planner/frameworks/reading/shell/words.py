@@ -21,6 +21,7 @@ _OUTPUT = re.compile(
     r"""(?:`[^`]*`|\$\((?:'[^']*'|"[^"]*"|\((?:[^()]|\([^()]*\))*\)|[^()'"])*\)|\S)+"""
 )
 _ENDS_OF_CASES = (")", ";;")
+_BEFORE_SUMS = ("if", "elif", "while", "until", "for", "then", "else", "do", "!")
 _SEPARATORS = ("&&", "||", ";;", "\n", ";", "&", "|", "(", ")")
 
 
@@ -73,6 +74,7 @@ class Lexer:
         self.line = 1
         self.comments: list[str] = []
         self._documents: list[tuple[Statement, str, bool, bool]] = []
+        self._tests = False  # between [[ and ]], where signs are words
 
     def statements(self) -> list[Statement]:
         """All statements in order.
@@ -83,7 +85,11 @@ class Lexer:
         found: list[Statement] = []
         now = Statement(self.line)
         while self._skip_blanks():
+            if self._is_sum(now):
+                now.words += self._sum()
+                continue
             if sign := self._separator():
+                self._tests = False
                 if now.words:
                     found.append(now)
                 self._advance(len(sign))
@@ -98,12 +104,32 @@ class Lexer:
                 continue
             match = _ARRAY.match(self.text, self.at)
             if match and self.text[match.end() : match.end() + 1] == "(":
-                found.append(self._array(match[0]))
+                array = self._array(match[0])
+                array.joint = "\n" if now.words else now.joint
+                found += [now, array] if now.words else [array]
+                now = Statement(self.line)
                 continue
             if not now.words:
                 now.line = self.line
             now.words.append(self._word())
+            self._tests = (self._tests or bare(now.words[-1]) == "[[") and (
+                bare(now.words[-1]) != "]]"
+            )
         return [*found, now] if now.words else found
+
+    def _is_sum(self, now: Statement) -> bool:
+        """Whether `((` begins a command here."""
+        opens = self.text.startswith("((", self.at)
+        return opens and all(bare(word) in _BEFORE_SUMS for word in now.words)
+
+    def _sum(self) -> list[Word]:
+        """`((`, and what stands up to `))`, as two words."""
+        end = past_brackets(self.text, self.at)
+        if end is None or self.text[end - 1] != ")":
+            raise self._open("the bracket (", self.line)
+        inner = self.text[self.at + 2 : end - 1]
+        self._advance(end + 1 - self.at)
+        return [(Part("((", False, False),), (Part(inner, True, True),)]
 
     def _document(self) -> re.Match[str] | None:
         """`<<` with the word that ends a document; not `<<<`."""
@@ -122,7 +148,8 @@ class Lexer:
                 if line == end:
                     break
                 lines.append(line)
-            statement.document = Part("\n".join(lines), True, expands)
+            text = "\n".join(lines)
+            statement.document = Part(text.replace("\\\n", "") if expands else text, True, expands)
         self._documents.clear()
 
     def _advance(self, count: int) -> None:
@@ -148,6 +175,8 @@ class Lexer:
 
     def _separator(self) -> str:
         if _REDIRECTION.match(self.text, self.at):
+            return ""
+        if self._tests and self.text[self.at] not in ";\n":
             return ""
         return next((sign for sign in _SEPARATORS if self.text.startswith(sign, self.at)), "")
 
@@ -241,17 +270,37 @@ class Lexer:
 
     def _past_expansion(self, at: int) -> int:
         """The last character of what `$` starts, where it has brackets; else the `$`."""
-        opening = self.text[at + 1 : at + 2]
-        if opening not in ("(", "{") or not opening:
+        if self.text[at + 1 : at + 2] not in ("(", "{"):
             return at
-        closing = {"(": ")", "{": "}"}[opening]
-        depth, place = 0, at + 1
-        while place < len(self.text):
-            if opening == "(" and (match := _QUOTED.match(self.text, place)):
-                place = match.end()
-                continue
-            depth += (self.text[place] == opening) - (self.text[place] == closing)
-            if depth == 0:
-                return place
-            place += 1
-        raise self._open(f"the bracket {opening}", self.line)
+        end = past_brackets(self.text, at + 1)
+        if end is None:
+            raise self._open(f"the bracket {self.text[at + 1]}", self.line)
+        return end
+
+
+def past_brackets(text: str, at: int) -> int | None:
+    """Where the bracket closes that opens at a place; None: nowhere.
+
+    In round ones quotes and documents are passed over.
+    """
+    opening = text[at]
+    closing = {"(": ")", "{": "}"}[opening]
+    depth, place = 0, at
+    while place < len(text):
+        if opening == "(" and (match := _QUOTED.match(text, place)):
+            place = match.end()
+            continue
+        if opening == "(" and (match := _DOCUMENT.match(text, place)):
+            end = re.compile(rf"(?m)^[ \t]*{match[3]}$").search(text, match.end())
+            place = end.end() if end else len(text)
+            continue
+        depth += (text[place] == opening) - (text[place] == closing)
+        if depth == 0:
+            return place
+        place += 1
+    return None
+
+
+def bare(word: Word) -> str:
+    """A word without quotes or expansions; of others nothing."""
+    return word[0].text if len(word) == 1 and not word[0].quoted else ""

@@ -1,0 +1,66 @@
+"""Reads the named recipes of Megatron-Bridge, and keeps what a plan follows from.
+
+    python benchmarks/bridge_recipes.py --checkout FOLDER --write
+
+FOLDER is a checkout of the commit of planner/frameworks/megatron/dialects/bridge_recipes.py. Kept
+are recipes that are read as they stand, with the older names that stand for them. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.frameworks.megatron.dialects.bridge import as_kept
+from planner.frameworks.megatron.dialects.bridge_recipes import FILE, SOURCE
+from planner.frameworks.reading.python_recipe import python_recipe
+from planner.question.launch import read_launch
+
+_FUNCTION = re.compile(r"(?m)^def ([a-z]\w*_config)\(")
+_ALIAS = re.compile(r"\b(\w+_config) as (\w+_config)\b")
+_OTHERS = re.compile(r"peft|lora")
+
+
+def recipes(folder: Path) -> dict[str, Any]:
+    """Recipe to what is kept of it, and older name to recipe."""
+    found: dict[str, Any] = {}
+    names: dict[str, str] = {}
+    for path in sorted((folder / "src/megatron/bridge/recipes").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        names |= {new: old for old, new in _ALIAS.findall(text)}
+        for name in _FUNCTION.findall(text):
+            recipe = python_recipe(text, name, name, "ConfigContainer")
+            if _OTHERS.search(name) or any(base.endswith("_config") for base in recipe.bases):
+                continue
+            try:
+                read = read_launch("auto", Path(f"{path}::{name}"))
+            except InputError:
+                continue
+            left = {one.name for one in (*read.imported.ignored, *read.imported.unknown)}
+            found[name] = as_kept(recipe, left)
+    older = {name: {"is": old} for name, old in sorted(names.items()) if old in found}
+    return found | {name: one for name, one in older.items() if name not in found}
+
+
+def main() -> int:
+    """Writes the file, or says whether it is what the checkout gives."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--checkout", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    rows = [json.dumps({"name": name} | one) for name, one in recipes(given.checkout).items()]
+    text = "\n".join([json.dumps({"source": SOURCE}), *rows]) + "\n"
+    if given.write:
+        FILE.write_text(text, encoding="utf-8")
+    same = FILE.is_file() and FILE.read_text(encoding="utf-8") == text
+    print(f"{len(rows)} names; the file {'is' if same else 'is not'} what the checkout gives")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""Assignments of shell text: `A=1`, `A+=(2 3)`, `A[1]=2`, `export $(cat FILE)`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from planner.frameworks.reading.shell.values import expanded, is_known
+from planner.frameworks.reading.shell.words import Part, Statement, Word, bare
+
+if TYPE_CHECKING:
+    from planner.frameworks.reading.shell.run import Shell
+
+DECLARES = ("export", "local", "declare", "readonly", "typeset")
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(\[[^\]=]*\])?(\+?)=")
+Before = tuple[str | list[str] | None, str | None]
+"""The value of a variable, and where it ceased to be known."""
+
+
+def set_array(shell: Shell, statement: Statement) -> None:
+    """Takes `A=(...)` or `A+=(...)`; what is added to an array that is not known is not either."""
+    name, more = statement.array.rstrip("+="), statement.array.endswith("+=")
+    items = [text for word in statement.words for text in shell.fields(word)]
+    if not (more and name in shell.changed):
+        shell.assign(name, [*shell.items(name), *items] if more else items, statement.line)
+
+
+def set_all(shell: Shell, words: list[Word], line: int) -> dict[str, Before]:
+    """Takes the assignments that begin a command off its words; what they replace, by name."""
+    before: dict[str, Before] = {}
+    while words and (match := _assigned(words[0])):
+        name = match[1]
+        before.setdefault(name, (shell.variables.get(name), shell.changed.get(name)))
+        _set(shell, words.pop(0), match, line)
+    return before
+
+
+def declare(shell: Shell, words: list[Word], line: int) -> None:
+    """Takes `export A=1 B=2`, `local A`, `export $(cat FILE)`."""
+    is_local = bare(words[0]) == "local" and bool(shell.local)
+    for word in words[1:]:
+        match = _assigned(word)
+        name = match[1] if match else bare(word)
+        if is_local and name.isidentifier():
+            shell.local[-1].setdefault(name, shell.variables.get(name))
+            if not match:
+                shell.variables.pop(name, None)
+        if match:
+            _set(shell, word, match, line)
+        elif any(part.expands and not is_known(part.text) for part in word):
+            _set_listed(shell, shell.fields(word), line)
+
+
+def _assigned(word: Word) -> re.Match[str] | None:
+    return None if word[0].quoted else _ASSIGNMENT.match(word[0].text)
+
+
+def _set(shell: Shell, word: Word, match: re.Match[str], line: int) -> None:
+    """Takes `NAME=value`, `NAME+=value` or `NAME[index]=value`."""
+    name, index, more = match[1], match[2], match[3]
+    first = Part(word[0].text[match.end() :], word[0].quoted, word[0].expands)
+    value = shell.text((first, *word[1:]))
+    if index:
+        _set_element(shell, name, index[1:-1], value, line)
+    elif not more:
+        shell.assign(name, value, line)
+    elif name not in shell.changed:
+        before = shell.variables.get(name, "")
+        joined = before if isinstance(before, str) else " ".join(before)
+        shell.assign(name, joined + value, line)
+
+
+def _set_element(shell: Shell, name: str, index: str, value: str, line: int) -> None:
+    items = shell.items(name)[:]
+    key = expanded(index.strip("\"'"), shell)
+    keyed = all(item.startswith("[") for item in items)
+    if key.isdigit() and int(key[:9]) <= len(items) and not (keyed and items):
+        items[int(key) : int(key) + 1] = [value]
+    elif keyed and is_known(key):
+        items.append(f"[{key}]={value}")
+    else:
+        return shell.forget(name, line)
+    return shell.assign(name, items, line)
+
+
+def _set_listed(shell: Shell, listed: list[str], line: int) -> None:
+    """Takes variables that a value or the output of a command lists."""
+    for text in listed:
+        match = _ASSIGNMENT.match(text)
+        if match and not match[2] and is_known(text):
+            shell.assign(match[1], text[match.end() :].strip("\"'"), line)
+        elif not is_known(text):
+            shell.note(line, f"`export {text}`, which is not known from the text,")

@@ -1,0 +1,77 @@
+"""What a command in shell text prints, where the text or a file beside it says so."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from planner.base.errors import InputError
+from planner.frameworks.reading.shell.values import is_known, whole_sum
+from planner.frameworks.reading.shell.words import Lexer, Statement
+
+if TYPE_CHECKING:
+    from planner.frameworks.reading.shell.run import Shell
+
+_DEEPEST = 4  # outputs within outputs
+_LONGEST = 1 << 16
+_COMMENTS = re.compile(r"\^?(\\s\*)?#.*")
+
+
+def output_of(shell: Shell, command: str, depth: int) -> str | None:
+    """The output of `cat` (of a document, or of a file that is known), `echo` or `expr`.
+
+    What `xargs`, `tr`, `bc` and `grep -v` of comments do to it is known too. None: of others.
+    """
+    if depth > _DEEPEST or len(command) > _LONGEST:
+        return None
+    if command.startswith("<"):
+        return _trimmed(shell.file(command[1:].strip()))
+    try:
+        statements = Lexer(command, shell.name).statements()
+    except InputError:
+        return None
+    known = all(not one.array and one.joint in ("|", "\n") for one in statements)
+    text: str | None = None
+    for at, statement in enumerate(statements if known else ()):
+        words = [one for word in statement.words for one in shell.fields(word)]
+        if not words or (words[0] == "echo" and len(statements) == 1):
+            return None  # how many words `echo` prints depends on where they go
+        if at and statement.joint != "|":
+            return None
+        text = _through(words, text) if at else _first(shell, words, statement)
+    return _trimmed(text)
+
+
+def _trimmed(text: str | None) -> str | None:
+    return None if text is None else text.rstrip("\n")
+
+
+def _first(shell: Shell, words: list[str], statement: Statement) -> str | None:
+    if words[0] == "cat" and statement.document is not None and len(words) == 1:
+        return shell.filled(statement.document)
+    if words[0] == "cat" and len(words) == 2:
+        return shell.file(words[1])
+    if words[0] == "grep" and len(words) == 4 and words[1] == "-v":
+        held = shell.file(words[3])
+        return None if held is None else _through(words[:3], held)
+    if words[0] == "echo":
+        return " ".join(one for one in words[1:] if one not in ("-n", "-e"))
+    if words[0] == "expr":
+        value = whole_sum(" ".join(words[1:]))
+        return None if value is None else str(value)
+    return None
+
+
+def _through(words: list[str], text: str | None) -> str | None:
+    """A text as another command prints it."""
+    if text is None:
+        return None
+    if words == ["xargs"] or (words[0] == "tr" and words[1:] in (["\\n", " "], ["\n", " "])):
+        return " ".join(text.split())
+    if words[:2] == ["grep", "-v"] and len(words) == 3 and _COMMENTS.fullmatch(words[2]):
+        kept = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
+        return "\n".join(kept)
+    if words == ["bc"] and is_known(text):
+        value = whole_sum(text)
+        return None if value is None else str(value)
+    return None

@@ -1,0 +1,399 @@
+"""What shell text comes to: its commands with variables and arrays filled in. Nothing is run.
+
+Variables that the text does not define, arguments that are not given and the output of commands
+stay as they are written. Of an `if` and a `case` the branch is taken that known words choose, and
+`while` goes on as long as a known test holds; branches that cannot be chosen, and other loops, are
+left out with a line that says so, and what they change is not known after them. Functions are read
+where they are called. Files that it sources or starts are read where they lie beside it, or where
+it writes them. Work is bounded: see `_MOST`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import field, replace
+
+from frozen_records import dataclass
+from planner.base.errors import InputError
+from planner.frameworks.reading.settings import Beside, no_file
+from planner.frameworks.reading.shell.assignments import DECLARES, declare, set_all, set_array
+from planner.frameworks.reading.shell.blocks import (
+    Body,
+    Case,
+    Function,
+    Group,
+    If,
+    Loop,
+    Node,
+    Simple,
+    blocks,
+)
+from planner.frameworks.reading.shell.conditions import asks, holds, is_endless, is_test, matches
+from planner.frameworks.reading.shell.maybe import after_some
+from planner.frameworks.reading.shell.outputs import output_of
+from planner.frameworks.reading.shell.simple_commands import Stop, started, sum_is, without_files
+from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
+from planner.frameworks.reading.shell.values import expanded, is_known
+from planner.frameworks.reading.shell.words import Lexer, Part, Statement, Word, apart, bare
+
+_BEFORE = ("!", "exec", "time", "env", "nohup")
+_WHOLE_ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
+_ARGUMENTS = ("$@", "$*", "${@}", "${*}")
+_LONGEST = 1 << 20  # characters of a value
+_MOST = 1 << 24  # characters that all expansions of a text may come to
+_STATEMENT = 512  # characters that a statement counts as
+_DEEPEST = 8  # files and functions within one another
+_TURNS = 256  # of a loop whose test is known
+_SET = (":", "true", "false")
+
+
+@dataclass(slots=True)
+class Shell:
+    """The state of a text that is gone through.
+
+    Attributes:
+        name: What messages call the text.
+        variables: Values by name; of arrays a list.
+        arguments: Of the script, or of the function that is read.
+        exact: Whether it has no others.
+        commands: Simple commands, every one a list of words.
+        places: Where each of them stands.
+        comments: Lines after `#`.
+        options: Of Slurm, on the lines of commands.
+        notes: What was left out, one line each.
+        changed: Variables that are not known since then, by name with the place.
+        beside: The text of a file that it sources; None where there is none.
+        files: Texts that the script writes (`cat <<EOF > NAME`), by name.
+        missing: Scripts that it starts and that do not lie beside it.
+        functions: By name.
+        called: Those that were.
+        piped: What the command before prints to the next one; None: that is not known.
+        local: Of each function that is read, what its local variables were before.
+    """
+
+    name: str
+    variables: dict[str, str | list[str]] = field(default_factory=dict)
+    arguments: list[str] = field(default_factory=list)
+    exact: bool = False
+    commands: list[list[str]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    changed: dict[str, str] = field(default_factory=dict)
+    beside: Beside = no_file
+    files: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    functions: dict[str, Function] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    piped: str | None = None
+    local: list[dict[str, str | list[str] | None]] = field(default_factory=list)
+    _spent: list[int] = field(default_factory=lambda: [0])
+    _depth: int = 0
+    _chosen: int = 0
+    _asks: bool = False
+    _file: str = ""
+    _call: str = ""
+
+    def read(self, text: str, file: str = "") -> Shell:
+        """Goes through a text; `file`: the name of another one than the script.
+
+        Raises:
+            InputError: A quote or a bracket is not closed, or a value grows beyond all bounds.
+        """
+        lexer = Lexer(text, self.name)
+        statements = lexer.statements()
+        self.comments += lexer.comments
+        for name, value in slurm_variables(slurm_options(lexer.comments)).items():
+            self.variables.setdefault(name, value)
+        outer, self._file = self._file, file or self._file
+        try:
+            self.body(blocks(statements, self.name))
+        except Stop:
+            if self._depth and not file:
+                raise
+        finally:
+            self._file = outer
+        return self
+
+    def read_within(self, text: str, file: str) -> bool:
+        """Goes through a text that the script reads or starts; False: too deep within others."""
+        if self._depth >= _DEEPEST:
+            return False
+        self._depth += 1
+        self.read(text, file)
+        self._depth -= 1
+        return True
+
+    def read_uncalled(self) -> None:
+        """Goes through functions that nothing calls, whose arguments are not known."""
+        for name in [one for one in self.functions if one not in self.called]:
+            self.call(name, [], exact=False)
+
+    def fork(self, unknown: Sequence[str]) -> Shell:
+        """The same state, for a part that may be run or not; some variables are not known in it."""
+        self.spend(_STATEMENT + 32 * len(self.variables))
+        kept = {one: value for one, value in self.variables.items() if one not in unknown}
+        changed = {**self.changed, **dict.fromkeys(unknown, "")}
+        return replace(
+            self, variables=kept, changed=changed, commands=[], places=[], notes=[], missing=[],
+            comments=[], options=[], functions=dict(self.functions), files=dict(self.files),
+            local=[dict(one) for one in self.local], _chosen=1,
+        )  # fmt: skip
+
+    def place(self, line: int) -> str:
+        """What messages call a line."""
+        return self._call or (f"line {line} of {self._file}" if self._file else f"line {line}")
+
+    def note(self, line: int, what: str) -> None:
+        """Says that something is left out."""
+        self.notes.append(f"{self.place(line)}: {what} is left out")
+
+    def spend(self, letters: int) -> None:
+        """Counts work.
+
+        Raises:
+            InputError: It is more than any script needs.
+        """
+        self._spent[0] += letters
+        if self._spent[0] > _MOST:
+            raise InputError(f"{self.name}: its variables come to more than {_MOST:,} letters")
+
+    def value(self, name: str) -> str | list[str] | None:
+        """See `planner.frameworks.reading.shell.values.Scope`."""
+        if name in ("@", "*", "#"):
+            return str(len(self.arguments)) if name == "#" else list(self.arguments)
+        if not name.isdigit():
+            return self.variables.get(name)
+        given = 0 < int(name[:6]) <= len(self.arguments)
+        return (
+            self.arguments[int(name) - 1] if given else "" if self.exact and name != "0" else None
+        )
+
+    def is_unset(self, name: str) -> bool:
+        """See `planner.frameworks.reading.shell.values.Scope`."""
+        return name not in self.changed and self.value(name) is None and name != "0"
+
+    def assign(self, name: str, value: str | list[str], line: int = 0) -> None:
+        """See `planner.frameworks.reading.shell.values.Scope`."""
+        size = len(value) if isinstance(value, str) else sum(map(len, value)) + len(value)
+        if size > _LONGEST:
+            where = f"line {line}: " if line else ""
+            raise InputError(f"{self.name}: {where}{name} has more than {_LONGEST:,} letters")
+        self.variables[name] = value
+        self.changed.pop(name, None)
+
+    def forget(self, name: str, line: int) -> None:
+        """Says that a variable is not known from here on."""
+        self.variables.pop(name, None)
+        self.changed[name] = self.place(line)
+
+    def output(self, command: str, depth: int) -> str | None:
+        """See `planner.frameworks.reading.shell.values.Scope`."""
+        return output_of(self, command, depth)
+
+    def file(self, path: str) -> str | None:
+        """The text of a file that the script writes, or that lies beside it."""
+        own = self.files.get(path, self.files.get(path.removeprefix("./")))
+        return self.beside(path) if own is None else own
+
+    def body(self, nodes: Body) -> bool | None:
+        """Goes through parts; what the last one says (None: that is not known)."""
+        status: bool | None = True
+        for node in nodes:
+            joined = node.joint in ("&&", "||")
+            if joined and status is (node.joint == "||"):
+                continue
+            if joined and status is None and not asks(node):
+                what = "what a test that is not known from the text starts"
+                after_some(self, node.line, what, [(replace(node, joint="\n"),)])
+                continue
+            self._chosen += joined
+            found = self._node(node)
+            self._chosen -= joined
+            if not joined or status is not None:
+                status = found
+            elif found is (node.joint == "||"):
+                status = found  # whatever the left one is
+        return status
+
+    def _node(self, node: Node) -> bool | None:
+        self.spend(_STATEMENT)
+        if isinstance(node, Simple):
+            return self._run(node.statement)
+        if isinstance(node, Group):
+            return self.body(node.body)
+        if isinstance(node, Function):
+            self.functions[node.name] = node
+        elif isinstance(node, If):
+            self._if(node)
+        elif isinstance(node, Case):
+            self._case(node)
+        elif isinstance(node, Loop):
+            self._loop(node)
+        return True
+
+    def _asked(self, condition: Body) -> bool | None:
+        outer, self._asks = self._asks, True
+        found = self.body(condition)
+        self._asks = outer
+        return found
+
+    def _take(self, body: Body) -> None:
+        """Goes through what a known word or test chooses."""
+        outer, self._asks = self._asks, False
+        self._chosen += 1
+        try:
+            self.body(body)
+        finally:
+            self._chosen -= 1
+            self._asks = outer
+
+    def _if(self, node: If) -> None:
+        for at, (condition, body) in enumerate(node.arms):
+            found = True if condition is None else self._asked(condition)
+            if found:
+                return self._take(body)
+            if found is None:
+                bodies = [one for _, one in node.arms[at:]]
+                closed = node.arms[-1][0] is None
+                what = "an `if` whose condition is not known from the text"
+                return after_some(self, node.line, what, bodies, closed=closed)
+        return None
+
+    def _case(self, node: Case) -> None:
+        word = self.text(node.word)
+        patterns = [(self.text(one), one[0].quoted) for arm, _ in node.arms for one in arm]
+        if not all(map(is_known, (word, *(text for text, _ in patterns)))):
+            closed = any(text == "*" for text, _ in patterns)
+            bodies = [body for _, body in node.arms]
+            what = "`case` and what it repeats or chooses"
+            return after_some(self, node.line, what, bodies, closed=closed)
+        for arm, body in node.arms:
+            if any(matches(word, self.text(one), one[0].quoted) for one in arm):
+                return self._take(body)
+        return None
+
+    def _loop(self, node: Loop) -> None:
+        what = f"`{node.word}` and what it repeats or chooses"
+        if node.word in ("for", "select"):
+            words = node.head[0].statement.words if isinstance(node.head[0], Simple) else []
+            listed = [text for word in words[3:] for text in self.fields(word)]
+            if (listed if len(words) > 2 else self.arguments) or bare(words[1]) == "((":
+                named = bare(words[1]) if len(words) > 1 else ""
+                after_some(self, node.line, what, [node.body], unknown=(named,))
+            return
+        for _ in range(_TURNS):
+            found = self._asked(node.head)
+            if found is None:
+                return after_some(self, node.line, what, [node.body])
+            if found is (node.word == "until"):
+                return None
+            try:
+                self._take(node.body)
+            except Stop as stop:
+                if stop.what not in ("break", "continue"):
+                    raise
+                if stop.what == "break":
+                    return None
+            if is_endless(node.head):  # starts again what ended: the first time counts
+                return None
+        return after_some(self, node.line, what, [node.body])
+
+    def _run(self, statement: Statement) -> bool | None:
+        """Takes assignments, and keeps a command with its words filled in."""
+        piped, self.piped = (self.piped if statement.joint == "|" else None), None
+        words = list(statement.words)
+        if statement.array:
+            set_array(self, statement)
+            return True
+        if is_test(words):
+            if bare(words[0]) == "((":
+                sum_is(self, words[1][0].text, statement.line)
+            return holds(words, self.text, self)
+        negated = bare(words[0]) == "!"
+        while words and bare(words[0]) in _BEFORE:
+            words.pop(0)
+        if words and bare(words[0]) in DECLARES:
+            declare(self, words, statement.line)
+            return True
+        before = set_all(self, words, statement.line)
+        found = [text for word in without_files(words) for text in self.fields(word)]
+        self.piped = piped
+        if not found:
+            return not negated
+        status = started(self, found, statement)
+        for name, (value, place) in before.items():
+            self.restore(name, value)
+            self.changed |= {name: place} if place else {}
+        if self._asks and found[0] not in _SET:
+            return None
+        return status if status is None else status != negated
+
+    def call(self, name: str, arguments: list[str], line: int = 0, *, exact: bool = True) -> bool:
+        """Goes through a function; False: too deep within others."""
+        self.called.add(name)
+        if self._depth >= _DEEPEST:
+            return False
+        self.spend(_STATEMENT * 16)
+        outer = self.arguments, self.exact, self._call, self._asks
+        self._call = self._call or (self.place(line) if line else "")
+        self.arguments, self.exact, self._asks = arguments, exact, False
+        self.local.append({})
+        self._depth += 1
+        try:
+            self.body(self.functions[name].body)
+        except Stop as stop:
+            if stop.what == "exit":
+                raise
+        finally:
+            self._depth -= 1
+            for local, value in self.local.pop().items():
+                self.restore(local, value)
+            self.arguments, self.exact, self._call, self._asks = outer
+        return True
+
+    def stop(self, what: str) -> None:
+        """Ends a loop, a function or the script; a script only where nothing had to be tested."""
+        if what != "exit" or not self._chosen:
+            raise Stop(what)
+
+    def restore(self, name: str, value: str | list[str] | None) -> None:
+        """Gives a variable the value that it had; None: it had none."""
+        self.changed.pop(name, None)
+        self.variables.pop(name, None)
+        if value is not None:
+            self.variables[name] = value
+
+    def items(self, name: str) -> list[str]:
+        """The elements of an array; of a plain value one, of what is not set none."""
+        value = self.variables.get(name, [])
+        return [value] if isinstance(value, str) else value
+
+    def fields(self, word: Word) -> list[str]:
+        """The words that a word becomes: arrays are several, and so are values with blanks."""
+        if len(word) == 1 and word[0].expands and word[0].text in _ARGUMENTS:
+            return list(self.arguments)
+        if len(word) == 1 and (match := _WHOLE_ARRAY.fullmatch(word[0].text)) and word[0].expands:
+            if match[1] not in self.variables:
+                return [word[0].text]
+            items = self.items(match[1])
+            return list(items) if word[0].quoted else apart(" ".join(items))
+        text = self.text(word)
+        loose = any(not one.quoted and one.expands and not is_known(one.text) for one in word)
+        return apart(text) if loose else [text]
+
+    def text(self, word: Word) -> str:
+        """A word with its variables filled in."""
+        return "".join(map(self.filled, word))
+
+    def filled(self, part: Part) -> str:
+        """A piece of a word, or a document, with its variables filled in."""
+        if not part.expands:
+            return part.text
+        text = expanded(part.text, self)
+        if len(text) > _LONGEST:
+            raise InputError(f"{self.name}: a word has more than {_LONGEST:,} letters")
+        self.spend(len(text))
+        return text
