@@ -15,7 +15,7 @@ from planner.collectives.questions.shipped import MACHINES
 from planner.collectives.questions.table import collective_table
 
 FOLDER = Path(__file__).parents[1] / "planner" / "collectives" / "tables" / "data" / "fronts"
-MOST_STEPS = 6
+MOST_STEPS = 8
 
 
 def main() -> None:

@@ -21,8 +21,8 @@ FEW_SHARED = {
 Topology = Annotated[
     str | None,
     option(
-        "dgx-1 (dgx-1:nodes=2 for two of them), nvl72, ring:8, linear:4, torus:4x4x4, mesh:4x4, "
-        "hypercube:16, hyperx:4x4, fully-connected:8, star:8, switch:16, "
+        "dgx-1 (dgx-1:nodes=2 for two of them), gigabyte-z52, nvl72, ring:8, linear:4, "
+        "torus:4x4x4, mesh:4x4, hypercube:16, hyperx:4x4, fully-connected:8, star:8, switch:16, "
         "leaf-spine:chips=16,leaf=4,spines=4, fat-tree:k=4 or dragonfly:a=4,h=2,p=2.",
         MACHINE,
     ),

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from support.cases import each
 
+from hardware_db import load_cluster, load_reference
+from hardware_db.quantity import Quantity
 from planner.base.errors import InputError
 from planner.collectives.machines.contraction import Cables, contracted
 from planner.collectives.machines.lanes import MOST_LANES, lanes_of
@@ -16,9 +18,10 @@ from planner.collectives.machines.machines import LinkAsked, machine_of, maps_on
 from planner.collectives.machines.named import named_wiring
 
 NAMED = (
-    "dgx-1", "dgx-1:nodes=2", "dgx-1:nodes=4", "nvl72", "ring:2", "ring:7", "torus:4x4",
-    "torus:2x3", "hypercube:8", "fully-connected:5", "hyperx:3x4", "switch:16", "linear:4",
-    "mesh:3x4", "leaf-spine:chips=12,leaf=4,spines=2", "fat-tree:k=4", "dragonfly:a=4,h=2,p=0",
+    "dgx-1", "dgx-1:nodes=2", "dgx-1:nodes=4", "gigabyte-z52", "nvl72", "ring:2", "ring:7",
+    "torus:4x4", "torus:2x3", "hypercube:8", "fully-connected:5", "hyperx:3x4", "switch:16",
+    "linear:4", "mesh:3x4", "leaf-spine:chips=12,leaf=4,spines=2", "fat-tree:k=4",
+    "dragonfly:a=4,h=2,p=0",
 )  # fmt: skip
 
 
@@ -63,6 +66,22 @@ def test_dgx1_in_both_numberings() -> None:
     assert (lanes(sccl)[0, 1], lanes(sccl)[0, 2], lanes(driver)[0, 3]) == (2, 1, 2)
     assert sum(sccl.network.lanes) == 48
     assert (sccl.label, sccl.lane_bytes_per_s) == ("dgx-1", 25e9)
+
+
+def test_the_z52_is_the_ring_of_its_record() -> None:
+    """The links that the paper uses, each way, at the rate and latency of the cluster."""
+    machine = machine_of("gigabyte-z52")
+    facts = load_reference("topologies").quantities
+    wired = [*_pairs(facts["gigabyte-z52.xgmi_pairs"]), *_pairs(facts["gigabyte-z52.pcie_pairs"])]
+    assert lanes(machine) == {link: 1 for u, v in wired for link in ((u, v), (v, u))}
+    level = load_cluster("gigabyte-z52").levels[0]
+    assert machine.lane_bytes_per_s == level.link_bandwidth_bytes_per_s == 27e9
+    assert set(machine.latency_s) == {level.latency_s}
+    assert len(group_of(machine.symmetries, 8)) == 8
+
+
+def _pairs(quantity: Quantity) -> list[tuple[int, int]]:
+    return [(u, v) for u, v in np.asarray(quantity.value, dtype=np.int64).tolist()]
 
 
 @each("spec", ["dgx-1:nodes=2", "dgx1:nodes=2", "2xdgx-1", "dgx1x2"])

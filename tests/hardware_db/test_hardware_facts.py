@@ -3,6 +3,8 @@
 import math
 from pathlib import Path
 
+import networkx as nx
+import numpy as np
 import pytest
 from support.cases import each
 
@@ -18,6 +20,7 @@ REQUIRED_CLUSTERS = {
     "gh200-ndr", "mi250x-slingshot", "mi300x-8way", "mi325x-8way", "mi355x-8way", "tpu-v3",
     "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7", "trn1", "trn2", "gaudi2", "gaudi3",
     "h800-pod", "xeon-clx-socket", "report1-rack", "c2c-ndr400-rack", "ascend-910b",
+    "gigabyte-z52",
 }  # fmt: skip
 
 # Typed from data sheets and vendor pages: peak (16 bit), memory bandwidth, TDP, links x rate.
@@ -29,6 +32,7 @@ DATASHEETS = [
     ("h200-sxm5-141", "bf16", 989e12, 4.8e12, 700, 18, 25e9),
     ("b200-sxm-180", "bf16", 2250e12, 8e12, 1000, 18, 50e9),
     ("gb200-nvl72-gpu", "bf16", 2500e12, 8e12, 1200, 18, 50e9),
+    ("mi50", "fp16", 26.82e12, 1024e9, 300, 2, 33e9),
     ("mi250x", "bf16", 383e12, 3.28e12, 560, 7, 50e9),
     ("mi300x", "bf16", 1307.4e12, 5.3e12, 750, 7, 64e9),
     ("mi355x", "bf16", 2516.6e12, 8e12, 1400, 7, 76.5e9),
@@ -193,7 +197,8 @@ def test_cluster_is_consistent(name: str) -> None:
 def test_scale_up_level_agrees_with_the_chip(name: str) -> None:
     cluster = load_cluster(name)
     inner = [level for level in cluster.levels if level.kind == "scale-up"]
-    fabric = {"mi250x-slingshot"}  # two of the eight links go elsewhere in a Frontier node
+    # Two of the eight links go elsewhere in a Frontier node; two of the eight of a ring are PCIe.
+    fabric = {"mi250x-slingshot", "gigabyte-z52"}
     if inner and name not in fabric and cluster.chip.scale_up_bytes_per_s is not None:
         wired = [level for level in inner if level.name != "pcie"] or inner
         total = sum(level.bandwidth_bytes_per_s for level in wired)
@@ -223,6 +228,28 @@ def test_the_msccl_matrix_is_the_same_graph() -> None:
     for a in range(8):
         for b in range(8):
             assert theirs[a][b] == ours[where[a]][where[b]]  # type: ignore[index]
+
+
+def test_the_z52_is_two_islands_of_xgmi_that_pcie_joins_to_a_ring() -> None:
+    """The islands are those of amd8() in MSCCL's tools: what it gives six lanes and not five.
+
+    Source: https://github.com/microsoft/msccl-tools/blob/e46d5a79/msccl/topologies/amd.py
+    """
+    six = [[2, 3, 5], [4, 6, 7], [0, 3, 5], [0, 2, 5], [1, 6, 7], [0, 2, 3], [1, 4, 7], [1, 4, 6]]
+    table = load_reference("topologies").quantities
+    xgmi, unused, pcie = (
+        nx.Graph(np.asarray(table[f"gigabyte-z52.{name}"].value).tolist())
+        for name in ("xgmi_pairs", "xgmi_pairs_unused", "pcie_pairs")
+    )
+    islands = list(nx.connected_components(xgmi))
+    assert all({at, *six[at]} in islands for at in range(8))
+    closed = nx.compose(xgmi, unused)
+    assert [closed.degree[at] for at in range(8)] == [2] * 8
+    assert list(nx.connected_components(closed)) == islands
+    ring = np.asarray(table["gigabyte-z52.ring"].value).tolist()
+    assert nx.utils.graphs_equal(nx.compose(xgmi, pcie), nx.cycle_graph(ring))
+    level = load_cluster("gigabyte-z52").levels[0]
+    assert level.bandwidth_bytes_per_s == level.links * level.link_bandwidth_bytes_per_s
 
 
 def test_fitted_constants_say_how_sure_they_are_and_what_they_rest_on() -> None:

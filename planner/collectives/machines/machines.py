@@ -66,7 +66,7 @@ def machine_of(
 
     Args:
         topology: A name as `planner.network.topology.spec.parse_topology` reads it, `dgx-1`,
-            `dgx-1:nodes=2`, or `nvl72`.
+            `dgx-1:nodes=2`, `gigabyte-z52`, or `nvl72`.
         graph: A file as `planner.network.topology.custom.read_graph` reads it; links of a directed
             graph carry one way alone.
         links: Figures of the links.

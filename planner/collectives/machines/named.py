@@ -22,7 +22,7 @@ from planner.network.topology.kinds import DGX1, NAMES, Topology
 from planner.network.topology.spec import parse_topology
 from planner.network.topology.wiring import FIGURES, Wiring, wiring_of
 
-SYSTEMS = ("dgx-1", "nvl72")
+SYSTEMS = ("dgx-1", "gigabyte-z52", "nvl72")
 """Systems beside the topologies of `planner.network.topology.kinds.NAMES`."""
 MOST_NODES = 32
 """DGX-1 nodes in a ring."""
@@ -72,6 +72,8 @@ def named_wiring(spec: str, numbering: str = "sccl") -> Named:
         return _dgx1(nodes[0] if nodes else 1, numbering)
     if text == "nvl72":
         return _nvl72()
+    if text == "gigabyte-z52":
+        return _z52()
     if text.partition(":")[0] in DGX1:
         raise InputError(f"topology: {shown(spec)}: write dgx-1, or dgx-1:nodes=2 for two of them")
     if (name := text.partition(":")[0]) not in NAMES:
@@ -148,6 +150,30 @@ def _of_chips(
         figures["latency_s"] = latency
     return Wiring(
         labels=tuple(map(str, range(chips))), chips=chips, ends=ends, links=links, figures=figures
+    )
+
+
+def _z52() -> Named:
+    """Eight MI50 in a ring, numbered as in SCCL's paper; all its links are as fast as there."""
+    ring = hardware_db.load_reference("topologies").quantities["gigabyte-z52.ring"].value
+    level = hardware_db.load_cluster("gigabyte-z52").levels[0]
+    here = np.asarray(ring, dtype=np.int64)
+    following = np.roll(here, -1)
+    count = len(here)
+    return Named(
+        label="gigabyte-z52",
+        wiring=_of_chips(
+            count,
+            np.stack([here, following], axis=1),
+            np.ones(count, dtype=np.int64),
+            np.full(count, level.link_bandwidth_bytes_per_s),
+            np.full(count, level.latency_s),
+        ),
+        symmetries=(tuple(int(chip) for chip in following[np.argsort(here)]),),
+        source=(
+            f"{level.link_bandwidth_bytes_per_s / 1e9:g} GB/s per link and direction, "
+            f"{level.latency_s * 1e6:.3g} us per message (database: gigabyte-z52)"
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from planner.collectives.questions.question import Question, question_of
 from solvers.collectives.rows import EXACT
 from solvers.collectives.schedule import Schedule
 
-MACHINES = ("dgx-1",)
+MACHINES = ("dgx-1", "gigabyte-z52")
 """Machines whose fronts ship."""
 
 

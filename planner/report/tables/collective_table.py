@@ -17,7 +17,7 @@ from planner.report.tables.collective import machine_words
 from planner.report.tables.tables import SplitTable, indented, section, spaced
 
 HEADER = ("collective", "C", "C of SCCL", "S", "R", "R / C", "optimal in", "proved", "R at least")
-PUBLISHED = ("collective", "C, S, R", "here", "by")
+PUBLISHED = ("collective", "C", "C of SCCL", "S", "R", "said optimal in", "here", "by")
 
 
 def table_view(table: CollectiveTable) -> RenderableType:
@@ -30,8 +30,10 @@ def table_view(table: CollectiveTable) -> RenderableType:
         [section("Schedules worth having", fronts)],
     ]  # fmt: skip
     if table.published:
-        beside = SplitTable(PUBLISHED, published_rows(table), by=("collective",))
-        sources = dict.fromkeys(f"{one.collective}: {one.source}" for one in table.published)
+        beside = SplitTable(
+            PUBLISHED, published_rows(table), by=("collective",), right=PUBLISHED[1:5]
+        )
+        sources = dict.fromkeys(one.source for one in table.published)
         parts.append([section("Published by others", beside, indented(list(sources)))])
     parts.append([indented(_notes(table), by=0)])
     return spaced(parts)
@@ -43,7 +45,7 @@ def front_rows(table: CollectiveTable) -> list[tuple[str, ...]]:
         (
             one.question.collective,
             f"{row.chunks}",
-            f"{sccl_chunks(one, row)}",
+            f"{sccl_chunks(one, row.chunks)}",
             f"{row.steps}",
             f"{row.rounds}",
             load_words(row.load),
@@ -57,16 +59,22 @@ def front_rows(table: CollectiveTable) -> list[tuple[str, ...]]:
 
 
 def published_rows(table: CollectiveTable) -> list[tuple[str, ...]]:
-    """The lines of `PUBLISHED`."""
-    return [
-        (
-            one.collective,
-            _triple((one.chunks, one.steps, one.rounds)),
+    """The lines of `PUBLISHED`; collectives of which the same is said share one."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for one in table.published:
+        said = (
+            f"{one.chunks}",
+            f"{one.chunks_sccl}",
+            f"{one.steps}",
+            f"{one.rounds}",
+            one.optimal,
             one.verdict,
             _triple(one.by) if one.by and one.verdict == BEATEN else "",
+            one.source,
         )
-        for one in table.published
-    ]
+        alike.setdefault(said, []).append(one.collective)
+    rows = [(", ".join(dict.fromkeys(names)), *said[:-1]) for said, names in alike.items()]
+    return rows
 
 
 def _triple(numbers: tuple[int, int, int]) -> str:

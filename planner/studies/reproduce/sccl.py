@@ -13,7 +13,6 @@ from planner.base.units import show_bytes, show_seconds
 from planner.collectives.machines.machines import machine_of
 from planner.collectives.questions.answers import row_name
 from planner.collectives.questions.comparison import CompareAnswer, compare
-from planner.collectives.questions.fronts import collective_front
 from planner.collectives.questions.question import Question, question_of
 from planner.collectives.questions.shipped import MACHINES, Shipped, shipped_fronts, verified
 from planner.collectives.questions.simulation import changes_of, simulated
@@ -130,11 +129,11 @@ def fronts_anew() -> Found:
     """The same fronts synthesized anew, and compared with the shipped ones."""
     shipped = [one for machine in MACHINES for one in shipped_fronts(machine)]
     triples = {
-        (machine, name): {
-            (row.chunks, row.steps, row.rounds)
-            for row in collective_front(topology=machine, collective=name, pareto=True).rows
+        (machine, one.question.collective): {
+            (row.chunks, row.steps, row.rounds) for row in one.rows
         }
-        for machine, name in dict.fromkeys((one.machine, one.collective) for one in shipped)
+        for machine in MACHINES
+        for one in collective_table(machine).fronts
     }
     same = [one for one in shipped if one.triple in triples[one.machine, one.collective]]
     rows = tuple(_row(one) for one in same)
@@ -161,23 +160,49 @@ def _listed(rows: tuple[tuple[str, ...], ...]) -> Rows:
 def published() -> Found:
     """The published schedules for the DGX-1 that could be traced, beside our fronts."""
     table: CollectiveTable = collective_table("dgx-1")
-    rows = tuple(
-        (one.collective, str((one.chunks, one.steps, one.rounds)), one.verdict, str(one.by))
-        for one in table.published
-    )
-    header = ("collective", "published (C, S, R)", "here", "at least as good")
     fronts = {one.question.collective: one for one in table.fronts}
     gathered = fronts["allgather"]
     return Found(
         values={
-            "all": all(one.verdict != "missing" for one in table.published),
+            **_verdicts(table),
             "least": gathered.front.least_steps,
             "limit": float(gathered.front.limit),
             "points": len(gathered.rows),
             "gather": float(fronts["gather"].front.limit),
         },
-        tables=(Rows(title="Published schedules", header=header, rows=rows),),
+        tables=(_beside(table),),
     )
+
+
+def published_z52() -> Found:
+    """Those for SCCL's AMD machine."""
+    table: CollectiveTable = collective_table("gigabyte-z52")
+    gathered = next(one for one in table.fronts if one.question.collective == "allgather")
+    return Found(
+        values={
+            **_verdicts(table),
+            "least": gathered.front.least_steps,
+            "limit": float(gathered.front.limit),
+        },
+        tables=(_beside(table),),
+    )
+
+
+def _verdicts(table: CollectiveTable) -> dict[str, Value]:
+    """How many published rows there are, and whether our fronts are as good as each."""
+    return {
+        "rows": len(table.published),
+        "all": all(one.verdict != "missing" for one in table.published),
+    }
+
+
+def _beside(table: CollectiveTable) -> Rows:
+    rows = tuple(
+        (one.collective, str((one.chunks, one.steps, one.rounds)), one.verdict, str(one.by))
+        for one in table.published
+    )
+    header = ("collective", "published (C, S, R)", "here", "at least as good")
+    return Rows(title="Published schedules", header=header, rows=rows)
 
 
 RUNS: Mapping[str, Callable[[], Found]] = {
@@ -185,6 +210,7 @@ RUNS: Mapping[str, Callable[[], Found]] = {
     "fig3": allgather,
     "unequal-links": unequal_links,
     "published": published,
+    "published-z52": published_z52,
     "fronts": fronts,
 }
 ANEW: Mapping[str, Callable[[], Found]] = {"fronts": fronts_anew}
