@@ -56,9 +56,15 @@ class Upkeep:
     maintenance: float = 0.0
     while_down: bool = True
 
+    def between_s(self, mtbf_s: FloatArray | float) -> FloatArray:
+        """Mean seconds of wall time from one failure to the next of jobs that wait for nothing."""
+        down = 0.0 if self.while_down else self.detection_s + self.restart_s
+        return np.add(mtbf_s, down)
+
     def pulled(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
         """Mean number of failure domains under repair, with enough spares."""
-        return np.divide(self.node_share * self.repair_s * np.asarray(chips), theta_s)
+        between = self.between_s(np.divide(theta_s, np.asarray(chips)))
+        return np.divide(self.node_share * self.repair_s, between)
 
     def waits(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
         """Share of the time in which jobs wait for spares."""

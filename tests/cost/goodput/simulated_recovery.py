@@ -89,6 +89,7 @@ class Shrinks:
     node_share: float
     repair: float
     spares: int = 0
+    while_down: bool = True
 
 
 def shrinks(job: Shrinks, failures: int, seed: int) -> float:
@@ -104,7 +105,7 @@ def shrinks(job: Shrinks, failures: int, seed: int) -> float:
         """The end of a downtime, again after each failure in it."""
         nonlocal count
         at = now
-        while (gap := draw.expovariate(job.chips[size()] / job.theta)) < seconds:
+        while job.while_down and (gap := draw.expovariate(job.chips[size()] / job.theta)) < seconds:
             at, count = at + gap, count + 1
             if draw.random() < job.node_share:
                 heapq.heappush(back, at + job.repair)

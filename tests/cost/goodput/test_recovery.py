@@ -76,12 +76,14 @@ def test_no_other_rhythm_is_better() -> None:
         assert best.shares.work[at] >= every.max() * (1 - 1e-3)
 
 
-@each(("chips", "ranks", "lost", "spares", "allowed"), [
-    (16_384, 128, 1, 0, None), (16_384, 32, 1, 0, (32, 16, 8, 4)), (2048, 32, 2, 4, None),
+@each(("chips", "ranks", "lost", "spares", "allowed", "while_down"), [
+    (16_384, 128, 1, 0, None, True), (16_384, 32, 1, 0, (32, 16, 8, 4), True),
+    (2048, 32, 2, 4, None, True), (65_536, 64, 1, 3, (64, 48, 32, 16), False),
 ])  # fmt: skip
 def test_shrinking_is_that_of_a_simulated_run(
-    chips: int, ranks: int, lost: int, spares: int, allowed: tuple[int, ...] | None
-) -> None:
+    chips: int, ranks: int, lost: int, spares: int, allowed: tuple[int, ...] | None,
+    while_down: bool,
+) -> None:  # fmt: skip
     sizes = np.array(
         [
             max(one for one in allowed or range(1, ranks + 1) if one <= ranks - lost * away)
@@ -92,16 +94,18 @@ def test_shrinking_is_that_of_a_simulated_run(
     run = Sizes(chips=chips * sizes / ranks, step_time_s=2.0 * ranks / sizes)
     saved = Checkpointing(stall_s=5.0, write_s=30.0)
     pace = Pace(chips=chips, step_time_s=2.0, steps=1e9, saved=saved)
-    known = shrinking(THETA_S, pace, replace(UPKEEP, spares=spares), run)
+    upkeep = replace(UPKEEP, while_down=while_down)
+    known = shrinking(THETA_S, pace, replace(upkeep, spares=spares), run)
     parts = (known.work, known.smaller, known.stragglers, known.stalls, known.down, known.lost,
              known.waits, known.maintenance)  # fmt: skip
     assert float(sum(parts)) == pytest.approx(1.0, rel=1e-9)
-    alone = goodput(THETA_S, replace(pace, chips=run.chips, step_time_s=run.step_time_s), UPKEEP)
+    alone = goodput(THETA_S, replace(pace, chips=run.chips, step_time_s=run.step_time_s), upkeep)
     found = shrinks(
         Shrinks(
             theta=THETA_S, chips=tuple(run.chips), steps=tuple(run.step_time_s),
             works=tuple(alone.steps_between * run.step_time_s), stall=5.0, write=30.0, down=720.0,
             restart=600.0, node_share=0.5, repair=72 * 3600.0, spares=spares,
+            while_down=while_down,
         ),
         40_000,
         seed=27,
@@ -118,16 +122,22 @@ def test_a_job_without_smaller_sizes_waits_as_one_without_spares() -> None:
     assert float(shrinking(THETA_S, pace, upkeep, one).waits) == pytest.approx(float(waits.waits))
 
 
-def test_spares_of_whole_domains_are_those_of_simulated_runs() -> None:
+@each(("chips", "repair_h", "while_down"), [(16_384, 72, True), (16_384, 77, False)])
+def test_spares_of_whole_domains_are_those_of_simulated_runs(
+    chips: int, repair_h: int, while_down: bool
+) -> None:
     """A failure pulls 9 nodes: 117 spares are 13 domains."""
     saved = Checkpointing(stall_s=5.0, write_s=0.0)
-    pace = Pace(chips=16_384, step_time_s=1.0, steps=1e9, saved=saved)
-    known = goodput(THETA_S, pace, replace(UPKEEP, spares=117, domain_nodes=9))
+    pace = Pace(chips=chips, step_time_s=1.0, steps=1e9, saved=saved)
+    upkeep = replace(UPKEEP, spares=117, domain_nodes=9, repair_s=repair_h * 3600.0,
+                     while_down=while_down)  # fmt: skip
+    known = goodput(THETA_S, pace, upkeep)
+    assert 0.05 < float(known.waits) < 0.2
     work = float(known.steps_between)
-    mtbf = THETA_S / 16_384
+    mtbf = THETA_S / chips
     run = Run(total_s=round(2000 * mtbf / work) * work, work_s=work, stall_s=5.0, write_s=0.0,
               down_s=720.0, gaps=exponential(mtbf), spares=117, broken_share=0.5,
-              broken_at_once=9, repair_s=72 * 3600.0)  # fmt: skip
+              broken_at_once=9, repair_s=upkeep.repair_s, while_down=while_down)  # fmt: skip
     found = run.total_s / float(simulate(run, 40, seed=27).wall_s.mean())
     assert float(known.work) == pytest.approx(found, rel=0.01)
 
