@@ -81,6 +81,8 @@ def test_the_break_even_rate_gives_the_goodput() -> None:
 
 def test_chips_at_which_half_the_time_is_lost() -> None:
     chips = chips_at(0.5, THETA_S, pace(), UPKEEP)
+    slow = replace(UPKEEP, spares=0, straggler_loss=0.3, maintenance=0.1)
+    assert chips == chips_at(0.5, THETA_S, pace(), slow), "by failures alone"
     assert float(goodput(THETA_S, pace(chips), UPKEEP).work) == pytest.approx(0.5, abs=2e-3)
 
 
@@ -103,5 +105,18 @@ def test_checkpoints_of_a_plan() -> None:
     assert float(beside.write_s) == whole / 1e9
     blocking = checkpointing(model, held, 1e9, beside=False)
     assert (float(blocking.stall_s), float(blocking.write_s)) == (whole / 1e9, 0.0)
+    fast = checkpointing(model, held, 1e15, beside=False)
+    assert float(fast.stall_s) == float(beside.stall_s), "the job stops for the copy at least"
     adapters = resolve(request_from({**asked, "job": "lora"})).cost
     assert checkpoint_bytes(adapters.job) < 0.02 * whole
+    few = checkpointing(adapters, held, 1e9, beside=True)
+    assert float(few.stall_s) < 0.02 * float(beside.stall_s)
+
+
+def test_a_checkpoint_has_what_each_parameter_has_of_its_own_optimizer() -> None:
+    """Muon keeps one moment of matrices; embedding and head have both, as with Adam."""
+    asked = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 64, "optimizer": "muon"}
+    job = resolve(request_from(asked)).cost.job
+    ends = job.model.embedding_parameters + job.model.head_parameters
+    assert ends > 1e9
+    assert checkpoint_bytes(job) == 10 * (job.model.total_parameters - ends) + 14 * ends

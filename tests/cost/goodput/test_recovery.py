@@ -73,6 +73,9 @@ def test_no_other_rhythm_is_better() -> None:
         one = replace(down, mtbf_s=mtbf)
         here = replace(peers, write_s=near)
         every = shares_of(work, copies, late, one, here).work
+        chosen = int(np.argmin(np.abs(work - best.steps[at] * step)))
+        assert best.copies[at] == copies[chosen]
+        assert best.shares.work[at] == pytest.approx(every[chosen], rel=1e-12)
         assert best.shares.work[at] >= every.max() * (1 - 1e-3)
 
 
@@ -120,6 +123,8 @@ def test_a_job_without_smaller_sizes_waits_as_one_without_spares() -> None:
     upkeep = replace(UPKEEP, spares=3)
     waits = goodput(THETA_S, pace, upkeep)
     assert float(shrinking(THETA_S, pace, upkeep, one).waits) == pytest.approx(float(waits.waits))
+    domains = replace(UPKEEP, spares=54, domain_nodes=18)
+    assert shrinking(THETA_S, pace, domains, one).waits == shrinking(THETA_S, pace, upkeep, one).waits
 
 
 @each(("chips", "repair_h", "while_down"), [(16_384, 72, True), (16_384, 77, False)])
@@ -145,9 +150,13 @@ def test_spares_of_whole_domains_are_those_of_simulated_runs(
 def test_planned_maintenance_takes_its_share_of_all() -> None:
     saved = Checkpointing(stall_s=5.0, write_s=0.0)
     pace = Pace(chips=16_384, step_time_s=1.0, steps=1e9, saved=saved)
-    never, some = (goodput(THETA_S, pace, replace(UPKEEP, maintenance=m)) for m in (0.0, 0.02))
-    assert float(some.work) == pytest.approx(0.98 * float(never.work))
+    few = replace(UPKEEP, spares=12)
+    never, some = (goodput(THETA_S, pace, replace(few, maintenance=m)) for m in (0.0, 0.02))
+    for name in ("work", "waits", "down", "failures_per_s"):
+        assert float(getattr(some, name)) == pytest.approx(0.98 * float(getattr(never, name)))
     assert float(some.maintenance) == 0.02
+    up = goodput(THETA_S, pace, UPKEEP).failures_per_s * (1.0 - never.waits)
+    assert float(never.failures_per_s) == pytest.approx(float(up)), "none while it waits"
     parts = ("work", "stragglers", "stalls", "down", "lost", "waits", "smaller", "maintenance")
     assert sum(float(getattr(some, name)) for name in parts) == pytest.approx(1.0)
 
