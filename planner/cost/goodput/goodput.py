@@ -204,7 +204,7 @@ def _rhythm(known: Known, pace: Pace, upkeep: Upkeep) -> Rhythm:
     down = upkeep.interruptions(known.mtbf_s)
     step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
     if pace.peers is not None:
-        return best_rhythm(step, down, pace.saved, pace.peers)
+        return best_rhythm(step, down, pace.saved, pace.peers, pace.steps)
     best = np.maximum(known.free_work_s, pace.saved.write_s)
     between = np.minimum(best_steps(step, down, pace.saved, best), np.maximum(pace.steps, 1.0))
     spent = shares(between * step, down, pace.saved)

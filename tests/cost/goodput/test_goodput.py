@@ -11,6 +11,7 @@ from scipy import stats
 
 from planner.cost.goodput.checkpoints import checkpoint_bytes, checkpointing
 from planner.cost.goodput.goodput import Pace, Upkeep, break_even_s, chips_at, goodput
+from planner.cost.goodput.peers import PeerCopies
 from planner.cost.goodput.segments import Checkpointing
 from planner.cost.goodput.spares import spares_for, waiting
 from planner.question.request import request_from
@@ -45,6 +46,10 @@ def test_shares_sum_to_one_over_plans_with_all_that_takes_time() -> None:
 def test_a_run_is_not_longer_between_checkpoints_than_itself() -> None:
     short = replace(pace(8), steps=40.0)
     assert float(goodput(1e12, short, UPKEEP).steps_between) == 40
+    copies = PeerCopies(covered=0.77, stall_s=5.0, write_s=10.0, restart_s=300.0)
+    found = goodput(1e12, replace(short, peers=copies), UPKEEP)
+    assert float(found.steps_between) == 40
+    assert 0.0 < float(found.work) < 1.0
 
 
 @pytest.mark.parametrize(("nodes", "spares"), [(64, 2), (512, 8), (2048, 20), (12_500, 91)])
