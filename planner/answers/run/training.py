@@ -160,13 +160,13 @@ def _ideal(request: Request, result: PlanResult) -> TrainingRun:
         electricity_cost=None,
         co2_t=None,
     )
-    return _priced(run, request, result, seconds, steps * result.energy_per_step_j)
+    return priced(run, request, result, seconds, steps * result.energy_per_step_j)
 
 
-def _priced(
+def priced(
     run: TrainingRun, request: Request, result: PlanResult, time_s: float, joules: float
 ) -> TrainingRun:
-    """With its energy, and what days and energy cost.
+    """A run with its energy, and what days and energy cost.
 
     Args:
         run: The run.
@@ -217,7 +217,7 @@ def _with_failures(
         days_high=days * high if math.isfinite(high) else None,
         goodput=_record(spent, kept, model, time_s),
     )
-    return _priced(run, request, result, time_s, float(costs.energy_j))
+    return priced(run, request, result, time_s, float(costs.energy_j))
 
 
 def _against_deadline(run: TrainingRun, request: Request) -> TrainingRun:
