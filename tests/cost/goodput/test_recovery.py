@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from support.cases import each
 
-from cost.goodput.simulated_recovery import Shrinks, WithPeers, shrinks, with_peers
 from hardware_db import load_cluster
 from planner.base.errors import InputError
 from planner.cost.goodput.domains import domain_of
@@ -17,6 +16,12 @@ from planner.cost.goodput.peers import PeerCopies, best_rhythm, shares_of
 from planner.cost.goodput.segments import Checkpointing, Interruptions, shares
 from planner.cost.goodput.shrinking import Sizes, shrinking
 from planner.evidence.goodput.gaps import exponential
+from planner.evidence.goodput.recovery import (
+    PeersRun,
+    ShrinkingRun,
+    peers_played,
+    shrinking_played,
+)
 from planner.evidence.goodput.simulation import Run, simulate
 
 THETA_S = 50_700 * 3600.0
@@ -34,15 +39,15 @@ UPKEEP = Upkeep(
 def test_recovery_from_peers_is_that_of_a_simulated_run(
     mtbf: float, covered: float, store_write: float, copies: int, while_down: bool
 ) -> None:
-    job = WithPeers(
-        mtbf=mtbf, covered=covered, work=70.0, stall=2.0, write=25.0, store_write=store_write,
-        copies=copies, near=400.0, far=720.0, while_down=while_down,
+    job = PeersRun(
+        mtbf_s=mtbf, covered=covered, work_s=70.0, stall_s=2.0, write_s=25.0,
+        store_write_s=store_write, copies=copies, near_s=400.0, far_s=720.0, while_down=while_down,
     )  # fmt: skip
     down = Interruptions(mtbf_s=mtbf, detection_s=0.0, restart_s=720.0, while_down=while_down)
     peers = PeerCopies(covered=covered, stall_s=2.0, write_s=25.0, restart_s=400.0)
     late = min((store_write - 25.0) / 72.0, copies)
     known = shares_of(np.array(70.0), np.array(float(copies)), np.array(late), down, peers)
-    found = with_peers(job, 40_000, seed=27)
+    found = peers_played(job, 40_000, seed=27)
     assert found.work == pytest.approx(float(known.work), rel=0.01)
     assert found.stalls == pytest.approx(float(known.stalls), rel=0.01)
     assert found.down == pytest.approx(float(known.down), rel=0.01)
@@ -106,11 +111,11 @@ def test_shrinking_is_that_of_a_simulated_run(
              known.waits, known.maintenance)  # fmt: skip
     assert float(sum(parts)) == pytest.approx(1.0, rel=1e-9)
     alone = goodput(THETA_S, replace(pace, chips=run.chips, step_time_s=run.step_time_s), upkeep)
-    found = shrinks(
-        Shrinks(
-            theta=THETA_S, chips=tuple(run.chips), steps=tuple(run.step_time_s),
-            works=tuple(alone.steps_between * run.step_time_s), stall=5.0, write=30.0, down=720.0,
-            restart=600.0, node_share=0.5, repair=72 * 3600.0, spares=spares,
+    found = shrinking_played(
+        ShrinkingRun(
+            theta_s=THETA_S, chips=tuple(run.chips), step_s=tuple(run.step_time_s),
+            work_s=tuple(alone.steps_between * run.step_time_s), stall_s=5.0, write_s=30.0,
+            down_s=720.0, restart_s=600.0, node_share=0.5, repair_s=72 * 3600.0, spares=spares,
             while_down=while_down,
         ),
         40_000,
