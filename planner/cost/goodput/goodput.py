@@ -27,6 +27,8 @@ from planner.cost.goodput.segments import (
 )
 from planner.cost.goodput.spares import waiting
 
+PARTS = ("stalls", "down", "lost", "stragglers", "waits", "smaller", "maintenance")
+"""What takes time that does not count, as `Goodput` has it: with `work` all of it."""
 _MOST_THETA_S = 1e18
 
 
@@ -162,6 +164,10 @@ class Goodput:
     store_every: FloatArray
     failures_per_s: FloatArray
     times: FloatArray | None = None
+
+    def parts(self, *left_out: str) -> dict[str, float]:
+        """What takes the time of one plan that does not count, by name, some names left out."""
+        return {name: float(getattr(self, name)) for name in PARTS if name not in left_out}
 
 
 def goodput(

@@ -107,9 +107,7 @@ def test_shrinking_is_that_of_a_simulated_run(
     pace = Pace(chips=chips, step_time_s=2.0, steps=1e9, saved=saved)
     upkeep = replace(UPKEEP, while_down=while_down)
     known = shrinking(THETA_S, pace, replace(upkeep, spares=spares), run)
-    parts = (known.work, known.smaller, known.stragglers, known.stalls, known.down, known.lost,
-             known.waits, known.maintenance)  # fmt: skip
-    assert float(sum(parts)) == pytest.approx(1.0, rel=1e-9)
+    assert float(known.work) + sum(known.parts().values()) == pytest.approx(1.0, rel=1e-9)
     alone = goodput(THETA_S, replace(pace, chips=run.chips, step_time_s=run.step_time_s), upkeep)
     found = shrinking_played(
         ShrinkingRun(
@@ -165,8 +163,7 @@ def test_planned_maintenance_takes_its_share_of_all() -> None:
     assert float(some.maintenance) == 0.02
     up = goodput(THETA_S, pace, UPKEEP).failures_per_s * (1.0 - never.waits)
     assert float(never.failures_per_s) == pytest.approx(float(up)), "none while it waits"
-    parts = ("work", "stragglers", "stalls", "down", "lost", "waits", "smaller", "maintenance")
-    assert sum(float(getattr(some, name)) for name in parts) == pytest.approx(1.0)
+    assert float(some.work) + sum(some.parts().values()) == pytest.approx(1.0)
 
 
 @each(("cluster", "name", "chips", "found"), [
