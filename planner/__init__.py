@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from planner.plan import Stage as Stage
     from planner.studies.feasibility.asking import feasible as feasible
     from planner.studies.ridgeline.asking import ridgelines as ridgelines
+    from planner.studies.run.asking import goodput as goodput
 
 __all__ = [
     "InfeasibleError",
@@ -49,6 +50,7 @@ __all__ = [
     "explain",
     "export_file",
     "feasible",
+    "goodput",
     "ridgelines",
     "solve",
     "solve_down",
@@ -70,6 +72,7 @@ _HOME = {
     "collective_front": "collectives.questions.fronts",
     "compare": "answers.explained",
     "feasible": "studies.feasibility.asking",
+    "goodput": "studies.run.asking",
     "ridgelines": "studies.ridgeline.asking",
     "Plan": "plan",
     "Stage": "plan",

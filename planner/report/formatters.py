@@ -22,6 +22,7 @@ from planner.report.tables.down import down_view
 from planner.report.tables.explain import explain_view
 from planner.report.tables.export import export_view
 from planner.report.tables.feasible import feasible_view
+from planner.report.tables.goodput_over_chips import goodput_view
 from planner.report.tables.phases import phases_view
 from planner.report.tables.screen import evaluate_screen, solve_screen
 from planner.report.tables.sections import evaluate_view, solve_view
@@ -32,6 +33,7 @@ from planner.results.export import ExportResult
 from planner.results.plan import PlanResult
 from planner.results.result import EvaluateResult, SolveResult
 from planner.studies.feasibility.answer import FeasibleResult
+from planner.studies.run.answer import RunResult
 
 
 def _register(
@@ -71,3 +73,4 @@ _register(ExportResult, export_view)
 _register(VaryResult, vary_view)
 _register(PhasesResult, phases_view)
 _register(DownResult, down_view)
+_register(RunResult, goodput_view)

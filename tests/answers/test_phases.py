@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,15 @@ from support.cases import each
 import planner
 from planner.answers.api import solve_request
 from planner.answers.run.passages import passage_of
-from planner.answers.run.phased import Phase, PhasesResult
+from planner.answers.run.phased import Passage, Phase, PhasesResult
 from planner.answers.run.phases import solve_phases
 from planner.answers.run.shared import with_one_plan
+from planner.answers.run.stops import stop_between
 from planner.base.errors import InputError
+from planner.cost.goodput.checkpoints import checkpoint_bytes
 from planner.plan import Plan, Stage
 from planner.question.request import request_from
+from planner.question.resolved import resolve
 from planner.question.run.phases import read_phases
 
 SMALL: dict[str, Any] = {
@@ -58,8 +62,10 @@ def test_each_phase_is_the_question_alone_and_all_add_up(found: PhasesResult) ->
         answer.best.plan for answer in answers
     ]
     assert found.total is not None
+    pairs = zip(pairwise(found.phases), found.passages, strict=True)
+    stops = [stop_between(*pair, passage) for pair, passage in pairs]
     for name in ADDED:
-        parts = [getattr(answer.run, name) for answer in answers]
+        parts = [getattr(run, name) for run in (*(answer.run for answer in answers), *stops)]
         assert getattr(found.total.run, name) == pytest.approx(sum(parts), rel=1e-12), name
     kept = [answer.run.goodput for answer in answers]
     assert found.total.failures == pytest.approx(sum(one.failures for one in kept))
@@ -79,8 +85,39 @@ def test_their_proofs_are_the_proof_of_the_sum(found: PhasesResult) -> None:
     assert found.total is not None
     assert found.total.objective == pytest.approx(least, rel=1e-12)
     assert found.total.bound == pytest.approx(least, rel=1e-12)
-    assert found.total.objective == pytest.approx(found.total.run.ideal_days * 86400, rel=1e-12)
+    work_s = found.total.run.ideal_days * 86400 - found.total.stops_s
+    assert found.total.objective == pytest.approx(work_s, rel=1e-12)
     assert "their proofs are the proof of the sum" in str(found)
+
+
+def test_a_stop_is_a_last_checkpoint_and_a_restart(found: PhasesResult) -> None:
+    """On 8 chips, each with 122.07 MB/s of the store and the power of a chip that waits."""
+    assert found.total is not None
+    model = resolve(found.phases[0].request, chips=8).cost
+    write_s, seconds = checkpoint_bytes(model.job) / (8 * 1.2207e8), 0.0
+    for phase, passage in zip(found.phases[:-1], found.passages, strict=True):
+        assert phase.best is not None
+        held = phase.best.memory_bytes["weights"] + phase.best.memory_bytes["optimizer"]
+        copy_s = held / model.chip.host_link_bandwidth_bytes_per_s
+        assert passage.loads
+        seconds += copy_s + write_s + 600
+    assert found.total.stops_s == pytest.approx(seconds, rel=1e-9)
+    first, second, _ = found.phases
+    loads, brought = (
+        stop_between(first, second, Passage(form="torch_dist", refused=refused))
+        for refused in ((), ("tp",))
+    )
+    assert loads is not None
+    assert brought is not None
+    more_s = (brought.ideal_days - loads.ideal_days) * 86400
+    assert more_s == pytest.approx(2 * write_s), "read and written in another form"
+    chip_w = model.chip.wait_w + model.chip.host_w + model.network_w_per_chip(8)
+    runs = [phase.answer.run for phase in found.phases if phase.answer.run]
+    joules = (found.total.run.energy_mwh or 0) - sum(run.energy_mwh or 0 for run in runs)
+    assert joules * 3.6e9 == pytest.approx(8 * chip_w * seconds, rel=1e-6)
+    money = (found.total.run.cost or 0.0) - sum(run.cost or 0.0 for run in runs)
+    assert money == pytest.approx(2.0 * 8 * seconds / 3600, rel=1e-6)
+    assert "stops between phases" in str(found)
 
 
 def test_one_plan_of_a_warm_up(warmed: PhasesResult) -> None:
@@ -90,6 +127,8 @@ def test_one_plan_of_a_warm_up(warmed: PhasesResult) -> None:
     assert second.best is not None
     assert first.best.plan == second.best.plan
     assert (first.same, second.same) == (False, True)
+    assert warmed.total is not None
+    assert warmed.total.stops_s == 0.0
     small, large = (every_plan_s({**SMALL, "batch_tokens": batch}) for batch in (2**17, 2**18))
     steps = [1e10 / 2**17, 3e10 / 2**18]
     least = min(steps[0] * small[plan] + steps[1] * large[plan] for plan in small.keys() & large)
@@ -123,7 +162,9 @@ def test_a_sum_that_is_not_proved_says_how_far_off_it_is() -> None:
 def test_energy_adds_and_memory_does_not() -> None:
     energy = solve_phases(**SMALL, phases=PHASES[1:], objective="energy")
     assert energy.total is not None
-    assert energy.total.objective == pytest.approx(energy.total.run.energy_mwh * 3.6e9, rel=1e-3)
+    runs = [phase.answer.run for phase in energy.phases if phase.answer.run]
+    joules = sum(run.energy_mwh or 0.0 for run in runs) * 3.6e9
+    assert energy.total.objective == pytest.approx(joules, rel=1e-3), "stops left out"
     memory = solve_phases(**SMALL, phases=PHASES[1:], objective="memory")
     assert memory.total is not None
     assert (memory.total.objective, memory.total.bound) == (None, None)

@@ -41,7 +41,9 @@ def test_every_file_is_there_for_each_phase(tmp_path: Path) -> None:
     target = ("--to", "megatron", "-o", tmp_path / "launch")
     assert planner("export", tmp_path / "run-2.yaml", *target).code == 0
     days = [phase["training_run"]["days"] for phase in document["phases"]]
-    assert document["total"]["days"] == pytest.approx(sum(days))
+    stops_s = document["total"]["stops_s"]
+    assert stops_s > 600
+    assert document["total"]["days"] == pytest.approx(sum(days) + stops_s / 86400)
 
 
 def test_a_job_file_and_python_ask_the_same(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from planner.plan import PlanTable
 from planner.question.options import SpaceOptions
 from planner.question.request import request_from
 from planner.results.result import SolveResult
+from planner.search.columns import proving
 from planner.search.driver import Driver
 from planner.search.limits import Limits
 from planner.search.objective import optimum
@@ -193,6 +194,11 @@ def solved(objective: str, **fields: Any) -> SolveResult:
     return planner.solve(**{**JOB, "chips_at_most": 64, **fields}, objective=objective)
 
 
+def test_the_least_of_a_run_over_chips_is_proved_on_a_front_that_holds_it() -> None:
+    for one in (DAYS, MONEY, ENERGY):
+        assert one in proving(one)
+
+
 def test_the_number_of_chips_is_a_choice_with_an_optimum_inside() -> None:
     """Time takes all chips, days fewer, money one: each is the least of all counts alone."""
     time, days = solved("time"), solved("days")
@@ -210,10 +216,11 @@ def test_the_number_of_chips_is_a_choice_with_an_optimum_inside() -> None:
     assert money.objective == pytest.approx(min(run.cost or np.inf for run in runs), rel=1e-12)
 
 
-def test_the_objective_is_what_the_answer_prints() -> None:
+@each("kept", [{}, {"failure_domain": "rail", "spares": 8, "repair": "1h"}])
+def test_the_objective_is_what_the_answer_prints(kept: dict[str, Any]) -> None:
     prices = {"price_per_chip_hour": 2.0, "electricity_price": 0.1}
     for name in ("days", "run-energy", "run-money"):
-        found = solved(name, **prices)
+        found = solved(name, **prices, **kept)
         run = found.run
         assert run is not None
         printed = {
@@ -224,6 +231,32 @@ def test_the_objective_is_what_the_answer_prints() -> None:
         assert found.objective == pytest.approx(printed[name], rel=1e-12)
         assert found.best is not None
         assert [point.plan for point in found.front if point.plan == found.best.plan]
+
+
+def test_a_chance_of_90_percent_is_an_end_of_the_interval_of_the_days() -> None:
+    """Which is the root of the sum of the squares of the errors of step time and rate."""
+    rare = {"chip_hours_per_failure": None, "failure_site": "opt-175b", "restart": "200h"}
+    asked = {**JOB, **rare, "chips": 64, "fix": {"dp": ["64"]}}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    one = planner.solve(**asked)
+    run, best = one.run, one.require()
+    assert run is not None
+    assert run.goodput is not None
+    days, kept = run.days or 0.0, run.goodput
+    ends = (
+        (run.days_low, "10%", best.step_time_low_s, kept.high),
+        (run.days_high, "90%", best.step_time_high_s, kept.low),
+    )
+    for end, chance, step_s, share in ends:
+        assert end is not None
+        assert step_s is not None
+        errors = np.log(step_s / best.step_time_s), np.log(kept.share / share)
+        assert min(np.abs(errors)) > 0.02, "both count"
+        assert np.log(end / days) ** 2 == pytest.approx(np.square(errors).sum(), rel=1e-9)
+        for share_of_end, fits in ((0.999, False), (1.001, True)):
+            found = planner.solve(**asked, deadline=f"{share_of_end * end}d@{chance}")
+            assert (found.best is not None) is fits, (chance, share_of_end)
+    assert (run.days_low or 0.0) < days < (run.days_high or 0.0)
 
 
 def test_a_front_of_days_against_money_over_chips_names_where_the_plan_changes() -> None:

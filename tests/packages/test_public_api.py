@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SURFACE = [
     "InfeasibleError", "InputError", "Plan", "PlannerError", "Stage", "TimeLimitError",
     "__version__", "collective_front", "compare", "evaluate", "explain", "export_file",
-    "feasible", "ridgelines", "solve", "solve_down", "solve_phases", "vary",
+    "feasible", "goodput", "ridgelines", "solve", "solve_down", "solve_phases", "vary",
 ]  # fmt: skip
 
 
@@ -79,7 +79,16 @@ def test_the_tree_of_errors() -> None:
 
 @each(
     "name",
-    ["solve", "evaluate", "feasible", "explain", "compare", "ridgelines", "collective_front"],
+    [
+        "solve",
+        "evaluate",
+        "feasible",
+        "explain",
+        "compare",
+        "goodput",
+        "ridgelines",
+        "collective_front",
+    ],
 )
 def test_docstrings_say_what_is_raised(name: str) -> None:
     doc = inspect.getdoc(getattr(planner, name)) or ""

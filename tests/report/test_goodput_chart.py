@@ -10,7 +10,7 @@ import pytest
 from planner.cost.goodput.goodput import Pace, Upkeep
 from planner.cost.goodput.rates import HOUR_S, Rate, rate_of_site
 from planner.cost.goodput.segments import Checkpointing
-from planner.evidence.goodput.said import SAID
+from planner.evidence.goodput.said import runs_said
 from planner.report.charts.goodput import goodput_picture
 from planner.report.drawing.chart import Area, Bar, Chart, Dot, Line
 from planner.studies.run.kept import Kept
@@ -40,7 +40,9 @@ def test_the_curve_falls_from_point_to_point_and_has_what_was_published() -> Non
     assert shares == sorted(shares, reverse=True)
     dots = {mark.words: mark for mark in curve.marks if isinstance(mark, Dot)}
     assert "16,384: 84.3 %" in dots
-    assert {said.run for said in SAID if said.published} <= set(dots)
+    said = {one.run: one for one in runs_said() if one.published}
+    assert {run for run, one in said.items() if not one.projected} <= set(dots)
+    assert not {run for run, one in said.items() if one.projected} & set(dots), "not measured"
     llama = dots["Llama 3 405B"]
     assert (llama.x, llama.y, llama.shape) == (16_384.0, 90.0, "triangle"), "a bound"
     assert dots["ByteRobust"].y == 97.0

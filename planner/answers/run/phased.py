@@ -95,14 +95,18 @@ class Sum:
     """What all phases take together.
 
     Attributes:
-        run: Days, energy, money and CO2, summed; its `goodput` is None: each phase has its own.
-        share: Days if nothing failed over days; None where nobody knows how often chips fail.
+        run: Days, energy, money and CO2, summed, with the stops from phase to phase; its `goodput`
+            is None: each phase has its own.
+        stops_s: Seconds of these stops.
+        share: Days if nothing failed over days, stops left out; None where nobody knows how often
+            chips fail.
         failures: Expected, of all phases; None where that is not known.
-        objective, bound: What is minimized, summed over the steps, and what no plans go below;
-            both None where it has no sum, as memory has none.
+        objective, bound: What is minimized, summed over the steps, and what no plans go below,
+            stops left out; both None where it has no sum, as memory has none.
     """
 
     run: TrainingRun
+    stops_s: float
     share: float | None
     failures: float | None
     objective: float | None
@@ -112,7 +116,7 @@ class Sum:
         """The record as JSON-ready data."""
         run = self.run.to_dict()
         del run["goodput"], run["break_even_chip_hours"]
-        own = ("share", "failures", "objective", "bound")
+        own = ("stops_s", "share", "failures", "objective", "bound")
         return run | {name: getattr(self, name) for name in own}
 
 

@@ -3,8 +3,8 @@
 The plan of a phase limits that of no other, so that the least sum is the sum of the least: the
 proofs of the phases are the proof of the sum. Phases that share a plan are the exception
 (`planner.answers.run.shared`). Errors of their step times and failure rates come from one model, so
-that the ends of their intervals add too. What it takes to go from one phase to the next, a last
-checkpoint and a restart, is not counted.
+that the ends of their intervals add too. The stops from phase to phase
+(`planner.answers.run.stops`) are added to what the run takes, and are no part of what is minimized.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from planner.answers.api import solve_request
 from planner.answers.run.passages import passage_of
 from planner.answers.run.phased import Passage, Phase, PhasesResult, Sum
 from planner.answers.run.shared import with_one_plan
+from planner.answers.run.stops import stop_between
 from planner.base.errors import InputError
 from planner.base.messages import Origin
 from planner.base.progress import Progress
@@ -31,6 +32,7 @@ from planner.results.certificate import Certificate
 from planner.results.parts import TrainingRun
 from planner.results.result import SolveResult
 
+_DAY_S = 86400.0
 _SUMMED = (
     "tokens", "steps", "days", "days_low", "days_high", "ideal_days", "energy_mwh",
     "facility_energy_mwh", "cost", "electricity_cost", "co2_t",
@@ -64,14 +66,16 @@ def solve_phases_request(
         for at, (own, same) in enumerate(asked, start=1)
     ]
     solved = all(phase.best is not None for phase in phases)
+    passages: list[Passage] = []
     if solved:
         phases = [phase for group in _groups(phases) for phase in group]
+        passages = [*_passages(phases)]
     return PhasesResult(
         subject=_subject(phases),
         asked=asked_of(request),
         phases=tuple(phases),
-        passages=tuple(_passages(phases)) if solved else (),
-        total=_total(phases) if solved else None,
+        passages=tuple(passages),
+        total=_total(phases, passages) if solved else None,
         seconds=time.perf_counter() - started,
     )
 
@@ -177,24 +181,31 @@ def _subject(phases: Sequence[Phase]) -> str:
     return f"{jobs[0]['model']} on {chips}{jobs[0]['chip']} ({jobs[0]['hardware']})"
 
 
-def _total(phases: Sequence[Phase]) -> Sum | None:
-    """What all phases take together."""
+def _total(phases: Sequence[Phase], passages: Sequence[Passage]) -> Sum | None:
+    """What all phases take together, with the stops between them."""
     runs = [phase.answer.run for phase in phases]
     known = [run for run in runs if run is not None]
     if len(known) < len(runs):
         return None
-    sums: dict[str, Any] = {name: _added([getattr(one, name) for one in known]) for name in _SUMMED}
-    run = TrainingRun(**sums)
+    pairs = zip(pairwise(phases), passages, strict=True)
+    stops = [stop for pair, one in pairs if (stop := stop_between(*pair, one)) is not None]
+    run, work = _summed([*known, *stops]), _summed(known)
     kept = [one.goodput for one in known]
     failures = _added([None if one is None else one.failures for one in kept])
-    share = None if None in kept or not run.days else run.ideal_days / run.days
+    share = None if None in kept or not work.days else work.ideal_days / work.days
     return Sum(
         run=run,
+        stops_s=sum(stop.ideal_days for stop in stops) * _DAY_S,
         share=share,
         failures=failures,
         objective=_weighed(phases, lambda proof: proof.objective),
         bound=_weighed(phases, lambda proof: proof.bound),
     )
+
+
+def _summed(runs: Sequence[TrainingRun]) -> TrainingRun:
+    sums: dict[str, Any] = {name: _added([getattr(one, name) for one in runs]) for name in _SUMMED}
+    return TrainingRun(**sums)
 
 
 def _added(values: Sequence[float | None]) -> float | None:

@@ -160,13 +160,13 @@ def _ideal(request: Request, result: PlanResult) -> TrainingRun:
         electricity_cost=None,
         co2_t=None,
     )
-    return _priced(run, request, result, seconds, steps * result.energy_per_step_j)
+    return priced(run, request, result, seconds, steps * result.energy_per_step_j)
 
 
-def _priced(
+def priced(
     run: TrainingRun, request: Request, result: PlanResult, time_s: float, joules: float
 ) -> TrainingRun:
-    """With its energy, and what days and energy cost.
+    """A run with its energy, and what days and energy cost.
 
     Args:
         run: The run.
@@ -217,7 +217,7 @@ def _with_failures(
         days_high=days * high if math.isfinite(high) else None,
         goodput=_record(spent, kept, model, time_s),
     )
-    return _priced(run, request, result, time_s, float(costs.energy_j))
+    return priced(run, request, result, time_s, float(costs.energy_j))
 
 
 def _against_deadline(run: TrainingRun, request: Request) -> TrainingRun:
@@ -267,13 +267,7 @@ def _record(spent: Goodput, kept: _Kept, model: CostModel, wall_s: float) -> Run
         share=share,
         low=low,
         high=high,
-        stalls=float(spent.stalls),
-        down=float(spent.down),
-        lost=float(spent.lost),
-        stragglers=float(spent.stragglers),
-        waits=float(spent.waits),
-        smaller=float(spent.smaller),
-        maintenance=float(spent.maintenance),
+        **spent.parts(),
         chip_hours_per_failure=rate.theta_s / HOUR_S,
         chip_hours_low=rate.low_s / HOUR_S,
         chip_hours_high=rate.high_s / HOUR_S,

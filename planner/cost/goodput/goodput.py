@@ -27,6 +27,8 @@ from planner.cost.goodput.segments import (
 )
 from planner.cost.goodput.spares import waiting
 
+PARTS = ("stalls", "down", "lost", "stragglers", "waits", "smaller", "maintenance")
+"""What takes time that does not count, as `Goodput` has it: with `work` all of it."""
 _MOST_THETA_S = 1e18
 
 
@@ -56,9 +58,15 @@ class Upkeep:
     maintenance: float = 0.0
     while_down: bool = True
 
+    def between_s(self, mtbf_s: FloatArray | float) -> FloatArray:
+        """Mean seconds of wall time from one failure to the next of jobs that wait for nothing."""
+        down = 0.0 if self.while_down else self.detection_s + self.restart_s
+        return np.add(mtbf_s, down)
+
     def pulled(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
         """Mean number of failure domains under repair, with enough spares."""
-        return np.divide(self.node_share * self.repair_s * np.asarray(chips), theta_s)
+        between = self.between_s(np.divide(theta_s, np.asarray(chips)))
+        return np.divide(self.node_share * self.repair_s, between)
 
     def waits(self, theta_s: FloatArray | float, chips: FloatArray | float) -> FloatArray:
         """Share of the time in which jobs wait for spares."""
@@ -157,6 +165,10 @@ class Goodput:
     failures_per_s: FloatArray
     times: FloatArray | None = None
 
+    def parts(self, *left_out: str) -> dict[str, float]:
+        """What takes the time of one plan that does not count, by name, some names left out."""
+        return {name: float(getattr(self, name)) for name in PARTS if name not in left_out}
+
 
 def goodput(
     theta_s: FloatArray | float, pace: Pace, upkeep: Upkeep, known: Known | None = None
@@ -198,7 +210,7 @@ def _rhythm(known: Known, pace: Pace, upkeep: Upkeep) -> Rhythm:
     down = upkeep.interruptions(known.mtbf_s)
     step = np.divide(pace.step_time_s, 1.0 - upkeep.straggler_loss)
     if pace.peers is not None:
-        return best_rhythm(step, down, pace.saved, pace.peers)
+        return best_rhythm(step, down, pace.saved, pace.peers, pace.steps)
     best = np.maximum(known.free_work_s, pace.saved.write_s)
     between = np.minimum(best_steps(step, down, pace.saved, best), np.maximum(pace.steps, 1.0))
     spent = shares(between * step, down, pace.saved)

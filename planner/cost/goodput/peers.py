@@ -73,7 +73,11 @@ class Rhythm:
 
 
 def best_rhythm(
-    step_s: FloatArray | float, down: Interruptions, saved: Checkpointing, peers: PeerCopies
+    step_s: FloatArray | float,
+    down: Interruptions,
+    saved: Checkpointing,
+    peers: PeerCopies,
+    most: FloatArray | float = np.inf,
 ) -> Rhythm:
     """(n,) steps between two copies to a peer that make a run shortest, of a fine grid.
 
@@ -84,6 +88,7 @@ def best_rhythm(
         down: What a failure costs that is not covered.
         saved: Of a checkpoint in the store; its stall is that of the copy.
         peers: The copies.
+        most: Steps of the whole runs.
     """
     step = np.asarray(step_s, dtype=np.float64)[..., None]
     often = replace(down, mtbf_s=np.divide(down.mtbf_s, np.maximum(peers.covered, 0.05)))
@@ -91,6 +96,7 @@ def best_rhythm(
     work = np.where(np.isfinite(start), start, 1e12)[..., None]
     for grid in (_AROUND, _CLOSER):
         tried = np.maximum(np.rint(work * grid / step), _fewest(step, peers))
+        tried = np.minimum(tried, np.maximum(_wide(most), 1.0))
         work = _best(tried, step, down, saved, peers) * step
     steps = work / step
     shares, copies = _spent(steps, step, down, saved, peers)

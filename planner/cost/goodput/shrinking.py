@@ -6,8 +6,9 @@ any more. k goes up at the rate q N_k / theta and down at k / V: a birth-death p
 
     p_k = p_0 prod (q N_j V / theta) / k!,    j = 0 .. k - 1,
 
-whatever the law of the repair (as of Erlang's, `spares`). With k away the time goes as that of a
-job of N_k chips (`goodput`), and
+whatever the law of the repair (as of Erlang's, `spares`). (Where no failure strikes during
+downtimes, these are added to the times M_k = theta / N_k between failures.) With k away the time
+goes as that of a job of N_k chips (`goodput`), and
 
     work = sum p_k T_k / E_k t_0 / t_k.
 
@@ -54,7 +55,7 @@ def shrinking(theta_s: float, pace: Pace, upkeep: Upkeep, sizes: Sizes) -> Goodp
     spare = (upkeep.spares or 0) // upkeep.domain_nodes
     chips = np.concatenate([np.full(spare, sizes.chips[0]), sizes.chips])
     step_s = np.concatenate([np.full(spare, sizes.step_time_s[0]), sizes.step_time_s])
-    p = _law(upkeep.node_share * upkeep.repair_s * chips / theta_s)
+    p = _law(upkeep.pulled(theta_s, chips))
     alone = replace(upkeep, spares=None, maintenance=0.0)
     each = goodput(theta_s, replace(pace, chips=chips, step_time_s=step_s), alone)
     up, down = _up(each, chips, theta_s, upkeep)
@@ -84,9 +85,10 @@ def _up(
 ) -> tuple[FloatArray, FloatArray]:
     """(k,) time up over that of a job that never shrinks, and the share of the time that is not."""
     away = np.arange(len(chips))
-    after = 1.0 - upkeep.node_share + away * theta_s / (chips * upkeep.repair_s)
+    between = upkeep.between_s(theta_s / chips)
+    after = 1.0 - upkeep.node_share + away * between / upkeep.repair_s
     grows = chips != np.append(chips[1:], 0.0)
-    restart = upkeep.restart_s * chips / theta_s
+    restart = upkeep.restart_s / between
     cut = -np.expm1(-restart) if upkeep.while_down else restart
     planned = grows * upkeep.node_share * cut
     down = np.minimum(each.down * after + planned, 1.0)

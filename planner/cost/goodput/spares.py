@@ -1,10 +1,13 @@
 """Nodes that wait to take the place of broken ones: how many, and what too few cost.
 
 A share q of the failures pulls a node, which is a spare again after the repair V. With enough
-spares the nodes under repair at any time are Poisson with mean m = q V N / theta. With S spares the
-job waits while S + 1 are under repair, and no node fails while it waits: a loss system of S + 1
+spares the nodes under repair at any time are Poisson with mean m = q V / M, M the wall time from
+one failure to the next: theta / N, with the downtime where no failure strikes in it. With S spares
+the job waits while S + 1 are under repair, and no node fails while it waits: a loss system of S + 1
 servers, where the time that all are busy is Erlang's B(S + 1, m), whatever the law of the repair
-(A. K. Erlang, 1917; B. A. Sevast'yanov, Theory of Probability and its Applications 2, 1957).
+(A. K. Erlang, 1917; B. A. Sevast'yanov, Theory of Probability and its Applications 2, 1957). With
+that downtime failures come more evenly than Poisson's, so that a little less is waited than is said
+here.
 """
 
 from __future__ import annotations

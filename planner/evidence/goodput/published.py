@@ -2,9 +2,9 @@
 
 What a run states is put in, the rest is predicted: the step time by the cost model, as `planner
 validate` predicts it, without a factor of the installation; goodput from how often the run failed,
-with detection and restart as usual. Where a run says its effective time but not how often it
-failed, the row has the rate that gives it; where it says both and they do not meet, how long an
-interruption must have taken.
+with detection and restart as usual, unless it says how long they take. Where a run says its
+effective time but not how often it failed, the row has the rate that gives it; where it says both,
+how long an interruption must have taken.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 from frozen_records import dataclass
 from planner.base.bisection import turn
 from planner.cost.evaluate import evaluate_table
-from planner.cost.goodput.goodput import Pace, break_even_s, goodput, usual_upkeep
+from planner.cost.goodput.goodput import Pace, Upkeep, break_even_s, goodput, usual_upkeep
 from planner.cost.goodput.rates import HOUR_S, rate_of_site
 from planner.cost.goodput.segments import Checkpointing
 from planner.evidence.csvfile import published as rows_of
-from planner.evidence.goodput.said import SAID, Said
+from planner.evidence.goodput.said import Said, runs_said
 from planner.evidence.runs.rows import run_of
 from planner.evidence.validation.predicting import Constants
 from planner.plan import PlanTable
@@ -106,13 +106,13 @@ def _over(predicted: float | None, said: float | None) -> float | None:
 
 def published_rows() -> tuple[Published, ...]:
     """The published runs; a stall of their checkpoints counts where they say it."""
-    return tuple(_published(said) for said in SAID)
+    return tuple(_published(said) for said in runs_said())
 
 
 def _published(said: Said) -> Published:
     pace, predicted, step = _pace(said), None, _step_s(said)
     if said.site:
-        predicted = float(goodput(rate_of_site(said.site).theta_s, pace, usual_upkeep()).work)
+        predicted = float(goodput(rate_of_site(said.site).theta_s, pace, _upkeep(said)).work)
     theta, down = _closing(said, pace)
     return Published(
         run=said.run,
@@ -130,6 +130,13 @@ def _published(said: Said) -> Published:
         missing=said.missing,
         source=said.source,
     )
+
+
+def _upkeep(said: Said) -> Upkeep:
+    """How it is kept going, as it says or as usual."""
+    if said.down_s is None:
+        return usual_upkeep()
+    return replace(usual_upkeep(), detection_s=0.0, restart_s=said.down_s)
 
 
 def _pace(said: Said) -> Pace:
@@ -176,5 +183,5 @@ def _theta_s(said: Said) -> float | None:
         return rate_of_site(said.site).theta_s
     if not said.as_often_as:
         return None
-    (other,) = (one for one in SAID if one.run == said.as_often_as)
+    (other,) = (one for one in runs_said() if one.key == said.as_often_as)
     return _closing(other, _pace(other))[0]

@@ -102,6 +102,8 @@ def sum_rows(result: PhasesResult, total: Sum) -> list[tuple[str, str]]:
     else:
         own = [("if nothing failed", f"{plain(total.run.ideal_days)} days")]
         own.append(("goodput", show_percent(total.share)))
+    if total.stops_s:
+        own.append(("stops between phases", f"{show_seconds(total.stops_s)}, in the time"))
     if total.failures is not None:
         own.append(("failures", f"{plain(total.failures)} expected"))
     return [*rows[:3], *own, *rows[3:], ("proof", _proof_words(result, total))]

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from frozen_records import dataclass
+from planner.base.printable import Shown
 from planner.question.provenance import stamped
 
 
@@ -52,7 +53,7 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Shown):
     """Goodput over chips.
 
     Attributes:

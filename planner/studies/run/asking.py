@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from planner.base.errors import InputError
+from planner.base.messages import not_one_of
 from planner.base.progress import Progress
 from planner.cost.goodput.goodput import chips_at
 from planner.cost.goodput.rates import HOUR_S
@@ -9,9 +13,31 @@ from planner.cost.goodput.spares import spares_for
 from planner.evidence.goodput.simulation import FAILURES, FAILURES_WITH_REPAIRS, goodput_of
 from planner.studies.run.answer import RunResult, RunRow
 from planner.studies.run.kept import Kept, kept_of
-from planner.studies.run.question import Law, Question
+from planner.studies.run.question import FIELDS, Law, Question, question_of
 
 HALF = 0.5
+
+
+def goodput(*, on_progress: Progress | None = None, **asked: Any) -> RunResult:
+    """How much of a run's time counts on so many chips, without a plan.
+
+    `planner.goodput(chips=[512, 16384], stall="5s")` answers as `planner goodput` does with the
+    same flags.
+
+    Args:
+        on_progress: Called with (what, done, of) while runs are simulated.
+        **asked: Flags of the command with `_` for `-`: `chips` or `nodes`, `stall`,
+            `checkpoint_bytes`, `step_time`, `simulate`, `runs`; and how the run is kept going.
+
+    Returns:
+        Goodput with its parts, for each number of chips.
+
+    Raises:
+        InputError: The question cannot be asked as it is; one line per mistake.
+    """
+    if unknown := [name for name in asked if name not in FIELDS]:
+        raise InputError("\n".join(f"goodput: {not_one_of(name, FIELDS)}" for name in unknown))
+    return goodput_over_chips(question_of(asked), on_progress)
 
 
 def goodput_over_chips(question: Question, on_progress: Progress | None = None) -> RunResult:
@@ -59,12 +85,7 @@ def _row(kept: Kept, question: Question, chips: int) -> RunRow:
         nodes=question.nodes(chips),
         mtbf_s=rate.theta_s / chips,
         share=float(found.work),
-        stalls=float(found.stalls),
-        down=float(found.down),
-        lost=float(found.lost),
-        stragglers=float(found.stragglers),
-        waits=float(found.waits),
-        maintenance=float(found.maintenance),
+        **found.parts("smaller"),
         low=low,
         high=high,
         checkpoint_every_s=kept.every_s(chips),

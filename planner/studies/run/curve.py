@@ -11,7 +11,7 @@ from planner.base.arrays import FloatArray
 from planner.base.units import plain
 from planner.cost.goodput.goodput import Goodput
 from planner.cost.goodput.rates import HOUR_S, Rate, rate_of_unseen_site
-from planner.evidence.goodput.said import SAID, Said
+from planner.evidence.goodput.said import Said, runs_said
 
 _FEWEST, _MOST, _POINTS = 64, 131_072, 49
 
@@ -26,7 +26,7 @@ class Curve:
         low, high: At the ends of its 80 % interval.
         unseen_low, unseen_high: At those of a site not seen.
         rate: The failure rate and what it rests on, in words.
-        published: Runs that say their effective time.
+        published: Runs that say their effective time, as they measured it.
     """
 
     chips: FloatArray
@@ -63,5 +63,7 @@ def curve_of(goodput: Callable[[int, float], Goodput], rate: Rate, chips: tuple[
         unseen_low=at(unseen.low_s),
         unseen_high=at(unseen.high_s),
         rate=f"{plain(rate.theta_s / HOUR_S)} chip-hours per failure, {rate.words}",
-        published=tuple(said for said in SAID if said.shown is not None),
+        published=tuple(
+            said for said in runs_said() if said.shown is not None and not said.projected
+        ),
     )

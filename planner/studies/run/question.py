@@ -265,3 +265,5 @@ _READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "runs": ("runs", lambda given: _count("runs", given, _MOST_RUNS)),
 }
 """Field of `Question` and reader, by flag."""
+FIELDS = (*_READERS, *UPKEEP_ALONE)
+"""What can be asked, by flag."""

@@ -13,6 +13,7 @@ from support.cases import each
 from planner.cost.evaluate import memory_table
 from planner.cost.goodput.checkpoints import checkpoint_bytes, checkpointing
 from planner.cost.goodput.goodput import Pace, Upkeep, break_even_s, chips_at, goodput
+from planner.cost.goodput.peers import PeerCopies
 from planner.cost.goodput.segments import Checkpointing
 from planner.cost.goodput.spares import spares_for, waiting
 from planner.cost.memory.state import trained_bytes
@@ -49,6 +50,10 @@ def test_shares_sum_to_one_over_plans_with_all_that_takes_time() -> None:
 def test_a_run_is_not_longer_between_checkpoints_than_itself() -> None:
     short = replace(pace(8), steps=40.0)
     assert float(goodput(1e12, short, UPKEEP).steps_between) == 40
+    copies = PeerCopies(covered=0.77, stall_s=5.0, write_s=10.0, restart_s=300.0)
+    found = goodput(1e12, replace(short, peers=copies), UPKEEP)
+    assert float(found.steps_between) == 40
+    assert 0.0 < float(found.work) < 1.0
 
 
 @pytest.mark.parametrize(("nodes", "spares"), [(64, 2), (512, 8), (2048, 20), (12_500, 91)])
@@ -85,6 +90,8 @@ def test_the_break_even_rate_gives_the_goodput() -> None:
 
 def test_chips_at_which_half_the_time_is_lost() -> None:
     chips = chips_at(0.5, THETA_S, pace(), UPKEEP)
+    slow = replace(UPKEEP, spares=0, straggler_loss=0.3, maintenance=0.1)
+    assert chips == chips_at(0.5, THETA_S, pace(), slow), "by failures alone"
     assert float(goodput(THETA_S, pace(chips), UPKEEP).work) == pytest.approx(0.5, abs=2e-3)
 
 
@@ -107,6 +114,8 @@ def test_checkpoints_of_a_plan() -> None:
     assert float(beside.write_s) == whole / 1e9
     blocking = checkpointing(model, held, 1e9, beside=False)
     assert (float(blocking.stall_s), float(blocking.write_s)) == (whole / 1e9, 0.0)
+    fast = checkpointing(model, held, 1e15, beside=False)
+    assert float(fast.stall_s) == float(beside.stall_s), "the job stops for the copy at least"
     adapters = resolve(request_from({**asked, "job": "lora"})).cost
     assert checkpoint_bytes(adapters.job) < 0.02 * whole
 
@@ -121,3 +130,12 @@ def test_a_checkpoint_copies_what_is_trained(fields: dict[str, str]) -> None:
     model = resolve(request_from(asked | fields)).cost
     parts = memory_table(model, PlanTable.from_plans([Plan(sharding="ddp", micro_batch=2)])).fullest
     assert float(trained_bytes(model.job, parts)[0]) == pytest.approx(checkpoint_bytes(model.job))
+
+
+def test_a_checkpoint_has_what_each_parameter_has_of_its_own_optimizer() -> None:
+    """Muon keeps one moment of matrices; embedding and head have both, as with Adam."""
+    asked = {"model": "llama3-8b", "hardware": "dgx-h100-ndr", "chips": 64, "optimizer": "muon"}
+    job = resolve(request_from(asked)).cost.job
+    ends = job.model.embedding_parameters + job.model.head_parameters
+    assert ends > 1e9
+    assert checkpoint_bytes(job) == 10 * (job.model.total_parameters - ends) + 14 * ends

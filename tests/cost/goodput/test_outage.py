@@ -26,6 +26,8 @@ def test_by_hand() -> None:
     assert float(detour.break_even_s) == 600 + 60 / 0.5 == 720
     assert float(detour.gained_s(720.0)) == 0.0
     assert float(detour.gained_s(721.0)) == pytest.approx(0.5)
+    sooner = Detour(rate=50.0, own_rate=100.0, in_s=600.0, back_s=100.0, restart_s=600.0)
+    assert float(sooner.break_even_s) == 600.0
     assert float(detour.gained_s(300.0)) == -60.0, "the plan never works, and is left all the same"
 
 

@@ -93,6 +93,7 @@ def test_the_closed_forms_are_those_of_simulated_runs(
     assert found.down_s.sum() / wall == pytest.approx(known.down, rel=0.01)
     assert found.lost_s.sum() / wall == pytest.approx(known.lost, rel=0.02)
     assert found.failures.sum() / wall == pytest.approx(known.failures_per_s, rel=0.01)
+    assert known.times == pytest.approx(1.0 + known.lost / known.work, rel=1e-9)
     assert found.wall_s == pytest.approx(
         run.total_s + found.stalls_s + found.down_s + found.waits_s + found.lost_s
     )

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from cli.command import planner, refused
 
+from planner import InputError, goodput
+
 PAGE = (Path(__file__).parents[3] / "docs" / "goodput.md").read_text(encoding="utf-8")
 RATE = "--chip-hours-per-failure 50700"
 WARM = "--detection 1min --restart 2min"
@@ -149,6 +151,17 @@ def test_a_restart_longer_than_the_time_between_failures_is_an_answer() -> None:
 def test_what_is_refused(line: str, said: str) -> None:
     (found,) = refused("goodput", *line.split())
     assert found.startswith(said), found
+
+
+def test_from_python_it_answers_as_the_command_does() -> None:
+    kept = {"spares": 4, "simulate": "weibull=0.7", "runs": 20, "while_down": False}
+    found = goodput(chips=[512, 16_384], stall="5s", **kept)
+    flags = "--spares 4 --simulate weibull=0.7 --runs 20 --no-while-down"
+    line = ("goodput", "--chips", "512,16384", "--stall", "5s", *flags.split())
+    assert found.to_dict() == planner(*line, "--json").document
+    assert str(found).strip() == planner(*line).out.strip()
+    with pytest.raises(InputError, match="goodput: 'chip' is not one of chips, nodes, "):
+        goodput(chip=64, stall="5s")
 
 
 def test_all_mistakes_are_said_at_once() -> None:
