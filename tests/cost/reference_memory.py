@@ -360,10 +360,12 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
             ends = _ends(job, plan, stage, local)
             held = min(2.0, frozen_bytes(job)[0]) * (parameters - ends) + 2 * ends
         return kept + held + 2 * copies(job) * parameters + trained * 4 * parameters
-    gradients = trained * framework.gradient_bytes * layer
-    live = max(2 * layer, min(framework.live_parameters, job.model.total_parameters))
+    compiled = framework.name == "jax"  # one pass of a loop over layers, gradients in 16 bits
+    at_once = 1 if compiled else 2
+    gradients = trained * (2.0 if compiled else framework.gradient_bytes) * layer
+    live = max(at_once * layer, min(framework.live_parameters, job.model.total_parameters))
     weight = min(2.0, frozen_bytes(job)[0]) if job.kind == "lora" else 2.0
-    return kept + weight * live + 2 * gradients + 2 * _ends(job, plan, stage, local)
+    return kept + weight * live + at_once * gradients + 2 * _ends(job, plan, stage, local)
 
 
 def stays_unsharded(job: Job, plan: Plan) -> bool:
