@@ -277,6 +277,7 @@ class FrameworkProfile:
         widened_at_once: Parameters of which zero3 makes that copy at a time (DeepSpeed's default
             `sub_group_size`).
         gathered_layers: Layers that zero3 holds gathered at once, with their gradients.
+        whole_gradient_bytes: Of a gradient of those before it is reduced; 0: `gradient_bytes`.
         live_parameters: Parameters that zero3 keeps gathered if the model has as many
             (DeepSpeed's default `stage3_max_live_parameters`).
         constant_bytes: Workspaces counted by the allocator.
@@ -333,6 +334,7 @@ class FrameworkProfile:
     widened_gradients: float = 0.0
     widened_at_once: float = 1e9
     gathered_layers: float = 2.0
+    whole_gradient_bytes: float = 0.0
     live_parameters: float = 0.0
     constant_bytes: float = 0.5 * GIB
     reserve_bytes: float = 2.5 * GIB

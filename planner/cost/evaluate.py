@@ -90,7 +90,12 @@ def evaluate_figures(
     return figures(model, evaluated_columns(model, columns_of(model, plans, batches, nets=nets)))
 
 
-def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None = None) -> Totals:
+def evaluate_totals(
+    model: CostModel,
+    plans: PlanTable,
+    columns: Columns | None = None,
+    held: tuple[FloatArray, FloatArray] | None = None,
+) -> Totals:
     """Time, energy and memory of every plan without their parts; otherwise `evaluate_table`.
 
     Layers and memory, which depend on few columns, are computed once per combination of them.
@@ -99,13 +104,14 @@ def evaluate_totals(model: CostModel, plans: PlanTable, columns: Columns | None 
         model: Job and machine.
         plans: n plans.
         columns: Their columns, where they were made before.
+        held: What `held_once` says of them, where it was asked before.
     """
     if plans.stages is not None:
         x = evaluated(model, plans)
         step, peak, copied = x.step, x.memory.peak, trained_bytes(model.job, x.memory.fullest)
     else:
         step = _timed_once(model, columns or columns_of(model, plans)).step
-        peak, copied = _held_once(model, plans)
+        peak, copied = held or held_once(model, plans)
     time_s, energy_j = step.time[:, 0], step.energy[:, 0]
     return Totals(
         step_time_s=time_s,
@@ -148,8 +154,12 @@ def step_times(model: CostModel, columns: Columns) -> FloatArray:
     return time
 
 
-def _held_once(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
-    """(n,) bytes of the fullest chip, and of its checkpoint, whatever its placement and clock."""
+def held_once(model: CostModel, plans: PlanTable) -> tuple[FloatArray, FloatArray]:
+    """(n,) bytes of the fullest chip, and of its checkpoint; placement and clock change nothing.
+
+    They are those of the job, whatever its chips and network; of the assumptions those that are
+    not numbers decide them (`mlp_blocks`, `fused_attention`).
+    """
     first, which = distinct([getattr(plans, name).astype(np.int64) for name in _HELD])
     held = memory_table(model, plans.take(first))
     return held.peak[which], trained_bytes(model.job, held.fullest)[which]
@@ -316,6 +326,7 @@ __all__ = [
     "evaluate_table",
     "evaluate_totals",
     "evaluated",
+    "held_once",
     "memory_table",
     "step_times",
 ]

@@ -56,6 +56,9 @@ def seq_len_of(asked: int | None, model: Model, job: str, defaults: Defaults | N
     if asked is not None:
         return asked
     length, reason = model.seq_len, f"what {model.name} was trained with"
+    known = model.quantities.get("seq_len")
+    if known is not None and known.kind == "assumed":
+        reason = f"assumed in the record of {model.name}: {known.note}"
     if job != PRETRAIN and (usual := usual_of(job)).seq_len <= length:
         whose = ", ".join(usual.seq_len_from)
         length, reason = usual.seq_len, f"median of {job} recipes of {whose} that pack"

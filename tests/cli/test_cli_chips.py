@@ -108,6 +108,22 @@ def test_that_fewer_take_less_energy_is_the_cost_of_a_plan() -> None:
     assert not any("Fewer chips" in line for line in whole.notes.caveats)
 
 
+def test_a_batch_that_chips_cannot_share_names_one_that_they_can() -> None:
+    """The sentence names a plan of another batch, and its command finds one at least as good."""
+    question = {"model": "llama3-8b", "hardware": "gb200-nvl72", "chips": 72}
+    answer = package.solve(**question)
+    (said,) = [line for line in answer.notes.caveats if "do not divide" in line]
+    assert said == (
+        "512 sequences do not divide by 9, a factor of 72 chips: of 576 (--batch-tokens 4718592) "
+        "dp 72 takes 1.39x the tokens a second (a plan near this one)."
+    )
+    better = package.solve(**question, batch_tokens=4718592)
+    assert better.require().tokens_per_s >= 1.385 * answer.require().tokens_per_s
+    assert not any("do not divide" in line for line in better.notes.caveats)
+    asked = package.solve(**question, batch_tokens=2**22)
+    assert not any("do not divide" in line for line in asked.notes.caveats), "as it was asked"
+
+
 def test_counts_that_divide_badly_say_so() -> None:
     flags = ("--model", "mixtral-8x7b", "--hardware", "gb300-nvl72", "--seq-len", "8192")
     said = " ".join(planner("solve", *flags, "--chips", "72").out.split())

@@ -357,9 +357,12 @@ def _buffers(job: Job, plan: Plan, stage: StageSpec, local: Local, parameters: f
             ends = ends_of(job, plan, stage, local)
             held = gathered_bytes(job) * (parameters - ends) + 2 * ends
         return kept + held + 2 * copies(job) * parameters + trained * 4 * parameters
-    gradients = trained * framework.gradient_bytes * layer
-    live = max(2 * layer, min(framework.live_parameters, job.model.total_parameters))
-    return kept + gathered_bytes(job) * live + 2 * gradients + 2 * ends_of(job, plan, stage, local)
+    compiled = framework.name == "jax"  # one pass of a loop over layers, gradients in 16 bits
+    at_once = 1 if compiled else 2
+    gradients = trained * (2.0 if compiled else framework.gradient_bytes) * layer
+    live = max(at_once * layer, min(framework.live_parameters, job.model.total_parameters))
+    ends = 2 * ends_of(job, plan, stage, local)
+    return kept + gathered_bytes(job) * live + at_once * gradients + ends
 
 
 def stays_unsharded(job: Job, plan: Plan) -> bool:

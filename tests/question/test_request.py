@@ -37,6 +37,24 @@ def test_the_defaults_of_the_shortest_question() -> None:
     }  # fmt: skip
 
 
+@each(
+    ("model", "reason"),
+    [
+        ("llama3-8b", "what llama3-8b was trained with"),
+        (
+            "mixtral-8x22b",
+            "assumed in the record of mixtral-8x22b: the context window; the length used in "
+            "training is not published",
+        ),
+    ],
+)
+def test_a_length_of_training_that_nobody_published_is_not_said_to_be_known(
+    model: str, reason: str
+) -> None:
+    noted = resolve(request_from({"model": model}), chips=64).defaults
+    assert [why for name, _, why in noted if name == "seq-len"] == [reason]
+
+
 @each("name", list_models())
 def test_every_model_resolves_on_the_default_cluster(name: str) -> None:
     job = resolve(request_from({"model": name, "chips": 64})).cost.job

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from planner.answers.notes.batches import other_batch
 from planner.base.units import plural, show_percent
 from planner.cost.evaluate import evaluate_table
 from planner.explanation.judging import not_asked, obeying, refusal_of
@@ -30,7 +31,7 @@ _EXACT = (
 def said_of_chips(
     resolved: Resolved, best: PlanResult, limits: Limits, options: SpaceOptions
 ) -> list[str]:
-    """What a best plan does with its chips, and what fewer would.
+    """What a best plan does with its chips, and what fewer or another batch would.
 
     Args:
         resolved: The job on its machine.
@@ -39,7 +40,11 @@ def said_of_chips(
     """
     model, near = resolved.cost, plans_on_fewer(resolved, best.plan, options)
     known = plan_results(model, near, evaluate_table(model, near)) if len(near) else []
-    return [*chips_left(resolved, best), *less_energy(resolved, best, known, limits, options)]
+    return [
+        *chips_left(resolved, best),
+        *less_energy(resolved, best, known, limits, options),
+        *other_batch(resolved, best, limits, options),
+    ]
 
 
 def chips_left(resolved: Resolved, best: PlanResult) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from planner.answers.building import Chosen, as_best, setting_of, with_plan, without_plan
 from planner.answers.diagnosis.diagnosis import diagnose
 from planner.answers.diagnosis.uniform import UniformReasons, refused_jobs
+from planner.answers.notes.batches import other_batch
 from planner.answers.notes.front import chips_left, front_note, less_energy, plans_on_fewer
 from planner.answers.notes.likely import against_first, likely_plans
 from planner.answers.notes.runs import changes_along
@@ -174,6 +175,7 @@ def chosen_of(
     chips = [
         *chips_left(resolved, result),
         *less_energy(resolved, result, list(results), prover.limits, prover.options),
+        *other_batch(resolved, result, prover.limits, prover.options),
     ]
     proved = proof.status is Status.OPTIMAL
     return Chosen(

@@ -347,7 +347,8 @@ def _buffers(
     whole = weight + framework.gradient_bytes * share  # of a gathered parameter and its gradient
     layers = framework.gathered_layers * layer
     live = np.maximum(layers, min(framework.live_parameters, job.model.total_parameters))
-    gathered = weight * live + (whole - weight) * layers + 2.0 * ends
+    apart = (framework.whole_gradient_bytes or framework.gradient_bytes) * share
+    gathered = weight * live + apart * layers + 2.0 * ends
     once = gathers_once(framework, plans.pp[:, None])
     copies = FROZEN[UNQUANTIZED] * job.reference_copies
     gathered = np.where(once, (whole + copies) * stage + (2.0 - weight) * ends, gathered)

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from frozen_records import dataclass
+from planner.base.arrays import FloatArray
 from planner.cost.columns import Columns, columns_of, on_other_networks
 from planner.cost.context import CostModel
-from planner.cost.evaluate import Totals, evaluate_totals, step_times
+from planner.cost.evaluate import Totals, evaluate_totals, held_once, step_times
+from planner.cost.job import Job
 from planner.network.fabric import Fabric
 from planner.plan import Plan, PlanTable
 
@@ -19,17 +21,22 @@ class Changed:
     """Plans whose columns are made once; `of` makes it.
 
     The models asked about have the same job shapes and differ in numbers. Where none of those
-    numbers decides the network, the costs of groups are those of the first model as well.
+    numbers decides the network, the costs of groups are those of the first model as well; where
+    none is of the job, so are the bytes that a chip holds.
 
     Attributes:
         plans: n plans.
         columns: Theirs under the first model; None for plans with explicit stages.
         fabrics: The network of the first model, by chips.
+        job: Of the first model.
+        held: What a chip holds under it (`planner.cost.evaluate.held_once`); None as above.
     """
 
     plans: PlanTable
     columns: Columns | None
     fabrics: dict[int, Fabric]
+    job: Job
+    held: tuple[FloatArray, FloatArray] | None
 
     @staticmethod
     def of(model: CostModel, plans: Sequence[Plan]) -> Changed:
@@ -39,6 +46,8 @@ class Changed:
             plans=table,
             columns=None if table.stages is not None else columns_of(model, table),
             fabrics={int(count): model.fabric(int(count)) for count in np.unique(table.chips)},
+            job=model.job,
+            held=None if table.stages is not None else held_once(model, table),
         )
 
     def _of(self, model: CostModel) -> Columns | None:
@@ -51,7 +60,8 @@ class Changed:
 
     def totals(self, model: CostModel) -> Totals:
         """Time, energy and memory under another model, (n,) each."""
-        return evaluate_totals(model, self.plans, self._of(model))
+        held = self.held if model.job is self.job else None
+        return evaluate_totals(model, self.plans, self._of(model), held)
 
     def time_s(self, model: CostModel) -> float:
         """Seconds of a step of the first plan under another model."""
