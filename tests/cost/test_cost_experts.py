@@ -56,7 +56,10 @@ def test_all_experts_for_every_token_are_loaded_evenly() -> None:
 
 
 def test_more_experts_per_token_are_never_faster() -> None:
-    """Neither the exchange nor the step, however tokens travel."""
+    """Neither the exchange nor the step, however tokens travel.
+
+    More experts are more work behind which an exchange hides, so what is shown of it may fall.
+    """
     case = case_of("qwen3-30b-a3b", batch=16, seq_len=512, layers=2)
     plan, model = Plan(dp=16, ep=16, sharding="zero1"), case.job.model
     assert model.moe is not None
@@ -67,7 +70,7 @@ def test_more_experts_per_token_are_never_faster() -> None:
             job = replace(case.job, model=replace(model, moe=experts))
             other = replace(case, job=job).assuming(sends_copies=copies, load_spread=0.3)
             found = other.run([plan])
-            exchanges.append(found.time_parts["expert_parallel"][0])
+            exchanges.append(found.communication_s["expert_parallel"][0])
             steps.append(found.step_time_s[0])
         for seconds in (np.array(exchanges), np.array(steps)):
             assert (seconds[1:] >= seconds[:-1] * (1 - 1e-12)).all(), copies

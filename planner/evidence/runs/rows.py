@@ -184,7 +184,7 @@ def _plan(
         filled["sequence_parallel"], sequence_parallel = "true", True
     layers = whole_in(row, "n_layers")
     counted = _checkpointed(row, job.model, layers) if pp == 1 else None
-    recompute = "none" if counted else row["recompute"] or _recompute(row, profile, habits, filled)
+    recompute = row["recompute"] or _recompute(row, profile, habits, filled)
     interleave = min(whole_in(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
     fsdp = sharding == "zero3"
     return Plan(
@@ -199,7 +199,7 @@ def _plan(
         interleave=interleave,
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
-        recompute=recompute,
+        recompute="none" if counted else recompute,
         offload=offload(row, habits),
         split=_split(layers, pp, interleave),
         stages=later_stages(job.model, pp) if profile.deals_by_share else counted,
