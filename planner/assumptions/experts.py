@@ -58,13 +58,15 @@ def expert_constants(
     fused = software.kernels == "fused" and narrow and is_blackwell(chip)
     kernels = "grouped" if software.kernels == "fused" and not fused else software.kernels
     launch = f"moe.{kernels}.host_s_per_expert" + ("" if narrow else "_plain")  # each is quantized
+    plain = not narrow and chip.vendor == "NVIDIA"  # products of 8 bits are quantized by expert
+    rate = "moe.plain_gemm_efficiency" if plain else f"moe.{kernels}.gemm_efficiency"
     overlap = "moe.batch_overlap" if software.overlaps else "moe.overlap"
     found: dict[str, float | bool] = {
         "sends_copies": software.dispatcher == "all-to-all",
         "gathers_tokens": software.dispatcher == "all-gather",
         "shared_beside": software.shared_beside,
         "even_loads": software.balance == "capacity",
-        "expert_efficiency": constants.value(f"moe.{kernels}.gemm_efficiency"),
+        "expert_efficiency": constants.value(rate),
         "routing_bytes": constants.value(f"moe.{kernels}.routing_bytes"),
         "moe_host_s": constants.value(f"moe.{kernels}.host_s_per_layer"),
         "expert_host_s": constants.value(launch) if software.launches_each else 0.0,

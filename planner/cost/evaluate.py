@@ -25,7 +25,7 @@ from planner.cost.memory.memory import (
     stage_parameters,
 )
 from planner.cost.memory.parameters import LocalParameters
-from planner.cost.memory.state import trained_bytes
+from planner.cost.memory.state import host_keys, trained_bytes
 from planner.cost.pieces import (
     costs_of_layers,
     costs_of_stages,
@@ -219,7 +219,8 @@ def _layer_keys(model: CostModel, x: Columns) -> list[IntArray]:
     """The columns that the layers depend on, beside that of micro-batches."""
     clocks = np.unique(x.plans.clock, return_inverse=True)[1].astype(np.int64)
     nets = [x.nets[name].columns[:, 0] for name in layer_groups(model.assumptions)]
-    return [*(getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER), clocks, *nets]
+    keys = [getattr(x.plans, name).astype(np.int64) for name in _PER_LAYER]
+    return [*keys, *host_keys(x.plans), clocks, *nets]
 
 
 def _layers_at(

@@ -21,6 +21,7 @@ from planner.cost.memory.memory import (
     saved_bytes,
 )
 from planner.cost.memory.parameters import trained_share
+from planner.cost.memory.state import shards_on_host
 from planner.cost.stages.explicit import explicit_plans
 from planner.cost.stages.layout import stage_tensors
 from planner.cost.stages.rounds import wait_s
@@ -45,6 +46,7 @@ LayerPair = tuple[LayerCost | None, LayerCost | None]
 
 def terms_of_layers(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
     """The layers of each group."""
+    held = shards_on_host(x.plans, x.sharding)
     columns = [
         layer_columns(
             model,
@@ -57,13 +59,19 @@ def terms_of_layers(model: CostModel, x: Columns) -> tuple[LayerTerms, ...]:
             recompute=group.recompute,
             offload=x.plans.offload[:, None],
             clock=x.clock,
+            held=held,
         )
         for group in x.groups
     ]
     return tuple(layer_terms(model, each, x.nets, x.local) for each in columns)
 
 
-def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray) -> LayerColumns:
+def layer_columns(
+    model: CostModel,
+    *,
+    held: tuple[FloatArray | float, FloatArray | float] = (1.0, 1.0),
+    **columns: FloatArray | IntArray | BoolArray,
+) -> LayerColumns:
     """The columns of `layer_terms`, with the bytes that offloaded activations would move."""
     saved = []
     for moe in (False, True):
@@ -79,7 +87,11 @@ def layer_columns(model: CostModel, **columns: FloatArray | IntArray | BoolArray
             adapters=kept_beside(model.job, moe=moe),
         )
         saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
-    return LayerColumns(**columns, saved_bytes=(saved[0], saved[1]))  # type: ignore[arg-type]
+    return LayerColumns(
+        **columns,  # type: ignore[arg-type]
+        saved_bytes=(saved[0], saved[1]),
+        held=held,
+    )
 
 
 def costs_of_layers(

@@ -48,8 +48,9 @@ class LayerColumns:
         tp, cp, ep, micro_batch, recompute, cp_mode, offload: As in `PlanTable`.
         sequence_parallel: As there.
         clock: Relative clocks, (n, 1), (n, s) or (1, k).
-        saved_bytes: Activation bytes per token that one layer of each kind offloads when
-            `offload` says so: (dense, moe).
+        saved_bytes: Activation bytes per token that one layer of each kind, (dense, moe), offloads
+            when `offload` says so.
+        held: Ranks over which zero3 divides dense and expert weights, the shard on each host.
     """
 
     tp: IntArray
@@ -62,6 +63,7 @@ class LayerColumns:
     offload: IntArray
     clock: FloatArray
     saved_bytes: tuple[FloatArray, FloatArray]
+    held: tuple[FloatArray | float, FloatArray | float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,8 @@ def layer_terms(
         ep_net=nets["ep"],
         pp_net=nets.get("pp"),
     )
-    weights = (local.dense_layer, local.moe_layer + local.experts)
+    dense, experts = x.held
+    weights = (local.dense_layer / dense, local.moe_layer / dense + local.experts / experts)
     results: list[LayerTimes | None] = []
     for moe in (False, True):
         if ("moe" if moe else "dense") not in model.job.model.layer_kinds:
@@ -121,11 +124,7 @@ def layer_terms(
 
 
 def _streamed(
-    model: CostModel,
-    times: LayerTimes,
-    offload: IntArray,
-    weights: FloatArray,
-    saved: FloatArray,
+    model: CostModel, times: LayerTimes, offload: IntArray, weights: FloatArray, saved: FloatArray
 ) -> LayerTimes:
     """Adds the exposed host-link time of offloaded weights and activations, each pass once."""
     if not np.any(offload):

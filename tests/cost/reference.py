@@ -189,9 +189,9 @@ def _stage(
     for kind, count, shared, experts in kinds:
         if not count:
             continue
-        one = _offloaded(
-            job, chip, a, plan, kind, spec, layer(a, job, kind, where), shared + experts
-        )
+        by_dense, by_experts = shard_counts(plan, "zero3") if spec.sharding == "zero3" else (1, 1)
+        held = shared / by_dense + experts / by_experts
+        one = _offloaded(job, chip, a, plan, kind, spec, layer(a, job, kind, where), held)
         again = _accumulation(a, job, plan, spec, m) * (shared + experts)
         collective = _layer_collective(a, job, plan, spec, found, m, shared, experts)
         alone = one.forward + one.backward + again

@@ -21,6 +21,7 @@ from planner.cost.communication.exchanges import ACTIVATION_BYTES, context_bytes
 from planner.cost.context import CostModel
 from planner.cost.kernels.executed import elementwise_bytes, product_bytes, repeats
 from planner.cost.kernels.flop import attention_flop_per_token, dropped_flop_per_token
+from planner.cost.memory.state import shards_on_host
 from planner.cost.pieces import layer_at, layer_columns
 from planner.cost.stages.recomputation import RecomputeGroup
 from planner.plan import ALL_TO_ALL
@@ -262,7 +263,9 @@ def _offloaded(
     """Bytes from the host in both passes, and to it in the forward pass, of a layer."""
     plans, local = x.columns.plans, x.columns.local
     mask = int(plans.offload[0])
-    weights = local.moe_layer + local.experts if moe else local.dense_layer
+    dense, experts = shards_on_host(plans, x.columns.sharding)
+    shared = (local.moe_layer if moe else local.dense_layer) / dense
+    weights = shared + local.experts / experts if moe else shared
     streamed = 2.0 * _first(weights) if mask & OFFLOAD_WEIGHTS else 0.0
     if not mask & OFFLOAD_ACTIVATIONS:
         return (streamed, streamed), 0.0

@@ -34,6 +34,30 @@ def shards(plans: PlanTable, sharding: IntArray) -> tuple[FloatArray, FloatArray
     return dense.astype(np.float64), np.maximum(experts, 1).astype(np.float64)
 
 
+def shards_on_host(
+    plans: PlanTable, sharding: IntArray
+) -> tuple[FloatArray | float, FloatArray | float]:
+    """Ranks over which the weights on the host are divided: those of zero3, else one.
+
+    Under zero3 a rank copies its shard to the chip and gathers there, in PyTorch
+    (torch/distributed/fsdp/_fully_shard/_fsdp_param.py, `offload_to_cpu`) and DeepSpeed
+    (runtime/zero/partition_parameters.py, `remote_device`) alike.
+    """
+    if not np.any(plans.offload & OFFLOAD_WEIGHTS):
+        return 1.0, 1.0
+    dense, experts = shards(plans, sharding)
+    gathered = sharding == ZERO3
+    return np.where(gathered, dense, 1.0), np.where(gathered, experts, 1.0)
+
+
+def host_keys(plans: PlanTable) -> list[IntArray]:
+    """The columns that `shards_on_host` depends on, beside those of a layer."""
+    moves = plans.offload & OFFLOAD_WEIGHTS > 0
+    if not moves.any():
+        return []
+    return [np.where(moves, column, 0).astype(np.int64) for column in (plans.fsdp, plans.sharding)]
+
+
 def end_parameters(plans: PlanTable, stages: StageClasses, local: LocalParameters) -> FloatArray:
     """(n, s) parameters of embedding, tower and head; a tied table counts once on one stage.
 

@@ -33,6 +33,14 @@ SOFTWARE = ("framework", "framework_version", "flags", "optimizer", "job")
 """Columns that say what ran."""
 JOBS = {"pretrain": "pretrain", "sft": "finetune", "lora": "lora"}
 """Words of the column `job`, and kinds of `planner.cost.job.JOB_KINDS`."""
+_COUNTED = (
+    r"num-ckpt-layers=(\d+)|recompute-method block --recompute-num-layers (\d+)"
+    r"|full recompute of (\d+) layers|(\d+) of \d+ layers checkpointed"
+)
+_EVERY = r"selective every (\d)\w\w layer"
+"""How flags and notes count layers that are recomputed in full."""
+_LIMITED = r"power-limited B200"
+"""Notes of B200 held below the power of others; what its products reach was measured."""
 _CORES_PER_CHIP = 2  # NeuronCores of a Trainium 1; the rows' notes say what they count
 
 
@@ -174,8 +182,9 @@ def _plan(
     sequence_parallel = row["sp"] == "1"
     if row["sp"] == "" and profile.era.startswith(("megatron-core", "torch-fsdp", "jax")):
         filled["sequence_parallel"], sequence_parallel = "true", True
-    recompute = row["recompute"] or _recompute(row, profile, habits, filled)
     layers = whole_in(row, "n_layers")
+    counted = _checkpointed(row, job.model, layers) if pp == 1 else None
+    recompute = row["recompute"] or _recompute(row, profile, habits, filled)
     interleave = min(whole_in(row, "interleave_v", 1), max(layers // pp, 1)) if pp > 1 else 1
     fsdp = sharding == "zero3"
     return Plan(
@@ -190,11 +199,28 @@ def _plan(
         interleave=interleave,
         sharding=sharding,
         sequence_parallel=sequence_parallel and tp > 1,
-        recompute=recompute,
+        recompute="none" if counted else recompute,
         offload=offload(row, habits),
         split=_split(layers, pp, interleave),
-        stages=later_stages(job.model, pp) if profile.deals_by_share else None,
+        stages=later_stages(job.model, pp) if profile.deals_by_share else counted,
     )
+
+
+def _checkpointed(row: Mapping[str, str], model: Model, layers: int) -> tuple[Stage, ...] | None:
+    """One stage that recomputes some of its layers in full, as flags and notes count them.
+
+    None where they count none. Which layers of a stage they are, its time does not feel.
+    """
+    text = f"{row.get('flags', '')}; {row.get('notes', '')}"
+    said = re.search(_COUNTED, text, re.IGNORECASE)
+    every = re.search(_EVERY, text, re.IGNORECASE)
+    number = next((int(n) for n in said.groups() if n), 0) if said else 0
+    if every:
+        number = layers // int(every[1])
+    if not 0 < number <= layers:
+        return None
+    experts = model.layer_kinds[:number].count("moe")
+    return (Stage(layers=layers, recompute="none", full=(number - experts, experts)),)
 
 
 def _schedule(row: Mapping[str, str], interleave: int) -> str:
@@ -287,6 +313,8 @@ def _cluster(
         filled["inter_node_net"] = f"{profile.network}: {profile.rule}"
         row = {**row, "inter_node_net": profile.network}
     cluster = load_cluster(row["hardware"])
+    if re.search(_LIMITED, row.get("notes", "")) and cluster.chip.calibration_gemm == "b200":
+        cluster = replace(cluster, chip=replace(cluster.chip, calibration_gemm="b200-limited"))
     first = cluster.levels[0]
     node = whole_in(row, "chips_per_node", cluster.node_chips)
     domain = first.domain_chips or node

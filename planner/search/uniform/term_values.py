@@ -17,6 +17,7 @@ from planner.cost.communication.replicas import with_replicas
 from planner.cost.context import CostModel
 from planner.cost.memory.memory import stage_parameters
 from planner.cost.memory.parameters import LocalParameters, trained_share
+from planner.cost.memory.state import host_keys, shards_on_host
 from planner.cost.pieces import layer_columns
 from planner.cost.stages.layout import StageClasses, stage_tensors
 from planner.cost.terms import (
@@ -63,6 +64,7 @@ def term_indices(
     each = counts_micro_batches(model.framework, plans.sharding, plans.pp)
     batches = np.where(each, rounds, np.minimum(rounds, 2)).astype(np.int64)
     per_layer = [getattr(plans, name).astype(np.int64) for name in _PER_LAYER]
+    per_layer += host_keys(plans)
     of_layer = layer_groups(model.assumptions)
     more = of_layer[len(LAYER_GROUPS) :]
     held = plans.offload & OFFLOAD_OPTIMIZER
@@ -127,8 +129,12 @@ class TermValues:
     def layer(self, term: TermIndex) -> dict[str, FloatArray]:
         """Rows of the layer term, (rows, k) each."""
         names = (*_PER_LAYER, "offload")
+        rows = self.plans.take(term.base[term.row_base])
         columns = layer_columns(
-            self.model, **{n: self._column(n, term) for n in names}, clock=self.clock
+            self.model,
+            held=shards_on_host(rows, rows.sharding[:, None]),
+            **{n: self._column(n, term) for n in names},
+            clock=self.clock,
         )
         times = layer_terms(self.model, columns, self._nets(term), self._local(term))
         found = {}
