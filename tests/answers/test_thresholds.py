@@ -27,13 +27,17 @@ def speed(theta_s: float, pace: Pace) -> float:
 def test_at_the_rate_both_take_as_long_and_below_it_the_other_is_faster() -> None:
     half = replace(PACE, chips=2048, step_time_s=3.6)
     light = replace(PACE, step_time_s=2.05, saved=Checkpointing(stall_s=1.0, write_s=0.0))
+    edges = []
     for other in (half, light):
         edge = equal_days_s(PACE, other, UPKEEP)
         assert edge is not None
+        edges.append(edge)
         assert speed(edge, PACE) == pytest.approx(speed(edge, other), rel=1e-3)
         assert speed(edge * 2, PACE) > speed(edge * 2, other)
         assert speed(edge / 2, PACE) < speed(edge / 2, other)
-    assert another_of(PACE, [light], UPKEEP) is not None
+    found = another_of(PACE, [half, light], UPKEEP)
+    assert found == max(edges) / 3600.0, "the first that is faster as chips fail more often"
+    assert max(edges) > 1.1 * min(edges)
 
 
 def test_a_plan_that_is_worse_in_all_is_faster_at_no_rate() -> None:

@@ -256,6 +256,8 @@ def test_a_chance_of_90_percent_is_an_end_of_the_interval_of_the_days() -> None:
         for share_of_end, fits in ((0.999, False), (1.001, True)):
             found = planner.solve(**asked, deadline=f"{share_of_end * end}d@{chance}")
             assert (found.best is not None) is fits, (chance, share_of_end)
+            if found.run is not None and found.run.deadline_chance is not None:
+                assert f"{found.run.deadline_chance:.0%}" == chance
     assert (run.days_low or 0.0) < days < (run.days_high or 0.0)
 
 

@@ -153,6 +153,14 @@ def test_what_is_refused(line: str, said: str) -> None:
     assert found.startswith(said), found
 
 
+def test_simulated_runs_lose_to_slow_chips_and_maintenance_too() -> None:
+    found = goodput(chips=16_384, stall="5s", chip_hours_per_failure=50_700, simulate="exponential",
+                    runs=40, straggler_loss="5%", maintenance="2%")  # fmt: skip
+    (row,) = found.rows
+    assert row.simulated_error is not None
+    assert abs(row.difference or 1.0) < 0.005 + 4 * row.simulated_error
+
+
 def test_from_python_it_answers_as_the_command_does() -> None:
     kept = {"spares": 4, "simulate": "weibull=0.7", "runs": 20, "while_down": False}
     found = goodput(chips=[512, 16_384], stall="5s", **kept)
