@@ -262,6 +262,7 @@ def test_odd_proportions_are_rounded_down_by_what_is_said() -> None:
         ({"topology": "dgx-2"}, "'dgx-2' is not one of .*; did you mean 'dgx-1'"),
         ({"topology": "dgx-1:nodes=0"}, "with 1 to 32 nodes"),
         ({"topology": "dgx-1:8"}, "write dgx-1, or dgx-1:nodes=2"),
+        ({"topology": "gigabyte-z52:nodes=2"}, "gigabyte-z52 takes no sizes: write gigabyte-z52"),
         ({"topology": "ring:1"}, "1 gives no pair of chips; use at least 2"),
         ({"topology": "torus:32x64"}, "2,048 chips; at most 1,024"),
         ({}, "topology: is missing"),

@@ -76,7 +76,9 @@ def named_wiring(spec: str, numbering: str = "sccl") -> Named:
         return _z52()
     if text.partition(":")[0] in DGX1:
         raise InputError(f"topology: {shown(spec)}: write dgx-1, or dgx-1:nodes=2 for two of them")
-    if (name := text.partition(":")[0]) not in NAMES:
+    if (name := text.partition(":")[0]) in SYSTEMS:
+        raise InputError(f"topology: {shown(spec)}: {name} takes no sizes: write {name}")
+    if name not in NAMES:
         raise InputError(f"topology: {not_one_of(name, (*NAMES, *SYSTEMS))}")
     topology = parse_topology(text)
     return Named(
