@@ -45,7 +45,7 @@ _MOST = 1 << 24  # characters that all expansions of a text may come to
 _STATEMENT = 512  # characters that a statement counts as
 _DEEPEST = 8  # files and functions within one another
 _TURNS = 256  # of a loop whose test is known
-_SET = (":", "true", "false")
+_SET = (":", "true", "false", "getopts")
 
 
 @dataclass(slots=True)
