@@ -141,6 +141,18 @@ def test_chips_of_launchers_within_one_another(text: str, chips: int | None) -> 
     assert command(f"{text} --lr 1").chips == chips
 
 
+def test_a_script_without_arguments_is_compared_so_and_that_is_said() -> None:
+    text = 'D=no\nif [ "$1" = -d ]; then D=yes; fi\ncase $1 in a) E=1 ;; *) E=2 ;; esac\n'
+    shell = Shell("run.sh").read(text)
+    assert shell.variables == {"D": "no", "E": "2"}
+    assert shell.notes == [
+        "line 2: an argument is compared, and the script is read as started without any; "
+        "FILE::ARGUMENT gives them"
+    ]
+    given = Shell("run.sh", arguments=["-d"]).read(text)
+    assert (given.variables, given.notes) == ({"D": "yes", "E": "2"}, [])
+
+
 @each(
     ("text", "count"),
     [
