@@ -25,10 +25,7 @@ from planner.cli.launching import (
 from planner.cli.options import AsJson
 from planner.cli.output import print_json, schedules_bar
 from planner.cli.pages import page_about
-from planner.cli.plan_options import (
-    PlanFile,
-    Row,
-)
+from planner.cli.plan_options import PlanFile, Row, TraceFile
 from planner.cli.showing import (
     Quiet,
     ShowEvaluate,
@@ -76,14 +73,7 @@ def evaluate(
             help="Draw breakdown, memory per stage, mesh and pipeline: .svg, .png or .html."
         ),
     ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the schedule of the plan's pipeline, simulated, as a trace for "
-            "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
-            metavar="FILE",
-        ),
-    ] = None,
+    trace: TraceFile = None,
     output: Annotated[
         Path | None,
         typer.Option(

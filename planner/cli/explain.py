@@ -20,11 +20,7 @@ from planner.cli.launching import (
 )
 from planner.cli.options import AsJson, option
 from planner.cli.output import print_json, progress_bar
-from planner.cli.plan_options import (
-    PlanFile,
-    Row,
-    check_plot,
-)
+from planner.cli.plan_options import PlanFile, Row, TraceFile, check_plot
 from planner.cli.tracing import check_trace, trace_content
 from planner.question.asked import REPLACED
 
@@ -64,14 +60,7 @@ def explain(
         Path | None,
         typer.Option(help="Write the steps and what the answer leans on: .svg, .png or .html."),
     ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the schedule of the plan's pipeline, simulated, as a trace for "
-            "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
-            metavar="FILE",
-        ),
-    ] = None,
+    trace: TraceFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Why a plan costs what it costs: what binds it, what one step in each direction would change.

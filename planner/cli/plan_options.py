@@ -21,6 +21,14 @@ PlanFile = Annotated[
         "`solve --pareto` writes it, with --row."
     ),
 ]
+TraceFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the schedule of the plan's pipeline, simulated, as a trace for "
+        "ui.perfetto.dev (.json, .json.gz) or a picture (.svg, .png, .html).",
+        metavar="FILE",
+    ),
+]
 Row = Annotated[str | None, typer.Option(help="Which plan of a front, from 1.", metavar="INTEGER")]
 
 

@@ -54,10 +54,13 @@ class Jax(Framework):
 
     def write(self, launch: Launch, target: Target) -> Export:
         """See `planner.frameworks.jax.write` and `planner.frameworks.jax.maxtext.write`."""
-        from planner.frameworks.jax import write  # noqa: PLC0415  (only where one is written)
-        from planner.frameworks.jax.maxtext import write as maxtext  # noqa: PLC0415
+        if target.name == "maxtext":
+            from planner.frameworks.jax.maxtext import write as maxtext  # noqa: PLC0415  (only where one is written)
 
-        return maxtext.export(launch) if target.name == "maxtext" else write.export(launch)
+            return maxtext.export(launch)
+        from planner.frameworks.jax import write  # noqa: PLC0415  (only where one is written)
+
+        return write.export(launch)
 
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """See `planner.frameworks.jax.maxtext.checkpoints`."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from planner.frameworks.reading.imported import Imported
 from planner.frameworks.reading.settings import Asked, LaunchSettings, chips_of
-from planner.frameworks.reading.yaml_files import yaml_settings
+from planner.frameworks.reading.yaml_files import last_of_repeated, yaml_settings
 from planner.plan import Plan
 
 _SHAPE = {
@@ -51,7 +51,8 @@ def read(text: str, asked: Asked) -> Imported:
         InputError: The text cannot be read, contradicts itself, or launches what no plan says; a
             line each.
     """
-    launch = LaunchSettings(asked, yaml_settings(text, asked.name))
+    text, repeated = last_of_repeated(text)  # config.py reads by PyYAML
+    launch = LaunchSettings(asked, yaml_settings(text, asked.name), warnings=list(repeated))
     dimensions = _dimensions(launch)
     model = asked.model_of(dimensions, _SETTINGS)
     mesh = _mesh(launch)

@@ -171,7 +171,7 @@ class LaunchSettings:
             return ""
         for variable in re.findall(r"[A-Za-z_]\w*", text):
             if place := self.changed.get(variable):
-                return f": {variable} is not known after what {place} leaves open"
+                return f": {variable} is not known after {place}, which is not followed"
         return ", which the text does not define"
 
     def share(self, name: str, default: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,9 @@ from planner.base.errors import InputError
 from planner.base.messages import one_line
 
 _DEEPEST = 16
+_MOST = 16  # keys that come again
+_TWICE = re.compile(r"the key '(?P<key>[^']*)' occurs twice, first in line (?P<line>\d+)")
+_SINGLE = re.compile(r"\s*[\w-]+:[ \t]+[^\s|>&\[{].*")
 
 
 def yaml_mapping(text: str, name: str) -> Mapping[str, Any]:
@@ -36,6 +40,32 @@ def yaml_settings(text: str, name: str) -> dict[str, tuple[str, ...]]:
         InputError: See `yaml_mapping`.
     """
     return dict(_flat(yaml_mapping(text, name), "", 0))
+
+
+def last_of_repeated(text: str) -> tuple[str, tuple[str, ...]]:
+    """A text without values of one line whose key comes again, as PyYAML takes the last of them.
+
+    Returns:
+        The text, with comments in their place, and a line about each.
+    """
+    from strict_yaml.errors import YamlError  # noqa: PLC0415  (only where a file is read)
+    from strict_yaml.reading import load  # noqa: PLC0415
+
+    lines, notes = text.split("\n"), list[str]()
+    while len(notes) < _MOST:
+        try:
+            load("\n".join(lines))
+            break
+        except YamlError as error:
+            found = [match for one in error.mistakes if (match := _TWICE.search(one.problem))]
+        if not found:
+            break
+        at = int(found[0]["line"]) - 1
+        if not _SINGLE.fullmatch(lines[at]):
+            break
+        lines[at] = f"# {lines[at]}"
+        notes.append(f"line {at + 1}: {found[0]['key']} comes again, and the last one holds")
+    return "\n".join(lines), tuple(notes)
 
 
 def _flat(

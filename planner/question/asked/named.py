@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from planner.frameworks.registry import FRAMEWORKS, TARGETS, every
 from planner.objectives import OBJECTIVES, fronts
+from planner.question.asked.words import words_of
 
 
 def filled(text: str, command: str = "") -> str:
@@ -64,8 +65,7 @@ def _sources() -> str:
 
 def _checkpoints() -> str:
     """`torch_dist, torch or universal`."""
-    names = dict.fromkeys(one.name for framework in every() for one in framework.checkpoints())
-    return _listed([*names], " or")
+    return _listed([*words_of("checkpoint")], " or")
 
 
 def _examples(command: str) -> str:

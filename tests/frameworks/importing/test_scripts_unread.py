@@ -7,6 +7,7 @@ import pytest
 from support.cases import each
 
 from planner.base.errors import InputError
+from planner.frameworks.reading.yaml_files import last_of_repeated, yaml_settings
 from planner.question.launch import read_launch
 
 GOLDEN = Path(__file__).parents[1] / "export" / "golden" / "torchtitan-0.2"
@@ -239,3 +240,13 @@ def test_a_script_of_deepspeed_with_the_json_that_it_writes(tmp_path: Path) -> N
     assert any("line 2: another launch is left out" in line for line in twice.imported.warnings)
     with pytest.raises(InputError, match="--use_lora: trains adapters beside frozen weights"):
         started(RUN.replace("--bf16", "--use_lora --bf16"), tmp_path)
+
+
+def test_the_last_of_a_key_that_comes_again() -> None:
+    text = "a: 1\nb:\n  c: null\n  d: 2\n  c:\n    e: 3\n"
+    kept, notes = last_of_repeated(text)
+    assert yaml_settings(kept, "x") == {"a": ("1",), "b.d": ("2",), "b.c.e": ("3",)}
+    assert notes == ("line 3: c comes again, and the last one holds",)
+    whole = "a:\n  b: 1\na:\n  c: 2\n"
+    assert last_of_repeated(whole) == (whole, ())
+    assert last_of_repeated("a: [") == ("a: [", ())

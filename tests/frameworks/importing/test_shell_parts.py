@@ -29,6 +29,9 @@ def command(text: str, *arguments: str) -> Command:
         ("f() { if [ $1 -gt 2 ]; then return; fi; LR=9; }\nLR=1\nf 3\nx t.py --lr $LR", "--lr 1"),
         ("bash in.sh a 6", "--lr 6 --seed 2"),
         ("bash no.sh\nx t.py --lr 1", "--lr 1"),
+        ("./in.sh b 7", "--lr 7 --seed 2"),
+        ("LR=1\nwhile getopts l: o; do LR=$OPTARG; done\nx t.py --lr $LR", "--lr 1"),
+        ("A='x t.py --lr 1 --split <a/b>'\neval $A", "--lr 1 --split <a/b>"),
         ("x t.py --lr 1\nexit 0\nx t.py --lr 2 --bf16", "--lr 1"),
         ("[ 4 -gt 8 ] && LR=8\nx t.py --lr ${LR:-1}", "--lr 1"),
         ("[[ 4 -lt 8 && a == [ab] ]] && LR=8 || LR=2\nx t.py --lr $LR", "--lr 8"),
@@ -136,6 +139,18 @@ def test_a_second_launch_is_named(text: str, words: str, place: str, others: str
 )
 def test_chips_of_launchers_within_one_another(text: str, chips: int | None) -> None:
     assert command(f"{text} --lr 1").chips == chips
+
+
+def test_a_script_without_arguments_is_compared_so_and_that_is_said() -> None:
+    text = 'D=no\nif [ "$1" = -d ]; then D=yes; fi\ncase $1 in a) E=1 ;; *) E=2 ;; esac\n'
+    shell = Shell("run.sh").read(text)
+    assert shell.variables == {"D": "no", "E": "2"}
+    assert shell.notes == [
+        "line 2: an argument is compared, and the script is read as started without any; "
+        "FILE::ARGUMENT gives them"
+    ]
+    given = Shell("run.sh", arguments=["-d"]).read(text)
+    assert (given.variables, given.notes) == ({"D": "yes", "E": "2"}, [])
 
 
 @each(

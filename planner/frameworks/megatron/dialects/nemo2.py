@@ -52,6 +52,6 @@ def unread(text: str) -> str:
     return (
         f"is a recipe of NeMo 2, most of whose settings stand in {where} of NeMo, which is not "
         f"read{open_ones}. With what is set here, and the rest of that recipe "
-        f"as further --fix: planner solve --framework megatron --model {model}{tuned} --chips {chips} "
-        f"--seq-len {length or 'N'} --batch-tokens {tokens} --hardware NAME{said}"
+        f"as further --fix: planner solve --framework megatron --model {model}{tuned} "
+        f"--chips {chips} --seq-len {length or 'N'} --batch-tokens {tokens} --hardware NAME{said}"
     )

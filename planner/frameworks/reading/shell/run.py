@@ -32,7 +32,14 @@ from planner.frameworks.reading.shell.blocks import (
 from planner.frameworks.reading.shell.conditions import asks, holds, is_endless, is_test, matches
 from planner.frameworks.reading.shell.maybe import after_some
 from planner.frameworks.reading.shell.outputs import output_of
-from planner.frameworks.reading.shell.simple_commands import Stop, started, sum_is, without_files
+from planner.frameworks.reading.shell.simple_commands import (
+    DEEPEST,
+    Stop,
+    call,
+    started,
+    sum_is,
+    without_files,
+)
 from planner.frameworks.reading.shell.slurm import slurm_options, slurm_variables
 from planner.frameworks.reading.shell.values import expanded, is_known
 from planner.frameworks.reading.shell.words import Lexer, Part, Statement, Word, apart, bare
@@ -43,9 +50,9 @@ _ARGUMENTS = ("$@", "$*", "${@}", "${*}")
 _LONGEST = 1 << 20  # characters of a value
 _MOST = 1 << 24  # characters that all expansions of a text may come to
 _STATEMENT = 512  # characters that a statement counts as
-_DEEPEST = 8  # files and functions within one another
 _TURNS = 256  # of a loop whose test is known
-_SET = (":", "true", "false")
+_WITHOUT = "an argument is compared, and the script is read as started without any"
+_SET = (":", "true", "false", "getopts")
 
 
 @dataclass(slots=True)
@@ -70,6 +77,9 @@ class Shell:
         called: Those that were.
         piped: What the command before prints to the next one; None: that is not known.
         local: Of each function that is read, what its local variables were before.
+        depth: How deep in files and functions the state is.
+        called_at: Where the outermost of these functions is called.
+        asks_only: Whether commands are a condition.
     """
 
     name: str
@@ -90,11 +100,11 @@ class Shell:
     piped: str | None = None
     local: list[dict[str, str | list[str] | None]] = field(default_factory=list)
     _spent: list[int] = field(default_factory=lambda: [0])
-    _depth: int = 0
+    depth: int = 0
     _chosen: int = 0
-    _asks: bool = False
+    asks_only: bool = False
     _file: str = ""
-    _call: str = ""
+    called_at: str = ""
 
     def read(self, text: str, file: str = "") -> Shell:
         """Goes through a text; `file`: the name of another one than the script.
@@ -111,7 +121,7 @@ class Shell:
         try:
             self.body(blocks(statements, self.name))
         except Stop:
-            if self._depth and not file:
+            if self.depth and not file:
                 raise
         finally:
             self._file = outer
@@ -119,17 +129,17 @@ class Shell:
 
     def read_within(self, text: str, file: str) -> bool:
         """Goes through a text that the script reads or starts; False: too deep within others."""
-        if self._depth >= _DEEPEST:
+        if self.depth >= DEEPEST:
             return False
-        self._depth += 1
+        self.depth += 1
         self.read(text, file)
-        self._depth -= 1
+        self.depth -= 1
         return True
 
     def read_uncalled(self) -> None:
         """Goes through functions that nothing calls, whose arguments are not known."""
         for name in [one for one in self.functions if one not in self.called]:
-            self.call(name, [], exact=False)
+            call(self, name, [], 0, exact=False)
 
     def fork(self, unknown: Sequence[str]) -> Shell:
         """The same state, for a part that may be run or not; some variables are not known in it."""
@@ -144,7 +154,7 @@ class Shell:
 
     def place(self, line: int) -> str:
         """What messages call a line."""
-        return self._call or (f"line {line} of {self._file}" if self._file else f"line {line}")
+        return self.called_at or (f"line {line} of {self._file}" if self._file else f"line {line}")
 
     def note(self, line: int, what: str) -> None:
         """Says that something is left out."""
@@ -235,20 +245,20 @@ class Shell:
         return True
 
     def _asked(self, condition: Body) -> bool | None:
-        outer, self._asks = self._asks, True
+        outer, self.asks_only = self.asks_only, True
         found = self.body(condition)
-        self._asks = outer
+        self.asks_only = outer
         return found
 
     def _take(self, body: Body) -> None:
         """Goes through what a known word or test chooses."""
-        outer, self._asks = self._asks, False
+        outer, self.asks_only = self.asks_only, False
         self._chosen += 1
         try:
             self.body(body)
         finally:
             self._chosen -= 1
-            self._asks = outer
+            self.asks_only = outer
 
     def _if(self, node: If) -> None:
         for at, (condition, body) in enumerate(node.arms):
@@ -263,7 +273,7 @@ class Shell:
         return None
 
     def _case(self, node: Case) -> None:
-        word = self.text(node.word)
+        word = self.tested(node.word, node.line)
         patterns = [(self.text(one), one[0].quoted) for arm, _ in node.arms for one in arm]
         if not all(map(is_known, (word, *(text for text, _ in patterns)))):
             closed = any(text == "*" for text, _ in patterns)
@@ -311,7 +321,7 @@ class Shell:
         if is_test(words):
             if bare(words[0]) == "((":
                 sum_is(self, words[1][0].text, statement.line)
-            return holds(words, self.text, self)
+            return holds(words, lambda word: self.tested(word, statement.line), self)
         negated = bare(words[0]) == "!"
         while words and bare(words[0]) in _BEFORE:
             words.pop(0)
@@ -327,32 +337,9 @@ class Shell:
         for name, (value, place) in before.items():
             self.restore(name, value)
             self.changed |= {name: place} if place else {}
-        if self._asks and found[0] not in _SET:
+        if self.asks_only and found[0] not in _SET:
             return None
         return status if status is None else status != negated
-
-    def call(self, name: str, arguments: list[str], line: int = 0, *, exact: bool = True) -> bool:
-        """Goes through a function; False: too deep within others."""
-        self.called.add(name)
-        if self._depth >= _DEEPEST:
-            return False
-        self.spend(_STATEMENT * 16)
-        outer = self.arguments, self.exact, self._call, self._asks
-        self._call = self._call or (self.place(line) if line else "")
-        self.arguments, self.exact, self._asks = arguments, exact, False
-        self.local.append({})
-        self._depth += 1
-        try:
-            self.body(self.functions[name].body)
-        except Stop as stop:
-            if stop.what == "exit":
-                raise
-        finally:
-            self._depth -= 1
-            for local, value in self.local.pop().items():
-                self.restore(local, value)
-            self.arguments, self.exact, self._call, self._asks = outer
-        return True
 
     def stop(self, what: str) -> None:
         """Ends a loop, a function or the script; a script only where nothing had to be tested."""
@@ -387,6 +374,18 @@ class Shell:
     def text(self, word: Word) -> str:
         """A word with its variables filled in."""
         return "".join(map(self.filled, word))
+
+    def tested(self, word: Word, line: int) -> str:
+        """A word that is compared, where a script without arguments has none."""
+        found = self.text(word)
+        if self.arguments or self.exact or is_known(found):
+            return found
+        self.exact = True
+        bare_text = self.text(word)
+        self.exact = False
+        if bare_text != found and _WITHOUT not in "".join(self.notes):
+            self.notes.append(f"{self.place(line)}: {_WITHOUT}; FILE::ARGUMENT gives them")
+        return bare_text
 
     def filled(self, part: Part) -> str:
         """A piece of a word, or a document, with its variables filled in."""

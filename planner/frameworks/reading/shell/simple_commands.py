@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _REDIRECTION = re.compile(r"(?:[0-9]*[<>]{1,2}|&>>?)(.*)", re.DOTALL)
 _WRITES = re.compile(r"(?:1?(>{1,2})|&(>{1,2}))(.*)", re.DOTALL)
+_PLACEHOLDER = re.compile(r"<[^<>|&\n]+>")
 _SUM = re.compile(r"\s*([A-Za-z_]\w*)\s*(\+\+|--|[-+*/%]?=(?!=))\s*(.*)", re.DOTALL)
+DEEPEST = 8  # files and functions within one another
+_CALL = 1 << 13  # characters that a call counts as
 _SHELLS = ("bash", "sh", "zsh")
 _STARTERS = (*_SHELLS, "srun", "sbatch", "salloc", "mpirun", "mpiexec", "sudo", "stdbuf", "env")
 _ASKING = (
@@ -54,10 +57,12 @@ def started(shell: Shell, words: list[str], statement: Statement) -> bool | None
         words[text] = expanded(words[text], shell)  # in its own quotes
     if own := _OWN.get(first):
         own(shell, words, line)
-    elif first == "read" or first in ("mapfile", "readarray"):
+    elif first in ("read", "mapfile", "readarray"):
         _read(shell, words, piped, line)
+    elif first == "getopts":
+        _getopts(shell, words, line)
     elif first in shell.functions:
-        if not shell.call(first, words[1:], line):
+        if not call(shell, first, words[1:], line):
             shell.note(line, f"`{first}`, which is too deep within other functions,")
     elif statement.document is not None and _is_shell(words):
         _take_options(shell, words)
@@ -66,7 +71,46 @@ def started(shell: Shell, words: list[str], statement: Statement) -> bool | None
         shell.commands.append(words)
         shell.places.append(shell.place(line))
         _start(shell, words)
+    return _status(shell, first)
+
+
+def _status(shell: Shell, first: str) -> bool | None:
+    """Whether a command succeeds; None: that is not known."""
+    if first == "getopts" and not shell.arguments:
+        return False
     return None if first in _ASKING else first != "false"
+
+
+def call(shell: Shell, name: str, arguments: list[str], line: int, *, exact: bool = True) -> bool:
+    """Goes through a function; False: it is too deep within others.
+
+    Args:
+        shell: The state.
+        name: Of the function.
+        arguments: That it is called with.
+        line: Where it is called; 0: nowhere.
+        exact: Whether it has no further arguments.
+    """
+    shell.called.add(name)
+    if shell.depth >= DEEPEST:
+        return False
+    shell.spend(_CALL)
+    outer = shell.arguments, shell.exact, shell.called_at, shell.asks_only
+    shell.called_at = shell.called_at or (shell.place(line) if line else "")
+    shell.arguments, shell.exact, shell.asks_only = arguments, exact, False
+    shell.local.append({})
+    shell.depth += 1
+    try:
+        shell.body(shell.functions[name].body)
+    except Stop as stop:
+        if stop.what == "exit":
+            raise
+    finally:
+        shell.depth -= 1
+        for local, value in shell.local.pop().items():
+            shell.restore(local, value)
+        shell.arguments, shell.exact, shell.called_at, shell.asks_only = outer
+    return True
 
 
 def without_files(words: list[Word]) -> list[Word]:
@@ -127,7 +171,7 @@ def _is_shell(words: list[str]) -> bool:
 
 def _take_options(shell: Shell, words: list[str]) -> None:
     """Takes what a command says to Slurm of the job that it starts."""
-    if words[0] in ("srun", "sbatch"):
+    if words[:1] in (["srun"], ["sbatch"]):
         shell.variables |= slurm_variables(words[1:])
         shell.options += words[1:]
 
@@ -164,6 +208,8 @@ def _source(shell: Shell, words: list[str], line: int) -> None:
 
 def _eval(shell: Shell, words: list[str], line: int) -> None:
     text = " ".join(words[1:])
+    if not set(text) & set("'\""):
+        text = _PLACEHOLDER.sub(r"'\g<0>'", text)  # stands for a value, and is no redirection
     try:
         shell.read_within(text, "")
     except InputError:
@@ -218,13 +264,13 @@ def _read(shell: Shell, words: list[str], piped: str | None, line: int) -> None:
         shell.forget(name, line)
 
 
-def _printf(shell: Shell, words: list[str], line: int) -> None:
-    if len(words) > 2 and words[1] == "-v":
+def _getopts(shell: Shell, words: list[str], line: int) -> None:
+    if len(words) > 2 and shell.arguments:
         shell.forget(words[2], line)
 
 
-def _getopts(shell: Shell, words: list[str], line: int) -> None:
-    if len(words) > 2 and shell.arguments:
+def _printf(shell: Shell, words: list[str], line: int) -> None:
+    if len(words) > 2 and words[1] == "-v":
         shell.forget(words[2], line)
 
 
@@ -237,6 +283,6 @@ def _stops(what: str) -> Callable[[Shell, list[str], int], None]:
 
 _OWN: dict[str, Callable[[Shell, list[str], int], None]] = {
     "source": _source, ".": _source, "eval": _eval, "shift": _shift, "set": _set,
-    "unset": _unset, "let": _let, "printf": _printf, "getopts": _getopts,
+    "unset": _unset, "let": _let, "printf": _printf,
     **{name: _stops(name) for name in ("exit", "return", "break", "continue")},
 }  # fmt: skip
