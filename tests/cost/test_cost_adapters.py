@@ -142,6 +142,25 @@ def test_dropout_has_dora_multiply_adapted_matrices_twice(targets: tuple[str, ..
     assert lora.run([PLAN]).flop == dropping.run([PLAN]).flop
 
 
+def test_all_matrices_of_latent_attention_have_adapters_or_none() -> None:
+    """DeepSeek-V3: queries, and keys and values, down and up, and the output."""
+    case = case_of("deepseek-v3", layers=1, framework="fsdp", kind="lora")
+    sizes = [(7168, 1536), (1536, 128 * 192), (7168, 576), (512, 128 * 256), (128 * 128, 7168)]
+    mlp = [(7168, 18432), (7168, 18432), (18432, 7168)]
+    seconds = [
+        float(replace(case, job=replace(case.job, lora_targets=targets))
+              .run([PLAN]).time_parts["memory_bound"][0])
+        for targets in (MATRICES, ("q", "k", "v", "o"), ("gate", "up", "down"), ("q",))
+    ]  # fmt: skip
+    whole, attention, other, none = seconds
+    bare = attention + other - whole
+    # The gate and the up projection are one product, whose input is read once.
+    width = sum(inputs + outputs for inputs, outputs in mlp) - 7168
+    ratio = sum(inputs + outputs for inputs, outputs in sizes) / width
+    assert (attention - bare) / (other - bare) == pytest.approx(ratio, rel=1e-4)
+    assert none == pytest.approx(bare, rel=1e-9)
+
+
 def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:
     wide, narrow = (
         [step_s(tuned(precision=precision, frozen_weights=frozen)) for frozen in ("16-bit", "fp8")]
