@@ -82,6 +82,25 @@ def test_dora_makes_adapted_matrices_anew_alone(targets: tuple[str, ...], frozen
     assert part(dora, "buffers") - part(lora, "buffers") == pytest.approx(made, abs=8 * magnitudes)
 
 
+@each("targets", TARGETS)
+def test_a_second_product_keeps_quantized_weights_widened(targets: tuple[str, ...]) -> None:
+    """2 B an element of each layer and micro-batch, whatever the tokens; recomputed ones do not."""
+    both, dora, lora = (
+        tuned(lora_targets=targets, frozen_weights="nf4", **changes)
+        for changes in ({"adapter": "dora", "lora_dropout": 0.1}, {"adapter": "dora"},
+                        {"lora_dropout": 0.1})
+    )  # fmt: skip
+    plain, base, bare = (
+        replace(one, job=replace(one.job, frozen_weights="16-bit")) for one in (both, dora, lora)
+    )
+    widened = 2 * LAYERS * sum(SIZES[name][0] * SIZES[name][1] for name in targets)
+    for plan in (PLAN, replace(PLAN, micro_batch=4)):
+        more = part(both, "activations", plan) - part(plain, "activations", plan)
+        assert more == pytest.approx(widened, rel=1e-6)
+    assert part(dora, "activations") == part(base, "activations")
+    assert part(lora, "activations") == part(bare, "activations")
+
+
 def test_only_adapted_matrices_cost_time() -> None:
     times = [step_s(tuned(lora_targets=targets)) for targets in TARGETS]
     assert times[0] < times[1] < times[3]
