@@ -15,11 +15,11 @@ from frozen_records import dataclass
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.optimizers import ADAM
 from planner.base.errors import InputError
+from planner.base.units import GIB
 
 if TYPE_CHECKING:
     from hardware_db import Chip
 
-GIB = 2.0**30
 DATA_INSIDE = ("tp", "cp", "fsdp", "dp", "pp")
 PIPELINE_INSIDE = ("tp", "cp", "pp", "fsdp", "dp")
 _GROUPED = ExpertSoftware()

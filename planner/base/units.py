@@ -14,6 +14,8 @@ from fractions import Fraction
 from planner.base.errors import InputError
 from planner.base.messages import shown, too_long
 
+MIB, GIB = 2.0**20, 2.0**30
+"""Bytes."""
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0, "d": 86400.0, "y": 31557600.0}

@@ -14,7 +14,7 @@ from planner.cost.context import CostModel
 from planner.cost.energy.energy import component_j, running_w, standing_w
 from planner.cost.kernels.layer import LayerTimes
 from planner.cost.layer_costs import LayerCost
-from planner.cost.memory.adapters import kept_beside
+from planner.cost.memory.adapters import kept_beside, kept_widened
 from planner.cost.memory.memory import (
     activation_bytes,
     kept_bytes,
@@ -73,7 +73,8 @@ def layer_columns(
     **columns: FloatArray | IntArray | BoolArray,
 ) -> LayerColumns:
     """The columns of `layer_terms`, with the bytes that offloaded activations would move."""
-    saved = []
+    saved, job = [], model.job
+    tokens = columns["micro_batch"] * job.seq_len / columns["cp"]
     for moe in (False, True):
         kinds = activation_bytes(
             model.shapes,
@@ -82,9 +83,9 @@ def layer_columns(
             columns["sequence_parallel"],  # type: ignore[arg-type]
             moe=moe,
             fused=model.assumptions.fused_attention,
-            seq_len=model.job.seq_len,
-            operand=kept_bytes(model.job),
-            adapters=kept_beside(model.job, moe=moe),
+            seq_len=job.seq_len,
+            operand=kept_bytes(job),
+            adapters=kept_beside(job, moe=moe) + kept_widened(job, columns["ep"], moe=moe) / tokens,  # type: ignore[arg-type]
         )
         saved.append(saved_bytes(kinds, columns["recompute"]))  # type: ignore[arg-type]
     return LayerColumns(

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 
 from cost.reference_frozen import frozen_bytes, gathered_bytes
 from cost.reference_layer import kv_heads_on_chip
-from cost.reference_tuning import copies, kept_bytes, layer_matrices, made_bytes, passes
+from cost.reference_tuning import (
+    copies,
+    kept_bytes,
+    layer_matrices,
+    made_bytes,
+    passes,
+    widened_bytes,
+)
 from models_db import Model
 from planner.assumptions.assumptions import Assumptions
 from planner.cost.job import Job
@@ -207,6 +214,7 @@ def layer_activations(job: Job, plan: Plan, kind: str, *, fused: bool) -> dict[s
     per_width = framework.gated_saved if model.mlp.gated else framework.plain_saved
     # 2 bytes each: queries and attention output of all heads, keys and values; log-sum-exp 4.
     beside = kept_bytes(job, kind, layer_matrices(model, kind))
+    beside += widened_bytes(job, kind, plan.ep) / (plan.micro_batch * job.seq_len / plan.cp)
     core = 2 * model.heads * dims + 2 * kv * dims + 4 * model.heads + beside
     latents = 4 * ((model.attention.q_lora_rank or 0) + (model.attention.kv_lora_rank or 0))
     scores = 0.0 if fused else 5 * model.heads * job.seq_len / tp

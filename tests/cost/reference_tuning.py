@@ -103,6 +103,16 @@ def kept_bytes(job: Job, kind: str, pairs: Sequence[tuple[int, int]]) -> float:
     return dropped + (_KEPT * outputs if job.adapter == "dora" else 0.0)
 
 
+def widened_bytes(job: Job, kind: str, ep: int) -> float:
+    """Per layer and micro-batch of quantized weights that a second product keeps in 16 bits."""
+    if not drops(job) or job.frozen_weights == "16-bit":
+        return 0.0
+    elements = sum(rows * columns for rows, columns in layer_matrices(job.model, kind))
+    if kind == "moe" and job.model.moe is not None:
+        elements -= (1 - 1 / ep) * job.model.moe.experts * job.model.expert_parameters
+    return 2.0 * elements
+
+
 def made_bytes(job: Job) -> float:
     """Of the largest matrix that a product makes and drops; DoRA makes adapted ones anew."""
     if job.kind != "lora":

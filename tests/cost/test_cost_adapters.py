@@ -82,6 +82,25 @@ def test_dora_makes_adapted_matrices_anew_alone(targets: tuple[str, ...], frozen
     assert part(dora, "buffers") - part(lora, "buffers") == pytest.approx(made, abs=8 * magnitudes)
 
 
+@each("targets", TARGETS)
+def test_a_second_product_keeps_quantized_weights_widened(targets: tuple[str, ...]) -> None:
+    """2 B an element of each layer and micro-batch, whatever the tokens; recomputed ones do not."""
+    both, dora, lora = (
+        tuned(lora_targets=targets, frozen_weights="nf4", **changes)
+        for changes in ({"adapter": "dora", "lora_dropout": 0.1}, {"adapter": "dora"},
+                        {"lora_dropout": 0.1})
+    )  # fmt: skip
+    plain, base, bare = (
+        replace(one, job=replace(one.job, frozen_weights="16-bit")) for one in (both, dora, lora)
+    )
+    widened = 2 * LAYERS * sum(SIZES[name][0] * SIZES[name][1] for name in targets)
+    for plan in (PLAN, replace(PLAN, micro_batch=4)):
+        more = part(both, "activations", plan) - part(plain, "activations", plan)
+        assert more == pytest.approx(widened, rel=1e-6)
+    assert part(dora, "activations") == part(base, "activations")
+    assert part(lora, "activations") == part(bare, "activations")
+
+
 def test_only_adapted_matrices_cost_time() -> None:
     times = [step_s(tuned(lora_targets=targets)) for targets in TARGETS]
     assert times[0] < times[1] < times[3]
@@ -140,6 +159,25 @@ def test_dropout_has_dora_multiply_adapted_matrices_twice(targets: tuple[str, ..
     assert more[:2] == pytest.approx(more[2:])
     lora, dropping = (tuned(lora_targets=targets, lora_dropout=share) for share in (0.0, 0.1))
     assert lora.run([PLAN]).flop == dropping.run([PLAN]).flop
+
+
+def test_all_matrices_of_latent_attention_have_adapters_or_none() -> None:
+    """DeepSeek-V3: queries, and keys and values, down and up, and the output."""
+    case = case_of("deepseek-v3", layers=1, framework="fsdp", kind="lora")
+    sizes = [(7168, 1536), (1536, 128 * 192), (7168, 576), (512, 128 * 256), (128 * 128, 7168)]
+    mlp = [(7168, 18432), (7168, 18432), (18432, 7168)]
+    seconds = [
+        float(replace(case, job=replace(case.job, lora_targets=targets))
+              .run([PLAN]).time_parts["memory_bound"][0])
+        for targets in (MATRICES, ("q", "k", "v", "o"), ("gate", "up", "down"), ("q",))
+    ]  # fmt: skip
+    whole, attention, other, none = seconds
+    bare = attention + other - whole
+    # The gate and the up projection are one product, whose input is read once.
+    width = sum(inputs + outputs for inputs, outputs in mlp) - 7168
+    ratio = sum(inputs + outputs for inputs, outputs in sizes) / width
+    assert (attention - bare) / (other - bare) == pytest.approx(ratio, rel=1e-4)
+    assert none == pytest.approx(bare, rel=1e-9)
 
 
 def test_weights_in_8_bits_are_widened_for_products_of_16_bits_alone() -> None:

@@ -13,7 +13,7 @@ from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.kernels.linears import Shares, layer_operators, product_flop
-from planner.cost.kernels.recurrence import Scan, delta_flop, scan_of, ssd_flop
+from planner.cost.kernels.recurrence import Scan, delta_flop, scan_of, scan_s, ssd_flop
 from planner.cost.kernels.shapes import WHOLE, shapes_of
 from planner.cost.memory.memory import activation_bytes
 from planner.cost.memory.tensors import layer_tensors
@@ -205,6 +205,30 @@ def test_a_layer_of_whole_parts_is_an_ordinary_one() -> None:
                 for made in (shapes, parted)
             )
             assert all((plain[kind] == averaged[kind]).all() for kind in plain)
+
+
+def test_a_scan_moves_values_thrice_and_keys_four_times() -> None:
+    """And each state, of 32 bits, four times; its passes at the rate of batched products."""
+    model = load_model("nemotron-h-8b")
+    scan = scan_of(model.recurrence, model.hidden) if model.recurrence else None
+    assert scan is not None
+    states = 4 * 8192 * 128 / 128
+    assert scan.moved == 2 * (3 * 8192 + 4 * 1024) + 4 * states
+    a, clock = assumptions_of("dgx-h100-ndr", "megatron-core"), np.array([[0.5]])
+    tp, tokens = np.array([[2]]), np.array([[4096.0]])
+    found = scan_s(a, scan, tokens, tp, clock=clock)
+    unit = tokens / tp / a.bmm_flop_per_s / clock
+    assert found.forward == pytest.approx(scan.flop * unit)
+    assert found.backward == pytest.approx((2 * scan.flop + scan.again) * unit)
+
+
+def test_a_layer_of_the_delta_rule_keeps_what_its_kernels_keep() -> None:
+    """In 16 bits: what is projected, both outputs, queries, keys and values, and T of each head."""
+    scan = scan_of(mixer("gated-delta", 32, 128, 16, 128, 64), 2048)
+    projected = sum(outputs for _, outputs in scan.projections[:-1])
+    assert projected >= 2 * 32 * 128 + 2 * 16 * 128  # values, gate, queries and keys
+    kept = 2 * projected + 4 * 32 * 128 + 2 * (32 * 128 + 2 * 16 * 128) + 2 * 32 * 64
+    assert scan.kept == kept
 
 
 def test_a_mamba2_layer_keeps_what_its_kernels_keep() -> None:

@@ -8,11 +8,13 @@ from support.jobs import TOWER, cost_model, dense_model, with_images
 
 from models_db import load_model
 from planner.base.errors import InputError
+from planner.cost.columns import columns_of
 from planner.cost.communication.traffic import model_flop_per_token
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_table, memory_table
 from planner.cost.facts import plan_facts
 from planner.cost.vision.activations import bytes_per_image, first_chunk_in_flight
+from planner.cost.vision.seconds import tower_s
 from planner.cost.vision.tower import flop_per_image, images_on_chip, tower_parameters
 from planner.plan import Plan, PlanTable
 from planner.schedules import schedule_of
@@ -135,6 +137,24 @@ def test_its_time_is_printed_by_cause() -> None:
     assert fast.time_parts["memory_bound"][0] < 0.6 * found[0].time_parts["memory_bound"][0]
     for one in found:
         assert one.communication_s["tensor_parallel"] >= one.time_parts["tensor_parallel"]
+
+
+def test_its_attention_is_whole_and_its_projector_reduces_both_ways() -> None:
+    """Every patch sees every other, however much of the decoder's scores is computed."""
+    model, tp, tokens = small(images=4), np.array([[4]]), np.array([[2048.0]])
+    columns = columns_of(model, PlanTable.from_plans([Plan(tp=4, dp=2)]))
+    seconds = []
+    for share in (0.5, 0.25):
+        a = replace(model.assumptions, causal_share=share)
+        own = replace(model, assumptions=a)
+        seconds.append(tower_s(own, TOWER, tp, tokens, np.ones((1, 1)), columns.nets["tp"]))
+    assert seconds[0]["tower"] == seconds[1]["tower"]
+    net, patches = columns.nets["tp"], 4 * 256
+    of_layers = 3 * (2 + model.assumptions.tp_backward) * 2 * net.reduce_s(2.0 * patches * 256)
+    ends = net.reduce_s(2.0 * 4 * 64 * 512) + net.reduce_s(2.0 * 4 * 64 * 1024)
+    assert seconds[0]["tower_sent"] == pytest.approx(of_layers + ends)
+    exposed = (1 - model.assumptions.tp_overlap) * of_layers
+    assert seconds[0]["tower_tp"] == pytest.approx(exposed + ends)
 
 
 def test_bytes_that_its_kernels_move_by_hand() -> None:

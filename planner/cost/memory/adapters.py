@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from frozen_records import dataclass
 from models_db import LayerKind, Model
 from planner.assumptions.optimizers import FROZEN, UNQUANTIZED
+from planner.base.arrays import FloatArray, IntArray
 from planner.base.vocabulary import ATTENTION_MATRICES, MATRICES
 from planner.cost.job import Job
 
@@ -130,6 +131,27 @@ def kept_beside(job: Job, *, moe: bool) -> float:
         return 0.0
     matrices = adapted_matrices(job, "moe" if moe else "dense")
     return sum(one.crossed * (drops * one.inputs + dora * one.outputs) for one in matrices)
+
+
+def kept_widened(job: Job, ep: IntArray, *, moe: bool) -> FloatArray | float:
+    """Bytes per layer and micro-batch, of all of tp, of quantized weights that stay widened.
+
+    The product with dropped inputs is one of PyTorch's own with the widened weights, which keeps
+    them for the gradients of its inputs (PEFT 0.21.2, tuners/lora/dora.py: `F.linear` after
+    `dequantize_module_weight`); those of bitsandbytes widen them again.
+
+    Args:
+        job: What is trained.
+        ep: Ranks that divide routed experts.
+        moe: Whether it is a layer with experts.
+    """
+    if not (job.widens and job.adapter == "dora" and job.lora_dropout):
+        return 0.0
+    widened: FloatArray | float = 0.0
+    for one in adapted_matrices(job, "moe" if moe else "dense"):
+        held = one.count / ep if one.count > one.crossed else one.count
+        widened = widened + FROZEN[UNQUANTIZED] * held * one.inputs * one.outputs
+    return widened
 
 
 def largest_made(job: Job) -> float:

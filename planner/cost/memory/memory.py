@@ -24,7 +24,7 @@ from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.cost.communication.data_parallel import gathers_once
 from planner.cost.job import Job
 from planner.cost.kernels.shapes import Shapes
-from planner.cost.memory.adapters import kept_beside, largest_made
+from planner.cost.memory.adapters import kept_beside, kept_widened, largest_made
 from planner.cost.memory.in_flight import saved_at_once
 from planner.cost.memory.parameters import LocalParameters, padded_vocab, trained_share
 from planner.cost.memory.state import (
@@ -101,7 +101,7 @@ def activation_bytes(
     fused: bool,
     seq_len: float,
     operand: float = 2.0,
-    adapters: float = 0.0,
+    adapters: FloatArray | float = 0.0,
 ) -> dict[str, FloatArray]:
     """Bytes per token and layer that backward needs, for each recomputation, shaped like `tp`.
 
@@ -294,7 +294,8 @@ def _activations(
             fused=fused,
             seq_len=job.seq_len,
             operand=kept_bytes(job),
-            adapters=kept_beside(job, moe=moe),
+            adapters=kept_beside(job, moe=moe)
+            + kept_widened(job, plans.ep[:, None], moe=moe) / tokens,
         )
         wide = shapes.inputs_read(moe=moe) * gathered
         one = saved_bytes(kinds, group.recompute) + np.where(full, 0.0, wide)

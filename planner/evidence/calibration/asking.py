@@ -24,6 +24,7 @@ from planner.assumptions.software import ERAS, era_of_compiler
 from planner.base.errors import InputError
 from planner.base.files import read_bytes
 from planner.base.messages import not_one_of, one_line
+from planner.base.units import GIB
 from planner.evidence.calibration.answer import (
     CalibrationResult,
     Errors,
@@ -56,7 +57,7 @@ from planner.evidence.calibration.runs import (
 )
 from planner.evidence.runs.reading import read_runs, reasons
 from planner.evidence.runs.rows import Run
-from planner.evidence.validation.memory import GIB, memory_row
+from planner.evidence.validation.memory import memory_row
 from planner.evidence.validation.predicting import predict
 from planner.frameworks.profiles import default_framework
 from planner.question.provenance import versions

@@ -11,6 +11,7 @@ from models_db import Model
 from planner.base.errors import InputError
 from planner.base.files import read_text
 from planner.base.messages import one_line
+from planner.base.units import GIB
 from planner.base.version import __version__
 from planner.cost.context import CostModel
 from planner.cost.evaluate import evaluate_totals
@@ -23,7 +24,6 @@ from planner.evidence.runs.rows import JOBS, Run
 from planner.plan import Plan, PlanTable
 from planner.question.request import Request
 
-_GIB = 2.0**30
 _DIFFERENT = 0.005
 _OF_TUNING = {
     "lora_rank": "lora-rank",
@@ -54,7 +54,7 @@ def row_of(
     """
     plan, job, model = run.plan, run.job, run.job.model
     kinds = {kind: word for word, kind in JOBS.items()}
-    held = "" if memory_bytes is None else f"{memory_bytes / _GIB:.6g}"
+    held = "" if memory_bytes is None else f"{memory_bytes / GIB:.6g}"
     cells: dict[str, object] = {
         "id": key, "group": model.name, "source": f"planner check {__version__}",
         "hardware": request.hardware, "n_chips": plan.chips, "model_name": model.name,

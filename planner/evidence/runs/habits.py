@@ -15,7 +15,8 @@ from typing import Any
 
 from frozen_records import dataclass
 from planner.assumptions.optimizers import ADAM, QUANTIZED, UNQUANTIZED
-from planner.assumptions.software import GIB, FrameworkProfile
+from planner.assumptions.software import FrameworkProfile
+from planner.base.units import GIB
 
 GB_IN_GIB = 1e9 / 2**30
 BLOOM_OUTSIDE_GIB, V100_OUTSIDE_GIB, MS_AMP_OUTSIDE_GIB = 13.4, 5.2, 11.6

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 
+from planner.base.units import GIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _RATE = re.compile(
@@ -34,7 +35,6 @@ _STATED = {
 }
 _OVERFLOW = re.compile(r"\[deepspeed\] OVERFLOW!(?: Rank 0)? Skipping step\.")
 _SCALE = re.compile(r"reducing to (\d+\.?\d*)")
-_GIB = 2.0**30
 
 
 def parse_deepspeed(text: str, label: str) -> TrainingLog:
@@ -55,7 +55,7 @@ def parse_deepspeed(text: str, label: str) -> TrainingLog:
             if scale := _SCALE.search(line):
                 reading.loss_scale = float(scale[1])
         if found := _RATE.search(line):
-            reading.memory_bytes.append(float(found[3]) * _GIB)
+            reading.memory_bytes.append(float(found[3]) * GIB)
             if not reading.means:
                 reading.takes(int(found[1]), sequences_per_s=float(found[2]))
         if found := _PIPELINE.search(line):

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 
+from planner.base.units import GIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
     r"step (\d+): loss (-?\d+\.\d+|nan|-?inf), (" + NUMBER + r") s, (\d+\.\d+) GiB, "
     r"(\d+) sequences of (\d+) tokens"
 )
-_GIB = 2.0**30
 
 
 def parse_exported(text: str, label: str) -> TrainingLog:
@@ -40,5 +40,5 @@ def parse_exported(text: str, label: str) -> TrainingLog:
                 int(step), time_s=float(seconds), loss=float(loss), sequences=int(sequences)
             )
             if float(held):
-                reading.memory_bytes.append(float(held) * _GIB)
+                reading.memory_bytes.append(float(held) * GIB)
     return reading.log(label, text)

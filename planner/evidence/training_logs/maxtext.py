@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 
+from planner.base.units import GIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
@@ -30,7 +31,6 @@ _STATED = {
     "sequences": re.compile(r"Config param global_batch_size_to_train_on: (\d+)\b"),
     "seq_len": re.compile(r"Config param max_target_length: (\d+)\b"),
 }
-_GIB = 2.0**30
 
 
 def parse_maxtext(text: str, label: str) -> TrainingLog:
@@ -47,7 +47,7 @@ def parse_maxtext(text: str, label: str) -> TrainingLog:
     for line in plain_lines(text):
         reading.states(line, _STATED)
         if found := _MEMORY.search(line):
-            reading.memory_bytes.append(float(found[1]) * _GIB)
+            reading.memory_bytes.append(float(found[1]) * GIB)
         if found := _STEP.search(line):
             reading.takes(int(found[1]) + 1, time_s=float(found[2]), loss=float(found[3]))
     return reading.log(label, text)

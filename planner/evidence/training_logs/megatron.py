@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 import re
 
+from planner.base.units import MIB
 from planner.evidence.training_logs.log import NUMBER, Reading, TrainingLog, plain_lines
 
 _STEP = re.compile(
@@ -45,7 +46,6 @@ _STATED = {
     "seq_len": re.compile(r"^\s*seq_length \.+ (\d+)\b"),
     "micro_batch": re.compile(r"^\s*micro_batch_size \.+ (\d+)\b"),
 }
-_MIB = 2.0**20
 
 
 def parse_megatron(text: str, label: str) -> TrainingLog:
@@ -64,7 +64,7 @@ def parse_megatron(text: str, label: str) -> TrainingLog:
             reading.begins()
         reading.states(line, _STATED)
         if found := _MEMORY.search(line):
-            reading.memory_bytes.append(float(found[1]) * _MIB)
+            reading.memory_bytes.append(float(found[1]) * MIB)
         if found := _STEP.search(line):
             _take(reading, line, int(found[1]), float(found[2]) / 1e3)
     return reading.log(label, text)

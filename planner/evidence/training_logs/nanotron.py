@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 
+from planner.base.units import MIB
 from planner.evidence.training_logs.log import Reading, TrainingLog, plain_lines
 
 _NUMBER = r"(-?\d+\.?\d*(?:e[+-]\d+)?|nan|-?inf)([KMBTPE]?)"
@@ -30,7 +31,6 @@ _BEGINS = re.compile(
 )
 _MEMORY = re.compile(r"Peak allocated (\d+\.?\d*)MiB\.")
 _SIZES = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
-_MIB = 2.0**20
 
 
 def parse_nanotron(text: str, label: str) -> TrainingLog:
@@ -50,7 +50,7 @@ def parse_nanotron(text: str, label: str) -> TrainingLog:
             for name, said in found.groupdict().items():
                 reading.says(name, said)
         if found := _MEMORY.search(line):
-            reading.memory_bytes.append(float(found[1]) * _MIB)
+            reading.memory_bytes.append(float(found[1]) * MIB)
         if rates := _RATES.search(line):
             whole, own = _size(rates[1], rates[2]), _size(rates[3], rates[4])
             if own > 0:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 
+from planner.base.units import GIB
 from planner.evidence.training_logs.log import Reading, TrainingLog, number, plain_lines
 
 _STEP = re.compile(
@@ -37,7 +38,6 @@ _TRAINER = {
     "seq_len": re.compile(r"Trainer is initialized with .*?sequence length (\d+),"),
     "tokens": re.compile(r"Trainer is initialized with .*?, (\d+) tokens per train step"),
 }
-_GIB = 2.0**30
 
 
 def parse_torchtitan(text: str, label: str) -> TrainingLog:
@@ -58,7 +58,7 @@ def parse_torchtitan(text: str, label: str) -> TrainingLog:
             reading.begins(after=int(found[1]) - 1)
         reading.states(line, _TRAINER)
         if found := _STEP.search(line):
-            reading.memory_bytes.append(float(found[3]) * _GIB)
+            reading.memory_bytes.append(float(found[3]) * GIB)
             reading.takes(int(found[1]), tokens_per_s=number(found[4]), loss=float(found[2]))
     return reading.log(label, text)
 

@@ -20,7 +20,7 @@ from hardware_db import Cluster
 from planner.base.arrays import BoolArray, FloatArray, IntArray
 from planner.base.errors import InputError
 from planner.base.messages import shown
-from planner.base.units import plural
+from planner.base.units import GIB, plural
 from planner.cost.job import Job
 from planner.cost.memory.risk import memory_risks
 from planner.evidence.csvfile import published, read
@@ -39,7 +39,6 @@ from planner.evidence.validation.risk import RiskTable, chances, risk_table
 from planner.plan import PlanTable
 from planner.question.asked.usual import OOM_RISK
 
-GIB = 2.0**30
 MARGINS = (1.15, 1.10, 1.05, 1.00, 0.95, 0.90, 0.85, 0.80, 0.75, 0.70)
 MODES = ("expected", "always kept", "never kept")
 _EDGES_GIB = (0.0, 40.0, 55.0, 65.0, 72.0, 80.0, 100.0, float("inf"))

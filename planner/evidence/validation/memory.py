@@ -20,6 +20,7 @@ from planner.assumptions.assumptions import calibrated
 from planner.assumptions.software import FrameworkProfile
 from planner.base.arrays import FloatArray
 from planner.base.errors import InputError
+from planner.base.units import GIB
 from planner.cost.context import CostModel
 from planner.cost.evaluate import memory_table
 from planner.evidence.csvfile import published
@@ -28,7 +29,6 @@ from planner.evidence.runs.reading import Reading, Skipped, reasons, skipped_run
 from planner.evidence.runs.rows import Run, run_of
 from planner.plan import PlanTable
 
-GIB = 2.0**30
 _DIVIDED = ("nanotron", "titan", "simumax", "v100gpt2", "v100tune", "mbskill")
 """Published sets whose memory rows `_set_of` divides otherwise than their step times."""
 

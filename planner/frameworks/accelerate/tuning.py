@@ -13,7 +13,7 @@ from planner.frameworks.rules.rule import Rule
 from planner.plan import PlanTable
 
 FROZEN = (UNQUANTIZED, "nf4")
-"""Formats of frozen weights that transformers loads in (bitsandbytes)."""
+"""Formats of frozen weights that bitsandbytes has for transformers, and torchao for torchtune."""
 WEIGHTS = ("MODEL", "the weights: their name, or their folder on every host")
 """The variable that names what is tuned."""
 _VERSION = "0.21.2 (PyPI)"
@@ -41,7 +41,7 @@ def no_experts(model: CostModel, plans: PlanTable) -> BoolArray:
 
 
 def known_frozen(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Frozen weights have a format that transformers loads."""
+    """Frozen weights have a format that the libraries load."""
     return np.full(len(plans), model.job.trains_all or model.job.frozen_weights in FROZEN)
 
 
@@ -49,6 +49,30 @@ def own_reference(model: CostModel, plans: PlanTable) -> BoolArray:
     """Beside adapters the reference is the model without them."""
     job = model.job
     return np.full(len(plans), job.trains_all or job.reference != "model")
+
+
+def reference_rule(framework: str, name: str, version: str, source: str) -> Rule:
+    """That a library has no second model as reference beside adapters.
+
+    Args:
+        framework: The target.
+        name: Its name as its authors write it.
+        version: Of its release.
+        source: Where it says so.
+    """
+    return Rule(
+        name=f"{framework}-reference",
+        field="job",
+        framework=framework,
+        version=version,
+        source=source,
+        holds=own_reference,
+        explain=lambda c, p: (
+            f"beside adapters {name} takes the model without them as reference, not a second "
+            "model; use reference adapters or precomputed"
+        ),
+        launch=True,
+    )
 
 
 TUNED: tuple[Rule, ...] = (

@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from planner.assumptions.number_formats import operand_bytes
-from planner.assumptions.software import GIB
+from planner.base.units import GIB
 from planner.frameworks.accelerate import adapters
 from planner.frameworks.accelerate.examples import RESULTS
 from planner.frameworks.accelerate.mesh import (
@@ -33,7 +33,7 @@ from planner.frameworks.writing.clocks import lost_clock
 from planner.frameworks.writing.export import Export, HostStart, Lost, TextFile
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.texts import kept_scores, left_to_weights, made_by, needed_package
-from planner.frameworks.writing.torchrun import FIRST_PORT
+from planner.frameworks.writing.torchrun import FIRST_PORT, host_variables
 from strict_yaml.writing import dump
 
 SOURCES = {
@@ -122,7 +122,7 @@ def hosts_of_launch(launch: Launch) -> tuple[str, tuple[tuple[str, str], ...]]:
         ' --machine_rank "$NODE_RANK" --main_process_ip "$MASTER_ADDR" '
         f'--main_process_port "{FIRST_PORT}"'
     )
-    return where, (("MASTER_ADDR", "HOST_OF_THE_FIRST_NODE"), ("NODE_RANK", "RANK_OF_THIS_NODE"))
+    return where, host_variables(launch)
 
 
 def configuration_text(launch: Launch, comment: str) -> str:

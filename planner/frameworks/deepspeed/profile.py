@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.assumptions.software import GIB, FrameworkProfile
+from planner.assumptions.software import FrameworkProfile
+from planner.base.units import GIB
 
 # Beside a GiB of workspaces: two buckets of 5e8 gradients in 16 bits (`reduce_bucket_size`, and
 # `overlap_comm` of ZeRO-3), as they are where a configuration does not name them.

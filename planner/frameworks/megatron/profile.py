@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from planner.assumptions.experts import ExpertSoftware
 from planner.assumptions.recipes import FP8_RECIPES
-from planner.assumptions.software import DATA_INSIDE, GIB, PIPELINE_INSIDE, FrameworkProfile
+from planner.assumptions.software import DATA_INSIDE, PIPELINE_INSIDE, FrameworkProfile
+from planner.base.units import GIB
 
 MEGATRON = FrameworkProfile(
     name="megatron",

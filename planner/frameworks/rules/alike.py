@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hardware_db import Chip
-from planner.assumptions.software import GIB
 from planner.base.arrays import BoolArray
+from planner.base.units import GIB
 from planner.cost.context import CostModel
 from planner.frameworks.rules.numbers import nearest_divisors
 from planner.plan import FULL, RECOMPUTES, SELECTIVE, Plan, PlanTable

@@ -16,8 +16,9 @@ from support.cases import each
 from planner.base.errors import InputError
 from planner.cost.chakra.schema import file_of, messages, schema_text
 from planner.cost.chakra.trace import GROUPS_FILE, Traces, traces_of
+from planner.cost.chakra.work import stage_works
 from planner.cost.context import CostModel
-from planner.cost.evaluate import evaluate_table
+from planner.cost.evaluate import evaluate_table, evaluated
 from planner.cost.timeline import timeline_of
 from planner.evidence.calibration.launches.short import of_launch
 from planner.plan import Plan, PlanTable
@@ -39,6 +40,10 @@ PLANS: dict[str, tuple[dict[str, Any], Plan]] = {
     "heads": (DENSE, Plan(dp=4, cp=4, cp_mode="all-to-all", sharding="zero2")),
     "weight gradients apart": (DENSE, Plan(dp=4, pp=4, schedule="zero-bubble")),
     "experts": (MOE, Plan(dp=8, ep=8, pp=2)),
+    "adapters": (
+        {**DENSE, "job": "dora", "lora_dropout": 0.1},
+        Plan(fsdp=8, sharding="zero3", recompute="full", micro_batch=2),
+    ),
 }
 
 
@@ -181,6 +186,22 @@ def replayed(nodes: dict[int, list[Any]]) -> float:
                 at[rank] += 1
         assert at != before, "nodes wait for one another"
     return max(done.values())
+
+
+def test_each_pass_over_a_layer_is_that_of_the_cost_model() -> None:
+    """Forward 2 FLOP a parameter and token, backward 4, in its share of the time."""
+    fields, plan = PLANS["tp"]
+    model = model_of(fields, plan)
+    x = evaluated(model, PlanTable.from_plans([plan]))
+    (work,) = stage_works(model, x, split=False)
+    (layer,) = work.layers.values()
+    ((_, _, times, _),) = x.kinds()
+    share = float(times.forward[0, 0] / times.total[0, 0])
+    seconds = layer.forward.seconds + layer.backward.seconds
+    assert layer.forward.seconds == pytest.approx(share * seconds, rel=1e-9)
+    assert layer.backward.linear == pytest.approx(2 * layer.forward.linear)
+    scores = layer.forward.flop - layer.forward.linear
+    assert layer.backward.flop - layer.backward.linear == pytest.approx(2.5 * scores)
 
 
 def test_ranks_of_a_stage_are_alike() -> None:

@@ -143,32 +143,6 @@ def test_the_log_of_another_run_is_refused(
     assert words in str(caught.value)
 
 
-def trainer_log(micro_batch: int, batch: int, seconds: float) -> str:
-    """What a Trainer prints, which counts the rows of its data set."""
-    head = (
-        "***** Running training *****\n"
-        f"  Instantaneous batch size per device = {micro_batch}\n"
-        f"  Total train batch size (w. parallel, distributed & accumulation) = {batch}\n"
-        "  Total optimization steps = 100\n"
-    )
-    return head + "".join(
-        f" {n}%|##| {n}/100 [00:10<00:10, {seconds:.2f}s/it]\n" for n in range(1, 61)
-    )
-
-
-def test_a_trainer_counts_pairs_and_a_plan_their_sequences() -> None:
-    fields = {**FIELDS, "framework": "fsdp", "chips": 8, "batch_tokens": 32 * 2048,
-              "seq_len": 2048}  # fmt: skip
-    plan = Plan(dp=8, micro_batch=2, sharding="ddp")
-    for job, rows in (("dpo-lora", 1), ("lora", 2)):
-        tuned = resolve(request_from({**fields, "job": job}), chips=8)
-        seconds = float(predicted(tuned, plan).step_time_s[0])
-        found = checked(tuned, trainer_log(rows, 16 * rows, seconds), plan)
-        assert (found.framework, found.status) == ("transformers", "inside")
-        with pytest.raises(InputError, match="it has micro_batch"):
-            checked(tuned, trainer_log(3 - rows, 16 * rows, seconds), plan)
-
-
 def test_bad_losses_and_cut_lines(resolved: Resolved) -> None:
     seconds = float(predicted(resolved).step_time_s[0])
     bad = log_text(seconds).replace("nan iterations:   0", "nan iterations:   1", 1)
@@ -232,28 +206,35 @@ def test_a_tuning_launched_another_way_is_recognized(framework: str, job: str, p
     assert "recompute none" in [one.change for one in found]
 
 
-@each(("pairs", "engine"), [(16, False), (16, True), (32, False)])
-def test_a_pair_of_preferences_is_two_sequences(pairs: int, engine: bool) -> None:
-    """A Trainer, and the engine of DeepSpeed below it, count pairs: 1 per device, 16 per step."""
-    dpo = resolve(request_from({**TUNED, "job": "dpo"}), chips=16)
-    seconds = float(predicted(dpo, SHARDED).step_time_s[0])
+@each(("job", "rows", "engine", "words"), [
+    ("dpo", 1, False, ""), ("dpo", 1, True, ""), ("dpo-lora", 1, False, ""), ("lora", 2, False, ""),
+    ("dpo", 2, False, "micro_batch 4, the plan 2; it has sequences per"),
+    ("lora", 1, False, "micro_batch 1, the plan 2; it has"),
+])  # fmt: skip
+def test_a_pair_of_preferences_is_two_sequences(
+    job: str, rows: int, engine: bool, words: str
+) -> None:
+    """A Trainer, and the engine of DeepSpeed below it, count rows of the data set: pairs of DPO."""
+    tuned = resolve(request_from({**TUNED, "job": job}), chips=16)
+    seconds = float(predicted(tuned, SHARDED).step_time_s[0])
     head = (
-        f"***** Running training *****\n  Instantaneous batch size per device = {pairs // 16}\n"
-        f"  Total train batch size (w. parallel, distributed & accumulation) = {pairs}\n"
+        f"***** Running training *****\n  Instantaneous batch size per device = {rows}\n"
+        f"  Total train batch size (w. parallel, distributed & accumulation) = {16 * rows}\n"
     )
     bars = "".join(f"  1%|1 | {n}/1000 [00:20<20:13, {seconds:.2f}s/it]\n" for n in range(1, 51))
     rates = "".join(
-        f"epoch=0/global_step={n}, RunningAvgSamplesPerSec=9, CurrSamplesPerSec={16 / seconds}, "
-        "MemAllocated=12.3GB, MaxMemAllocated=44.81GB\n"
+        f"epoch=0/global_step={n}, RunningAvgSamplesPerSec=9, "
+        f"CurrSamplesPerSec={16 * rows / seconds}, MemAllocated=12.3GB, MaxMemAllocated=44.81GB\n"
         for n in range(1, 51)
     )
     text = head + bars + rates * engine
-    if pairs == 16:
-        time = checked(dpo, text, SHARDED).of("step_time_s")
-        assert time.ratio == pytest.approx(1, rel=0.01)
+    if words:
+        with pytest.raises(InputError, match=words):
+            checked(tuned, text, SHARDED)
     else:
-        with pytest.raises(InputError, match="micro_batch 4, the plan 2; it has sequences per"):
-            checked(dpo, text, SHARDED)
+        found = checked(tuned, text, SHARDED)
+        assert (found.framework == "transformers") is not engine
+        assert found.of("step_time_s").ratio == pytest.approx(1, rel=0.01)
 
 
 @each(("job", "words"), [

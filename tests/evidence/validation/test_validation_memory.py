@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.cases import each
 
+from planner.base.units import GIB
 from planner.cost.evaluate import evaluate_table
 from planner.cost.memory.risk import HEADROOM_SHARE, SLOWDOWN, SPREADS
 from planner.evidence.csvfile import published
@@ -14,7 +15,6 @@ from planner.evidence.runs.partly import partly_said
 from planner.evidence.runs.rows import later_stages, run_of
 from planner.evidence.validation.failures import MARGINS, MODES, FailuresTable, failures_table
 from planner.evidence.validation.memory import (
-    GIB,
     MemoryErrors,
     MemoryRow,
     cost_model,

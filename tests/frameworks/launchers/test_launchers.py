@@ -281,31 +281,40 @@ def test_kubernetes_takes_the_job(target: str) -> None:
         jsonschema.validate(job, schema)
 
 
+def counts(replicated: dict[str, Any]) -> tuple[int, ...]:
+    """Jobs, hosts of each that must end, and run, and how many may be lost before it fails."""
+    pods = replicated["template"]["spec"]
+    return replicated["replicas"], pods["completions"], pods["parallelism"], pods["backoffLimit"]
+
+
 def test_kubernetes_gets_the_machine_of_the_plan() -> None:
     [replicated] = documents(exported("megatron", "kubernetes"))[1]["spec"]["replicatedJobs"]
     pods = replicated["template"]["spec"]
-    assert (pods["completions"], pods["parallelism"], pods["completionMode"]) == (4, 4, "Indexed")
+    assert pods["completionMode"] == "Indexed"
+    assert counts(replicated) == (1, 4, 4, 0)
     [container] = pods["template"]["spec"]["containers"]
     assert container["resources"]["limits"] == {"nvidia.com/gpu": 8}
     assert container["env"] == [{"name": "MEGATRON_HOME", "value": "YOUR_MEGATRON_HOME"}]
     assert container["image"] == "YOUR_IMAGE"
     [replicated] = documents(exported("maxtext", "kubernetes", SLICES))[1]["spec"]["replicatedJobs"]
     pods = replicated["template"]["spec"]
-    assert (replicated["replicas"], pods["completions"]) == (1, 128)
+    assert counts(replicated) == (1, 128, 128, 0)
     assert pods["template"]["spec"]["nodeSelector"] == {
         "cloud.google.com/gke-tpu-accelerator": "tpu-v5p-slice",
         "cloud.google.com/gke-tpu-topology": "8x8x8",
     }
+    four = on(CASES[SLICES], "tpu-v5e", "maxtext", fsdp=256)
+    assert counts(documents(four)[1]["spec"]["replicatedJobs"][0]) == (4, 64, 64, 0)
     lossy = exported("megatron", "kubernetes", RACKS).lossy
     assert "podset-slice-size: 16" in next(
         lost.reason for lost in lossy if lost.field == "placement"
     )
 
 
-def on(case: Case, hardware: str, **plan: Any) -> Export:
+def on(case: Case, hardware: str, target: str = "deepspeed", **plan: Any) -> Export:
     other = replace(case, hardware=hardware, plan=replace(case.plan, **plan))
     return export_plan(
-        other.cost(), other.plan, TARGETS["deepspeed"], allow_lossy=True, launcher="kubernetes"
+        other.cost(), other.plan, TARGETS[target], allow_lossy=True, launcher="kubernetes"
     )
 
 

@@ -14,15 +14,15 @@ from typing import Protocol
 from frozen_records import dataclass
 from models_db import Model
 from planner.base.progress import Progress
+from planner.base.units import MIB
 from planner.evidence.calibration.logs.gemm_log import GemmTime
 from planner.evidence.calibration.logs.nccl_log import CollectiveTime
 
 STATES = ("idle", "gemm", "copy", "wait")
 """States whose power is measured."""
-_MIB = 2.0**20
-_COPY_BYTES = 2048 * _MIB
+_COPY_BYTES = 2048 * MIB
 _COLLECTIVES = ("all_gather", "reduce_scatter", "all_reduce", "alltoall")
-_SIZES = tuple(size * _MIB for size in (0.0625, 1.0, 16.0, 256.0))
+_SIZES = tuple(size * MIB for size in (0.0625, 1.0, 16.0, 256.0))
 _TOKENS = 8192
 
 

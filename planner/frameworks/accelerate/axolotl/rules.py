@@ -6,7 +6,7 @@ import numpy as np
 
 from planner.base.arrays import BoolArray
 from planner.cost.context import CostModel
-from planner.frameworks.accelerate.tuning import own_reference
+from planner.frameworks.accelerate.tuning import reference_rule
 from planner.frameworks.rules.rule import Rule
 from planner.plan import DDP, PlanTable
 
@@ -19,18 +19,11 @@ def pairs_in_16_bits(model: CostModel, plans: PlanTable) -> BoolArray:
 
 _VERSION = "0.19.0 (PyPI)"
 AXOLOTL: tuple[Rule, ...] = (
-    Rule(
-        name="axolotl-reference",
-        field="job",
-        framework="axolotl",
-        version=_VERSION,
-        source="Axolotl core/builders/rl.py: with an adapter there is no ref_model",
-        holds=own_reference,
-        explain=lambda c, p: (
-            "beside adapters Axolotl takes the model without them as reference, not a second "
-            "model; use reference adapters or precomputed"
-        ),
-        launch=True,
+    reference_rule(
+        "axolotl",
+        "Axolotl",
+        _VERSION,
+        "Axolotl core/builders/rl.py: with an adapter there is no ref_model",
     ),
     Rule(
         name="axolotl-pairs",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.assumptions.optimizers import UNQUANTIZED
 from planner.base.arrays import BoolArray
 from planner.base.vocabulary import TARGET_GROUPS
 from planner.cost.context import CostModel
 from planner.frameworks.accelerate.torchtune.models import MODELS
+from planner.frameworks.accelerate.tuning import FROZEN, known_frozen
 from planner.frameworks.rules.rule import Rule
 from planner.plan import ZERO3, PlanTable
 
 PRECISIONS = ("bf16", "fp32")
-FROZEN = (UNQUANTIZED, "nf4")
 _VERSION = "0.6.1 (PyPI)"
 
 
@@ -38,11 +37,6 @@ def whole_mlp(model: CostModel, plans: PlanTable) -> BoolArray:
 def known_precision(model: CostModel, plans: PlanTable) -> BoolArray:
     """Weights are kept as they are multiplied."""
     return np.full(len(plans), model.job.precision in PRECISIONS)
-
-
-def known_frozen(model: CostModel, plans: PlanTable) -> BoolArray:
-    """Frozen weights are those of torchao."""
-    return np.full(len(plans), model.job.trains_all or model.job.frozen_weights in FROZEN)
 
 
 def own_reference(model: CostModel, plans: PlanTable) -> BoolArray:

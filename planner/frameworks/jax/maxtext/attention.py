@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.assumptions.software import GIB
+from planner.base.units import GIB
 from planner.frameworks.jax.maxtext.blocks import own_block
 from planner.frameworks.jax.maxtext.kernels import CHOSEN, CUDNN, gpu_kernel, why_unfused
 from planner.frameworks.jax.maxtext.rules import on_tpu

@@ -8,11 +8,10 @@ from planner.cost.context import mesh_of
 from planner.frameworks.writing.launch import Launch
 from planner.frameworks.writing.launchers.launcher import Job
 from planner.frameworks.writing.texts import made_by
-from planner.frameworks.writing.torchrun import beside_gpus, rank_comments
+from planner.frameworks.writing.torchrun import FIRST_PORT, beside_gpus, rank_comments
 from planner.network.where import crossed_levels
 from planner.plan import PlanTable
 
-PORT = 29500
 ALONE = ("NODE_RANK=0", "MASTER_ADDR=localhost")
 """Which host it is, where there is one."""
 _NCCL = """\
@@ -36,8 +35,7 @@ def start_text(job: Job, which: Sequence[str], usage: Sequence[str]) -> str:
         "#!/bin/bash\n" + "\n".join(f"# {line}" for line in comments),
         "set -euo pipefail",
         "\n".join(which),
-        f'export NODE_RANK MASTER_ADDR MASTER_PORT="${{MASTER_PORT:-{PORT}}}" '
-        f"NNODES={job.launch.nodes}",
+        f'export NODE_RANK MASTER_ADDR MASTER_PORT="{FIRST_PORT}" NNODES={job.launch.nodes}',
         needs_text(job),
         "\n".join(f'[[ -n "${{{name}:-}}" ]] || unset {name}' for name, _ in job.start.wants),
         _NCCL.format(library=job.device.collectives) if job.device.collectives else "",
