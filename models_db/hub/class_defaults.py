@@ -148,3 +148,27 @@ _BY_TYPE: dict[str, Defaults] = {
     },
 }
 CLASS_DEFAULTS: Mapping[str, Defaults] = MappingProxyType(_BY_TYPE)
+
+
+def _sizes(layers: int, hidden: int, heads: int, inner: int, vocabulary: int) -> Defaults:
+    return {
+        "num_hidden_layers": layers,
+        "hidden_size": hidden,
+        "num_attention_heads": heads,
+        "intermediate_size": inner,
+        "vocab_size": vocabulary,
+    }
+
+
+INNER_SIZES: Mapping[str, Defaults] = MappingProxyType(
+    {
+        "llama": _sizes(32, 4096, 32, 11008, 32000),
+        "mistral": _sizes(32, 4096, 32, 14336, 32000),
+        "mixtral": _sizes(32, 4096, 32, 14336, 32000),
+        "qwen2": _sizes(32, 4096, 32, 22016, 151936),
+        "gemma": _sizes(28, 3072, 16, 24576, 256000),
+        "gemma2": _sizes(26, 2304, 8, 9216, 256000),
+        "gemma3_text": _sizes(26, 2304, 8, 9216, 262208),
+    }
+)
+"""Sizes of a language model inside another configuration, as LLaVA's files leave them out."""

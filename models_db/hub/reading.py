@@ -11,7 +11,7 @@ from models_db.errors import ModelError, mistakes_message, nearest
 from models_db.hub import dense, experts, latent, older
 from models_db.hub.activations import activation_note
 from models_db.hub.around import Around, around_of, has_text, outer_scope
-from models_db.hub.class_defaults import CLASS_DEFAULTS
+from models_db.hub.class_defaults import CLASS_DEFAULTS, INNER_SIZES
 from models_db.hub.contradictions import (
     architecture_notes,
     check_kind,
@@ -116,6 +116,8 @@ def read_config(data: Mapping[str, Any], origin: str, read_as: str | None = None
     model_type = _model_type(keys, f"{origin}: {around.prefix}model_type", around.usual, inner_as)
     row = row_of(model_type) or EMPTY
     defaults = CLASS_DEFAULTS.get(model_type) or plain_defaults(row)
+    if around.key:
+        defaults = {**INNER_SIZES.get(model_type, {}), **defaults}
     fields = Fields(keys, model_type, defaults, around.prefix)
     scope = Scope(fields, row)
     scope.refuse()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from models_db.hub.class_defaults import INNER_SIZES
 from models_db.hub.fields import LARGEST, Fields, Number, derived
 from models_db.hub.formulas import FormulaError, at_turn, evaluate
 from models_db.hub.known_keys import HARMLESS
@@ -204,7 +205,8 @@ def _inner(fields: Fields, name: str, key: str, usual: str, depth: int) -> Scope
     if not isinstance(model_type, str) or depth > _MOST_DEPTH:
         return None
     row = row_of(model_type) or EMPTY
-    inner = Fields(data, model_type, plain_defaults(row), f"{fields.prefix}{key}.")
+    defaults = {**INNER_SIZES.get(model_type, {}), **plain_defaults(row)}
+    inner = Fields(data, model_type, defaults, f"{fields.prefix}{key}.")
     inner.mistakes = fields.mistakes
     return Scope(inner, row, depth + 1)
 

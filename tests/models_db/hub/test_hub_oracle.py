@@ -14,7 +14,7 @@ from support.cases import each
 
 from models_db.hub import MODEL_TYPES, import_model
 from models_db.hub.activations import ACTIVATIONS, LEARNED, NAMES
-from models_db.hub.class_defaults import CLASS_DEFAULTS
+from models_db.hub.class_defaults import CLASS_DEFAULTS, INNER_SIZES
 from models_db.hub.contradictions import architecture_notes
 from models_db.hub.fields import Fields
 from models_db.hub.known_keys import HARMLESS
@@ -119,6 +119,13 @@ def test_defaults_are_those_of_the_class(model_type: str) -> None:
     for key, value in defaults.items():
         if key not in NOT_IN_CLASS or hasattr(config, key):
             assert declared.get(key, getattr(config, key)) == value, key
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("model_type", sorted(INNER_SIZES))
+def test_sizes_are_those_of_the_class(model_type: str) -> None:
+    config = pytest.importorskip("transformers").CONFIG_MAPPING[model_type]()
+    assert {key: getattr(config, key) for key in INNER_SIZES[model_type]} == INNER_SIZES[model_type]
 
 
 # What a row has otherwise than its class: values that follow from other keys there.
