@@ -240,6 +240,10 @@ def test_keys_are_those_that_a_class_takes(
     [
         ("nemotron_h", {"attention_head_dim": 64},
          "attention_head_dim: transformers 5.23 makes heads of head_dim; state that"),
+        ("nemotron_h", {"num_hidden_layers": 52},
+         "num_hidden_layers: layers_block_type and hybrid_override_pattern list another number"),
+        ("nemotron_h", {"layers_block_type": "absent", "hybrid_override_pattern": "MXM*"},
+         "hybrid_override_pattern: a layer is M, *, - or E; "),
         ("nemotron_h", {"mamba_n_groups": 4}, "mamba_n_groups: 4, but n_groups is 8"),
         ("llama", {"full_attention_interval": 4},
          "full_attention_interval: 4, but llama has no such key, and shapes of olmo_hybrid, "
