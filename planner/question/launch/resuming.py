@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -19,6 +20,7 @@ from planner.frameworks.checkpoints import Checkpoint, checkpoint_of
 from planner.frameworks.recognition import recognized
 from planner.frameworks.registry import TARGETS, framework_of, framework_of_target
 from planner.frameworks.rules import broken
+from planner.frameworks.targets import Target
 from planner.plan import Plan, PlanTable
 from planner.plan.choices import says_something
 from planner.plan.layout_text import parse_layout
@@ -212,10 +214,9 @@ def _source(resolved: Resolved, path: Path, text: str) -> str:
     name = resolved.cost.framework.name
     framework = framework_of(name)
     readable = [] if framework is None else [one for one in framework.targets if one.launches]
-    try:
+    target: Target | None = readable[0] if readable else None
+    with contextlib.suppress(InputError):  # of none that is known by its text: as the question says
         target = TARGETS[recognized(text_of(path), str(path))]
-    except InputError:  # of none that is known by its text: read as the question says
-        target = readable[0] if readable else None
     if not readable or target is None:
         raise InputError(
             f"resume-from: {shown(text)} is no plan file, and no launch of {name} is read; give "
